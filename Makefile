@@ -1,0 +1,40 @@
+# Needs Python 3.11+ and nothing else; `make help` lists the verbs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help setup run check format test bench clean
+
+help:  ## list the verbs
+	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP)  ## create .venv and install everything into it
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("agenthost needs Python 3.11 or newer; set PYTHON=...") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $(STAMP)
+
+run: setup  ## run a host on this machine (ARGS="--port 9000" adds options)
+	@$(BIN)/agenthost serve $(ARGS)
+
+check: setup  ## lint, format check, strict types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: setup  ## apply formatting and safe lint fixes
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+test: setup check  ## everything CI runs: checks, then the tests
+	$(BIN)/pytest -n auto --dist worksteal
+
+bench: setup  ## print benchmark figures
+	$(BIN)/python -m benchmarks
+
+clean:  ## remove what the targets created
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,33 @@
+"""The turn that runs in a chat: finding it and replacing its parts.
+
+Only the active turn can be addressed by an action; everything that names another turn changes
+nothing. Finished turns are never looked at here, so a step costs the same however long the chat is.
+"""
+
+from __future__ import annotations
+
+from agenthost.protocol.chat.state import ActiveTurn, ChatState, ResponsePart
+from agenthost.protocol.structure import replace_at
+
+__all__ = ["matching_turn", "with_part_added", "with_part_at", "with_parts"]
+
+
+def matching_turn(state: ChatState, turn_id: str) -> ActiveTurn | None:
+    """Return the active turn when it has that id."""
+    turn = state.get("activeTurn")
+    return turn if turn is not None and turn["id"] == turn_id else None
+
+
+def with_parts(state: ChatState, turn: ActiveTurn, parts: list[ResponsePart]) -> ChatState:
+    """Return the chat with the active turn's parts replaced."""
+    return {**state, "activeTurn": {**turn, "responseParts": parts}}
+
+
+def with_part_at(state: ChatState, turn: ActiveTurn, index: int, part: ResponsePart) -> ChatState:
+    """Return the chat with one part of the active turn replaced."""
+    return with_parts(state, turn, replace_at(turn["responseParts"], index, part))
+
+
+def with_part_added(state: ChatState, turn: ActiveTurn, part: ResponsePart) -> ChatState:
+    """Return the chat with a part at the end of the active turn."""
+    return with_parts(state, turn, [*turn["responseParts"], part])

@@ -1,0 +1,210 @@
+"""The state of a chat: its turns, the active one, and what waits beside them.
+
+Types only; messages, tool calls and input requests have modules of their own.
+"""
+
+from typing import Annotated, Literal, NotRequired, TypeAlias
+
+from typing_extensions import TypedDict
+
+from agenthost.protocol.chat.input_state import ChatInputRequest, ChatInputResponseKind
+from agenthost.protocol.chat.messages import Message, PendingMessage
+from agenthost.protocol.chat.tool_state import ToolCallState
+from agenthost.protocol.common import (
+    URI,
+    ContentRef,
+    ErrorInfo,
+    JsonObject,
+    NonEmptyString,
+    Number,
+    SessionStatus,
+    StringOrMarkdown,
+    UsageInfo,
+)
+from agenthost.protocol.unions import Open
+
+__all__ = [
+    "ActiveTurn",
+    "ChatInteractivity",
+    "ChatOrigin",
+    "ChatState",
+    "ChatSummary",
+    "ContentRefResponsePart",
+    "ForkChatOrigin",
+    "InputRequestResponsePart",
+    "MarkdownResponsePart",
+    "PartialChatSummary",
+    "ReasoningResponsePart",
+    "ResponsePart",
+    "SideChatOrigin",
+    "SideChatSelection",
+    "SystemNotificationResponsePart",
+    "ToolCallResponsePart",
+    "ToolChatOrigin",
+    "Turn",
+    "TurnState",
+    "UserChatOrigin",
+]
+
+ChatInteractivity: TypeAlias = Literal["full", "read-only", "hidden"]
+TurnState: TypeAlias = Literal["complete", "cancelled", "error"]
+
+
+class SideChatSelection(TypedDict):
+    """The passage from which a side chat started."""
+
+    text: NonEmptyString
+    responsePartId: NotRequired[str]
+
+
+class UserChatOrigin(TypedDict):
+    """Somebody opened the chat."""
+
+    kind: Literal["user"]
+
+
+class ForkChatOrigin(TypedDict):
+    """The chat continues another one after a given turn."""
+
+    kind: Literal["fork"]
+    chat: URI
+    turnId: str
+
+
+class SideChatOrigin(TypedDict):
+    """The chat starts afresh but knows another one up to a given turn."""
+
+    kind: Literal["sideChat"]
+    chat: URI
+    turnId: str
+    selection: NotRequired[SideChatSelection]
+
+
+class ToolChatOrigin(TypedDict):
+    """A tool call in another chat started this one."""
+
+    kind: Literal["tool"]
+    chat: URI
+    toolCallId: str
+
+
+ChatOrigin: TypeAlias = Annotated[
+    UserChatOrigin | ForkChatOrigin | SideChatOrigin | ToolChatOrigin, Open("kind")
+]
+
+
+class MarkdownResponsePart(TypedDict):
+    """Text of the answer, growing while the turn runs."""
+
+    kind: Literal["markdown"]
+    id: str
+    content: str
+
+
+class ContentRefResponsePart(ContentRef):
+    """Content of the answer that is kept elsewhere."""
+
+    kind: Literal["contentRef"]
+
+
+class ToolCallResponsePart(TypedDict):
+    """A tool call in its place within the answer."""
+
+    kind: Literal["toolCall"]
+    toolCall: ToolCallState
+
+
+class ReasoningResponsePart(TypedDict):
+    """What the agent thinks aloud, growing while the turn runs."""
+
+    kind: Literal["reasoning"]
+    id: str
+    content: str
+
+
+class SystemNotificationResponsePart(TypedDict):
+    """A remark of the host within the answer."""
+
+    kind: Literal["systemNotification"]
+    content: StringOrMarkdown
+    _meta: NotRequired[JsonObject]
+
+
+class InputRequestResponsePart(TypedDict):
+    """Questions in their place within the answer; open while there is no ``response``."""
+
+    kind: Literal["inputRequest"]
+    request: ChatInputRequest
+    response: NotRequired[ChatInputResponseKind]
+
+
+ResponsePart: TypeAlias = Annotated[
+    MarkdownResponsePart
+    | ContentRefResponsePart
+    | ToolCallResponsePart
+    | ReasoningResponsePart
+    | SystemNotificationResponsePart
+    | InputRequestResponsePart,
+    Open("kind"),
+]
+
+
+class Turn(TypedDict):
+    """A finished exchange; ``duration`` is in milliseconds."""
+
+    id: str
+    startedAt: NotRequired[str]
+    duration: NotRequired[Number]
+    message: Message
+    responseParts: list[ResponsePart]
+    usage: NotRequired[UsageInfo]
+    state: TurnState
+    error: NotRequired[ErrorInfo]
+
+
+class ActiveTurn(TypedDict):
+    """The exchange that is under way."""
+
+    id: str
+    startedAt: str
+    message: Message
+    responseParts: list[ResponsePart]
+    usage: NotRequired[UsageInfo]
+
+
+class ChatSummary(TypedDict):
+    """A chat as its session lists it."""
+
+    resource: URI
+    title: str
+    status: SessionStatus
+    activity: NotRequired[str]
+    modifiedAt: str
+    origin: NotRequired[ChatOrigin]
+    interactivity: NotRequired[ChatInteractivity]
+    workingDirectories: NotRequired[list[URI]]
+
+
+class PartialChatSummary(TypedDict, total=False):
+    """The fields of a chat's summary that changed."""
+
+    resource: URI
+    title: str
+    status: SessionStatus
+    activity: str
+    modifiedAt: str
+    origin: ChatOrigin
+    interactivity: ChatInteractivity
+    workingDirectories: list[URI]
+
+
+class ChatState(ChatSummary):
+    """Everything about one chat; ``turnsNextCursor`` says that older turns exist."""
+
+    turns: list[Turn]
+    turnsNextCursor: NotRequired[str]
+    activeTurn: NotRequired[ActiveTurn]
+    steeringMessage: NotRequired[PendingMessage]
+    queuedMessages: NotRequired[list[PendingMessage]]
+    draft: NotRequired[Message]
+    _meta: NotRequired[JsonObject]

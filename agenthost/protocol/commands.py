@@ -1,0 +1,356 @@
+"""Params and results of the commands that a client sends to a host.
+
+Types only; those about chats are in ``chat.commands``, and the resource commands, which work both
+ways, in ``resources``. Which method takes which is ``methods``' table.
+"""
+
+from typing import Annotated, Literal, NotRequired, TypeAlias
+
+from typing_extensions import TypedDict
+
+from agenthost.protocol.common import (
+    URI,
+    Channel,
+    ContentRef,
+    Count,
+    JsonObject,
+    NonEmptyString,
+    NonNegative,
+    Positive,
+    RootChannel,
+    StringOrMarkdown,
+    TextRange,
+)
+from agenthost.protocol.envelopes import ActionEnvelope, Snapshot, StateAction
+from agenthost.protocol.scalars import Unchecked
+from agenthost.protocol.session.state import (
+    SessionActiveClient,
+    SessionConfigSchema,
+    SessionSummary,
+)
+from agenthost.protocol.telemetry import TelemetryCapabilities
+from agenthost.protocol.terminal import TerminalClaim
+from agenthost.protocol.unions import Closed
+
+__all__ = [
+    "AuthenticateParams",
+    "AuthenticateResult",
+    "BaseParams",
+    "ChangesetOperationFollowUp",
+    "ChangesetOperationTarget",
+    "ChangesetRangeTarget",
+    "ChangesetResourceTarget",
+    "ClientCapabilities",
+    "CreateSessionParams",
+    "CreateTerminalParams",
+    "DispatchActionParams",
+    "DisposeSessionParams",
+    "DisposeTerminalParams",
+    "Implementation",
+    "InitializeParams",
+    "InitializeResult",
+    "InvokeChangesetOperationParams",
+    "InvokeChangesetOperationResult",
+    "ListSessionsParams",
+    "ListSessionsResult",
+    "PaginatedParams",
+    "PaginatedResult",
+    "PingParams",
+    "ReconnectParams",
+    "ReconnectReplayResult",
+    "ReconnectResult",
+    "ReconnectSnapshotResult",
+    "ResolveSessionConfigParams",
+    "ResolveSessionConfigResult",
+    "SessionConfigCompletionsParams",
+    "SessionConfigCompletionsResult",
+    "SessionConfigValueItem",
+    "SessionForkSource",
+    "SubscribeParams",
+    "SubscribeResult",
+    "SubscribeView",
+    "SubscriptionDeliveryOptions",
+    "UnsubscribeParams",
+]
+
+
+class BaseParams(TypedDict):
+    """What all params share: the channel that the call concerns."""
+
+    channel: Channel
+
+
+class PaginatedParams(TypedDict):
+    """Which page of a list is wanted; the first without ``cursor``."""
+
+    limit: NotRequired[Positive]
+    cursor: NotRequired[str]
+
+
+class PaginatedResult(TypedDict):
+    """Where the next page begins, if there is one."""
+
+    nextCursor: NotRequired[str]
+
+
+class Implementation(TypedDict):
+    """A program's name and version, for display."""
+
+    name: str
+    version: NotRequired[str]
+    title: NotRequired[str]
+
+
+class ClientCapabilities(TypedDict):
+    """What a client supports; a present key means yes."""
+
+    mcpApps: NotRequired[JsonObject]
+
+
+class InitializeParams(TypedDict):
+    """Open a connection: who the client is and which versions it speaks."""
+
+    channel: RootChannel
+    # Whether an offer is well-formed is for negotiation to say.
+    protocolVersions: Annotated[list[str], Unchecked()]
+    clientId: NonEmptyString
+    clientInfo: NotRequired[Implementation]
+    initialSubscriptions: NotRequired[list[URI]]
+    locale: NotRequired[str]
+    capabilities: NotRequired[ClientCapabilities]
+
+
+class InitializeResult(TypedDict):
+    """The connection is open: the version to speak and the first snapshots."""
+
+    protocolVersion: str
+    serverSeq: Count
+    serverInfo: NotRequired[Implementation]
+    snapshots: list[Snapshot]
+    defaultDirectory: NotRequired[URI]
+    completionTriggerCharacters: NotRequired[list[str]]
+    terminalCommandPrefix: NotRequired[str]
+    telemetry: NotRequired[TelemetryCapabilities]
+
+
+class PingParams(TypedDict):
+    """Ask whether the host is there."""
+
+    channel: RootChannel
+
+
+class ReconnectParams(TypedDict):
+    """Resume a lost connection after the last action that was seen."""
+
+    channel: RootChannel
+    clientId: NonEmptyString
+    lastSeenServerSeq: Count
+    subscriptions: list[URI]
+
+
+class ReconnectReplayResult(TypedDict):
+    """All that was missed, and the subscriptions that could not be resumed."""
+
+    type: Literal["replay"]
+    actions: list[ActionEnvelope]
+    missing: list[URI]
+
+
+class ReconnectSnapshotResult(TypedDict):
+    """Too much was missed: fresh states instead."""
+
+    type: Literal["snapshot"]
+    snapshots: list[Snapshot]
+
+
+ReconnectResult: TypeAlias = Annotated[
+    ReconnectReplayResult | ReconnectSnapshotResult, Closed("type")
+]
+
+
+class SubscriptionDeliveryOptions(TypedDict):
+    """How long, in milliseconds, actions may be held back."""
+
+    maxLatencyMs: NotRequired[NonNegative]
+
+
+class SubscribeView(TypedDict):
+    """How much of a chat is wanted: about so many of its newest turns."""
+
+    turns: NotRequired[Count]
+
+
+class SubscribeParams(TypedDict):
+    """Follow a channel."""
+
+    channel: Channel
+    delivery: NotRequired[SubscriptionDeliveryOptions]
+    view: NotRequired[SubscribeView]
+
+
+class SubscribeResult(TypedDict):
+    """The channel's state, where it has one."""
+
+    snapshot: NotRequired[Snapshot]
+
+
+class UnsubscribeParams(TypedDict):
+    """Stop following a channel."""
+
+    channel: Channel
+
+
+class DispatchActionParams(TypedDict):
+    """Propose an action; the answer is an envelope on the channel."""
+
+    channel: Channel
+    clientSeq: Count
+    action: StateAction
+
+
+class AuthenticateParams(TypedDict):
+    """Hand over a token for a protected resource."""
+
+    channel: RootChannel
+    resource: str
+    token: str
+    scopes: NotRequired[list[str]]
+
+
+class AuthenticateResult(TypedDict):
+    """The token was accepted."""
+
+
+class ListSessionsParams(PaginatedParams):
+    """Read a page of the session catalogue."""
+
+    channel: RootChannel
+
+
+class ListSessionsResult(PaginatedResult):
+    """A page of the session catalogue."""
+
+    items: list[SessionSummary]
+
+
+class ResolveSessionConfigParams(TypedDict):
+    """Ask which settings a session would have, given the choices so far."""
+
+    channel: RootChannel
+    provider: NotRequired[str]
+    workingDirectory: NotRequired[URI]
+    config: NotRequired[JsonObject]
+
+
+class ResolveSessionConfigResult(TypedDict):
+    """All settings, and their values with the host's defaults."""
+
+    schema: SessionConfigSchema
+    values: JsonObject
+
+
+class SessionConfigCompletionsParams(ResolveSessionConfigParams):
+    """Look up values for one setting."""
+
+    property: str
+    query: NotRequired[str]
+
+
+class SessionConfigValueItem(TypedDict):
+    """One value that a setting may take."""
+
+    value: str
+    label: str
+    description: NotRequired[str]
+
+
+class SessionConfigCompletionsResult(TypedDict):
+    """The values that were found."""
+
+    items: list[SessionConfigValueItem]
+
+
+class SessionForkSource(TypedDict):
+    """The session, and the turn in it, after which a new one continues."""
+
+    session: URI
+    turnId: str
+
+
+class CreateSessionParams(TypedDict):
+    """Make a session under a URI that the client chose."""
+
+    channel: Channel
+    provider: NotRequired[str]
+    workingDirectories: NotRequired[list[URI]]
+    fork: NotRequired[SessionForkSource]
+    config: NotRequired[JsonObject]
+    activeClient: NotRequired[SessionActiveClient]
+    progressToken: NotRequired[str]
+
+
+class DisposeSessionParams(TypedDict):
+    """Give up a session."""
+
+    channel: Channel
+
+
+class CreateTerminalParams(TypedDict):
+    """Start a terminal under a URI that the client chose."""
+
+    channel: Channel
+    claim: TerminalClaim
+    name: NotRequired[str]
+    cwd: NotRequired[URI]
+    cols: NotRequired[Positive]
+    rows: NotRequired[Positive]
+
+
+class DisposeTerminalParams(TypedDict):
+    """End a terminal."""
+
+    channel: Channel
+
+
+class ChangesetResourceTarget(TypedDict):
+    """An operation's target: one file, possibly one side of its change."""
+
+    kind: Literal["resource"]
+    resource: URI
+    side: NotRequired[Literal["before", "after"]]
+
+
+class ChangesetRangeTarget(TypedDict):
+    """An operation's target: a range within one file."""
+
+    kind: Literal["range"]
+    resource: URI
+    side: NotRequired[Literal["before", "after"]]
+    range: TextRange
+
+
+ChangesetOperationTarget: TypeAlias = Annotated[
+    ChangesetResourceTarget | ChangesetRangeTarget, Closed("kind")
+]
+
+
+class InvokeChangesetOperationParams(TypedDict):
+    """Carry out an operation, on the whole changeset when there is no target."""
+
+    channel: Channel
+    operationId: str
+    target: NotRequired[ChangesetOperationTarget]
+
+
+class ChangesetOperationFollowUp(TypedDict):
+    """Content to show after an operation."""
+
+    content: ContentRef
+    external: NotRequired[bool]
+
+
+class InvokeChangesetOperationResult(TypedDict):
+    """The operation was carried out; there may be something to say or show."""
+
+    message: NotRequired[StringOrMarkdown]
+    followUp: NotRequired[ChangesetOperationFollowUp]

@@ -1,0 +1,141 @@
+"""What travels around actions and states: envelopes, origins, snapshots, JSON-RPC shapes.
+
+Types only, over all channels at once. Ordering and delivery are the host's affair; reading and
+writing frames is ``jsonrpc``'s.
+"""
+
+from typing import Annotated, Any, Literal, NotRequired, TypeAlias
+
+from typing_extensions import TypedDict
+
+from agenthost.protocol.annotations import AnnotationsAction, AnnotationsState
+from agenthost.protocol.changeset import ChangesetAction, ChangesetState
+from agenthost.protocol.chat.actions import ChatAction
+from agenthost.protocol.chat.state import ChatState
+from agenthost.protocol.common import URI, Channel, Count, Integer
+from agenthost.protocol.resource_watch import ResourceWatchChangedAction, ResourceWatchState
+from agenthost.protocol.root import RootAction, RootState
+from agenthost.protocol.session.actions import SessionAction
+from agenthost.protocol.session.state import SessionState
+from agenthost.protocol.terminal import TerminalAction, TerminalState
+from agenthost.protocol.unions import ByKeys, Open
+
+__all__ = [
+    "ActionEnvelope",
+    "ActionOrigin",
+    "ChannelState",
+    "JsonRpcError",
+    "JsonRpcErrorResponse",
+    "JsonRpcMessage",
+    "JsonRpcNotification",
+    "JsonRpcRequest",
+    "JsonRpcSuccessResponse",
+    "Snapshot",
+    "StateAction",
+]
+
+StateAction: TypeAlias = Annotated[
+    RootAction
+    | SessionAction
+    | ChatAction
+    | ChangesetAction
+    | AnnotationsAction
+    | TerminalAction
+    | ResourceWatchChangedAction,
+    Open("type"),
+]
+
+# A snapshot does not say which state it carries; these keys give each kind away.
+ChannelState: TypeAlias = Annotated[
+    RootState
+    | SessionState
+    | ChatState
+    | TerminalState
+    | ChangesetState
+    | ResourceWatchState
+    | AnnotationsState,
+    ByKeys(
+        (
+            ("agents",),
+            ("lifecycle",),
+            ("turns",),
+            ("content", "claim"),
+            ("files", "status"),
+            ("root", "recursive"),
+            ("annotations",),
+        ),
+        is_open=True,
+    ),
+]
+
+
+class ActionOrigin(TypedDict):
+    """The client that dispatched an action, and its number for it."""
+
+    clientId: str
+    clientSeq: Integer
+
+
+class ActionEnvelope(TypedDict):
+    """An action in its place in the host's order; with ``rejectionReason`` nobody applies it."""
+
+    channel: Channel
+    action: StateAction
+    serverSeq: Count
+    origin: NotRequired[ActionOrigin]
+    rejectionReason: NotRequired[str]
+
+
+class Snapshot(TypedDict):
+    """A channel's state as of ``fromSeq``; later actions have higher numbers."""
+
+    resource: URI
+    state: ChannelState
+    fromSeq: Integer
+
+
+class JsonRpcRequest(TypedDict):
+    """A call that wants an answer."""
+
+    jsonrpc: Literal["2.0"]
+    id: Any
+    method: str
+    params: NotRequired[Any]
+
+
+class JsonRpcNotification(TypedDict):
+    """A call that wants none."""
+
+    jsonrpc: Literal["2.0"]
+    method: str
+    params: NotRequired[Any]
+
+
+class JsonRpcError(TypedDict):
+    """Why a call failed."""
+
+    code: Integer
+    message: str
+    data: NotRequired[Any]
+
+
+class JsonRpcErrorResponse(TypedDict):
+    """The answer to a call that failed."""
+
+    jsonrpc: Literal["2.0"]
+    id: Any
+    error: JsonRpcError
+
+
+class JsonRpcSuccessResponse(TypedDict):
+    """The answer to a call that succeeded."""
+
+    jsonrpc: Literal["2.0"]
+    id: Any
+    result: Any
+
+
+JsonRpcMessage: TypeAlias = Annotated[
+    JsonRpcRequest | JsonRpcNotification | JsonRpcErrorResponse | JsonRpcSuccessResponse,
+    ByKeys((("method", "id"), ("method",), ("error",), ("result",))),
+]

@@ -1,0 +1,58 @@
+"""What a peer sent, made canonical and checked; or the protocol's own error.
+
+The edge between a connection's version and everything inside: first the version ladder UP, then
+validation. Nothing behind it looks at raw input again. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from agenthost.errors import InvalidParams, WireError
+from agenthost.protocol.registry import Kind, client_may_dispatch, kind_of
+from agenthost.protocol.validation import validate_action, validate_params
+from agenthost.protocol.versions import Untranslatable, translator
+
+__all__ = ["accept_action", "accept_params"]
+
+_T = TypeVar("_T")
+
+
+def accept_params(version: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Return canonical, validated params, or raise InvalidParams."""
+    canonical = _translated(lambda: translator(version).params_up(method, params))
+    return validate_params(method, canonical)
+
+
+def accept_action(
+    version: str, kind: Kind, action: Any, before: Any, *, now: str
+) -> dict[str, Any]:
+    """Return a client's action in canonical form, or raise InvalidParams with the reason.
+
+    ``before`` is the canonical state that the action would change.
+    """
+    if not isinstance(action, dict) or not isinstance(action.get("type"), str):
+        raise InvalidParams("an action is an object with a type", path="action.type")
+    action_type: str = action["type"]
+    if kind_of(action_type) != kind:
+        raise InvalidParams(
+            f"{action_type} does not belong on a {kind} channel", path="action.type"
+        )
+    if not client_may_dispatch(action_type):
+        raise InvalidParams(f"clients may not dispatch {action_type}", path="action.type")
+    canonical = _translated(lambda: translator(version).action_up(kind, action, before, now=now))
+    return validate_action(canonical)
+
+
+def _translated(translate: Callable[[], _T]) -> _T:
+    try:
+        return translate()
+    except Untranslatable as error:
+        raise InvalidParams(error.reason) from error
+    except WireError:
+        raise
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        # The ladder climbs over what validation has not seen yet: a shape it cannot climb is
+        # one that validation would refuse.
+        raise InvalidParams("the parameters do not have the shape of this version") from error

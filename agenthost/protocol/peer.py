@@ -1,0 +1,211 @@
+"""One end of a connection without I/O: frames in, events out, frames to send.
+
+Owns the handshake state, the pending calls of both directions and the id rules; host and client
+sit on it. It does not read clocks or sockets, does not check parameters (``inbound`` does) and
+does not know what a method means.
+
+Use: ``feed`` every received frame, then pull ``next_event`` until it gives None, then send what
+``take_output`` holds. While a handshake request is unanswered ``next_event`` holds back what came
+behind it, so a client may pipeline and still be handled in order.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Literal, TypeAlias
+
+from agenthost.errors import InvalidRequest, LocalProtocolError, MethodNotFound, WireError
+from agenthost.protocol import jsonrpc
+from agenthost.protocol.jsonrpc import Failure, Id, InboundError, Notification, Request, Success
+from agenthost.protocol.methods import Direction, methods
+
+__all__ = ["Answered", "Event", "Handshake", "Peer", "Refused", "Violation"]
+
+Role: TypeAlias = Literal["host", "client"]
+
+# The requests with which a client may open a connection; either may be the first.
+OPENERS = frozenset({"initialize", "reconnect"})
+# Answered at any time: liveness must not depend on the handshake.
+ALWAYS_ALLOWED = frozenset({"ping"})
+
+
+class Handshake(Enum):
+    """How far the opening of a connection has come."""
+
+    AWAITING = "awaiting"
+    NEGOTIATING = "negotiating"
+    ESTABLISHED = "established"
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A call that this side made has its result."""
+
+    id: int
+    method: str
+    result: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A call that this side made was answered with an error."""
+
+    id: int
+    method: str
+    error: WireError
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """The peer broke a rule; it was answered where that is allowed, and nothing else happened."""
+
+    reason: str
+
+
+Event: TypeAlias = Request | Notification | Answered | Refused | Violation
+
+
+class Peer:
+    """The protocol state of one side of one connection."""
+
+    def __init__(self, role: Role) -> None:
+        self.role = role
+        # Openers move it forward; a refused opener moves it back.
+        self.handshake = Handshake.AWAITING
+        # The opener being decided, to recognise its answer.
+        self._opener: Id = None
+        # Frames that were fed and not looked at yet.
+        self._inbox: deque[bytes | str] = deque()
+        # Encoded frames that wait to be sent.
+        self._output: list[bytes] = []
+        # Calls of ours without an answer: id -> method.
+        self._calls: dict[int, str] = {}
+        self._next_id = 1
+        # Calls of the peer's that we have not answered: id -> method.
+        self._open_requests: dict[Id, str] = {}
+        direction = Direction.TO_HOST if role == "host" else Direction.TO_CLIENT
+        self._known_requests = methods(direction, is_notification=False)
+        self._known_notifications = methods(direction, is_notification=True)
+
+    def feed(self, frame: bytes | str) -> None:
+        """Take one received frame."""
+        self._inbox.append(frame)
+
+    def next_event(self) -> Event | None:
+        """Return the next thing to act on, or None when there is nothing (yet)."""
+        while self._inbox and not (self.role == "host" and self.handshake is Handshake.NEGOTIATING):
+            event = self._read(self._inbox.popleft())
+            if event is not None:
+                return event
+        return None
+
+    def take_output(self) -> list[bytes]:
+        """Return the frames to send, in order, and forget them."""
+        output, self._output = self._output, []
+        return output
+
+    @property
+    def pending_calls(self) -> int:
+        """How many calls of this side wait for an answer."""
+        return len(self._calls)
+
+    def call(self, method: str, params: dict[str, Any]) -> int:
+        """Send a request and return its id; the answer comes as Answered or Refused."""
+        id, self._next_id = self._next_id, self._next_id + 1
+        self._calls[id] = method
+        if self.role == "client" and method in OPENERS:
+            self.handshake, self._opener = Handshake.NEGOTIATING, id
+        self._output.append(jsonrpc.encode(Request(id, method, params)))
+        return id
+
+    def abandon(self, id: int) -> None:
+        """Stop waiting for the answer to one of our calls; a late answer is ignored."""
+        self._calls.pop(id, None)
+
+    def notify(self, method: str, params: dict[str, Any]) -> None:
+        """Send a notification."""
+        self._output.append(jsonrpc.encode(Notification(method, params)))
+
+    def respond(self, id: Id, result: Any) -> None:
+        """Answer a request of the peer's."""
+        self._close_request(id, succeeded=True)
+        self._output.append(jsonrpc.encode(Success(id, result)))
+
+    def respond_encoded(self, id: Id, result: bytes) -> None:
+        """Answer a request with a result that is JSON already."""
+        self._close_request(id, succeeded=True)
+        self._output.append(b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (jsonrpc.dumps(id), result))
+
+    def refuse(self, id: Id, error: WireError) -> None:
+        """Answer a request of the peer's with an error."""
+        self._close_request(id, succeeded=False)
+        self._output.append(jsonrpc.encode(Failure(id, error)))
+
+    def _close_request(self, id: Id, *, succeeded: bool) -> None:
+        method = self._open_requests.pop(id, None)
+        if method is None:
+            raise LocalProtocolError(f"there is no open request {id!r} to answer")
+        if method in OPENERS and self._opener == id:
+            self.handshake = Handshake.ESTABLISHED if succeeded else Handshake.AWAITING
+            self._opener = None
+
+    def _read(self, frame: bytes | str) -> Event | None:
+        try:
+            message = jsonrpc.decode(frame)
+        except InboundError as problem:
+            if problem.reply is not None:
+                self._output.append(jsonrpc.encode(problem.reply))
+            return Violation(problem.error.message)
+        match message:
+            case Request():
+                return self._read_request(message)
+            case Notification():
+                return self._read_notification(message)
+            case Success(id, _) | Failure(id, _):
+                return self._read_answer(id, message)
+
+    def _read_request(self, request: Request) -> Event | None:
+        refusal = self._refusal(request)
+        if refusal is not None:
+            self._output.append(jsonrpc.encode(Failure(request.id, refusal)))
+            return Violation(f"{request.method}: {refusal.message}")
+        self._open_requests[request.id] = request.method
+        if self.role == "host" and request.method in OPENERS:
+            self.handshake, self._opener = Handshake.NEGOTIATING, request.id
+        return request
+
+    def _refusal(self, request: Request) -> WireError | None:
+        if request.id in self._open_requests:
+            return InvalidRequest(f"request id {request.id!r} is in use")
+        if request.method not in self._known_requests:
+            return MethodNotFound(f"unknown method {request.method!r}")
+        if self.role == "client" or request.method in ALWAYS_ALLOWED:
+            return None
+        if request.method in OPENERS:
+            if self.handshake is Handshake.ESTABLISHED:
+                return InvalidRequest("this connection is initialized already")
+            return None
+        if self.handshake is not Handshake.ESTABLISHED:
+            return InvalidRequest("send initialize or reconnect first")
+        return None
+
+    def _read_notification(self, notification: Notification) -> Event | None:
+        if notification.method not in self._known_notifications:
+            return None
+        if self.role == "host" and self.handshake is not Handshake.ESTABLISHED:
+            return Violation(f"{notification.method} before initialize")
+        return notification
+
+    def _read_answer(self, id: Id, message: Success | Failure) -> Event:
+        method = self._calls.pop(id, None) if isinstance(id, int) else None
+        if method is None or not isinstance(id, int):
+            return Violation(f"an answer to request {id!r}, which is not open")
+        if self.role == "client" and method in OPENERS and self._opener == id:
+            succeeded = isinstance(message, Success)
+            self.handshake = Handshake.ESTABLISHED if succeeded else Handshake.AWAITING
+            self._opener = None
+        if isinstance(message, Success):
+            return Answered(id, method, message.result)
+        return Refused(id, method, message.error)

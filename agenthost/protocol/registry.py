@@ -1,0 +1,54 @@
+"""The table of reducers: one small function per action type, and who may dispatch it.
+
+A reducer is ``(state, action, now) -> state``: pure, never mutating its input, returning *the same
+object* when nothing changes. ``now`` is an ISO 8601 string. An action's type is ``kind/name``; the
+kind says which channel state it applies to. Knows no protocol versions: ``versions`` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Literal, TypeVar, get_args
+
+__all__ = ["KINDS", "Kind", "Reducer", "client_may_dispatch", "kind_of", "reducers", "reduces"]
+
+Kind = Literal["root", "session", "chat", "terminal", "changeset", "annotations", "resourceWatch"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+Reducer = Callable[[Any, Any, str], Any]
+_R = TypeVar("_R", bound=Reducer)
+
+_reducers: dict[str, Reducer] = {}
+_client_dispatchable: set[str] = set()
+
+# A live read-only view: action type -> reducer.
+reducers: Mapping[str, Reducer] = MappingProxyType(_reducers)
+
+
+def reduces(*action_types: str, client: bool = False) -> Callable[[_R], _R]:
+    """Register the decorated reducer; ``client`` says that clients may dispatch the action too."""
+
+    def register(function: _R) -> _R:
+        for action_type in action_types:
+            if action_type in _reducers:
+                raise ValueError(f"{action_type} has a reducer already")
+            if kind_of(action_type) is None:
+                raise ValueError(f"{action_type} belongs to no channel kind")
+            _reducers[action_type] = function
+            if client:
+                _client_dispatchable.add(action_type)
+        return function
+
+    return register
+
+
+def kind_of(action_type: str) -> Kind | None:
+    """Return the channel kind that an action type belongs to, or None for a foreign one."""
+    prefix, slash, _ = action_type.partition("/")
+    return prefix if slash and prefix in KINDS else None
+
+
+def client_may_dispatch(action_type: str) -> bool:
+    """Say whether a client may originate this action; unknown types are nobody's."""
+    return action_type in _client_dispatchable

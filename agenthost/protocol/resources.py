@@ -1,0 +1,201 @@
+"""Params and results of the resource commands, which either peer may call on the other.
+
+Types only; files are reached by the workspace.
+"""
+
+from typing import Literal, NotRequired, TypeAlias
+
+from typing_extensions import TypedDict
+
+from agenthost.protocol.common import URI, Channel, Count, Integer, RootChannel
+from agenthost.protocol.resource_watch import ResourcePatterns
+
+__all__ = [
+    "ContentEncoding",
+    "CreateResourceWatchParams",
+    "CreateResourceWatchResult",
+    "DirectoryEntry",
+    "PermissionDeniedErrorData",
+    "ResourceCopyParams",
+    "ResourceCopyResult",
+    "ResourceDeleteParams",
+    "ResourceDeleteResult",
+    "ResourceListParams",
+    "ResourceListResult",
+    "ResourceMkdirParams",
+    "ResourceMkdirResult",
+    "ResourceMoveParams",
+    "ResourceMoveResult",
+    "ResourceReadParams",
+    "ResourceReadResult",
+    "ResourceRequestParams",
+    "ResourceRequestResult",
+    "ResourceResolveParams",
+    "ResourceResolveResult",
+    "ResourceType",
+    "ResourceWriteMode",
+    "ResourceWriteParams",
+    "ResourceWriteResult",
+]
+
+ContentEncoding: TypeAlias = Literal["base64", "utf-8"]
+ResourceWriteMode: TypeAlias = Literal["truncate", "append", "insert"]
+ResourceType: TypeAlias = Literal["file", "directory", "symlink"]
+
+
+class ResourceReadParams(TypedDict):
+    """Read a resource, preferably in a given encoding."""
+
+    channel: RootChannel
+    uri: URI
+    encoding: NotRequired[ContentEncoding]
+
+
+class ResourceReadResult(TypedDict):
+    """A resource's content."""
+
+    data: str
+    encoding: ContentEncoding
+    contentType: NotRequired[str]
+
+
+class ResourceWriteParams(TypedDict):
+    """Write a resource; ``position`` counts bytes, from the end when appending."""
+
+    channel: RootChannel
+    uri: URI
+    data: str
+    encoding: ContentEncoding
+    contentType: NotRequired[str]
+    createOnly: NotRequired[bool]
+    mode: NotRequired[ResourceWriteMode]
+    position: NotRequired[Count]
+    ifMatch: NotRequired[str]
+
+
+class ResourceWriteResult(TypedDict):
+    """The resource was written."""
+
+
+class ResourceListParams(TypedDict):
+    """List a directory's direct children."""
+
+    channel: RootChannel
+    uri: URI
+
+
+class DirectoryEntry(TypedDict):
+    """One child of a directory."""
+
+    name: str
+    type: Literal["file", "directory"]
+
+
+class ResourceListResult(TypedDict):
+    """A directory's children."""
+
+    entries: list[DirectoryEntry]
+
+
+class ResourceCopyParams(TypedDict):
+    """Copy a resource, over an existing one unless told otherwise."""
+
+    channel: RootChannel
+    source: URI
+    destination: URI
+    failIfExists: NotRequired[bool]
+
+
+class ResourceCopyResult(TypedDict):
+    """The resource was copied."""
+
+
+class ResourceDeleteParams(TypedDict):
+    """Delete a resource, and what is below it if so told."""
+
+    channel: RootChannel
+    uri: URI
+    recursive: NotRequired[bool]
+
+
+class ResourceDeleteResult(TypedDict):
+    """The resource is gone."""
+
+
+class ResourceRequestParams(TypedDict):
+    """Ask for access to a resource; to read it when no flag is given."""
+
+    channel: RootChannel
+    uri: URI
+    read: NotRequired[bool]
+    write: NotRequired[bool]
+
+
+class ResourceRequestResult(TypedDict):
+    """Access is granted."""
+
+
+class ResourceMoveParams(TypedDict):
+    """Move a resource, over an existing one unless told otherwise."""
+
+    channel: RootChannel
+    source: URI
+    destination: URI
+    failIfExists: NotRequired[bool]
+
+
+class ResourceMoveResult(TypedDict):
+    """The resource was moved."""
+
+
+class ResourceResolveParams(TypedDict):
+    """Find out what a URI stands for, following links unless told otherwise."""
+
+    channel: RootChannel
+    uri: URI
+    followSymlinks: NotRequired[bool]
+
+
+class ResourceResolveResult(TypedDict):
+    """What a URI stands for; ``ctime`` is when it was created."""
+
+    uri: URI
+    type: ResourceType
+    size: NotRequired[Integer]
+    mtime: NotRequired[str]
+    ctime: NotRequired[str]
+    contentType: NotRequired[str]
+    etag: NotRequired[str]
+
+
+class ResourceMkdirParams(TypedDict):
+    """Make a directory and those above it."""
+
+    channel: RootChannel
+    uri: URI
+
+
+class ResourceMkdirResult(TypedDict):
+    """The directory is there."""
+
+
+class CreateResourceWatchParams(TypedDict):
+    """Watch a resource, or all below it, for changes."""
+
+    channel: RootChannel
+    uri: URI
+    recursive: NotRequired[bool]
+    excludes: NotRequired[ResourcePatterns]
+    includes: NotRequired[ResourcePatterns]
+
+
+class CreateResourceWatchResult(TypedDict):
+    """The channel on which the changes will arrive."""
+
+    channel: Channel
+
+
+class PermissionDeniedErrorData(TypedDict):
+    """What a refusal tells: the request with which access may be asked for."""
+
+    request: NotRequired[ResourceRequestParams]

@@ -1,0 +1,157 @@
+"""The scalars of the wire: whole and finite numbers, non-empty strings, channel URIs.
+
+Each is an ordinary ``int``, ``float`` or ``str`` to the type checker, annotated with a rule that
+validation enforces at the edge. The rules know nothing of objects and unions (``unions`` does) nor
+of how a refusal is worded for a peer (``validation`` does). The validation library is imported
+only when a validator is built, so importing the wire types stays cheap.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias
+
+from agenthost.protocol.uris import ROOT, is_root
+
+__all__ = [
+    "URI",
+    "Channel",
+    "Count",
+    "Finite",
+    "Integer",
+    "JsonPrimitive",
+    "NonEmpty",
+    "NonEmptyString",
+    "NonNegative",
+    "Number",
+    "Positive",
+    "Primitive",
+    "RootChannel",
+    "RootSpelling",
+    "Rule",
+    "Unchecked",
+    "Whole",
+]
+
+# Sequence numbers are 64-bit on the wire, and encoders and stores share that limit.
+_SMALLEST, _LARGEST = -(2**63), 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A condition on one JSON value; subclasses say which values pass and what was expected."""
+
+    @property
+    def expected(self) -> str:
+        """Name what passes, in words that fit after "expected"."""
+        return "a value"
+
+    def accepts(self, value: object) -> bool:
+        """Say whether the value passes."""
+        return True
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Build the validator for this rule; it replaces the one of the annotated type."""
+        from pydantic_core import PydanticCustomError, core_schema
+
+        def check(value: object) -> object:
+            if not self.accepts(value):
+                raise PydanticCustomError("refused", "refused", {"expected": self.expected})
+            return value
+
+        return core_schema.no_info_plain_validator_function(check)
+
+
+@dataclass(frozen=True)
+class Whole(Rule):
+    """A 64-bit integer, optionally not below a minimum."""
+
+    minimum: int | None = None
+
+    @property
+    def expected(self) -> str:
+        """Name what passes, in words that fit after "expected"."""
+        at_least = "" if self.minimum is None else f" of at least {self.minimum}"
+        return f"a whole number{at_least}"
+
+    def accepts(self, value: object) -> bool:
+        """Say whether the value is such an integer; booleans and fractions are not."""
+        if not isinstance(value, int) or isinstance(value, bool):
+            return False
+        return (_SMALLEST if self.minimum is None else self.minimum) <= value <= _LARGEST
+
+
+@dataclass(frozen=True)
+class Finite(Rule):
+    """A number that JSON can carry, optionally not below a minimum."""
+
+    minimum: int | None = None
+
+    @property
+    def expected(self) -> str:
+        """Name what passes, in words that fit after "expected"."""
+        return "a number" if self.minimum is None else f"a number of at least {self.minimum}"
+
+    def accepts(self, value: object) -> bool:
+        """Say whether the value is such a number; booleans, NaN and infinities are not."""
+        if isinstance(value, float):
+            return math.isfinite(value) and (self.minimum is None or value >= self.minimum)
+        return Whole(self.minimum).accepts(value)
+
+
+@dataclass(frozen=True)
+class NonEmpty(Rule):
+    """A string of at least one character."""
+
+    @property
+    def expected(self) -> str:
+        """Name what passes, in words that fit after "expected"."""
+        return "a non-empty string"
+
+    def accepts(self, value: object) -> bool:
+        """Say whether the value is a string with content."""
+        return isinstance(value, str) and value != ""
+
+
+@dataclass(frozen=True)
+class RootSpelling(Rule):
+    """The root channel's URI, in any spelling met in the field."""
+
+    @property
+    def expected(self) -> str:
+        """Name what passes, in words that fit after "expected"."""
+        return f'"{ROOT}"'
+
+    def accepts(self, value: object) -> bool:
+        """Say whether the value names the root channel."""
+        return isinstance(value, str) and is_root(value)
+
+
+@dataclass(frozen=True)
+class Primitive(Rule):
+    """A string, a number, a boolean or null."""
+
+    @property
+    def expected(self) -> str:
+        """Name what passes, in words that fit after "expected"."""
+        return "a string, a number, a boolean or null"
+
+    def accepts(self, value: object) -> bool:
+        """Say whether the value is a JSON primitive."""
+        return value is None or isinstance(value, str | bool) or Finite().accepts(value)
+
+
+@dataclass(frozen=True)
+class Unchecked(Rule):
+    """Any value: another part of the program judges this field."""
+
+
+URI: TypeAlias = str
+Integer: TypeAlias = Annotated[int, Whole()]
+Count: TypeAlias = Annotated[int, Whole(minimum=0)]
+Positive: TypeAlias = Annotated[int, Whole(minimum=1)]
+Number: TypeAlias = Annotated[float, Finite()]
+NonNegative: TypeAlias = Annotated[float, Finite(minimum=0)]
+NonEmptyString: TypeAlias = Annotated[str, NonEmpty()]
+Channel: TypeAlias = Annotated[str, NonEmpty()]
+RootChannel: TypeAlias = Annotated[str, RootSpelling()]
+JsonPrimitive: TypeAlias = Annotated[str | float | bool | None, Primitive()]

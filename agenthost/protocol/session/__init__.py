@@ -1,0 +1,3 @@
+"""The session channel: state, actions, customizations, and reducers."""
+
+__all__: list[str] = []

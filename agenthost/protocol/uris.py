@@ -1,0 +1,66 @@
+"""Channel URIs: the fixed root, and the URIs that a host mints itself.
+
+A channel is what was *registered* under a URI, whatever its scheme: clients choose session and
+chat URIs freely, so nothing here guesses a channel's kind from its spelling.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = [
+    "ROOT",
+    "annotations_uri",
+    "canonical",
+    "chat_uri",
+    "content_uri",
+    "is_root",
+    "resource_watch_uri",
+    "session_uri",
+    "terminal_uri",
+]
+
+ROOT: Final = "ahp-root://"
+
+# Real clients normalise the root URI in these ways; all mean the one root channel.
+_ROOT_SPELLINGS = frozenset({ROOT, "ahp-root:", "ahp-root:/", "ahp-root:///"})
+
+
+def is_root(uri: str) -> bool:
+    """Say whether a URI is the root channel, in any spelling that clients use."""
+    return uri in _ROOT_SPELLINGS
+
+
+def canonical(uri: str) -> str:
+    """Return the spelling under which a channel is registered; only the root has several."""
+    return ROOT if uri in _ROOT_SPELLINGS else uri
+
+
+def session_uri(id: str) -> str:
+    """Return the URI of a session that this side names."""
+    return f"ahp-session:/{id}"
+
+
+def chat_uri(id: str) -> str:
+    """Return the URI of a chat that this side names."""
+    return f"ahp-chat:/{id}"
+
+
+def terminal_uri(id: str) -> str:
+    """Return the URI of a terminal that this side names."""
+    return f"ahp-terminal:/{id}"
+
+
+def resource_watch_uri(id: str) -> str:
+    """Return the URI of a resource watch that this side names."""
+    return f"ahp-resource-watch:/{id}"
+
+
+def annotations_uri(session: str) -> str:
+    """Return the URI of a session's annotations channel."""
+    return f"{session}/annotations"
+
+
+def content_uri(id: str) -> str:
+    """Return the URI of a content blob that the host keeps outside of the state."""
+    return f"ahp-content:/{id}"

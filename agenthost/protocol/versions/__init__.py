@@ -1,0 +1,29 @@
+"""Protocol versions: negotiation, and the ladder of translations between the versions spoken."""
+
+from agenthost.protocol.versions.ladder import Translator, translator
+from agenthost.protocol.versions.negotiation import Negotiated, negotiate
+from agenthost.protocol.versions.reduction import reduce
+from agenthost.protocol.versions.step import ReadText, Sender, Untranslatable
+from agenthost.protocol.versions.supported import (
+    NEWEST,
+    SUPPORTED_VERSIONS,
+    exists_in,
+    parse_version,
+)
+from agenthost.protocol.versions.v0_5_1_to_v0_5_0 import turns_page
+
+__all__ = [
+    "NEWEST",
+    "SUPPORTED_VERSIONS",
+    "Negotiated",
+    "ReadText",
+    "Sender",
+    "Translator",
+    "Untranslatable",
+    "exists_in",
+    "negotiate",
+    "parse_version",
+    "reduce",
+    "translator",
+    "turns_page",
+]

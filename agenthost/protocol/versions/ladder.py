@@ -1,0 +1,238 @@
+"""The ladder: composing the steps between the canonical model and the version of a connection.
+
+A ``Translator`` speaks one version. DOWN is from the canonical model to it, UP is back. For the
+newest version there is nothing to climb, and every method gives back the very object it was given.
+
+Snapshots inside results and actions inside envelopes are not looked into: their translations are
+``state_down`` and ``action_down``, for which the caller knows the channel's kind and its states.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+from agenthost.protocol.versions.edits import Json
+from agenthost.protocol.versions.step import (
+    DownContext,
+    Outside,
+    ReadText,
+    Sender,
+    Step,
+    Untranslatable,
+    UpContext,
+    unreadable,
+)
+from agenthost.protocol.versions.supported import (
+    SUPPORTED_VERSIONS,
+    exists_in,
+    introduced_in,
+)
+from agenthost.protocol.versions.v0_5_1_to_v0_5_0 import Step051To050
+from agenthost.protocol.versions.v0_5_2_to_v0_5_1 import Step052To051
+from agenthost.protocol.versions.v0_6_0_to_v0_5_2 import Step060To052
+from agenthost.protocol.versions.v0_7_0_to_v0_6_0 import Step070To060
+
+__all__ = ["STEPS", "Translator", "steps_to", "translator"]
+
+# Newest first; each begins where the one before it ends.
+STEPS: Final[tuple[Step, ...]] = (
+    Step070To060(),
+    Step060To052(),
+    Step052To051(),
+    Step051To050(),
+)
+
+# Actions that bring news although no state changes; they are never left out as void.
+_EVENTS: Final = frozenset({"resourceWatch/changed", "terminal/input"})
+
+
+def steps_to(version: str) -> tuple[Step, ...]:
+    """Return the steps from the newest version down to that one; ValueError if it is not ours."""
+    if version not in SUPPORTED_VERSIONS:
+        raise ValueError(f"{version!r} is not a supported protocol version")
+    return STEPS[: SUPPORTED_VERSIONS.index(version)]
+
+
+@cache
+def translator(version: str) -> Translator:
+    """Return the translator to a supported version."""
+    return Translator(version, steps_to(version))
+
+
+class Translator:
+    """Translates between the canonical model and one version."""
+
+    def __init__(self, version: str, steps: tuple[Step, ...]) -> None:
+        self.version = version
+        self._steps = steps
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether this is the newest version, where nothing needs translating."""
+        return not self._steps
+
+    @property
+    def pages_into_state(self) -> bool:
+        """Whether ``fetchTurns`` loads turns into the state, rather than giving a page of them."""
+        return self.exists("chat/turnsLoaded")
+
+    def exists(self, action_type: str) -> bool:
+        """Say whether the version has this action."""
+        return exists_in(action_type, self.version)
+
+    def state_down(
+        self, kind: str, state: Any, *, read_text: ReadText = unreadable, reviewable: bool = True
+    ) -> Any:
+        """Translate a channel's state DOWN; what needs no change keeps its identity."""
+        outside = Outside(read_text, reviewable)
+        for step in self._steps:
+            state = step.state_down(kind, state, outside)
+        return state
+
+    def state_up(self, kind: str, state: Any) -> Any:
+        """Translate a channel's state UP."""
+        for step in reversed(self._steps):
+            state = step.state_up(kind, state)
+        return state
+
+    def turn_down(self, turn: Any, *, read_text: ReadText = unreadable) -> Any:
+        """Translate one completed turn DOWN, exactly as ``state_down`` does for its chat."""
+        for step in self._steps:
+            turn = step.turn_down(turn, Outside(read_text))
+        return turn
+
+    def turn_up(self, turn: Any) -> Any:
+        """Translate one completed turn UP."""
+        for step in reversed(self._steps):
+            turn = step.turn_up(turn)
+        return turn
+
+    def action_down(
+        self,
+        kind: str,
+        before: Any,
+        action: Any,
+        after: Any,
+        *,
+        read_text: ReadText = unreadable,
+        reviewable: bool = True,
+        sender: Sender = "host",
+    ) -> list[Any]:
+        """Translate an action that led from one canonical state to another DOWN.
+
+        An action that changed nothing is not sent, because an old client may be in a translated
+        state where it does change something. The result holds at most one action as yet.
+        """
+        if not self._steps:
+            return [action]
+        if after is before and action["type"] not in _EVENTS:
+            return []
+        outside = Outside(read_text, reviewable)
+        befores = _Rungs(self._steps, kind, before, outside)
+        afters = _Rungs(self._steps, kind, after, outside)
+        actions = [action]
+        for rung, step in enumerate(self._steps):
+            context = DownContext(befores.at(rung), afters.at(rung), outside, sender)
+            actions = [old for new in actions for old in step.action_down(new, context)]
+        return actions
+
+    def action_up(
+        self,
+        kind: str,
+        action: Any,
+        before: Any,
+        *,
+        now: str,
+        sender: Sender = "client",
+    ) -> Any:
+        """Translate an action UP, or raise Untranslatable.
+
+        The reason is the one with which to refuse a client; what a host sent is to be ignored.
+        ``before`` is the canonical state that it is about to change; ``now`` stands in for times
+        that an old client does not send.
+        """
+        if not self._steps or not isinstance(action, dict):
+            return action
+        action_type = action.get("type")
+        if not isinstance(action_type, str):
+            return action
+        if not self.exists(action_type) and introduced_in(action_type) is not None:
+            raise Untranslatable(f"{action_type} is not part of protocol {self.version}")
+        befores = _Rungs(self._steps, kind, before, Outside())
+        for rung in reversed(range(len(self._steps))):
+            context = UpContext(befores.at(rung), now, sender)
+            action = self._steps[rung].action_up(action, context)
+        return action
+
+    def params_down(self, method: str, params: Any) -> Any:
+        """Translate a command's params DOWN, or raise Untranslatable."""
+        for step in self._steps:
+            params = step.params_down(method, params)
+        return params
+
+    def params_up(self, method: str, params: Any) -> Any:
+        """Translate a command's params UP."""
+        for step in reversed(self._steps):
+            params = step.params_up(method, params)
+        return params
+
+    def result_down(
+        self, method: str, params: Any, result: Any, *, read_text: ReadText = unreadable
+    ) -> Any:
+        """Translate a command's result DOWN; ``params`` are the canonical ones."""
+        outside = Outside(read_text)
+        for step in self._steps:
+            result = step.result_down(method, params, result, outside)
+        return result
+
+    def result_up(self, method: str, params: Any, result: Any) -> Any:
+        """Translate a command's result UP; ``params`` are those that were sent."""
+        for step in reversed(self._steps):
+            result = step.result_up(method, params, result)
+        return result
+
+    def notification_down(self, method: str, params: Any) -> Any:
+        """Translate a notification's params DOWN; None means not to send it."""
+        for step in self._steps:
+            if params is None:
+                return None
+            params = step.notification_down(method, params)
+        return params
+
+    def notification_up(self, method: str, params: Any) -> Any:
+        """Translate a notification's params UP; None means to ignore it."""
+        for step in reversed(self._steps):
+            if params is None:
+                return None
+            params = step.notification_up(method, params)
+        return params
+
+
+class _Rungs:
+    """One canonical state in the form of each rung, translated when first asked for."""
+
+    def __init__(self, steps: tuple[Step, ...], kind: str, state: Any, outside: Outside) -> None:
+        self._steps = steps
+        self._kind = kind
+        self._canonical = state
+        self._outside = outside
+        # The forms that were asked for so far, by rung; a gap-free prefix.
+        self._forms: list[Json] = []
+
+    def at(self, rung: int) -> Any:
+        """Return a function that gives the state in the newer form of the step at that rung."""
+        return lambda: self._form(rung)
+
+    def _form(self, rung: int) -> Json:
+        if not self._forms:
+            self._forms.append(_without_history(self._kind, self._canonical))
+        while len(self._forms) <= rung:
+            step = self._steps[len(self._forms) - 1]
+            self._forms.append(step.state_down(self._kind, self._forms[-1], self._outside))
+        return self._forms[rung]
+
+
+def _without_history(kind: str, state: Any) -> Any:
+    """Withhold completed turns: no action's translation may cost more for a longer chat."""
+    return {**state, "turns": []} if kind == "chat" and state["turns"] else state

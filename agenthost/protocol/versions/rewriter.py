@@ -1,0 +1,97 @@
+"""What a step does to each kind of node, one method per kind; all of them identities here.
+
+A step subclasses ``Rewriter`` twice, for DOWN and for UP, and overrides only the nodes that differ
+between its two versions. Where those nodes occur is the business of ``walks``, which calls a node's
+method after everything inside it was rewritten. A method returns its very argument when it has
+nothing to change, and where it may return None the node is left out.
+"""
+
+from __future__ import annotations
+
+from agenthost.protocol.versions.edits import Json
+
+__all__ = ["Rewriter"]
+
+
+class Rewriter:
+    """Rewrites single nodes of the wire model; subclasses say which."""
+
+    def message(self, message: Json) -> Json:
+        """Rewrite a Message."""
+        return message
+
+    def attachment(self, attachment: Json) -> Json:
+        """Rewrite a MessageAttachment."""
+        return attachment
+
+    def content_ref(self, node: Json) -> Json:
+        """Rewrite a ContentRef, or a node that carries one's members among its own."""
+        return node
+
+    def contents(self, contents: list[Json], title: str | None) -> list[Json]:
+        """Rewrite a list of ToolResultContent; ``title`` is its tool's display name, if known."""
+        return contents
+
+    def tool_call(self, call: Json) -> Json:
+        """Rewrite a ToolCallState."""
+        return call
+
+    def part(self, part: Json) -> Json | None:
+        """Rewrite a ResponsePart."""
+        return part
+
+    def turn(self, turn: Json) -> Json:
+        """Rewrite a completed Turn."""
+        return turn
+
+    def active_turn(self, turn: Json) -> Json:
+        """Rewrite an ActiveTurn."""
+        return turn
+
+    def chat_summary(self, summary: Json) -> Json:
+        """Rewrite a ChatSummary, whole or partial, or the like members of a ChatState."""
+        return summary
+
+    def chat(self, state: Json) -> Json:
+        """Rewrite a ChatState."""
+        return state
+
+    def session_summary(self, summary: Json) -> Json:
+        """Rewrite a SessionSummary, whole or partial, or the like members of a SessionState."""
+        return summary
+
+    def session(self, state: Json) -> Json:
+        """Rewrite a SessionState."""
+        return state
+
+    def input_needed(self, request: Json) -> Json | None:
+        """Rewrite a SessionInputRequest."""
+        return request
+
+    def customization(self, customization: Json) -> Json:
+        """Rewrite a top-level Customization."""
+        return customization
+
+    def child(self, child: Json) -> Json | None:
+        """Rewrite a ChildCustomization."""
+        return child
+
+    def mcp_state(self, state: Json) -> Json:
+        """Rewrite an McpServerState."""
+        return state
+
+    def changeset(self, changeset: Json) -> Json:
+        """Rewrite a Changeset, which is an entry of a session's catalogue."""
+        return changeset
+
+    def changeset_file(self, file: Json) -> Json:
+        """Rewrite a ChangesetFile."""
+        return file
+
+    def agent(self, agent: Json) -> Json:
+        """Rewrite an AgentInfo."""
+        return agent
+
+    def terminal(self, state: Json) -> Json:
+        """Rewrite a TerminalState."""
+        return state

@@ -1,0 +1,181 @@
+"""The contract of one rung: translating between two neighbouring versions, DOWN and UP.
+
+A step knows its own difference and no other version. DOWN is from the newer to the older version,
+UP is the way back; both hosts and clients use both. Composing steps is the work of ``ladder``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+from agenthost.errors import AgentHostError
+from agenthost.protocol.registry import Reducer
+from agenthost.protocol.versions.edits import Json
+from agenthost.protocol.versions.rewriter import Rewriter
+from agenthost.protocol.versions.supported import exists_in, notification_exists_in
+from agenthost.protocol.versions.walks import (
+    walk_action,
+    walk_notification,
+    walk_params,
+    walk_result,
+    walk_state,
+    walk_turn,
+)
+
+__all__ = [
+    "DownContext",
+    "Outside",
+    "ReadText",
+    "ReducerTable",
+    "Sender",
+    "Step",
+    "Untranslatable",
+    "UpContext",
+    "unreadable",
+]
+
+# Reads a resource as text; None when it is too big, not text, or not there.
+ReadText = Callable[[str], str | None]
+ReducerTable = Mapping[str, Reducer]
+# Who sent what is translated. Some actions were the host's alone in older versions.
+Sender = Literal["client", "host"]
+
+
+class Untranslatable(AgentHostError):
+    """The other version has no way to say this; the reason is fit for a rejection."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
+def unreadable(uri: str) -> str | None:
+    """Read nothing: for callers that cannot reach resources."""
+    return None
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What a translation DOWN must ask about, because the data itself does not say."""
+
+    # The text behind a content reference, which old versions want inline.
+    read_text: ReadText = unreadable
+    # Whether the changeset at hand can be reviewed, which only its catalogue entry tells.
+    reviewable: bool = True
+
+
+@dataclass(frozen=True)
+class DownContext:
+    """The circumstances of an action on its way DOWN; the states are in the step's newer form.
+
+    The states cost time, so a step asks for one only when it cannot do without. Those of chats come
+    without their completed turns: translating an action must not depend on the chat's length.
+    """
+
+    before: Callable[[], Json]
+    after: Callable[[], Json]
+    outside: Outside = field(default_factory=Outside)
+    sender: Sender = "host"
+
+
+@dataclass(frozen=True)
+class UpContext:
+    """The circumstances of an action on its way UP; see ``DownContext`` about the state."""
+
+    before: Callable[[], Json]
+    # When the action was received, as ISO 8601.
+    now: str
+    sender: Sender = "client"
+
+
+DownAction = Callable[[Json, DownContext], list[Json]]
+UpAction = Callable[[Json, UpContext], Json]
+
+
+class Step:
+    """A rung whose two versions do not differ; subclasses say where theirs do."""
+
+    newer: ClassVar[str]
+    older: ClassVar[str]
+
+    # Actions whose translation takes more than rewriting what they carry.
+    actions_down: Mapping[str, DownAction] = {}
+    actions_up: Mapping[str, UpAction] = {}
+
+    def down(self, outside: Outside) -> Rewriter:
+        """Return what becomes of single nodes on the way DOWN."""
+        return Rewriter()
+
+    def up(self) -> Rewriter:
+        """Return what becomes of single nodes on the way UP."""
+        return Rewriter()
+
+    def state_down(self, kind: str, state: Json, outside: Outside) -> Json:
+        """Translate a channel's state DOWN."""
+        return walk_state(self.down(outside), kind, state)  # type: ignore[no-any-return]
+
+    def state_up(self, kind: str, state: Json) -> Json:
+        """Translate a channel's state UP."""
+        return walk_state(self.up(), kind, state)  # type: ignore[no-any-return]
+
+    def turn_down(self, turn: Json, outside: Outside) -> Json:
+        """Translate one completed turn DOWN, as the chat's state would have it."""
+        return walk_turn(self.down(outside), turn)
+
+    def turn_up(self, turn: Json) -> Json:
+        """Translate one completed turn UP."""
+        return walk_turn(self.up(), turn)
+
+    def action_down(self, action: Json, context: DownContext) -> list[Json]:
+        """Translate an action DOWN: into none, when the older version has nothing like it."""
+        special = self.actions_down.get(action["type"])
+        if special is not None:
+            return special(action, context)
+        return self.rewritten_down(action, context)
+
+    def rewritten_down(self, action: Json, context: DownContext) -> list[Json]:
+        """Rewrite what an action carries, if the older version has the action at all."""
+        if not exists_in(action["type"], self.older):
+            return []
+        rewritten = walk_action(self.down(context.outside), action)
+        return [] if rewritten is None else [rewritten]
+
+    def action_up(self, action: Json, context: UpContext) -> Json:
+        """Translate an action UP, or raise Untranslatable."""
+        special = self.actions_up.get(action["type"])
+        rewritten = walk_action(self.up(), action)
+        if rewritten is None:
+            raise Untranslatable(f"{action['type']} says nothing in a newer version")
+        return rewritten if special is None else special(rewritten, context)
+
+    def params_down(self, method: str, params: Any) -> Any:
+        """Translate a command's params DOWN, or raise Untranslatable."""
+        return walk_params(self.down(Outside()), method, params)
+
+    def params_up(self, method: str, params: Any) -> Any:
+        """Translate a command's params UP."""
+        return walk_params(self.up(), method, params)
+
+    def result_down(self, method: str, params: Any, result: Any, outside: Outside) -> Any:
+        """Translate a command's result DOWN; ``params`` are in the newer form."""
+        return walk_result(self.down(outside), method, result)
+
+    def result_up(self, method: str, params: Any, result: Any) -> Any:
+        """Translate a command's result UP; ``params`` are in the older form."""
+        return walk_result(self.up(), method, result)
+
+    def notification_down(self, method: str, params: Any) -> Any:
+        """Translate a notification's params DOWN; None drops the notification."""
+        if not notification_exists_in(method, self.older):
+            return None
+        return walk_notification(self.down(Outside()), method, params)
+
+    def notification_up(self, method: str, params: Any) -> Any:
+        """Translate a notification's params UP; None drops the notification."""
+        return walk_notification(self.up(), method, params)
+
+    def reducers(self, newer: ReducerTable) -> ReducerTable:
+        """Return the reducers that the older version has other than ``newer``."""
+        return {}

@@ -1,0 +1,141 @@
+"""Which protocol versions are spoken, and in which of them an action or notification exists.
+
+Owns the list of rungs, the form of a version string and the table of births and deaths of types.
+Knows nothing of how a version differs from its neighbour; the steps do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+__all__ = [
+    "NEWEST",
+    "SUPPORTED_VERSIONS",
+    "Version",
+    "exists_in",
+    "introduced_in",
+    "notification_exists_in",
+    "parse_version",
+]
+
+Version = tuple[int, int, int]
+
+# Newest first. The first is the canonical model; each other one is a rung of the ladder below it.
+SUPPORTED_VERSIONS: Final[tuple[str, ...]] = ("0.7.0", "0.6.0", "0.5.2", "0.5.1", "0.5.0")
+NEWEST: Final = SUPPORTED_VERSIONS[0]
+
+# Exactly three decimal numbers, without signs, leading zeros, spaces, or digits of other scripts.
+# Eighteen digits are beyond any real version, and within what every JSON peer can count.
+_NUMBER = "(0|[1-9][0-9]{0,17})"
+_VERSION = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}")
+
+
+def parse_version(text: str) -> Version:
+    """Return the three numbers of a version string; ValueError when it is not one."""
+    match = _VERSION.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a version of the form MAJOR.MINOR.PATCH")
+    major, minor, patch = map(int, match.groups())
+    return major, minor, patch
+
+
+def exists_in(action_type: str, version: str) -> bool:
+    """Say whether that supported version has this action; a type that none has is nobody's."""
+    return action_type in _ACTIONS_OF[version]
+
+
+def introduced_in(action_type: str) -> str | None:
+    """Return the version that introduced an action, or None when no version did."""
+    return _ACTIONS.get(action_type)
+
+
+def notification_exists_in(method: str, version: str) -> bool:
+    """Say whether that supported version has this notification."""
+    return method in _NOTIFICATIONS_OF[version]
+
+
+def _by_name(births: Mapping[str, str]) -> dict[str, str]:
+    return {name: version for version, names in births.items() for name in names.split()}
+
+
+_ACTIONS: Final = _by_name(
+    {
+        "0.1.0": """
+            root/agentsChanged root/activeSessionsChanged root/terminalsChanged root/configChanged
+            session/ready session/creationFailed session/titleChanged session/isReadChanged
+            session/isArchivedChanged session/activityChanged session/configChanged
+            session/metaChanged session/serverToolsChanged session/customizationsChanged
+            session/customizationToggled session/customizationUpdated
+            terminal/data terminal/input terminal/resized terminal/claimed terminal/titleChanged
+            terminal/cwdChanged terminal/exited terminal/cleared
+            terminal/commandDetectionAvailable terminal/commandExecuted terminal/commandFinished
+        """,
+        "0.2.0": """
+            session/changesetsChanged session/customizationRemoved
+            changeset/statusChanged changeset/fileSet changeset/fileRemoved
+            changeset/operationsChanged changeset/cleared resourceWatch/changed
+        """,
+        "0.3.0": "session/mcpServerStateChanged changeset/operationStatusChanged",
+        "0.4.0": """
+            session/chatAdded session/chatRemoved session/chatUpdated session/defaultChatChanged
+            chat/turnStarted chat/delta chat/responsePart chat/reasoning chat/usage
+            chat/turnComplete chat/turnCancelled chat/error
+            chat/toolCallStart chat/toolCallDelta chat/toolCallReady chat/toolCallConfirmed
+            chat/toolCallComplete chat/toolCallResultConfirmed chat/toolCallContentChanged
+            chat/truncated chat/pendingMessageSet chat/pendingMessageRemoved
+            chat/queuedMessagesReordered
+            chat/inputRequested chat/inputAnswerChanged chat/inputCompleted
+            changeset/contentChanged
+            annotations/set annotations/updated annotations/removed annotations/entrySet
+            annotations/entryRemoved
+        """,
+        "0.5.0": """
+            session/activeClientSet session/activeClientRemoved
+            chat/activityChanged chat/draftChanged
+        """,
+        "0.5.1": "session/inputNeededSet session/inputNeededRemoved chat/turnsLoaded",
+        "0.5.2": """
+            session/mcpServerStartRequested session/mcpServerStopRequested
+            changeset/filesReviewedChanged
+        """,
+        "0.6.0": """
+            chat/toolCallAuthRequired chat/toolCallAuthResolved changeset/filesReviewChanged
+        """,
+        "0.7.0": """
+            session/workingDirectorySet session/workingDirectoryRemoved
+            chat/workingDirectorySet chat/workingDirectoryRemoved
+        """,
+    }
+)
+
+# Action -> the version that no longer has it.
+_RETIRED_ACTIONS: Final = {"changeset/filesReviewedChanged": "0.6.0"}
+
+_NOTIFICATIONS: Final = _by_name(
+    {
+        "0.1.0": """
+            action root/sessionAdded root/sessionRemoved root/sessionSummaryChanged auth/required
+        """,
+        "0.2.0": "otlp/exportLogs otlp/exportTraces otlp/exportMetrics",
+        "0.5.0": "root/progress",
+    }
+)
+
+
+def _living(births: Mapping[str, str], deaths: Mapping[str, str], version: str) -> frozenset[str]:
+    at = parse_version(version)
+    return frozenset(
+        name
+        for name, born in births.items()
+        if parse_version(born) <= at and (name not in deaths or at < parse_version(deaths[name]))
+    )
+
+
+_ACTIONS_OF: Final = {
+    version: _living(_ACTIONS, _RETIRED_ACTIONS, version) for version in SUPPORTED_VERSIONS
+}
+_NOTIFICATIONS_OF: Final = {
+    version: _living(_NOTIFICATIONS, {}, version) for version in SUPPORTED_VERSIONS
+}

@@ -1,0 +1,141 @@
+"""The step between 0.5.1 and 0.5.0.
+
+Towards 0.5.0: no cursors and windows, no list of what needs input, no intentions. ``fetchTurns``
+has the opposite meaning there, a page in the result rather than in the state: a host answers it
+with ``turns_page`` for connections that have no ``chat/turnsLoaded``, and a client applies what
+``result_up`` makes of the page as the payload of that action.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from agenthost.errors import InvalidParams
+from agenthost.protocol.registry import Reducer
+from agenthost.protocol.structure import index_by
+from agenthost.protocol.versions.edits import Json, put, without
+from agenthost.protocol.versions.rewriter import Rewriter
+from agenthost.protocol.versions.step import DownContext, Outside, ReducerTable, Step
+
+__all__ = ["Step051To050", "turns_page"]
+
+# What each command's params lack in the other version: (gone DOWN, gone UP).
+_PARAMS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    "subscribe": (("delivery", "view"), ("delivery", "view")),
+    "listSessions": (("limit", "cursor"), ("filter", "limit", "cursor")),
+}
+
+
+def turns_page(turns: list[Json], params: Json, *, cap: int) -> Json:
+    """Answer a 0.5.0 ``fetchTurns``: the turns just before one, or the newest, oldest first.
+
+    ``turns`` is the whole retained history, in any version's form; ``cap`` bounds a page.
+    """
+    before, limit = params.get("before"), params.get("limit")
+    end: int | None = len(turns)
+    if before is not None:
+        end = index_by(turns, "id", before)
+    if end is None:
+        raise InvalidParams("there is no such turn", path="before")
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
+        raise InvalidParams("limit is not a count", path="limit")
+    start = max(0, end - (cap if limit is None else min(limit, cap)))
+    return {"turns": turns[start:end], "hasMore": start > 0}
+
+
+class Step051To050(Step):
+    """Translates between 0.5.1 and 0.5.0."""
+
+    newer = "0.5.1"
+    older = "0.5.0"
+
+    def __init__(self) -> None:
+        self.actions_down = {"chat/toolCallStart": _tool_call_start_down}
+
+    def down(self, outside: Outside) -> Rewriter:
+        """Return what becomes of single nodes on the way DOWN."""
+        return _Down()
+
+    def up(self) -> Rewriter:
+        """Return what becomes of single nodes on the way UP."""
+        return _Up()
+
+    def params_down(self, method: str, params: Any) -> Any:
+        """Translate a command's params DOWN; a cursor is the id of the oldest loaded turn."""
+        params = super().params_down(method, params)
+        if not isinstance(params, dict):
+            return params
+        if method == "fetchTurns":
+            return put(without(params, "cursor"), "before", params.get("cursor"))
+        return without(params, *_PARAMS.get(method, ((), ()))[0])
+
+    def params_up(self, method: str, params: Any) -> Any:
+        """Translate a command's params UP; a host tells ``fetchTurns`` apart by its actions."""
+        params = super().params_up(method, params)
+        if not isinstance(params, dict):
+            return params
+        return without(params, *_PARAMS.get(method, ((), ()))[1])
+
+    def result_down(self, method: str, params: Any, result: Any, outside: Outside) -> Any:
+        """Translate a command's result DOWN."""
+        result = super().result_down(method, params, result, outside)
+        if method == "listSessions" and isinstance(result, dict):
+            return without(result, "nextCursor")
+        return result
+
+    def result_up(self, method: str, params: Any, result: Any) -> Any:
+        """Translate a command's result UP; a page of turns becomes a turnsLoaded payload."""
+        result = super().result_up(method, params, result)
+        if method != "fetchTurns" or not isinstance(result, dict):
+            return result
+        page = without(result, "hasMore")
+        return _with_cursor(page) if result.get("hasMore") else page
+
+    def reducers(self, newer: ReducerTable) -> ReducerTable:
+        """Return the reducers that 0.5.0 has other than ``newer``."""
+        return {"chat/toolCallStart": _tool_call_start(newer["chat/toolCallStart"])}
+
+
+class _Down(Rewriter):
+    def content_ref(self, node: Json) -> Json:
+        return without(node, "nonce")
+
+    def tool_call(self, call: Json) -> Json:
+        return without(call, "intention")
+
+    def agent(self, agent: Json) -> Json:
+        return without(agent, "capabilities")
+
+    def child(self, child: Json) -> Json | None:
+        return without(child, "model", "tools") if child.get("type") == "agent" else child
+
+    def chat(self, state: Json) -> Json:
+        return without(state, "turnsNextCursor")
+
+    def session(self, state: Json) -> Json:
+        return without(state, "inputNeeded")
+
+
+class _Up(Rewriter):
+    def chat(self, state: Json) -> Json:
+        # An old host does not say whether there is more; the first fetch will tell.
+        return _with_cursor(state)
+
+
+def _with_cursor(node: Json) -> Json:
+    turns = node.get("turns")
+    oldest = turns[0] if isinstance(turns, list) and turns else None
+    return put(node, "turnsNextCursor", oldest.get("id") if isinstance(oldest, dict) else None)
+
+
+def _tool_call_start_down(action: Json, context: DownContext) -> list[Json]:
+    return [without(action, "intention")]
+
+
+def _tool_call_start(newer: Reducer) -> Reducer:
+    """Keep no intention."""
+
+    def reduce(state: Json, action: Json, now: str) -> Json:
+        return newer(state, without(action, "intention"), now)  # type: ignore[no-any-return]
+
+    return reduce

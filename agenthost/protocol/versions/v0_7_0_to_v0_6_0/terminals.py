@@ -1,0 +1,94 @@
+"""Terminal blocks in tool results: one block with its result in 0.7.0, two blocks in 0.6.0."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agenthost.protocol.versions.edits import Json, without
+
+__all__ = ["fold_terminals", "has_outcome", "unfold_terminals"]
+
+# What a 0.7.0 ``result`` and a 0.6.0 ``terminalComplete`` share.
+_OUTCOME = ("exitCode", "preview", "truncated")
+
+
+def unfold_terminals(contents: list[Any]) -> list[Any]:
+    """Return the blocks with every terminal's result in a block of its own behind it."""
+    if not any(map(_is_newer, contents)):
+        return contents
+    return [old for block in contents for old in _unfolded(block)]
+
+
+def _is_newer(block: Any) -> bool:
+    return _is(block, "terminal") and ("isPty" in block or "result" in block)
+
+
+def _is(block: Any, block_type: str) -> bool:
+    return isinstance(block, dict) and block.get("type") == block_type
+
+
+def _unfolded(block: Any) -> list[Any]:
+    if not _is_newer(block):
+        return [block]
+    terminal = without(block, "isPty", "result")
+    result = block.get("result")
+    if not isinstance(result, dict):
+        return [terminal]
+    outcome = {key: result[key] for key in _OUTCOME if key in result}
+    return [terminal, {"type": "terminalComplete", "resource": block.get("resource"), **outcome}]
+
+
+def has_outcome(contents: Any) -> bool:
+    """Say whether some block is an outcome that ``fold_terminals`` would fold."""
+    return isinstance(contents, list) and any(map(_is_outcome, contents))
+
+
+def _is_outcome(block: Any) -> bool:
+    return _is(block, "terminalComplete")
+
+
+def fold_terminals(contents: list[Any], title: str | None) -> list[Any]:
+    """Return the blocks with every outcome in the terminal block that it belongs to.
+
+    An outcome without such a block makes one, titled after the tool; one that does not even name
+    its terminal can only be told as text. An outcome's ``cwd`` has no place in 0.7.0 and is lost.
+    """
+    if not has_outcome(contents):
+        return contents
+    folded: list[Any] = []
+    for block in contents:
+        if not _is_outcome(block):
+            folded.append(block)
+            continue
+        index = _waiting(folded, block.get("resource"))
+        if index is None:
+            folded.append(_alone(block, title))
+        else:
+            folded[index] = {**folded[index], "result": _result(block)}
+    return folded
+
+
+def _waiting(blocks: list[Any], resource: object) -> int | None:
+    for index, block in enumerate(blocks):
+        waits = _is(block, "terminal") and "result" not in block
+        if waits and block.get("resource") == resource:
+            return index
+    return None
+
+
+def _alone(outcome: Json, title: str | None) -> Json:
+    resource = outcome.get("resource")
+    if resource is None:
+        return {"type": "text", "text": _as_text(outcome)}
+    terminal = {"type": "terminal", "resource": resource, "title": title or "Terminal"}
+    return {**terminal, "result": _result(outcome)}
+
+
+def _result(outcome: Json) -> Json:
+    return {key: outcome[key] for key in _OUTCOME if outcome.get(key) is not None}
+
+
+def _as_text(outcome: Json) -> str:
+    preview, code = outcome.get("preview"), outcome.get("exitCode")
+    told = [] if preview is None else [str(preview)]
+    return "\n".join(told if code is None else [*told, f"(exit code {code})"])

@@ -1,0 +1,1 @@
+"""Figures, printed side by side with a baseline from the same run: ``python -m benchmarks``."""

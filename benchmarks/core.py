@@ -1,0 +1,124 @@
+"""The protocol core: what one action costs to reduce, and each rung to translate it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import orjson
+
+from agenthost.protocol import NEWEST, SUPPORTED_VERSIONS, reduce, translator
+from benchmarks.timing import microseconds
+
+NOW = "2026-01-01T00:00:00.000Z"
+MESSAGE = {"text": "hello", "origin": {"kind": "user"}}
+CALL = {"turnId": "now", "toolCallId": "k1"}
+
+
+def turn(number: int, text: int = 200) -> dict[str, Any]:
+    parts = [{"kind": "markdown", "id": f"p{number}", "content": "x" * text}]
+    return {
+        "id": f"t{number}",
+        "startedAt": NOW,
+        "duration": 5,
+        "message": MESSAGE,
+        "responseParts": parts,
+        "state": "complete",
+    }
+
+
+def chat(turns: int, *parts: dict[str, Any]) -> dict[str, Any]:
+    active = {
+        "id": "now",
+        "startedAt": NOW,
+        "message": MESSAGE,
+        "responseParts": [{"kind": "markdown", "id": "p", "content": "so far"}, *parts],
+    }
+    return {
+        "resource": "ahp-chat:/1",
+        "title": "Chat",
+        "status": 8,
+        "modifiedAt": NOW,
+        "turns": [turn(number) for number in range(turns)],
+        "activeTurn": active,
+    }
+
+
+def call(status: str, **fields: Any) -> dict[str, Any]:
+    base = {"toolCallId": "k1", "toolName": "shell", "displayName": "Shell", "status": status}
+    return {"kind": "toolCall", "toolCall": {**base, **fields}}
+
+
+RUNNING = call("running", invocationMessage="Run", toolInput="ls", confirmed="not-needed")
+PENDING = call("pending-confirmation", invocationMessage="Run", toolInput="ls", editable=True)
+STREAMING = call("streaming", partialInput='{"cmd":')
+
+COMMON: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("delta", chat(10), {"type": "chat/delta", "turnId": "now", "partId": "p", "content": "word "}),
+    ("usage", chat(10), {"type": "chat/usage", "turnId": "now", "usage": {"inputTokens": 3}}),
+    (
+        "tool call started",
+        chat(10),
+        {"type": "chat/toolCallStart", **CALL, "toolName": "shell", "displayName": "Shell"},
+    ),
+    ("tool input", chat(10, STREAMING), {"type": "chat/toolCallDelta", **CALL, "content": "x"}),
+    (
+        "tool ready",
+        chat(10, STREAMING),
+        {"type": "chat/toolCallReady", **CALL, "invocationMessage": "Run", "toolInput": "ls"},
+    ),
+    (
+        "tool approved",
+        chat(10, PENDING),
+        {"type": "chat/toolCallConfirmed", **CALL, "approved": True, "confirmed": "user-action"},
+    ),
+    (
+        "tool completed",
+        chat(10, RUNNING),
+        {
+            "type": "chat/toolCallComplete",
+            **CALL,
+            "result": {"success": True, "pastTenseMessage": "Ran"},
+        },
+    ),
+    (
+        "input requested",
+        chat(10),
+        {"type": "chat/inputRequested", "request": {"id": "r", "message": "Who?"}},
+    ),
+    ("turn completed", chat(10), {"type": "chat/turnComplete", "turnId": "now", "duration": 9}),
+]
+
+
+def run() -> None:
+    print("reducing one action, microseconds")
+    for name, state, action in COMMON:
+        cost = microseconds(partial(reduce, "chat", state, action, now=NOW))
+        print(f"  {name:<20}{cost:8.2f}")
+
+    print("a delta against the length of its chat, microseconds")
+    delta = COMMON[0][2]
+    costs = {}
+    for turns in (10, 100, 1_000, 10_000):
+        state = chat(turns)
+        costs[turns] = microseconds(partial(reduce, "chat", state, delta, now=NOW))
+        print(f"  {turns:>6} turns {costs[turns]:8.2f}")
+    print(f"  10,000 turns cost {costs[10_000] / costs[10]:.2f} times as much as 10")
+
+    print("translating one action down, microseconds (against encoding it as JSON)")
+    print(f"  {'':<20}{'encode':>8}" + "".join(f"{version:>9}" for version in SUPPORTED_VERSIONS))
+    for name, before, action in COMMON:
+        after = reduce("chat", before, action, now=NOW)
+        row = [microseconds(partial(orjson.dumps, action))]
+        for version in SUPPORTED_VERSIONS:
+            down = translator(version).action_down
+            row.append(microseconds(partial(down, "chat", before, action, after)))
+        print(f"  {name:<20}" + "".join(f"{cost:9.2f}" for cost in row))
+
+    print("translating a chat of 1,000 turns down, microseconds (against encoding it as JSON)")
+    state = chat(1_000, RUNNING)
+    print(f"  {'encode':<10}{microseconds(lambda: orjson.dumps(state)):10.0f}")
+    for version in SUPPORTED_VERSIONS[1:]:
+        cost = microseconds(partial(translator(version).state_down, "chat", state))
+        print(f"  {version:<10}{cost:10.0f}")
+    assert translator(NEWEST).state_down("chat", state) is state

@@ -1,0 +1,41 @@
+"""Says at the end of a run how much of the published conformance data it has covered."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+import pytest
+
+from tests.conformance.corpus import RAN
+
+# In the order in which they are printed.
+WHAT = ("reducers", "round-trips", "differential sequences")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print one line that counts the fixtures run, from what the tests recorded about themselves.
+
+    Reports, not counters in this process: with several workers the tests ran elsewhere.
+    """
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport) and report.when == "call":
+                _count(report, counts)
+    if counts:
+        versions = (f"{name}: {_listed(counts[name])}" for name in sorted(counts, reverse=True))
+        terminalreporter.write_line(f"conformance fixtures run: {'; '.join(versions)}")
+
+
+def _count(report: pytest.TestReport, counts: defaultdict[str, Counter[str]]) -> None:
+    for name, value in report.user_properties:
+        prefix, _, rest = name.partition("/")
+        version, _, what = rest.partition("/")
+        if prefix == RAN and isinstance(value, int):
+            counts[version][what] += value
+
+
+def _listed(count: Counter[str]) -> str:
+    known = [what for what in WHAT if what in count]
+    others = sorted(set(count) - set(WHAT))
+    return ", ".join(f"{count[what]} {what}" for what in [*known, *others])

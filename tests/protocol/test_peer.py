@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from agenthost.errors import LocalProtocolError, NotFound
+from agenthost.protocol.jsonrpc import Notification, Request
+from agenthost.protocol.peer import Answered, Event, Handshake, Peer, Refused, Violation
+
+ROOT = {"channel": "ahp-root://"}
+
+
+def frame(method: str, id: Any = None, **params: Any) -> bytes:
+    message: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": ROOT | params}
+    if id is not None:
+        message["id"] = id
+    return orjson.dumps(message)
+
+
+def events(peer: Peer) -> list[Event]:
+    return list(iter(peer.next_event, None))
+
+
+def sent(peer: Peer) -> list[dict[str, Any]]:
+    return [orjson.loads(output) for output in peer.take_output()]
+
+
+def established() -> Peer:
+    peer = Peer("host")
+    peer.feed(frame("initialize", 1))
+    assert peer.next_event() is not None
+    peer.respond(1, {})
+    peer.take_output()
+    return peer
+
+
+def test_both_roles_talk_to_each_other_through_a_whole_handshake() -> None:
+    host, client = Peer("host"), Peer("client")
+    client.call("initialize", ROOT | {"clientId": "c"})
+    for output in client.take_output():
+        host.feed(output)
+    request = host.next_event()
+    assert isinstance(request, Request)
+    host.respond(request.id, {"protocolVersion": "x"})
+    for output in host.take_output():
+        client.feed(output)
+    assert events(client) == [Answered(1, "initialize", {"protocolVersion": "x"})]
+    assert host.handshake is client.handshake is Handshake.ESTABLISHED
+
+
+def test_ping_is_answered_before_initialize() -> None:
+    peer = Peer("host")
+    peer.feed(frame("ping", 9))
+    assert events(peer) == [Request(9, "ping", ROOT)]
+    peer.respond(9, None)
+    assert sent(peer) == [{"jsonrpc": "2.0", "id": 9, "result": None}]
+
+
+def test_a_request_before_initialize_is_an_invalid_request() -> None:
+    peer = Peer("host")
+    peer.feed(frame("listSessions", 1))
+    assert [type(event) for event in events(peer)] == [Violation]
+    assert sent(peer)[0]["error"]["code"] == -32600
+
+
+def test_a_notification_before_initialize_is_ignored() -> None:
+    peer = Peer("host")
+    peer.feed(frame("dispatchAction"))
+    assert [type(event) for event in events(peer)] == [Violation]
+    assert sent(peer) == []
+
+
+def test_what_is_pipelined_behind_initialize_waits_for_its_answer() -> None:
+    peer = Peer("host")
+    peer.feed(frame("initialize", 1))
+    peer.feed(frame("subscribe", 2))
+    peer.feed(frame("dispatchAction"))
+    assert events(peer) == [Request(1, "initialize", ROOT)]
+    peer.respond(1, {})
+    assert events(peer) == [Request(2, "subscribe", ROOT), Notification("dispatchAction", ROOT)]
+
+
+def test_what_is_pipelined_behind_a_refused_initialize_is_refused_too() -> None:
+    peer = Peer("host")
+    peer.feed(frame("reconnect", 1))
+    peer.feed(frame("subscribe", 2))
+    assert len(events(peer)) == 1
+    peer.refuse(1, NotFound("unknown client"))
+    assert [type(event) for event in events(peer)] == [Violation]
+    assert [message["error"]["code"] for message in sent(peer)] == [-32008, -32600]
+
+
+def test_initialize_may_follow_a_refused_reconnect() -> None:
+    peer = Peer("host")
+    peer.feed(frame("reconnect", 1))
+    events(peer)
+    peer.refuse(1, NotFound("unknown client"))
+    peer.feed(frame("initialize", 2))
+    assert events(peer) == [Request(2, "initialize", ROOT)]
+
+
+@pytest.mark.parametrize("method", ["initialize", "reconnect"])
+def test_a_second_opening_is_refused(method: str) -> None:
+    peer = established()
+    peer.feed(frame(method, 2))
+    assert [type(event) for event in events(peer)] == [Violation]
+    assert sent(peer)[0]["error"]["code"] == -32600
+
+
+def test_an_unknown_method_is_answered_and_an_unknown_notification_ignored() -> None:
+    peer = established()
+    peer.feed(frame("toString", 5))
+    peer.feed(frame("toString"))
+    assert [type(event) for event in events(peer)] == [Violation]
+    assert [message["error"]["code"] for message in sent(peer)] == [-32601]
+
+
+def test_a_host_only_method_is_unknown_to_the_host() -> None:
+    peer = established()
+    peer.feed(frame("root/sessionAdded", 5))
+    events(peer)
+    assert sent(peer)[0]["error"]["code"] == -32601
+
+
+def test_each_direction_has_its_own_ids() -> None:
+    peer = established()
+    peer.feed(frame("ping", 1))
+    assert peer.call("resourceRead", ROOT | {"uri": "virtual:/x"}) == 1
+    events(peer)
+    peer.feed(b'{"jsonrpc":"2.0","id":1,"result":{"data":"","encoding":"utf-8"}}')
+    assert [type(event) for event in events(peer)] == [Answered]
+    peer.respond(1, None)
+
+
+def test_an_id_in_use_is_refused() -> None:
+    peer = established()
+    peer.feed(frame("ping", 7))
+    peer.feed(frame("ping", 7))
+    assert [type(event) for event in events(peer)] == [Request, Violation]
+    assert sent(peer)[0]["error"]["code"] == -32600
+
+
+def test_a_request_is_answered_exactly_once() -> None:
+    peer = established()
+    peer.feed(frame("ping", 7))
+    events(peer)
+    peer.respond(7, None)
+    with pytest.raises(LocalProtocolError):
+        peer.respond(7, None)
+
+
+def test_an_answer_nobody_waits_for_is_a_violation_and_nothing_more() -> None:
+    peer = established()
+    peer.feed(b'{"jsonrpc":"2.0","id":99,"result":1}')
+    peer.feed(b'{"jsonrpc":"2.0","id":"x","result":1}')
+    assert [type(event) for event in events(peer)] == [Violation, Violation]
+    assert sent(peer) == []
+
+
+def test_a_refused_call_carries_the_peers_error() -> None:
+    peer = established()
+    id = peer.call("resourceRead", ROOT)
+    peer.feed(b'{"jsonrpc":"2.0","id":1,"error":{"code":-32008,"message":"gone"}}')
+    [event] = events(peer)
+    assert isinstance(event, Refused)
+    assert (event.id, event.method, type(event.error)) == (id, "resourceRead", NotFound)
+    assert peer.pending_calls == 0
+
+
+def test_the_answer_to_an_abandoned_call_is_ignored() -> None:
+    peer = established()
+    peer.abandon(peer.call("resourceRead", ROOT))
+    peer.feed(b'{"jsonrpc":"2.0","id":1,"result":1}')
+    assert [type(event) for event in events(peer)] == [Violation]
+
+
+def test_an_encoded_result_is_passed_through() -> None:
+    peer = established()
+    peer.feed(frame("ping", 'a"b'))
+    events(peer)
+    peer.respond_encoded('a"b', b'{"x":1}')
+    assert sent(peer) == [{"jsonrpc": "2.0", "id": 'a"b', "result": {"x": 1}}]
+
+
+def test_garbage_is_answered_and_the_connection_goes_on() -> None:
+    peer = established()
+    peer.feed(b"\xff")
+    peer.feed(frame("ping", 2))
+    assert [type(event) for event in events(peer)] == [Violation, Request]
+    assert sent(peer)[0]["error"]["code"] == -32700

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import pytest
+
+from agenthost.protocol.uris import ROOT, annotations_uri, canonical, is_root
+
+
+@pytest.mark.parametrize("spelling", ["ahp-root://", "ahp-root:", "ahp-root:/", "ahp-root:///"])
+def test_every_spelling_of_the_root_means_the_root(spelling: str) -> None:
+    assert is_root(spelling)
+    assert canonical(spelling) == ROOT
+
+
+@pytest.mark.parametrize("uri", ["copilot:/1", "ahp-root://x", "ahp-session:/1", ""])
+def test_every_other_uri_is_itself(uri: str) -> None:
+    assert not is_root(uri)
+    assert canonical(uri) == uri
+
+
+def test_annotations_live_below_their_session_whatever_its_scheme() -> None:
+    assert annotations_uri("copilot:/42") == "copilot:/42/annotations"

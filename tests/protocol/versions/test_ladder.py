@@ -1,0 +1,257 @@
+"""The ladder as a whole: identity, laziness, sharing, and what peers may throw at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import pytest
+from hypothesis import example, given, settings
+
+from agenthost.protocol.versions import NEWEST, SUPPORTED_VERSIONS, Untranslatable, translator
+from agenthost.protocol.versions.supported import introduced_in
+from tests.protocol.versions.samples import (
+    NOW,
+    Json,
+    chat,
+    message,
+    on_call,
+    sent,
+    session,
+    tool_part,
+)
+from tests.strategies import json_values
+
+OLDER = SUPPORTED_VERSIONS[1:]
+
+
+class Untouchable(dict[str, Any]):
+    """A state that nobody may look at."""
+
+    def _refuse(self, *arguments: object) -> NoReturn:
+        raise AssertionError("the state was looked at")
+
+    __getitem__ = __contains__ = __len__ = get = keys = items = values = _refuse
+
+    def __iter__(self) -> Iterator[str]:
+        self._refuse()
+
+
+class Untouched(list[Any]):
+    """Completed turns that nobody may look at, though one may ask whether there are any."""
+
+    def _refuse(self, *arguments: object) -> NoReturn:
+        raise AssertionError("completed turns were looked at")
+
+    __getitem__ = __contains__ = _refuse
+
+    def __iter__(self) -> Iterator[Any]:
+        self._refuse()
+
+
+def test_the_newest_version_gives_back_the_very_objects() -> None:
+    newest = translator(NEWEST)
+    thing: Json = {"type": "chat/delta", "anything": [1]}
+    assert newest.is_identity
+    assert newest.state_down("chat", thing) is thing
+    assert newest.state_up("chat", thing) is thing
+    assert newest.turn_down(thing) is thing
+    assert newest.turn_up(thing) is thing
+    assert newest.action_up("chat", thing, None, now=NOW) is thing
+    assert newest.params_down("createChat", thing) is thing
+    assert newest.params_up("createChat", thing) is thing
+    assert newest.result_down("listSessions", {}, thing) is thing
+    assert newest.result_up("listSessions", {}, thing) is thing
+    assert newest.notification_down("root/sessionAdded", thing) is thing
+    assert newest.notification_up("root/sessionAdded", thing) is thing
+    (told,) = newest.action_down("chat", Untouchable(), thing, Untouchable())
+    assert told is thing
+
+
+def test_a_version_that_we_do_not_speak_has_no_translator() -> None:
+    for version in ("0.4.0", "0.7.1", ""):
+        with pytest.raises(ValueError, match="version"):
+            translator(version)
+
+
+def test_a_translator_knows_its_version() -> None:
+    for version in SUPPORTED_VERSIONS:
+        assert translator(version).version == version
+        assert translator(version).is_identity is (version == NEWEST)
+        assert translator(version) is translator(version)
+
+
+STREAMED: list[Json] = [
+    {"type": "chat/delta", "turnId": "t", "partId": "p", "content": "x"},
+    {"type": "chat/reasoning", "turnId": "t", "partId": "p", "content": "x"},
+    {"type": "terminal/data", "data": "x"},
+    {"type": "chat/toolCallDelta", "turnId": "t", "toolCallId": "c", "content": "x"},
+]
+
+
+@pytest.mark.parametrize("version", OLDER)
+@pytest.mark.parametrize("action", STREAMED, ids=lambda action: str(action["type"]))
+def test_streaming_costs_no_look_at_a_state_and_no_copy(version: str, action: Json) -> None:
+    kind = action["type"].partition("/")[0]
+    (told,) = translator(version).action_down(kind, Untouchable(), action, Untouchable())
+    assert told is action
+
+
+@pytest.mark.parametrize("version", OLDER)
+@pytest.mark.parametrize("action", STREAMED, ids=lambda action: str(action["type"]))
+def test_climbing_with_streamed_text_looks_at_no_state(version: str, action: Json) -> None:
+    kind = action["type"].partition("/")[0]
+    climbed = translator(version).action_up(kind, action, Untouchable(), now=NOW, sender="host")
+    assert climbed is action
+
+
+@pytest.mark.parametrize("version", OLDER)
+@pytest.mark.parametrize(
+    "action",
+    [
+        on_call("Ready", invocationMessage="m"),
+        on_call("Confirmed", approved=True, confirmed="setting", editedToolInput="x"),
+        on_call("Complete", result={"success": True, "pastTenseMessage": ""}),
+        {"type": "chat/turnComplete", "turnId": "t", "duration": 1},
+        {"type": "chat/draftChanged"},
+    ],
+    ids=lambda action: str(action["type"]),
+)
+def test_translating_an_action_looks_at_no_completed_turn(version: str, action: Json) -> None:
+    history = Untouched([{"id": "u"}])
+    before = chat(tool_part("running"), turns=history)
+    after = chat(tool_part("completed"), turns=history)
+    assert len(translator(version).action_down("chat", before, action, after)) <= 1
+
+
+@pytest.mark.parametrize("version", OLDER)
+def test_an_action_that_changed_nothing_is_not_sent(version: str) -> None:
+    state = chat()
+    for action in (on_call("ContentChanged", content=[]), {"type": "chat/draftChanged"}):
+        assert translator(version).action_down("chat", state, action, state) == []
+
+
+@pytest.mark.parametrize("version", OLDER)
+@pytest.mark.parametrize(
+    ("kind", "action"),
+    [
+        ("resourceWatch", {"type": "resourceWatch/changed", "changes": {"items": []}}),
+        ("terminal", {"type": "terminal/input", "data": "x"}),
+    ],
+)
+def test_news_that_changes_no_state_is_sent_all_the_same(
+    version: str, kind: str, action: Json
+) -> None:
+    state: Json = {}
+    assert translator(version).action_down(kind, state, action, state) == [action]
+
+
+@pytest.mark.parametrize("version", OLDER)
+def test_what_needs_no_translation_keeps_its_identity(version: str) -> None:
+    parts = [{"kind": "markdown", "id": "p", "content": "x"}, tool_part("running")]
+    turn = {"id": "u", "message": message(), "responseParts": parts, "state": "complete"}
+    state = chat(active=False, turns=[turn, {**turn, "id": "v"}], draft=message())
+    old = translator(version)
+    assert old.state_down("chat", state) is state
+    assert old.turn_down(turn) is turn
+    assert old.state_down("session", session()) == session()
+    mixed = {**state, "workingDirectories": ["file:///a"]}
+    translated = old.state_down("chat", mixed)
+    assert translated["turns"] is state["turns"]
+
+
+@pytest.mark.parametrize("version", OLDER)
+def test_parts_that_need_no_translation_keep_their_identity_beside_those_that_do(
+    version: str,
+) -> None:
+    plain = tool_part("running")
+    turn = {"id": "u", "message": message(), "state": "complete"}
+    newer = tool_part("completed", toolInput={"uri": "res:/binary"})
+    translated = translator(version).turn_down({**turn, "responseParts": [plain, newer]})
+    assert translated["responseParts"][0] is plain
+    assert translated["responseParts"][1] != newer
+
+
+def test_steps_compose() -> None:
+    attached = {"type": "chat", "label": "L", "resource": "ahp-chat:/o"}
+    started = {
+        "type": "chat/turnStarted",
+        "turnId": "t",
+        "startedAt": NOW,
+        "message": message(attached),
+    }
+    (told,) = sent("0.5.0", "chat", chat(active=False), started)
+    assert "startedAt" not in told
+    assert told["message"]["attachments"][0]["type"] == "simple"
+    climbed = translator("0.5.0").action_up("chat", told, chat(active=False), now=NOW)
+    assert climbed == started
+
+
+def test_a_referenced_input_that_is_approved_by_ready_is_told_as_text() -> None:
+    state = chat(tool_part("pending-confirmation", toolInput="old"), status=24)
+    reference = {"uri": "res:/in"}
+    ready = on_call("Ready", invocationMessage="m", confirmed="setting", toolInput=reference)
+    expected = on_call("Confirmed", approved=True, confirmed="setting", editedToolInput="the input")
+    for version in ("0.5.2", "0.5.1", "0.5.0"):
+        assert sent(version, "chat", state, ready) == [expected]
+
+
+@pytest.mark.parametrize("version", OLDER)
+def test_an_unknown_action_climbs_as_it_is_for_the_host_to_refuse(version: str) -> None:
+    odd: list[Any] = [{"type": "future/unknown"}, {"type": 3}, {"type": []}, {}, [], None, "x"]
+    for action in odd:
+        assert translator(version).action_up("chat", action, chat(), now=NOW) is action
+
+
+@pytest.mark.parametrize("version", OLDER)
+def test_a_notification_that_no_version_has_is_dropped(version: str) -> None:
+    assert translator(version).notification_down("future/unknown", {}) is None
+
+
+@pytest.mark.parametrize("version", OLDER)
+def test_snapshots_and_envelopes_in_results_are_left_to_the_caller(version: str) -> None:
+    snapshots = {"snapshots": [{"resource": "c", "state": chat(), "fromSeq": 1}]}
+    assert translator(version).result_down("reconnect", {}, snapshots) is snapshots
+
+
+ACTIONS = [
+    "chat/turnStarted", "chat/turnCancelled", "chat/pendingMessageSet", "chat/draftChanged",
+    "chat/toolCallConfirmed", "chat/toolCallComplete", "chat/toolCallContentChanged",
+    "chat/responsePart", "chat/turnsLoaded", "session/activeClientSet", "session/chatUpdated",
+    "session/customizationsChanged", "session/inputNeededSet", "changeset/fileSet",
+    "root/agentsChanged",
+]  # fmt: skip
+METHODS = ("createSession", "createChat", "listSessions", "fetchTurns", "subscribe", "completions")
+
+
+@settings(max_examples=150, deadline=None)
+@given(value=json_values())
+def test_no_shape_of_input_trips_a_translation(value: Any) -> None:
+    for version in OLDER:
+        old = translator(version)
+        for method in METHODS:
+            old.params_up(method, value)
+            old.result_up(method, {}, value)
+        for method in ("root/sessionAdded", "root/sessionSummaryChanged"):
+            old.notification_up(method, value)
+        for name in ACTIONS:
+            members = value if isinstance(value, dict) else {"message": value}
+            try:
+                old.action_up("chat", {**members, "type": name}, chat(), now=NOW)
+            except Untranslatable:
+                assert introduced_in(name) is not None
+
+
+@settings(max_examples=150, deadline=None)
+@given(value=json_values())
+@example(value={"inputRequests": [{}], "activeTurn": {}})
+@example(value={"inputRequests": [], "activeTurn": {"responseParts": 3}, "status": None})
+@example(value={"inputRequests": [None], "activeTurn": None, "status": "x"})
+@example(value={"turns": [None], "activeTurn": {"responseParts": [{"kind": "toolCall"}, 3]}})
+@example(value={"turns": [{"responseParts": [{"kind": "toolCall", "toolCall": 3}]}]})
+def test_no_shape_of_a_hosts_state_trips_a_translation(value: Any) -> None:
+    for version in OLDER:
+        for kind in ("root", "session", "chat", "terminal", "changeset", "annotations"):
+            translator(version).state_up(kind, value)
+        if isinstance(value, dict):
+            translator(version).turn_up(value)

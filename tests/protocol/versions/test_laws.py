@@ -1,0 +1,187 @@
+"""The laws of the ladder, on histories as hosts and clients make them."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from agenthost.protocol.registry import client_may_dispatch
+from agenthost.protocol.versions import NEWEST, reduce, translator
+from agenthost.protocol.versions.ladder import Translator
+from tests.protocol.versions.law import OLDER, comparable, differs_lawlessly
+from tests.strategies import (
+    NOW,
+    History,
+    changeset_histories,
+    chat_histories,
+    histories,
+    read_text,
+    root_histories,
+    session_histories,
+)
+
+Json = dict[str, Any]
+
+MODEST = settings(
+    max_examples=200,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+def hold_the_law(history: History) -> None:
+    ladder = [translator(version) for version in OLDER]
+    before = history.initial
+    held = {old.version: down(old, history, before) for old in ladder}
+    for action in history.actions:
+        after = reduce(history.kind, before, action, now=NOW)
+        for old in ladder:
+            state = held[old.version]
+            for sent in old.action_down(history.kind, before, action, after, read_text=read_text):
+                state = reduce(history.kind, state, sent, now=NOW, version=old.version)
+            fresh = down(old, history, after)
+            if comparable(state) == comparable(fresh):
+                held[old.version] = state
+                continue
+            lawless = differs_lawlessly(old.version, before, action, after, state, fresh)
+            assert not lawless, f"{old.version}: {action}\n holds {state}\n fresh {fresh}"
+            held[old.version] = fresh
+        before = after
+
+
+def down(old: Translator, history: History, state: Json) -> Json:
+    translated: Json = old.state_down(history.kind, state, read_text=read_text)
+    return translated
+
+
+@MODEST
+@given(chat_histories())
+def test_an_old_client_of_a_chat_holds_what_a_snapshot_would_give_it(history: History) -> None:
+    hold_the_law(history)
+
+
+@MODEST
+@given(session_histories())
+def test_an_old_client_of_a_session_holds_what_a_snapshot_would_give_it(history: History) -> None:
+    hold_the_law(history)
+
+
+@MODEST
+@given(changeset_histories() | root_histories())
+def test_an_old_client_of_other_channels_holds_what_a_snapshot_would_give_it(
+    history: History,
+) -> None:
+    hold_the_law(history)
+
+
+@MODEST
+@given(chat_histories() | session_histories())
+def test_what_a_client_sent_comes_back_down_as_it_was_sent(history: History) -> None:
+    before = history.initial
+    for action in history.actions:
+        after = reduce(history.kind, before, action, now=NOW)
+        if client_may_dispatch(action["type"]):
+            for version in OLDER:
+                assert_it_comes_back(translator(version), history.kind, before, action, after)
+        before = after
+
+
+def assert_it_comes_back(
+    old: Translator, kind: Any, before: Json, action: Json, after: Json
+) -> None:
+    for sent in old.action_down(kind, before, action, after, read_text=read_text, sender="client"):
+        climbed = old.action_up(kind, sent, before, now=NOW)
+        reached = reduce(kind, before, climbed, now=NOW)
+        if reached is not before:
+            back = old.action_down(kind, before, climbed, reached, read_text=read_text)
+            assert back == [sent]
+
+
+@MODEST
+@given(histories())
+def test_climbing_up_and_down_again_loses_nothing_more(history: History) -> None:
+    state = final(history)
+    for version in OLDER:
+        old = translator(version)
+        once = down(old, history, state)
+        assert down(old, history, old.state_up(history.kind, once)) == once
+
+
+@MODEST
+@given(histories())
+def test_translating_and_reducing_never_change_what_they_are_given(history: History) -> None:
+    before = history.initial
+    for action in history.actions:
+        given_state, given_action = deepcopy(before), deepcopy(action)
+        after = reduce(history.kind, before, action, now=NOW)
+        given_after = deepcopy(after)
+        for version in OLDER:
+            old = translator(version)
+            held = down(old, history, before)
+            given_held = deepcopy(held)
+            for sent in old.action_down(history.kind, before, action, after, read_text=read_text):
+                given_sent = deepcopy(sent)
+                reduce(history.kind, held, sent, now=NOW, version=version)
+                assert sent == given_sent
+            assert held == given_held
+        assert (before, action, after) == (given_state, given_action, given_after)
+        before = after
+
+
+@MODEST
+@given(histories())
+def test_every_state_and_action_of_every_version_survives_json(history: History) -> None:
+    before = history.initial
+    for action in history.actions:
+        after = reduce(history.kind, before, action, now=NOW)
+        for version in (NEWEST, *OLDER):
+            old = translator(version)
+            sent = old.action_down(history.kind, before, action, after, read_text=read_text)
+            told = {"state": down(old, history, after), "actions": sent}
+            assert orjson.loads(orjson.dumps(told)) == told
+        before = after
+
+
+@MODEST
+@given(chat_histories())
+def test_a_turn_alone_is_translated_as_within_its_chat(history: History) -> None:
+    state = final(history)
+    for version in OLDER:
+        old = translator(version)
+        alone = [old.turn_down(turn, read_text=read_text) for turn in state["turns"]]
+        assert down(old, history, state)["turns"] == alone
+
+
+@pytest.mark.parametrize("version", [NEWEST, *OLDER])
+@MODEST
+@given(history=histories())
+def test_an_action_without_effect_gives_back_the_very_state(version: str, history: History) -> None:
+    state = translator(version).state_down(history.kind, final(history), read_text=read_text)
+    for stray in STRAYS:
+        assert reduce(history.kind, state, stray, now=NOW, version=version) is state
+
+
+# None of these finds anything to change in a simulated channel.
+STRAYS: list[Json] = [
+    {"type": "future/unknown"},
+    {"type": "terminal/cleared"},
+    {"type": "chat/delta", "turnId": "none", "partId": "none", "content": "x"},
+    {"type": "chat/truncated", "turnId": "none"},
+    {"type": "chat/turnComplete", "turnId": "none", "duration": 1},
+    {"type": "chat/inputCompleted", "requestId": "none", "response": "accept"},
+    {"type": "chat/inputAnswerChanged", "requestId": "none", "questionId": "q"},
+    {"type": "session/customizationToggled", "id": "none", "enabled": True},
+    {"type": "session/inputNeededRemoved", "id": "none"},
+    {"type": "changeset/fileRemoved", "fileId": "none"},
+]
+
+
+def final(history: History) -> Json:
+    state = history.initial
+    for action in history.actions:
+        state = reduce(history.kind, state, action, now=NOW)
+    return state

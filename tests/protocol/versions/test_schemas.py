@@ -1,0 +1,39 @@
+"""What is sent to older clients, against the schemas that were published for them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from agenthost.protocol.versions import reduce, translator
+from tests.protocol.versions import schemas
+from tests.strategies import NOW, History, histories, read_text
+
+# The schemas of earlier versions describe nothing strictly enough to be worth asking.
+VERSIONS = ("0.6.0", "0.5.2")
+
+pytestmark = pytest.mark.skipif(
+    not schemas.SCHEMAS.is_dir(), reason=f"no schemas at {schemas.SCHEMAS}; set AGENTHOST_SHARED"
+)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(history=histories())
+def test_states_and_actions_are_what_the_older_version_describes(
+    version: str, history: History
+) -> None:
+    old = translator(version)
+    before = history.initial
+    for action in history.actions:
+        after = reduce(history.kind, before, action, now=NOW)
+        for sent in old.action_down(history.kind, before, action, after, read_text=read_text):
+            wrong = [
+                schemas.complaints(version, definition, sent)
+                for definition in schemas.action_definitions(version, sent)
+            ]
+            assert wrong, f"{version} has no {sent['type']}"
+            assert [] in wrong, f"{sent}\n{wrong}"
+        before = after
+    state = old.state_down(history.kind, before, read_text=read_text)
+    assert not schemas.complaints(version, schemas.STATES[history.kind], state)

@@ -1,0 +1,1 @@
+"""Channels as they live: simulators that produce legal sequences of actions for property tests."""
