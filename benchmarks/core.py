@@ -15,8 +15,14 @@ MESSAGE = {"text": "hello", "origin": {"kind": "user"}}
 CALL = {"turnId": "now", "toolCallId": "k1"}
 
 
+# A sentence as models write them: with quotes, line breaks and a little beyond ASCII.
+PROSE = 'The call to "parse" fails – see `core.py`:\n\n```python\nraise ValueError("no")\n```\n'
+
+
 def turn(number: int, text: int = 200) -> dict[str, Any]:
-    parts = [{"kind": "markdown", "id": f"p{number}", "content": "x" * text}]
+    prose = (PROSE * (text // len(PROSE) + 1))[:text]
+    parts: list[dict[str, Any]] = [{"kind": "markdown", "id": f"p{number}", "content": prose}]
+    parts.append(call("completed", **DONE))
     return {
         "id": f"t{number}",
         "startedAt": NOW,
@@ -49,6 +55,14 @@ def call(status: str, **fields: Any) -> dict[str, Any]:
     return {"kind": "toolCall", "toolCall": {**base, **fields}}
 
 
+DONE: dict[str, Any] = {
+    "invocationMessage": "Run `ls`",
+    "toolInput": '{"cmd": "ls -la"}',
+    "confirmed": "user-action",
+    "success": True,
+    "pastTenseMessage": "Ran `ls`",
+    "content": [{"type": "text", "text": "total 12\ndrwxr-xr-x 2 user user 4096 Jan  1 00:00 .\n"}],
+}
 RUNNING = call("running", invocationMessage="Run", toolInput="ls", confirmed="not-needed")
 PENDING = call("pending-confirmation", invocationMessage="Run", toolInput="ls", editable=True)
 STREAMING = call("streaming", partialInput='{"cmd":')

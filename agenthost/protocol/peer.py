@@ -12,6 +12,7 @@ behind it, so a client may pipeline and still be handled in order.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal, TypeAlias
@@ -21,7 +22,7 @@ from agenthost.protocol import jsonrpc
 from agenthost.protocol.jsonrpc import Failure, Id, InboundError, Notification, Request, Success
 from agenthost.protocol.methods import Direction, methods
 
-__all__ = ["Answered", "Event", "Handshake", "Peer", "Refused", "Violation"]
+__all__ = ["Answered", "Event", "Frame", "Handshake", "Peer", "Refused", "Violation"]
 
 Role: TypeAlias = Literal["host", "client"]
 
@@ -64,6 +65,8 @@ class Violation:
     reason: str
 
 
+# One encoded message: whole, or in pieces that belong together.
+Frame: TypeAlias = bytes | Sequence[bytes]
 Event: TypeAlias = Request | Notification | Answered | Refused | Violation
 
 
@@ -78,8 +81,8 @@ class Peer:
         self._opener: Id = None
         # Frames that were fed and not looked at yet.
         self._inbox: deque[bytes | str] = deque()
-        # Encoded frames that wait to be sent.
-        self._output: list[bytes] = []
+        # Encoded frames that wait to be sent; large ones in pieces, to be joined where they leave.
+        self._output: list[Frame] = []
         # Calls of ours without an answer: id -> method.
         self._calls: dict[int, str] = {}
         self._next_id = 1
@@ -101,7 +104,7 @@ class Peer:
                 return event
         return None
 
-    def take_output(self) -> list[bytes]:
+    def take_output(self) -> list[Frame]:
         """Return the frames to send, in order, and forget them."""
         output, self._output = self._output, []
         return output
@@ -133,10 +136,11 @@ class Peer:
         self._close_request(id, succeeded=True)
         self._output.append(jsonrpc.encode(Success(id, result)))
 
-    def respond_encoded(self, id: Id, result: bytes) -> None:
-        """Answer a request with a result that is JSON already."""
+    def respond_encoded(self, id: Id, result: Sequence[bytes]) -> None:
+        """Answer a request with a result that is JSON already, in pieces."""
         self._close_request(id, succeeded=True)
-        self._output.append(b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (jsonrpc.dumps(id), result))
+        head = b'{"jsonrpc":"2.0","id":', jsonrpc.dumps(id), b',"result":'
+        self._output.append((*head, *result, b"}"))
 
     def refuse(self, id: Id, error: WireError) -> None:
         """Answer a request of the peer's with an error."""

@@ -26,8 +26,6 @@ from agenthost.protocol.versions.v0_6_0_to_v0_5_2.rewriters import Down, Up
 
 __all__ = ["Step060To052"]
 
-# What a Ready may say; below 0.6.0 whatever it omits is forgotten.
-_READY = ("toolInput", "confirmationTitle", "edits", "editable", "options")
 _ENDINGS = ("chat/turnComplete", "chat/turnCancelled", "chat/error")
 
 
@@ -100,19 +98,15 @@ def _ending_down(action: Json, context: DownContext) -> list[Json]:
 
 
 def _ready_down(action: Json, context: DownContext) -> list[Json]:
-    before, after = find_call(context.before(), action), find_call(context.after(), action)
-    action = without(action, "riskAssessment")
-    if before is None or after is None:
-        return [action]
-    match before["status"]:
-        case "streaming" | "running":
-            return [{**without(action, *_READY), **_given(after, *_READY)}]
-        case "pending-confirmation" if action.get("confirmed"):
-            return [_confirmation(action, before, after)]
-        case "pending-confirmation" | "auth-required":
-            # No old action can update a pending call, and a paused one took no notice.
-            return []
-    return [action]
+    call = find_call(context.before(), action)
+    status = None if call is None else call["status"]
+    if call is not None and status == "pending-confirmation" and action.get("confirmed"):
+        return [_confirmation(action, call, find_call(context.after(), action) or {})]
+    if status in ("pending-confirmation", "auth-required"):
+        # No old action can update a pending call, and a paused one took no notice.
+        return []
+    # Any other call shows what the action says and nothing else, in both versions.
+    return [without(action, "riskAssessment")]
 
 
 def _confirmation(action: Json, before: Json, after: Json) -> Json:

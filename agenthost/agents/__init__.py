@@ -1,0 +1,20 @@
+"""Agents: what one is, the turn it works in, and those that come with the host."""
+
+from agenthost.agents import content, inputs
+from agenthost.agents.api import Agent, AgentError, SessionContext
+from agenthost.agents.options import option, standard_options
+from agenthost.agents.tool_call import Confirmation, ToolCall
+from agenthost.agents.turn import Turn
+
+__all__ = [
+    "Agent",
+    "AgentError",
+    "Confirmation",
+    "SessionContext",
+    "ToolCall",
+    "Turn",
+    "content",
+    "inputs",
+    "option",
+    "standard_options",
+]

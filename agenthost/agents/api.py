@@ -1,0 +1,118 @@
+"""What an agent is: a small class with a name and a ``run``; the host does the protocol.
+
+Owns the contract between host and agents. Does not know channels, clients or stores.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from agenthost.errors import AgentHostError
+
+if TYPE_CHECKING:
+    from agenthost.agents.turn import Turn
+
+__all__ = ["Agent", "AgentError", "SessionContext"]
+
+_NO_CONFIG: Mapping[str, Any] = {"type": "object", "properties": {}}
+_MANY_CHATS: Mapping[str, Any] = {"multipleChats": {"fork": True, "sideChat": True}}
+
+
+class AgentError(AgentHostError):
+    """An agent gives up on its turn; the message is shown to people, so it must be fit for them."""
+
+    def __init__(self, message: str, error_type: str = "agentError") -> None:
+        self.error_type = error_type
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionContext:
+    """What an agent may know of the session it is asked to work in."""
+
+    session: str
+    # URIs, the primary one first.
+    working_directories: Sequence[str] = ()
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> str | None:
+        """The path of the first working directory that is a folder of this machine."""
+        for uri in self.working_directories:
+            parts = urlsplit(uri)
+            if parts.scheme == "file" and parts.netloc in ("", "localhost"):
+                return unquote(parts.path)
+        return None
+
+
+class Agent(ABC):
+    """Base of every agent: give it a provider id and a display name, and implement ``run``."""
+
+    # How clients name this agent; unique on a host.
+    provider: str
+    # How people name it.
+    display_name: str
+    description: str = ""
+    # SessionModelInfo entries, as clients see them; the first is the default.
+    models: Sequence[Mapping[str, Any]] = ()
+    # ToolDefinition entries that are shown as the session's own tools.
+    tools: Sequence[Mapping[str, Any]] = ()
+    # ProtectedResourceMetadata entries: what clients must bring a token for.
+    protected_resources: Sequence[Mapping[str, Any]] = ()
+    # AgentInfo.capabilities: several chats with forks and side chats work for every agent that
+    # takes its history from ``turn.history``.
+    capabilities: Mapping[str, Any] = _MANY_CHATS
+
+    @abstractmethod
+    async def run(self, turn: Turn) -> None:
+        """Work on one turn; returning ends it, raising ends it with an error."""
+
+    def info(self) -> dict[str, Any]:
+        """Return the AgentInfo that clients are shown."""
+        info: dict[str, Any] = {
+            "provider": self.provider,
+            "displayName": self.display_name,
+            "description": self.description,
+            "models": [dict(model) for model in self.models],
+        }
+        if self.capabilities:
+            info["capabilities"] = dict(self.capabilities)
+        if self.protected_resources:
+            info["protectedResources"] = [dict(item) for item in self.protected_resources]
+        return info
+
+    def config_schema(
+        self, values: Mapping[str, Any], working_directory: str | None
+    ) -> Mapping[str, Any]:
+        """Return the schema of a session's settings, given what is chosen so far."""
+        return _NO_CONFIG
+
+    async def complete_config(
+        self, setting: str, query: str, values: Mapping[str, Any], working_directory: str | None
+    ) -> Sequence[Mapping[str, Any]]:
+        """Offer values for a setting: items with ``value`` and ``label``.
+
+        Without an answer of its own an agent offers what the schema lists.
+        """
+        schema = self.config_schema(values, working_directory)["properties"].get(setting, {})
+        return [{"value": str(item), "label": str(item)} for item in schema.get("enum") or ()]
+
+    async def check_token(self, resource: str, token: str) -> None:
+        """Look at a token for one of the protected resources; raise AgentError to refuse it."""
+        return None
+
+    async def start_session(self, session: SessionContext) -> None:
+        """Prepare for a new session; raise AgentError when it cannot be."""
+        return None
+
+    async def end_session(self, session: str) -> None:
+        """Let go of whatever was kept for a session that is disposed."""
+        return None
+
+    async def close(self) -> None:
+        """Let go of everything: the host is stopping."""
+        return None

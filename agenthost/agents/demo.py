@@ -1,0 +1,264 @@
+"""The agent that needs no model: it shows what a host can do, offline.
+
+Also a worked example: each command is one small method, and uses one feature of ``turn``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import json
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from agenthost.agents import content, inputs
+from agenthost.agents.api import Agent, AgentError
+from agenthost.agents.turn import Turn
+
+__all__ = ["Demo"]
+
+# About the size of what models stream.
+DEFAULT_DELTA_BYTES = 24
+# More would only fill the disk.
+MOST_DELTAS = 10_000_000
+MOST_DELTA_BYTES = 1_000_000
+LONGEST_SLEEP = 3600
+
+Command = Callable[["Demo", Turn, str], Awaitable[None]]
+
+
+class Demo(Agent):
+    """Streams canned answers; ``/help`` lists what else it can do."""
+
+    provider = "demo"
+    display_name = "Demo"
+    description = "An offline agent that shows what a host can do; say /help"
+    tools = (
+        {"name": "list", "description": "Lists the working directory"},
+        {"name": "shell", "description": "Runs a command"},
+        {"name": "edit", "description": "Writes a file"},
+    )
+
+    # The word after the slash -> the method; filled below the class.
+    commands: ClassVar[dict[str, Command]] = {}
+
+    async def run(self, turn: Turn) -> None:
+        """Answer the message, or do what its slash command says."""
+        word, _, rest = turn.text.strip().partition(" ")
+        if not word.startswith("/"):
+            await self._answer(turn)
+            return
+        command = self.commands.get(word[1:])
+        if command is None:
+            raise AgentError(f"unknown command {word}; /help lists what there is", "unknownCommand")
+        await command(self, turn, rest.strip())
+
+    async def _answer(self, turn: Turn) -> None:
+        text = turn.text.strip()
+        for word in f"You said **{text}**.\n\nSay `/help` to see what else I can do.".split(" "):
+            await turn.write(word + " ")
+
+    async def _help(self, turn: Turn, rest: str) -> None:
+        """This list."""
+        for name, command in self.commands.items():
+            await turn.write(f"- `/{name}` {(command.__doc__ or '').splitlines()[0]}\n")
+
+    async def _stream(self, turn: Turn, rest: str) -> None:
+        """N [BYTES]: N pieces of text as fast as the host takes them."""
+        count, size = _numbers(rest, "/stream N [BYTES]", 1, 2)
+        if count > MOST_DELTAS or not 1 <= size <= MOST_DELTA_BYTES:
+            raise AgentError("that is more than I will stream", "badArguments")
+        for number in range(count):
+            await turn.write(f"{number} ".ljust(size, "."))
+
+    async def _think(self, turn: Turn, rest: str) -> None:
+        """Reasoning, then an answer."""
+        for thought in ("Let me see. ", "A question deserves an answer. ", "Here is one."):
+            await turn.think(thought)
+        await turn.write("I thought about it, and the answer is yes.")
+
+    async def _tool(self, turn: Turn, rest: str) -> None:
+        """A tool call that needs no approval: lists the working directory."""
+        async with turn.tool(
+            "list", display_name="List files", intention="see what is here"
+        ) as call:
+            for piece in ('{"path"', ': "', ".", '"}'):
+                await call.stream_input(piece)
+            await call.start({"path": "."}, invocation="List the working directory")
+            names = sorted(os.listdir(_folder(turn)))
+            await call.complete("Listed the working directory", [content.text("\n".join(names))])
+        await turn.write(f"There are {len(names)} entries.")
+
+    async def _run(self, turn: Turn, rest: str) -> None:
+        """CMD: runs a shell command, after asking; the input may be edited."""
+        if not rest:
+            raise AgentError("usage: /run CMD", "badArguments")
+        async with turn.tool("shell", display_name="Shell", input=rest) as call:
+            answer = await call.confirm(
+                "Run this command?", invocation=f"Run `{rest}`", editable=True
+            )
+            if not answer:
+                await turn.write(_refused(answer.reason_message, answer.suggestion))
+                return
+            result = await call.run(answer.input or rest, cwd=_folder(turn))
+        await turn.write(f"The command ended with exit code {result.exit_code}.")
+
+    async def _edit(self, turn: Turn, rest: str) -> None:
+        """PATH TEXT: writes a file, after showing the change and asking."""
+        name, _, text = rest.partition(" ")
+        if not name:
+            raise AgentError("usage: /edit PATH TEXT", "badArguments")
+        path = _inside(_folder(turn), name)
+        edit = await self._preview(turn, path, text + "\n")
+        async with turn.tool(
+            "edit", display_name="Edit file", input={"path": name, "text": text}
+        ) as call:
+            answer = await call.confirm(f"Write {name}?", invocation=f"Edit `{name}`", edits=[edit])
+            if not answer:
+                await turn.write(_refused(answer.reason_message, answer.suggestion))
+                return
+            _write(path, text + "\n")
+            await call.complete(f"Edited {name}", [content.file_edit(edit)])
+        await turn.write(f"`{name}` is written.")
+
+    async def _preview(self, turn: Turn, path: Path, text: str) -> dict[str, Any]:
+        old = _read(path)
+        after = await turn.store(text.encode(), "text/plain")
+        edit: dict[str, Any] = {"after": {"uri": path.as_uri(), "content": after}}
+        if old is not None:
+            before = await turn.store(old.encode(), "text/plain")
+            edit["before"] = {"uri": path.as_uri(), "content": before}
+        lines = list(difflib.ndiff((old or "").splitlines(), text.splitlines()))
+        count = {mark: sum(line.startswith(mark) for line in lines) for mark in "+-"}
+        return {**edit, "diff": {"added": count["+"], "removed": count["-"]}}
+
+    async def _review(self, turn: Turn, rest: str) -> None:
+        """A tool call whose result must be approved."""
+        async with turn.tool("report", display_name="Report") as call:
+            await call.start(invocation="Write a report")
+            approved = await call.review("Wrote a report", [content.text("All is well.")])
+        await turn.write("The report is accepted." if approved else "The report is withdrawn.")
+
+    async def _ask(self, turn: Turn, rest: str) -> None:
+        """One question of every kind."""
+        answers = await turn.ask_all(
+            [
+                inputs.text("name", "What is your name?", min=1, max=40),
+                inputs.integer("age", "How old are you?", min=0, max=150, required=False),
+                inputs.number("height", "How tall are you, in metres?", min=0.3, max=3,
+                              required=False),
+                inputs.boolean("happy", "Are you happy?", default=True, required=False),
+                inputs.choice("colour", "Which colour?", ["red", "green", "blue"], freeform=True,
+                              required=False),
+                inputs.choices("fruit", "Which fruit?", ["apple", "pear", "plum"], max=2,
+                               required=False),
+            ],
+            message="A few questions",
+        )  # fmt: skip
+        if not answers:
+            await turn.write(f"You chose to {answers.response}.")
+            return
+        for id, value in answers.values.items():
+            await turn.write(f"- {id}: {json.dumps(value, ensure_ascii=False)}\n")
+
+    async def _client_tool(self, turn: Turn, rest: str) -> None:
+        """NAME JSON: a tool of an attached client."""
+        name, _, text = rest.partition(" ")
+        try:
+            input = json.loads(text or "{}")
+        except ValueError as error:
+            raise AgentError("usage: /client-tool NAME JSON", "badArguments") from error
+        ended = await turn.call_client_tool(name, input)
+        if ended.get("success"):
+            await turn.write(f"The client answered: {_texts(ended)}")
+        else:
+            why = (ended.get("error") or {}).get("message", "no reason given")
+            await turn.write(f"The client's tool failed: {why}")
+
+    async def _subagent(self, turn: Turn, rest: str) -> None:
+        """TEXT: a worker chat answers TEXT."""
+        async with turn.tool("subagent", display_name="Worker", input={"text": rest}) as call:
+            worker = await call.delegate(rest or "hello", title="Worker")
+        await turn.write(f"The worker is {worker.state}: {worker.text or worker.error or ''}")
+
+    async def _slow(self, turn: Turn, rest: str) -> None:
+        """SECONDS: works until done, cancelled or steered."""
+        (seconds,) = _numbers(rest or "10", "/slow SECONDS", 1, 1)
+        if seconds > LONGEST_SLEEP:
+            raise AgentError("that is longer than I will wait", "badArguments")
+        await turn.set_activity("working slowly")
+        try:
+            async with asyncio.timeout(seconds):
+                while True:
+                    await turn.write(f"You steer me: {await turn.next_steering()}\n\n")
+        except TimeoutError:
+            await turn.write(f"Done after {seconds} seconds.")
+        finally:
+            await turn.set_activity(None)
+
+    async def _fail(self, turn: Turn, rest: str) -> None:
+        """Ends in an error."""
+        await turn.write("This will not end well.")
+        raise AgentError("the demo agent failed, as it was told to", "demoFailure")
+
+
+Demo.commands.update(
+    {
+        "help": Demo._help,
+        "stream": Demo._stream,
+        "think": Demo._think,
+        "tool": Demo._tool,
+        "run": Demo._run,
+        "edit": Demo._edit,
+        "review": Demo._review,
+        "ask": Demo._ask,
+        "client-tool": Demo._client_tool,
+        "subagent": Demo._subagent,
+        "slow": Demo._slow,
+        "fail": Demo._fail,
+    }
+)
+
+
+def _numbers(text: str, usage: str, least: int, most: int) -> list[int]:
+    words = text.split()
+    if not least <= len(words) <= most or not all(word.isdecimal() for word in words):
+        raise AgentError(f"usage: {usage}", "badArguments")
+    numbers = [int(word) for word in words]
+    return numbers + [DEFAULT_DELTA_BYTES] * (most - len(numbers))
+
+
+def _folder(turn: Turn) -> str:
+    folder = turn.session.folder
+    if folder is None or not os.path.isdir(folder):
+        raise AgentError("this session has no folder to work in", "noFolder")
+    return folder
+
+
+def _inside(folder: str, name: str) -> Path:
+    path = (Path(folder) / name).resolve()
+    if not path.is_relative_to(Path(folder).resolve()):
+        raise AgentError(f"{name} lies outside of the working directory", "outside")
+    return path
+
+
+def _read(path: Path) -> str | None:
+    return path.read_text() if path.exists() else None
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def _refused(reason: str | None, suggestion: str | None) -> str:
+    told = f" You said: {reason}" if reason else ""
+    instead = f" You suggest: {suggestion}" if suggestion else ""
+    return f"Then I will not.{told}{instead}"
+
+
+def _texts(call: Mapping[str, Any]) -> str:
+    blocks = call.get("content") or ()
+    return " ".join(block["text"] for block in blocks if block.get("type") == "text")

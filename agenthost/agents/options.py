@@ -1,0 +1,53 @@
+"""The choices under an approval: the usual four, in the language of whoever is asked."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+__all__ = ["ALLOW_IN_SESSION", "DENY_WITH_REASON", "option", "standard_options"]
+
+ALLOW_ONCE: Final = "allow-once"
+ALLOW_IN_SESSION: Final = "allow-in-session"
+DENY: Final = "deny"
+DENY_WITH_REASON: Final = "deny-with-reason"
+
+_KINDS: Final = {
+    ALLOW_ONCE: ("approve", 0),
+    ALLOW_IN_SESSION: ("approve", 0),
+    DENY: ("deny", 1),
+    DENY_WITH_REASON: ("deny", 1),
+}
+# By primary language subtag, in the order of `_KINDS`.
+_LABELS: Final[dict[str, tuple[str, str, str, str]]] = {
+    "en": ("Allow once", "Allow in this session", "Deny", "Deny with a reason"),
+    "de": (
+        "Einmal erlauben",
+        "In dieser Sitzung erlauben",
+        "Ablehnen",
+        "Mit Begründung ablehnen",
+    ),
+    "es": ("Permitir una vez", "Permitir en esta sesión", "Denegar", "Denegar con un motivo"),
+    "fr": (
+        "Autoriser une fois",
+        "Autoriser pour cette session",
+        "Refuser",
+        "Refuser avec un motif",
+    ),
+    "ja": ("一度だけ許可", "このセッションで許可", "拒否", "理由を付けて拒否"),
+}
+
+
+def option(id: str, label: str, *, approve: bool, group: int | None = None) -> dict[str, Any]:
+    """Make one choice of your own; options of different groups are set apart."""
+    made: dict[str, Any] = {"id": id, "label": label, "kind": "approve" if approve else "deny"}
+    return made if group is None else {**made, "group": group}
+
+
+def standard_options(locale: str | None) -> list[dict[str, Any]]:
+    """Return allow once, allow in this session, deny, deny with a reason."""
+    language = (locale or "en").replace("_", "-").split("-")[0].lower()
+    labels = _LABELS.get(language, _LABELS["en"])
+    return [
+        {"id": id, "label": label, "kind": kind, "group": group}
+        for (id, (kind, group)), label in zip(_KINDS.items(), labels, strict=True)
+    ]

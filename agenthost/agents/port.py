@@ -1,0 +1,101 @@
+"""The seam between a turn and its host: everything that an agent's turn may ask for.
+
+The host implements ``TurnPort``; agents never see it, they see ``Turn``. Knows no channels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeVar
+
+__all__ = ["Interactivity", "TurnPort", "Worker"]
+
+_T = TypeVar("_T")
+
+# How people may take part in a worker chat.
+Interactivity = Literal["read-only", "hidden"]
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """A worker chat whose turn has ended."""
+
+    chat: str
+    # The text that the worker wrote.
+    text: str
+    # How its turn ended: complete, cancelled or error.
+    state: str
+    error: str | None = None
+
+
+class TurnPort(Protocol):
+    """What the host does for a turn."""
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """The chat's current state."""
+        ...
+
+    @property
+    def session_state(self) -> Mapping[str, Any]:
+        """The current state of the session that the chat belongs to."""
+        ...
+
+    @property
+    def locale(self) -> str | None:
+        """The language of the client that started the turn, as a BCP 47 tag."""
+        ...
+
+    @property
+    def prompt_timeout(self) -> float | None:
+        """Seconds after which a question that nobody answers is given up; None waits for ever."""
+        ...
+
+    def emit(self, action: dict[str, Any]) -> None:
+        """Apply an action to the turn's chat, if the turn is still the active one."""
+        ...
+
+    async def flow(self) -> None:
+        """Wait while the host is behind with storing what was emitted."""
+        ...
+
+    async def wait_for(self, look: Callable[[Mapping[str, Any]], _T | None]) -> _T:
+        """Wait until looking at the chat's state finds something."""
+        ...
+
+    async def next_steering(self) -> Mapping[str, Any]:
+        """Wait for a steering message, take it off the chat, and return it."""
+        ...
+
+    def new_id(self, prefix: str) -> str:
+        """Return an id that is unique in this chat."""
+        ...
+
+    async def store_content(self, data: bytes, content_type: str | None) -> dict[str, Any]:
+        """Keep content outside of the state and return a ContentRef to it."""
+        ...
+
+    async def run_worker(
+        self,
+        text: str,
+        *,
+        title: str,
+        tool_call_id: str,
+        interactivity: Interactivity,
+        announce: Callable[[str], None],
+    ) -> Worker:
+        """Let the same agent answer ``text`` in a chat of its own; ``announce`` gets its URI."""
+        ...
+
+    def is_allowed(self, tool: str) -> bool:
+        """Say whether somebody allowed this tool for the whole session."""
+        ...
+
+    def allow(self, tool: str) -> None:
+        """Remember that this tool is allowed in the whole session."""
+        ...
+
+    def credential(self, resource: str) -> str | None:
+        """Return the token that a client brought for a protected resource."""
+        ...

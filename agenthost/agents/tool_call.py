@@ -1,0 +1,375 @@
+"""One tool call, as its agent sees it: announced, perhaps approved, run, and always ended.
+
+Each method is one step of the protocol's tool-call table; whatever the agent forgets, leaving the
+``async with`` block brings the call to an end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from agenthost.agents import content as contents
+from agenthost.agents.api import AgentError
+from agenthost.agents.options import ALLOW_IN_SESSION, standard_options
+from agenthost.agents.port import Interactivity, TurnPort, Worker
+from agenthost.agents.processes import CommandResult, run_command
+
+__all__ = ["Confirmation", "ToolCall"]
+
+# Partial content is resent as a whole, so it is kept short while a call runs.
+MOST_LIVE_TEXT = 16 * 1024
+# A larger result travels as a reference.
+MOST_INLINE_RESULT = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """What people said to a tool call; true when they approved."""
+
+    approved: bool
+    # The input as it may run now: people may have edited it.
+    input: str | None = None
+    # The id of the option they picked.
+    option: str | None = None
+    # Why they did not approve: denied or skipped, in their own words, and what to do instead.
+    reason: str | None = None
+    reason_message: str | None = None
+    suggestion: str | None = None
+
+    def __bool__(self) -> bool:
+        return self.approved
+
+
+class ToolCall:
+    """A tool call in progress; use it with ``async with``."""
+
+    def __init__(
+        self,
+        port: TurnPort,
+        turn_id: str,
+        name: str,
+        *,
+        input: Any = None,
+        display_name: str | None = None,
+        intention: str | None = None,
+        invocation: str | None = None,
+        contributor: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._port = port
+        self._turn_id = turn_id
+        self.id = port.new_id("call")
+        self.name = name
+        self._display_name = display_name or name
+        self._intention = intention
+        self._invocation = invocation or self._display_name
+        self._contributor = contributor
+        self._input = _as_text(input)
+        # Partial content: text written so far, and other blocks shown so far.
+        self._live_text = ""
+        self._blocks: list[dict[str, Any]] = []
+
+    async def __aenter__(self) -> Self:
+        start: dict[str, Any] = {"toolName": self.name, "displayName": self._display_name}
+        if self._intention is not None:
+            start["intention"] = self._intention
+        if self._contributor is not None:
+            start["contributor"] = dict(self._contributor)
+        await self._emit("chat/toolCallStart", **start)
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(exc, asyncio.CancelledError):
+            # The turn is over, and the host has ended everything in it.
+            return
+        if exc is None:
+            if self.status in ("streaming", "pending-confirmation", "running"):
+                await self.complete()
+        elif self.status in ("streaming", "pending-confirmation", "running"):
+            told = str(exc) if isinstance(exc, AgentError) else f"it failed ({type(exc).__name__})"
+            await self.fail(told)
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """The call as the chat's state has it."""
+        found = _find(self._port.state, self.id)
+        if found is None:
+            raise asyncio.CancelledError("the turn of this tool call is over")
+        return found
+
+    @property
+    def status(self) -> str:
+        """The call's status, such as running or completed."""
+        found = _find(self._port.state, self.id)
+        return "cancelled" if found is None else str(found["status"])
+
+    async def stream_input(self, text: str) -> None:
+        """Show parameters while they are still being made."""
+        await self._emit("chat/toolCallDelta", content=text)
+
+    async def start(self, input: Any = None, *, invocation: str | None = None) -> None:
+        """Begin to run without asking anybody."""
+        await self._ready(input, invocation, confirmed="not-needed")
+
+    async def confirm(
+        self,
+        title: str | None = None,
+        *,
+        input: Any = None,
+        invocation: str | None = None,
+        options: Sequence[Mapping[str, Any]] | None = None,
+        editable: bool = False,
+        edits: Sequence[Mapping[str, Any]] | None = None,
+        risk: Mapping[str, Any] | None = None,
+        rememberable: bool = True,
+    ) -> Confirmation:
+        """Ask for approval and wait for the first answer; also again while the call runs.
+
+        Without ``options`` the usual four are offered; an empty list offers plain yes and no.
+        ``rememberable`` lets "allow in this session" answer for later calls of the same tool.
+        """
+        if rememberable and self._port.is_allowed(self.name):
+            await self._ready(input, invocation, confirmed="setting")
+            return Confirmation(True, self._input)
+        shown = standard_options(self._port.locale) if options is None else list(options)
+        if not rememberable:
+            shown = [item for item in shown if item["id"] != ALLOW_IN_SESSION]
+        fields: dict[str, Any] = {"options": [dict(item) for item in shown]} if shown else {}
+        if title is not None:
+            fields["confirmationTitle"] = title
+        if editable:
+            fields["editable"] = True
+        if edits is not None:
+            fields["edits"] = {"items": [dict(edit) for edit in edits]}
+        if risk is not None:
+            fields["riskAssessment"] = dict(risk)
+        await self._ready(input, invocation, **fields)
+        return await self._answer()
+
+    async def write(self, text: str) -> None:
+        """Show output while the call runs; of a long one, the newest part."""
+        self._live_text = (self._live_text + text)[-MOST_LIVE_TEXT:]
+        await self._show()
+
+    async def show(self, *content: Mapping[str, Any]) -> None:
+        """Show further content while the call runs."""
+        self._blocks += [dict(block) for block in content]
+        await self._show()
+
+    async def complete(
+        self,
+        message: str | None = None,
+        content: Sequence[Mapping[str, Any]] | None = None,
+        *,
+        structured: Mapping[str, Any] | None = None,
+    ) -> None:
+        """End the call with success; without ``content``, what was shown is the result."""
+        await self._finish(self._result(True, message, content, structured), review=False)
+
+    async def fail(self, reason: str, *, code: str | None = None) -> None:
+        """End the call with failure."""
+        result = self._result(False, f"{self._display_name} failed", None, None)
+        result["error"] = {"message": reason} if code is None else {"message": reason, "code": code}
+        await self._finish(result, review=False)
+
+    async def review(
+        self, message: str | None = None, content: Sequence[Mapping[str, Any]] | None = None
+    ) -> bool:
+        """End the call with success and wait until people approve of the result, or do not."""
+        await self._finish(self._result(True, message, content, None), review=True)
+        status = await self._wait_while("pending-result-confirmation")
+        if status is None:
+            await self._emit("chat/toolCallResultConfirmed", approved=False)
+            return False
+        return status == "completed"
+
+    async def run(
+        self,
+        command: str | Sequence[str],
+        *,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> CommandResult:
+        """Run a command as a child process, its output shown while it runs, and end the call."""
+        if self.status in ("streaming", "pending-confirmation"):
+            await self.start()
+        try:
+            result = await run_command(
+                command, cwd=cwd, env=env, on_output=self.write, timeout=timeout
+            )
+        except TimeoutError:
+            await self.fail(f"the command took longer than {timeout:g} seconds", code="timeout")
+            raise
+        except OSError as error:
+            await self.fail(f"the command cannot be run: {error.strerror}", code="notRun")
+            raise AgentError(f"the command cannot be run: {error.strerror}") from error
+        await self._end_command(result)
+        return result
+
+    async def delegate(
+        self, text: str, *, title: str, interactivity: Interactivity = "read-only"
+    ) -> Worker:
+        """Let a worker chat of the same agent answer ``text``, and end the call with its answer."""
+        if self.status in ("streaming", "pending-confirmation"):
+            await self.start()
+
+        def announce(chat: str) -> None:
+            self._blocks.append(contents.subagent(chat, title))
+            self._emit_now("chat/toolCallContentChanged", content=list(self._blocks))
+
+        worker = await self._port.run_worker(
+            text,
+            title=title,
+            tool_call_id=self.id,
+            interactivity=interactivity,
+            announce=announce,
+        )
+        if worker.state == "complete":
+            await self.complete(f"{title} is done", [*self._blocks, contents.text(worker.text)])
+        else:
+            await self.fail(worker.error or f"the worker was {worker.state}")
+        return worker
+
+    async def wait_for_owner(self, timeout: float | None) -> Mapping[str, Any]:
+        """Wait until the client that owns this call has run it; give up when the time is up."""
+        await self.start()
+        try:
+            async with asyncio.timeout(timeout):
+                await self._port.wait_for(lambda state: _left(state, self.id, "running"))
+        except TimeoutError:
+            await self.fail("the client did not answer in time", code="timeout")
+        return self.state
+
+    async def _answer(self) -> Confirmation:
+        status = await self._wait_while("pending-confirmation")
+        if status is None:
+            message = "nobody answered in time"
+            await self._emit(
+                "chat/toolCallConfirmed", approved=False, reason="skipped", reasonMessage=message
+            )
+        return self._read_answer()
+
+    def _read_answer(self) -> Confirmation:
+        state = self.state
+        option = (state.get("selectedOption") or {}).get("id")
+        if state["status"] != "cancelled":
+            if option == ALLOW_IN_SESSION:
+                self._port.allow(self.name)
+            given = state.get("toolInput")
+            self._input = given if isinstance(given, str) else self._input
+            return Confirmation(True, self._input, option)
+        suggestion = state.get("userSuggestion") or {}
+        return Confirmation(
+            False,
+            self._input,
+            option,
+            reason=state["reason"],
+            reason_message=_plain(state.get("reasonMessage")),
+            suggestion=suggestion.get("text"),
+        )
+
+    async def _wait_while(self, status: str) -> str | None:
+        """Return the status that follows ``status``, or None when nobody acts in time."""
+        try:
+            async with asyncio.timeout(self._port.prompt_timeout):
+                return await self._port.wait_for(lambda state: _left(state, self.id, status))
+        except TimeoutError:
+            return None
+
+    async def _ready(self, input: Any, invocation: str | None, **fields: Any) -> None:
+        if input is not None:
+            self._input = _as_text(input)
+        self._invocation = invocation or self._invocation
+        self._live_text, self._blocks = "", []
+        if self._input is not None:
+            fields["toolInput"] = self._input
+        await self._emit("chat/toolCallReady", invocationMessage=self._invocation, **fields)
+
+    async def _end_command(self, result: CommandResult) -> None:
+        if len(result.output) > MOST_INLINE_RESULT:
+            ref = await self._port.store_content(result.output.encode(), "text/plain")
+            shown = [contents.text(result.output[-MOST_LIVE_TEXT:]), contents.resource(ref)]
+        else:
+            shown = [contents.text(result.output)]
+        structured = {"exitCode": result.exit_code, "truncated": result.truncated}
+        if result.exit_code == 0:
+            await self.complete("Ran the command", shown, structured=structured)
+            return
+        failed = self._result(False, "The command failed", shown, structured)
+        failed["error"] = {"message": f"exit code {result.exit_code}"}
+        await self._finish(failed, review=False)
+
+    async def _finish(self, result: dict[str, Any], *, review: bool) -> None:
+        if self.status == "streaming":
+            # A call cannot end before its parameters are complete.
+            await self.start()
+        extra = {"requiresResultConfirmation": True} if review else {}
+        await self._emit("chat/toolCallComplete", result=result, **extra)
+
+    def _result(
+        self,
+        success: bool,
+        message: str | None,
+        content: Sequence[Mapping[str, Any]] | None,
+        structured: Mapping[str, Any] | None,
+    ) -> dict[str, Any]:
+        shown = self._content() if content is None else [dict(block) for block in content]
+        result: dict[str, Any] = {
+            "success": success,
+            "pastTenseMessage": message or f"Used {self._display_name}",
+        }
+        if shown:
+            result["content"] = shown
+        if structured is not None:
+            result["structuredContent"] = dict(structured)
+        return result
+
+    def _content(self) -> list[dict[str, Any]]:
+        written = [contents.text(self._live_text)] if self._live_text else []
+        return [*written, *self._blocks]
+
+    async def _show(self) -> None:
+        await self._emit("chat/toolCallContentChanged", content=self._content())
+
+    async def _emit(self, action_type: str, **fields: Any) -> None:
+        self._emit_now(action_type, **fields)
+        await self._port.flow()
+
+    def _emit_now(self, action_type: str, **fields: Any) -> None:
+        target = {"turnId": self._turn_id, "toolCallId": self.id}
+        self._port.emit({"type": action_type, **target, **fields})
+
+
+def _find(state: Mapping[str, Any], call_id: str) -> Mapping[str, Any] | None:
+    active = state.get("activeTurn") or {}
+    for part in active.get("responseParts", ()):
+        if part.get("kind") == "toolCall" and part["toolCall"]["toolCallId"] == call_id:
+            found: Mapping[str, Any] = part["toolCall"]
+            return found
+    return None
+
+
+def _left(state: Mapping[str, Any], call_id: str, status: str) -> str | None:
+    """Return the call's status once it is another one than ``status``."""
+    call = _find(state, call_id)
+    return call["status"] if call is not None and call["status"] != status else None
+
+
+def _as_text(input: Any) -> str | None:
+    if input is None or isinstance(input, str):
+        return input
+    return json.dumps(input, ensure_ascii=False)
+
+
+def _plain(text: Any) -> str | None:
+    return None if text is None else str(text["markdown"] if isinstance(text, Mapping) else text)

@@ -1,0 +1,249 @@
+"""One turn, as its agent sees it: what was asked, what came before, and ways to answer.
+
+Every method that writes becomes actions on the chat. Does not know how they travel: the host
+gives each turn a ``TurnPort``. When the turn is cancelled or the host stops, whatever an agent
+awaits here raises ``asyncio.CancelledError``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agenthost.agents import inputs
+from agenthost.agents.api import AgentError, SessionContext
+from agenthost.agents.inputs import Answers, read_answers
+from agenthost.agents.port import TurnPort
+from agenthost.agents.tool_call import ToolCall
+
+__all__ = ["Turn"]
+
+# Seconds that a client's tool may take.
+CLIENT_TOOL_TIMEOUT = 300.0
+
+
+class Turn:
+    """The agent's side of one turn."""
+
+    def __init__(
+        self,
+        port: TurnPort,
+        *,
+        id: str,
+        chat: str,
+        message: Mapping[str, Any],
+        history: Sequence[Mapping[str, Any]],
+        session: SessionContext,
+        models: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        self._port = port
+        self.id = id
+        # The URI of the chat that this turn is in.
+        self.chat = chat
+        # The whole message that started the turn.
+        self.message = message
+        # Completed turns before this one, oldest first, as the chat's state has them.
+        self.history = history
+        self.session = session
+        self._models = models
+        # The part that text is being appended to: its kind and id.
+        self._open_part: tuple[str, str] | None = None
+
+    @property
+    def text(self) -> str:
+        """The text of the message that started the turn."""
+        text: str = self.message["text"]
+        return text
+
+    @property
+    def attachments(self) -> Sequence[Mapping[str, Any]]:
+        """What was attached to the message."""
+        attached: Sequence[Mapping[str, Any]] = self.message.get("attachments", ())
+        return attached
+
+    @property
+    def model(self) -> str | None:
+        """The id of the model to use: the message's, or the agent's first."""
+        chosen = self.message.get("model")
+        if chosen is not None:
+            return str(chosen["id"])
+        return str(self._models[0]["id"]) if self._models else None
+
+    @property
+    def model_config(self) -> dict[str, Any]:
+        """The options of that model: the message's, and the schema's defaults for the rest."""
+        chosen = (self.message.get("model") or {}).get("config") or {}
+        model = next((item for item in self._models if item["id"] == self.model), {})
+        properties = (model.get("configSchema") or {}).get("properties", {})
+        defaults = {key: item["default"] for key, item in properties.items() if "default" in item}
+        return {**defaults, **chosen}
+
+    @property
+    def locale(self) -> str | None:
+        """The language of the client that started the turn."""
+        return self._port.locale
+
+    @property
+    def client_tools(self) -> dict[str, Mapping[str, Any]]:
+        """The tools that attached clients offer, by name."""
+        return {
+            tool["name"]: tool
+            for client in self._port.session_state["activeClients"]
+            for tool in client["tools"]
+        }
+
+    def credential(self, resource: str) -> str | None:
+        """Return the token that a client brought for a protected resource; never log it."""
+        return self._port.credential(resource)
+
+    async def write(self, markdown: str) -> None:
+        """Stream markdown into the answer."""
+        await self._append("markdown", "chat/delta", markdown)
+
+    async def think(self, text: str) -> None:
+        """Stream reasoning, which clients fold away."""
+        await self._append("reasoning", "chat/reasoning", text)
+
+    async def notify(self, content: str) -> None:
+        """Add a notice of the system to the answer."""
+        await self._emit_part({"kind": "systemNotification", "content": content})
+
+    async def attach(self, data: bytes, content_type: str | None = None) -> None:
+        """Add large content to the answer by reference; clients fetch it when they want it."""
+        ref = await self._port.store_content(data, content_type)
+        await self._emit_part({"kind": "contentRef", **ref})
+
+    async def store(self, data: bytes, content_type: str | None = None) -> dict[str, Any]:
+        """Keep content with the session and return a reference to it."""
+        return await self._port.store_content(data, content_type)
+
+    async def report_usage(self, usage: Mapping[str, Any]) -> None:
+        """Report what the turn used so far; the last report counts."""
+        self._port.emit({"type": "chat/usage", "turnId": self.id, "usage": dict(usage)})
+        await self._port.flow()
+
+    async def set_activity(self, activity: str | None) -> None:
+        """Say in a few words what is going on; None clears it."""
+        action: dict[str, Any] = {"type": "chat/activityChanged"}
+        if activity is not None:
+            action["activity"] = activity
+        self._port.emit(action)
+        await self._port.flow()
+
+    def tool(
+        self,
+        name: str,
+        *,
+        input: Any = None,
+        display_name: str | None = None,
+        intention: str | None = None,
+        invocation: str | None = None,
+    ) -> ToolCall:
+        """Begin a tool call: ``async with turn.tool("shell", input={"cmd": "ls"}) as call``."""
+        self._open_part = None
+        return ToolCall(
+            self._port,
+            self.id,
+            name,
+            input=input,
+            display_name=display_name,
+            intention=intention,
+            invocation=invocation,
+        )
+
+    async def call_client_tool(
+        self, name: str, input: Any = None, *, timeout: float = CLIENT_TOOL_TIMEOUT
+    ) -> Mapping[str, Any]:
+        """Let an attached client run one of its tools; return the call as it ended.
+
+        Look at its ``success``, ``content`` and ``error``. Raises AgentError when no client offers
+        the tool.
+        """
+        owner = self._owner_of(name)
+        if owner is None:
+            raise AgentError(f"no attached client offers the tool {name}", "unknownTool")
+        self._open_part = None
+        title = self.client_tools[name].get("title", name)
+        contributor = {"kind": "client", "clientId": owner}
+        call = ToolCall(
+            self._port, self.id, name, input=input, display_name=title, contributor=contributor
+        )
+        async with call:
+            return await call.wait_for_owner(timeout)
+
+    async def ask(self, message: str, *, default: str | None = None) -> str | None:
+        """Ask people one thing; None when they decline."""
+        question = inputs.text("answer", message, default=default)
+        answers = await self.ask_all([question], message=message)
+        return answers.get("answer") if answers else None
+
+    async def ask_all(
+        self,
+        questions: Sequence[Mapping[str, Any]] = (),
+        *,
+        message: str | None = None,
+        url: str | None = None,
+    ) -> Answers:
+        """Ask people several things at once, or send them to a web page, and wait."""
+        self._open_part = None
+        request: dict[str, Any] = {"id": self._port.new_id("input")}
+        if questions:
+            request["questions"] = [dict(question) for question in questions]
+        if message is not None:
+            request["message"] = message
+        if url is not None:
+            request["url"] = url
+        self._port.emit({"type": "chat/inputRequested", "request": request})
+        id = request["id"]
+        try:
+            async with asyncio.timeout(self._port.prompt_timeout):
+                part = await self._port.wait_for(lambda state: _completed(state, id))
+        except TimeoutError:
+            # Nobody came; the turn must not wait for ever.
+            cancel = {"type": "chat/inputCompleted", "requestId": id, "response": "cancel"}
+            self._port.emit(cancel)
+            return Answers("cancel", {})
+        return read_answers(part)
+
+    async def next_steering(self) -> str:
+        """Wait for a message with which somebody steers the turn, and return its text."""
+        message = await self._port.next_steering()
+        text: str = message["text"]
+        return text
+
+    def _owner_of(self, tool: str) -> str | None:
+        for client in self._port.session_state["activeClients"]:
+            if any(offered["name"] == tool for offered in client["tools"]):
+                return str(client["clientId"])
+        return None
+
+    async def _append(self, kind: str, action_type: str, text: str) -> None:
+        if not text:
+            return
+        if self._open_part is None or self._open_part[0] != kind:
+            id = self._port.new_id("part")
+            await self._emit_part({"kind": kind, "id": id, "content": text})
+            self._open_part = (kind, id)
+            return
+        target = {"turnId": self.id, "partId": self._open_part[1]}
+        self._port.emit({"type": action_type, **target, "content": text})
+        await self._port.flow()
+
+    async def _emit_part(self, part: dict[str, Any]) -> None:
+        self._open_part = None
+        self._port.emit({"type": "chat/responsePart", "turnId": self.id, "part": part})
+        await self._port.flow()
+
+
+def _completed(state: Mapping[str, Any], request_id: str) -> Mapping[str, Any] | None:
+    active = state.get("activeTurn") or {}
+    for part in active.get("responseParts", ()):
+        if (
+            part.get("kind") == "inputRequest"
+            and part["request"]["id"] == request_id
+            and part.get("response") is not None
+        ):
+            found: Mapping[str, Any] = part
+            return found
+    return None

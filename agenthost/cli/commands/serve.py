@@ -1,0 +1,224 @@
+"""``agenthost serve``: run a host until it is told to stop.
+
+Only this command imports the host, and only when it runs, so that the others start quickly.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from agenthost.cli.paths import DATA_DIR_VARIABLE, default_data_dir
+from agenthost.errors import AgentHostError
+
+if TYPE_CHECKING:
+    from agenthost.host import Gate, Host
+
+__all__ = ["register", "run"]
+
+STORE_FILE = "agenthost.sqlite"
+STDOUT, STDERR = 1, 2
+
+
+def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``serve`` to the argument tree."""
+    serve = subparsers.add_parser("serve", help="run a host")
+    add = serve.add_argument
+    add("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (%(default)s)")
+    add("--port", type=_port, default=8765, help="0 takes a free one (%(default)s)")
+    add(
+        "--data-dir",
+        type=Path,
+        metavar="DIR",
+        help=f"sessions and tokens live here (default: ${DATA_DIR_VARIABLE}, or the user's own)",
+    )
+    token = serve.add_mutually_exclusive_group()
+    token.add_argument(
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help="the owner's token, created if there is none (default: DIR/token)",
+    )
+    token.add_argument(
+        "--no-token",
+        action="store_true",
+        help="let in every program on this machine; only on a loopback address",
+    )
+    add(
+        "--root",
+        action="append",
+        type=_directory,
+        metavar="DIR",
+        help="where sessions may work; the first is the default (this directory)",
+    )
+    add(
+        "--agent",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="an agent to offer: a built-in one, or module:Class; may be repeated",
+    )
+    add(
+        "--durability",
+        choices=("normal", "full"),
+        default="normal",
+        help="what survives: a killed process, or a power cut as well (%(default)s)",
+    )
+    add("--wire-log", type=Path, metavar="FILE", help="append every message to FILE, as JSON lines")
+    add(
+        "--allow-origin",
+        action="append",
+        default=[],
+        metavar="ORIGIN",
+        help="let pages from this origin connect, besides the host's own; may be repeated",
+    )
+    add(
+        "--dispose",
+        choices=("archive", "delete"),
+        default="archive",
+        help="what disposeSession does to a session that holds turns (%(default)s)",
+    )
+    add("--stdio", action="store_true", help="serve one client on standard input and output")
+    add("-v", "--verbose", action="store_true", help="log what goes on, not only what goes wrong")
+    serve.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until interrupted; 0 after a clean stop, 1 with one line when it cannot be."""
+    _start_logging(verbose=args.verbose)
+    try:
+        asyncio.run(_serve(args))
+    except AgentHostError as error:
+        print(f"agenthost: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"agenthost: {where}{error.strerror or error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+async def _serve(args: argparse.Namespace) -> None:
+    from agenthost.agents.registry import load_agents
+    from agenthost.host import Host, SqliteStore
+    from agenthost.host.trust import check_bind
+
+    check_bind(args.host, has_token=not args.no_token)
+    agents = load_agents(args.agent)
+    data_dir: Path = args.data_dir or default_data_dir()
+    roots: list[Path] = args.root or [Path.cwd()]
+    store = SqliteStore(data_dir / STORE_FILE, durability=args.durability)
+    stop = _stop_event()
+    serving: asyncio.Task[None] | None = None
+    try:
+        async with Host(
+            agents,
+            store=store,
+            default_directory=roots[0],
+            wire_log=args.wire_log,
+            disposal=args.dispose,
+        ) as host:
+            if not args.stdio:
+                await _listen(host, args, data_dir)
+            work = _serve_stdio(host) if args.stdio else host.serve_forever()
+            serving = asyncio.create_task(work, name="serve")
+            await _until(stop, serving)
+    finally:
+        # Only now, because the host tells its clients before it lets go of them.
+        if serving is not None:
+            serving.cancel()
+            await asyncio.gather(serving, return_exceptions=True)
+
+
+async def _listen(host: Host, args: argparse.Namespace, data_dir: Path) -> None:
+    secret, gate = _gate(args, data_dir)
+    url = await host.listen(args.host, args.port, gate=gate)
+    query = f"/?tkn={quote(secret, safe='')}" if secret is not None else "/"
+    address = url.removeprefix("ws://")
+    token = f', "connectionToken": "{secret}"' if secret is not None else ""
+    lines = [
+        f"agenthost is listening on {address}",
+        "",
+        f"  page       http://{address}{query}",
+        f"  WebSocket  {url}{query}",
+        "  VS Code    " + '"chat.remoteAgentHostsEnabled": true,',
+        "             "
+        + f'"chat.remoteAgentHosts": [{{"name": "agenthost", "address": "{address}"{token}}}]',
+        "  next       agenthost token create phone --role operator",
+        "",
+        "Ctrl-C stops it; sessions are kept in " + str(data_dir),
+    ]
+    print("\n".join(lines), flush=True)
+
+
+def _gate(args: argparse.Namespace, data_dir: Path) -> tuple[str | None, Gate]:
+    from agenthost.host import Gate
+    from agenthost.host.trust import open_tokens
+
+    if args.no_token:
+        return None, Gate(None, allowed_origins=args.allow_origin)
+    secret, tokens = open_tokens(data_dir, args.token_file)
+    return secret, Gate(tokens, allowed_origins=args.allow_origin)
+
+
+async def _serve_stdio(host: Host) -> None:
+    from agenthost.host.transports import open_stdio
+
+    # Whatever an agent prints goes to standard error, never between the messages.
+    output = os.dup(STDOUT)
+    os.dup2(STDERR, STDOUT)
+    try:
+        transport = await open_stdio(stdout=output)
+        try:
+            await host.serve(transport)
+        finally:
+            await transport.close()
+    finally:
+        os.close(output)
+
+
+def _stop_event() -> asyncio.Event:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    return stop
+
+
+async def _until(stop: asyncio.Event, serving: asyncio.Task[None]) -> None:
+    """Wait until the work ends or a signal comes; raise what the work failed with."""
+    stopping = asyncio.create_task(stop.wait(), name="wait for a signal")
+    await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if serving.done():
+        serving.result()
+
+
+def _start_logging(*, verbose: bool) -> None:
+    from agenthost.host.trust import RedactTokens
+
+    handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(RedactTokens())
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
+
+
+def _port(text: str) -> int:
+    port = int(text)
+    if not 0 <= port <= 65535:
+        raise argparse.ArgumentTypeError("a port is between 0 and 65535")
+    return port
+
+
+def _directory(text: str) -> Path:
+    path = Path(text).expanduser()
+    if not path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text} is not a directory")
+    return path.resolve()

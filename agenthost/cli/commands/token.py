@@ -1,0 +1,175 @@
+"""``agenthost token create|list|revoke``: the named tokens of a data directory.
+
+Edits the book that a running host reads, so no host needs to be reached or restarted. A secret is
+printed once, alone on standard output; everything a person should know goes to standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from agenthost.cli.paths import DATA_DIR_VARIABLE, default_data_dir
+from agenthost.tokens import BOOK_FILE, Role, TokenBook, TokenEntry, TokenError, check_name
+
+__all__ = ["parse_expiry", "register", "run"]
+
+OK, FAILED, USAGE = 0, 1, 2
+
+_SPAN = re.compile(r"(?P<count>[0-9]{1,6})(?P<unit>[mhdw])")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``token`` and its verbs to the argument tree."""
+    token = subparsers.add_parser("token", help="create, list and revoke named tokens")
+    verbs = token.add_subparsers(dest="verb", metavar="VERB", required=True)
+
+    create = verbs.add_parser("create", help="create a token and print its secret once")
+    create.add_argument("name", metavar="NAME", type=_name, help="who or what will use it")
+    create.add_argument(
+        "--role",
+        choices=[role.value for role in Role],
+        default=Role.VIEWER.value,
+        help="what it allows (default: %(default)s)",
+    )
+    create.add_argument(
+        "--expires",
+        metavar="WHEN",
+        type=_expiry,
+        help="30d, 12h, 90m, 2w, or a date such as 2027-01-01 (its first moment, UTC)",
+    )
+    listing = verbs.add_parser("list", help="list the tokens, without their secrets")
+    revoke = verbs.add_parser(
+        "revoke", help="withdraw a token: nobody can connect with it any more"
+    )
+    revoke.add_argument("name", metavar="NAME")
+
+    for verb in (create, listing, revoke):
+        verb.add_argument(
+            "--data-dir",
+            metavar="DIR",
+            type=Path,
+            help=f"the host's data directory (default: ${DATA_DIR_VARIABLE}, or the user's own)",
+        )
+        verb.set_defaults(run=run)
+    for verb in (create, listing):
+        verb.add_argument("--json", action="store_true", help="print JSON on standard output")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry out the verb; 0 when done, 1 with one line on standard error when not, 2 for misuse."""
+    book = TokenBook((args.data_dir or default_data_dir()) / BOOK_FILE)
+    now = time.time()
+    try:
+        if args.verb == "create":
+            return _create(book, args, now)
+        if args.verb == "list":
+            return _list(book.list(), now, as_json=args.json)
+        return _revoke(book, args.name)
+    except TokenError as error:
+        return _complain(str(error), FAILED)
+
+
+def parse_expiry(text: str, now: float) -> datetime:
+    """Return the moment that ``30d``, ``12h`` or a date means; ValueError when it means none."""
+    moment = datetime.fromtimestamp(int(now), UTC)
+    span = _SPAN.fullmatch(text)
+    try:
+        if span is not None:
+            return moment + timedelta(**{_UNITS[span["unit"]]: int(span["count"])})
+        named = datetime.fromisoformat(text)
+    except (ValueError, OverflowError):
+        raise ValueError(f"{text!r} is neither a span such as 30d nor a date") from None
+    return named if named.tzinfo is not None else named.replace(tzinfo=UTC)
+
+
+def _create(book: TokenBook, args: argparse.Namespace, now: float) -> int:
+    try:
+        expires = None if args.expires is None else parse_expiry(args.expires, now)
+    except ValueError as error:
+        return _complain(str(error), USAGE)
+    if expires is not None and expires.timestamp() <= now:
+        return _complain(f"--expires {args.expires} lies in the past", USAGE)
+    made = book.create(args.name, Role(args.role), expires=expires, now=now)
+    if args.json:
+        print(json.dumps({**_as_json(made.entry, now), "token": made.secret}, indent=2))
+        return OK
+    print(made.secret, flush=True)
+    until = "" if expires is None else f", valid until {_shown(expires)}"
+    print(
+        f"Created the {args.role} token {args.name!r}{until}. Keep it now: it is not shown again.\n"
+        "Clients send it as a Bearer header or as ?tkn= in the URL.",
+        file=sys.stderr,
+    )
+    return OK
+
+
+def _list(entries: Sequence[TokenEntry], now: float, *, as_json: bool) -> int:
+    if as_json:
+        print(json.dumps([_as_json(entry, now) for entry in entries], indent=2))
+        return OK
+    if not entries:
+        print("There are no named tokens.", file=sys.stderr)
+        return OK
+    rows = [("NAME", "ROLE", "CREATED", "EXPIRES"), *(_row(entry, now) for entry in entries)]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    for row in rows:
+        print(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        )
+    return OK
+
+
+def _revoke(book: TokenBook, name: str) -> int:
+    entry = book.revoke(name)
+    print(f"Revoked the {entry.role.value} token {entry.name!r}.", file=sys.stderr)
+    return OK
+
+
+def _row(entry: TokenEntry, now: float) -> tuple[str, str, str, str]:
+    expires = "never" if entry.expires is None else _shown(entry.expires)
+    if entry.expired(now):
+        expires += " (expired)"
+    return entry.name, entry.role.value, _shown(entry.created), expires
+
+
+def _as_json(entry: TokenEntry, now: float) -> dict[str, str | bool | None]:
+    return {
+        "name": entry.name,
+        "role": entry.role.value,
+        "created": entry.created.isoformat(),
+        "expires": None if entry.expires is None else entry.expires.isoformat(),
+        "expired": entry.expired(now),
+    }
+
+
+def _shown(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _complain(text: str, code: int) -> int:
+    print(f"agenthost token: {text}", file=sys.stderr)
+    return code
+
+
+def _name(text: str) -> str:
+    try:
+        return check_name(text)
+    except TokenError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _expiry(text: str) -> str:
+    # Only whether it can be read; from which moment it counts is known when the command runs.
+    try:
+        parse_expiry(text, 0.0)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text

@@ -1,0 +1,143 @@
+"""What can go wrong for a client, told apart by what its caller can do about it.
+
+The tree::
+
+    ClientError
+    ├── CannotConnect        the host cannot be reached now; trying again may help
+    ├── GivenUp              trying again will not help
+    │   ├── NotAdmitted      the host refuses the token, or everybody from here
+    │   ├── NoCommonVersion  the host speaks none of the offered protocol versions
+    │   └── Superseded       another connection took over this client id
+    ├── ClientClosed         the client was closed
+    ├── ConnectionLost       a request's answer was lost; it may have been carried out
+    ├── DispatchFailed       an action had no effect, or none that is known
+    │   ├── Rejected         the host refused it, with a reason
+    │   ├── NotSent          it never left this process
+    │   └── Uncertain        it was sent, and nobody can tell what became of it
+    ├── ChannelGone          the channel does not exist any more
+    ├── CreationFailed       a session was created and could not get ready
+    ├── Lagged               a reader of envelopes fell too far behind
+    └── Unsupported          the host's protocol version cannot say this
+
+Errors that a host answers a request with are ``agenthost.errors.WireError`` as everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agenthost.errors import AgentHostError
+
+__all__ = [
+    "CannotConnect",
+    "ChannelGone",
+    "ClientClosed",
+    "ClientError",
+    "ConnectionLost",
+    "CreationFailed",
+    "DispatchFailed",
+    "GivenUp",
+    "Lagged",
+    "NoCommonVersion",
+    "NotAdmitted",
+    "NotSent",
+    "Rejected",
+    "Superseded",
+    "Uncertain",
+    "Unsupported",
+]
+
+
+class ClientError(AgentHostError):
+    """Base of what a client raises on purpose."""
+
+
+class CannotConnect(ClientError):
+    """The host cannot be reached at the moment."""
+
+    def __init__(self, reason: str, *, retry_after: float | None = None) -> None:
+        # Seconds for which the host asked not to be tried again.
+        self.retry_after = retry_after
+        super().__init__(reason)
+
+
+class GivenUp(ClientError):
+    """The host refuses this client for good, so that trying again would only annoy it."""
+
+
+class NotAdmitted(GivenUp):
+    """The host does not let this client in; ``status`` is HTTP's, where there was one."""
+
+    def __init__(self, reason: str, *, status: int | None = None) -> None:
+        self.status = status
+        super().__init__(reason)
+
+
+class NoCommonVersion(GivenUp):
+    """The host speaks none of the offered protocol versions."""
+
+    def __init__(self, offered: Sequence[str], supported: Sequence[str]) -> None:
+        self.offered = tuple(offered)
+        # What the host says that it speaks, if it says so.
+        self.supported = tuple(supported)
+        theirs = f"the host speaks {', '.join(supported)}" if supported else "the host names none"
+        super().__init__(f"no common protocol version: offered {', '.join(offered)}, {theirs}")
+
+
+class Superseded(GivenUp):
+    """Another connection with the same client id took over."""
+
+
+class ClientClosed(ClientError):
+    """The client was closed."""
+
+
+class ConnectionLost(ClientError):
+    """The connection ended before an answer came; the request may have been carried out."""
+
+
+class DispatchFailed(ClientError):
+    """An action had no effect, or none that is known."""
+
+
+class Rejected(DispatchFailed):
+    """The host refused an action."""
+
+    def __init__(self, reason: str, envelope: Mapping[str, Any]) -> None:
+        self.reason = reason
+        self.envelope = envelope
+        super().__init__(reason)
+
+
+class NotSent(DispatchFailed):
+    """An action never left this process, so it had no effect."""
+
+
+class Uncertain(DispatchFailed):
+    """An action was sent and its answer is lost: it took effect once or not at all."""
+
+
+class ChannelGone(ClientError):
+    """The channel does not exist any more."""
+
+    def __init__(self, uri: str, reason: str) -> None:
+        self.uri = uri
+        super().__init__(f"{uri}: {reason}")
+
+
+class CreationFailed(ClientError):
+    """A session could not get ready; its state says so too."""
+
+    def __init__(self, session: str, error: Mapping[str, Any]) -> None:
+        self.session = session
+        self.error = error
+        super().__init__(str(error.get("message", "the session could not be created")))
+
+
+class Lagged(ClientError):
+    """A reader of envelopes fell so far behind that some were dropped; the state is still right."""
+
+
+class Unsupported(ClientError):
+    """The protocol version that the host speaks has no way to say this."""

@@ -1,0 +1,298 @@
+"""What happened in a chat, told as events: the difference between two of its states.
+
+Pure. Because events come from states and not from actions, nothing is lost or told twice over a
+reconnect, a snapshot or a reader that looks up only now and then: it sees the sum of what happened.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from agenthost.protocol.structure import without
+
+__all__ = [
+    "ChatEvent",
+    "ConfirmationNeeded",
+    "PartAdded",
+    "Question",
+    "QuestionClosed",
+    "Reasoning",
+    "Redrawn",
+    "Text",
+    "ToolCallChanged",
+    "TurnEnded",
+    "TurnStarted",
+    "UsageReported",
+    "chat_events",
+]
+
+Json = Mapping[str, Any]
+_Key: TypeAlias = tuple[str, object, int]
+
+# Statuses in which a call waits for somebody's approval, of the call or of its result.
+_WAITING = ("pending-confirmation", "pending-result-confirmation")
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    """A turn began with this message, whoever sent it."""
+
+    turn_id: str
+    message: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """More of the answer, in markdown."""
+
+    turn_id: str
+    part_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """More of what the agent thinks aloud."""
+
+    turn_id: str
+    part_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallChanged:
+    """A tool call appeared or changed; ``call["status"]`` says where it stands."""
+
+    turn_id: str
+    call: Json
+    # As it was last told; None for a new one.
+    before: Json | None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmationNeeded:
+    """A tool call, or its result, waits for approval: ``chat.approve`` or ``chat.deny`` it."""
+
+    turn_id: str
+    call: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The agent asks, anew or otherwise than before: ``chat.answer`` or ``chat.decline`` it."""
+
+    turn_id: str
+    request: Json
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionClosed:
+    """A question is settled; without a response the turn ended over it."""
+
+    turn_id: str
+    request: Json
+    response: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PartAdded:
+    """Something else in the answer: a notice, a content reference, or a kind we do not know."""
+
+    turn_id: str
+    part: Json
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReported:
+    """What the turn has used so far; the last report counts."""
+
+    turn_id: str
+    usage: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Redrawn:
+    """What was told of this turn does not hold any more: show ``parts`` instead."""
+
+    turn_id: str
+    parts: Sequence[Json]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """A turn is over; ``removed`` means that the chat was cut before it."""
+
+    turn_id: str
+    state: Literal["complete", "cancelled", "error", "removed"]
+    # The completed turn, unless it was removed.
+    turn: Json | None
+
+    @property
+    def error(self) -> Json | None:
+        """Why the turn failed, if it did."""
+        return None if self.turn is None else self.turn.get("error")
+
+
+ChatEvent: TypeAlias = (
+    TurnStarted
+    | Text
+    | Reasoning
+    | ToolCallChanged
+    | ConfirmationNeeded
+    | Question
+    | QuestionClosed
+    | PartAdded
+    | UsageReported
+    | Redrawn
+    | TurnEnded
+)
+
+
+def chat_events(before: Json, after: Json) -> Iterator[ChatEvent]:
+    """Tell what led from one state of a chat to another, in order."""
+    if before is after:
+        return
+    was, is_now = before.get("activeTurn"), after.get("activeTurn")
+    appeared = [] if before["turns"] is after["turns"] else _new_turns(before, after)
+    if was is not None and (is_now is None or is_now["id"] != was["id"]):
+        ended = next((turn for turn in appeared if turn["id"] == was["id"]), None)
+        appeared = [turn for turn in appeared if turn is not ended]
+        yield from _end(was, ended)
+        was = None
+    for turn in appeared:
+        yield from _begin(turn)
+        yield from _end(turn, turn)
+    if is_now is not None:
+        yield from _begin(is_now) if was is None else _progress(was, is_now)
+
+
+def _new_turns(before: Json, after: Json) -> list[Json]:
+    """Return the completed turns at the end that were not there before, oldest first."""
+    known = {turn["id"] for turn in before["turns"]}
+    new: list[Json] = []
+    for turn in reversed(after["turns"]):
+        # Turns in front of known ones are not new: somebody loaded older ones.
+        if turn["id"] in known:
+            break
+        new.append(turn)
+    new.reverse()
+    has_history = bool(known) or "turnsNextCursor" in before
+    if has_history and len(new) == len(after["turns"]):
+        return _from_active(before, new)
+    return new
+
+
+def _from_active(before: Json, turns: list[Json]) -> list[Json]:
+    """Return what is surely new of turns that share none with those before."""
+    active = before.get("activeTurn") or {}
+    for index, turn in enumerate(turns):
+        if turn["id"] == active.get("id"):
+            return turns[index:]
+    return []
+
+
+def _begin(turn: Json) -> Iterator[ChatEvent]:
+    yield TurnStarted(turn["id"], turn["message"])
+    yield from _progress({"responseParts": ()}, turn)
+
+
+def _end(was: Json, ended: Json | None) -> Iterator[ChatEvent]:
+    if ended is None:
+        yield TurnEnded(was["id"], "removed", None)
+        return
+    if ended is not was:
+        yield from _progress(was, ended)
+    for part in ended["responseParts"]:
+        if part["kind"] == "inputRequest" and part.get("response") is None:
+            yield QuestionClosed(was["id"], part["request"], None)
+    yield TurnEnded(was["id"], ended["state"], ended)
+
+
+def _progress(was: Json, turn: Json) -> Iterator[ChatEvent]:
+    """Tell what became of one turn."""
+    turn_id = turn["id"]
+    if turn["responseParts"] is not was["responseParts"]:
+        told = list(_parts(turn_id, was["responseParts"], turn["responseParts"]))
+        if None in told:
+            yield Redrawn(turn_id, turn["responseParts"])
+        else:
+            yield from (event for event in told if event is not None)
+    usage = turn.get("usage")
+    if usage is not None and usage != was.get("usage"):
+        yield UsageReported(turn_id, usage)
+
+
+def _parts(
+    turn_id: str, before: Sequence[Json], after: Sequence[Json]
+) -> Iterator[ChatEvent | None]:
+    """Tell what became of the parts; None where what was told cannot be built upon."""
+    former = dict(zip(_keys(before), before, strict=True))
+    for key, part in zip(_keys(after), after, strict=True):
+        was = former.pop(key, None)
+        if was is not part:
+            yield from _part(turn_id, was, part)
+    if former:
+        yield None
+
+
+def _keys(parts: Sequence[Json]) -> Iterator[_Key]:
+    """Name each part so that it is known again, though ids repeat and some parts have none."""
+    seen: Counter[tuple[str, object]] = Counter()
+    for part in parts:
+        name = (part["kind"], _id(part))
+        yield (*name, seen[name])
+        seen[name] += 1
+
+
+def _id(part: Json) -> object:
+    match part["kind"]:
+        case "toolCall":
+            return part["toolCall"]["toolCallId"]
+        case "inputRequest":
+            return part["request"]["id"]
+    return part.get("id")
+
+
+def _part(turn_id: str, was: Json | None, part: Json) -> Iterator[ChatEvent | None]:
+    match part["kind"]:
+        case "markdown" | "reasoning":
+            yield from _text(turn_id, was, part)
+        case "toolCall":
+            yield from _call(turn_id, None if was is None else was["toolCall"], part["toolCall"])
+        case "inputRequest":
+            yield from _question(turn_id, was, part)
+        case _:
+            yield PartAdded(turn_id, part) if was is None else None
+
+
+def _text(turn_id: str, was: Json | None, part: Json) -> Iterator[ChatEvent | None]:
+    told: str = "" if was is None else was["content"]
+    if not part["content"].startswith(told):
+        yield None
+    elif len(part["content"]) > len(told):
+        event = Text if part["kind"] == "markdown" else Reasoning
+        yield event(turn_id, part["id"], part["content"][len(told) :])
+
+
+def _call(turn_id: str, was: Json | None, call: Json) -> Iterator[ChatEvent]:
+    if was == call:
+        return
+    yield ToolCallChanged(turn_id, call, was)
+    if call["status"] in _WAITING and (was is None or was["status"] != call["status"]):
+        yield ConfirmationNeeded(turn_id, call)
+
+
+def _question(turn_id: str, was: Json | None, part: Json) -> Iterator[ChatEvent]:
+    request, response = part["request"], part.get("response")
+    if was is None or _asked(was["request"]) != _asked(request):
+        yield Question(turn_id, request)
+    if response is not None and (was is None or was.get("response") is None):
+        yield QuestionClosed(turn_id, request, response)
+
+
+def _asked(request: Json) -> Json:
+    """Return what is asked, without the answers so far."""
+    return without(request, "answers")

@@ -1,0 +1,123 @@
+"""The list of sessions: each one's summary, kept true, stored, and told to root subscribers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from agenthost.errors import InvalidParams
+from agenthost.host.channel import Channel
+from agenthost.host.store import BadCursor, DropSession, PutSession, Store
+from agenthost.host.summaries import changed_fields, summarize
+from agenthost.host.writer import Applied, Writer
+from agenthost.protocol.jsonrpc import dumps, loads
+
+__all__ = ["Catalogue"]
+
+# What a summary holds that the session's state does not.
+_OWN_FIELDS = ("createdAt", "changes", "_meta")
+
+
+class Catalogue:
+    """Summaries of the sessions in memory, and pages over all that are stored."""
+
+    def __init__(self, store: Store, writer: Writer, root: Callable[[], Channel]) -> None:
+        self._store = store
+        self._writer = writer
+        self._root = root
+        # Session URI -> its current summary and what the state does not tell; loaded ones only.
+        self._summaries: dict[str, dict[str, Any]] = {}
+        self._facts: dict[str, dict[str, Any]] = {}
+        # Sessions in the catalogue, loaded or not.
+        self.count = 0
+
+    async def open(self) -> None:
+        """Count what is stored."""
+        self.count = await self._store.count_sessions()
+
+    def add(self, session: Channel, created_at: str) -> None:
+        """Put a new session into the catalogue and announce it."""
+        self._facts[session.uri] = {"createdAt": created_at}
+        self.announce(session)
+        self._count(+1)
+
+    def announce(self, session: Channel) -> None:
+        """Tell root subscribers of a session as if it were new to them."""
+        summary = self._summarize(session)
+        self._summaries[session.uri] = summary
+        self._put(summary)
+        self._writer.notify(self._root(), "root/sessionAdded", {"summary": summary})
+
+    def remove(self, uri: str, *, forget: bool = True) -> None:
+        """Announce that a session is gone; ``forget`` takes it out of the store as well."""
+        self._writer.notify(self._root(), "root/sessionRemoved", {"session": uri})
+        if forget:
+            self._summaries.pop(uri, None)
+            self._facts.pop(uri, None)
+            self._writer.ledger.write(DropSession(uri))
+            self._count(-1)
+
+    def refresh(self, session: Channel) -> None:
+        """Bring a session's summary up to date, and tell what changed."""
+        before = self._summaries.get(session.uri)
+        if before is None:
+            return
+        after = self._summarize(session)
+        changes = changed_fields(before, after)
+        if not changes:
+            return
+        self._summaries[session.uri] = after
+        self._put(after)
+        params = {"session": session.uri, "changes": changes}
+        self._writer.notify(self._root(), "root/sessionSummaryChanged", params)
+
+    def count_annotations(self, applied: Applied, session: Channel) -> None:
+        """Follow a change of a session's annotations."""
+        annotations = applied.after["annotations"]
+        facts = self._facts.get(session.uri)
+        if facts is not None:
+            facts["annotationCount"] = len(annotations)
+            facts["entryCount"] = sum(len(item["entries"]) for item in annotations)
+            self.refresh(session)
+
+    async def restore(self, channel: Channel) -> None:
+        """Take up the summary of a session that is being loaded."""
+        if channel.kind != "session" or channel.uri in self._summaries:
+            return
+        stored = await self._store.session_summary(channel.uri)
+        if stored is None:
+            return
+        summary = loads(stored)
+        counts = summary.get("annotations") or {}
+        facts = {key: summary[key] for key in _OWN_FIELDS if key in summary}
+        facts["annotationCount"] = counts.get("annotationCount", 0)
+        facts["entryCount"] = counts.get("entryCount", 0)
+        self._facts[channel.uri], self._summaries[channel.uri] = facts, summary
+
+    def release(self, uri: str) -> None:
+        """Forget a session's summary in memory, because the session left it."""
+        self._summaries.pop(uri, None)
+        self._facts.pop(uri, None)
+
+    async def page(self, limit: int, cursor: str | None) -> tuple[list[bytes], str | None]:
+        """Return one page of encoded summaries, most recently modified first."""
+        if self._writer.ledger.backlog:
+            await self._writer.ledger.settle()
+        try:
+            page = await self._store.page_sessions(limit, cursor)
+        except BadCursor as error:
+            raise InvalidParams("the cursor is not known here", path="cursor") from error
+        return [summary for _, summary in page.items], page.next_cursor
+
+    def _summarize(self, session: Channel) -> dict[str, Any]:
+        return summarize(session.uri, session.state, self._facts[session.uri])
+
+    def _put(self, summary: dict[str, Any]) -> None:
+        self._writer.ledger.write(
+            PutSession(summary["resource"], summary["modifiedAt"], dumps(summary))
+        )
+
+    def _count(self, change: int) -> None:
+        self.count += change
+        action = {"type": "root/activeSessionsChanged", "activeSessions": self.count}
+        self._writer.apply(self._root(), action)

@@ -1,0 +1,127 @@
+"""Bringing a client that was away up to date: the log after what it saw, or fresh snapshots."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, cast
+
+from agenthost.host.channel import Channel
+from agenthost.host.handlers.snapshots import follow, listed, snapshot
+from agenthost.host.replay import Replay, Snapshots, plan_reconnect
+from agenthost.host.store import Append, StoredChannel
+from agenthost.protocol.jsonrpc import dumps, loads
+from agenthost.protocol.registry import Kind
+from agenthost.protocol.versions import translator
+
+if TYPE_CHECKING:
+    from agenthost.host.connection import Connection
+    from agenthost.host.core import Core
+
+__all__ = ["catch_up"]
+
+# Beyond this many actions a snapshot is the shorter way.
+MOST_REPLAYED = 20_000
+# Log entries translated in a row; each takes some ten microseconds, and others want their turn.
+WALKED_AT_ONCE = 200
+
+
+async def catch_up(
+    connection: Connection, channels: Mapping[str, Channel], missing: list[str], last_seen: int
+) -> Sequence[bytes]:
+    """Subscribe the connection to the channels and return the JSON of the reconnect result."""
+    core = connection.core
+    ledger = core.writer.ledger
+    uris = {channel.uri: uri for uri, channel in channels.items()}
+    # What was created a moment ago is not in the store yet, and so has no position there.
+    await ledger.settle()
+    if isinstance(await _plan(core, uris, last_seen), Replay):
+        # From here on live envelopes queue up behind the answer.
+        connection.outbox.hold()
+        for uri, channel in channels.items():
+            follow(connection, channel, uri)
+        through = ledger.last_seq
+        await ledger.settle()
+        actions = await _replay(connection, uris, last_seen, through)
+        if actions is not None:
+            replayed = b'{"type":"replay","actions":[', b",".join(actions), b'],"missing":'
+            return (*replayed, dumps(missing), b"}")
+        connection.outbox.drop_held()
+    snapshots = [
+        snapshot(connection, channel, follow(connection, channel, uri))
+        for uri, channel in channels.items()
+    ]
+    return (b'{"type":"snapshot","snapshots":[', *listed(snapshots), b"]}")
+
+
+async def _plan(core: Core, channels: Iterable[str], last_seen: int) -> Replay | Snapshots:
+    trimmed = await core.store.channel_positions(list(channels))
+    last_seq = core.writer.ledger.last_seq
+    return plan_reconnect(last_seen, last_seq=last_seq, gaps=core.store.gaps, trimmed=trimmed)
+
+
+async def _replay(
+    connection: Connection, uris: Mapping[str, str], last_seen: int, through: int
+) -> list[bytes] | None:
+    """Return the envelopes after ``last_seen``, or None when snapshots are the better answer."""
+    core = connection.core
+    entries = await core.store.read_after(last_seen, list(uris), MOST_REPLAYED + 1)
+    if isinstance(await _plan(core, uris, last_seen), Snapshots):
+        # The log was trimmed while it was read.
+        return None
+    entries = [entry for entry in entries if entry.seq <= through]
+    size = sum(len(entry.action) for entry in entries)
+    if len(entries) > MOST_REPLAYED or size > core.limits.max_replay_bytes:
+        return None
+    if translator(connection.version).is_identity:
+        return [_encode(entry, uris[entry.channel], entry.action) for entry in entries]
+    return await _translated(connection, uris, entries, last_seen)
+
+
+async def _translated(
+    connection: Connection, uris: Mapping[str, str], entries: Sequence[Append], last_seen: int
+) -> list[bytes] | None:
+    """Translate log entries for an older version, which takes the states around each of them."""
+    core = connection.core
+    ends = {entry.channel: entry.seq for entry in entries}
+    translated: list[tuple[int, bytes]] = []
+    for uri, end in ends.items():
+        channel = core.directory.get(uri)
+        if channel is None or channel.tail_bytes > core.limits.max_replay_bytes:
+            return None
+        stored = await core.store.load_channel(uri)
+        if stored is None or stored.seq > last_seen:
+            # The state that the client left off at cannot be rebuilt any more.
+            return None
+        async for entry, action in _walk(connection.version, uri, stored):
+            if last_seen < entry.seq <= end:
+                translated.append((entry.seq, _encode(entry, uris[uri], dumps(action))))
+    # Several actions under one number stay in their order.
+    return [envelope for _, envelope in sorted(translated, key=itemgetter(0))]
+
+
+async def _walk(
+    version: str, uri: str, stored: StoredChannel
+) -> AsyncIterator[tuple[Append, dict[str, Any]]]:
+    """Go through a channel's log, giving each entry with what it means in an older version."""
+    channel = Channel(uri, cast(Kind, stored.kind), loads(stored.state))
+    ladder = translator(version)
+    for number, entry in enumerate(stored.tail, 1):
+        if number % WALKED_AT_ONCE == 0:
+            await asyncio.sleep(0)
+        action = loads(entry.action)
+        change = channel.apply(action, entry.now)
+        if change is None:
+            continue
+        if change.states is None:
+            yield entry, action
+            continue
+        before, after = change.states
+        for old in ladder.action_down(channel.kind, before, action, after):
+            yield entry, old
+
+
+def _encode(entry: Append, uri: str, action: bytes) -> bytes:
+    origin = b',"origin":' + entry.origin if entry.origin is not None else b""
+    return b'{"channel":%b,"action":%b,"serverSeq":%d%b}' % (dumps(uri), action, entry.seq, origin)

@@ -1,0 +1,256 @@
+"""Chats: making them (new, forked, beside another), ending them, and serving their queue."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from agenthost.agents.port import Interactivity
+from agenthost.errors import AlreadyExists, InvalidParams, NotFound, SessionNotFound
+from agenthost.host.channel import Channel
+from agenthost.host.clock import Clock
+from agenthost.host.directory import Directory
+from agenthost.host.rules import Facts
+from agenthost.host.rules.chat import check_message
+from agenthost.host.store import DropRecord, PutRecord, Store
+from agenthost.host.turns import TurnRunner
+from agenthost.host.upkeep import chat_summary
+from agenthost.host.writer import Writer
+from agenthost.protocol.jsonrpc import dumps, loads
+from agenthost.protocol.uris import chat_uri, is_root
+
+__all__ = ["CONTEXTS", "UNTITLED", "Chats", "turns_through"]
+
+# The record of what a side chat's agent knows beyond the chat's own turns.
+CONTEXTS = "contexts"
+# What a session is called until its first message names it.
+UNTITLED = "New session"
+LONGEST_TITLE = 60
+
+
+class Chats:
+    """Makes and ends chats, and moves their queues on."""
+
+    def __init__(
+        self, store: Store, writer: Writer, directory: Directory, turns: TurnRunner, clock: Clock
+    ) -> None:
+        self._store = store
+        self._writer = writer
+        self._directory = directory
+        self._turns = turns
+        self._clock = clock
+
+    def add_default(self, session: Channel, turns: list[Any]) -> Channel:
+        """Give a new session its first chat, with the turns of a fork if it is one."""
+        chat = self._register(session, self._state(chat_uri(str(uuid.uuid4())), {}, turns))
+        action = {"type": "session/defaultChatChanged", "defaultChat": chat.uri}
+        self._writer.apply(session, action)
+        return chat
+
+    def add_worker(
+        self,
+        session: Channel,
+        origin: Mapping[str, Any],
+        title: str,
+        interactivity: Interactivity,
+    ) -> Channel:
+        """Open a chat for a worker that a tool call starts; people may at most look on."""
+        extra = {"title": title, "origin": dict(origin), "interactivity": interactivity}
+        return self._register(session, self._state(chat_uri(str(uuid.uuid4())), extra, []))
+
+    async def create(self, params: Mapping[str, Any], capabilities: Mapping[str, Any]) -> None:
+        """Carry out ``createChat``."""
+        session = await self._directory.find(params["channel"])
+        if session is None or session.kind != "session":
+            raise SessionNotFound
+        uri = params["chat"]
+        source = await self._source(params, session, capabilities)
+        extra, turns, context = _derive(params, source)
+        message = params.get("initialMessage")
+        facts = await self.facts("", session, capabilities, message)
+        if is_root(uri) or await self._directory.find(uri) or self._directory.get(uri):
+            raise AlreadyExists(f"{uri} is in use")
+        _check_directories(params, session)
+        if session.state["lifecycle"] == "creationFailed":
+            raise InvalidParams("the session could not be created", path="channel")
+        state = self._state(uri, extra, turns)
+        if message is not None:
+            refusal = check_message(state, message, facts)
+            if refusal is not None:
+                raise InvalidParams(refusal, path="initialMessage")
+        chat = self._register(session, state)
+        if context:
+            chat.context = context
+            self._writer.ledger.write(PutRecord(CONTEXTS, uri, dumps(context)))
+        if message is not None:
+            self.start_turn(chat, message)
+
+    async def dispose(self, uri: str) -> None:
+        """Carry out ``disposeChat``."""
+        chat = await self._directory.find(uri)
+        if chat is None or chat.kind != "chat":
+            raise NotFound(f"there is no chat {uri}")
+        self.remove(chat)
+
+    def remove(self, chat: Channel) -> None:
+        """Stop a chat's turn, take it off its session and forget it."""
+        self._turns.stop(chat.uri)
+        session = self._directory.get(chat.session or "")
+        if session is not None:
+            for entry in session.state.get("inputNeeded") or ():
+                if entry["chat"] == chat.uri:
+                    action = {"type": "session/inputNeededRemoved", "id": entry["id"]}
+                    self._writer.apply(session, action)
+            self._writer.apply(session, {"type": "session/chatRemoved", "chat": chat.uri})
+        self._directory.drop(chat)
+        self._writer.ledger.write(DropRecord(CONTEXTS, chat.uri))
+
+    async def leave_directory(self, session: Channel, directory: str) -> None:
+        """Take a directory that has left the session away from its chats."""
+        for entry in session.state["chats"]:
+            if directory in entry.get("workingDirectories", ()):
+                chat = await self._directory.find(entry["resource"])
+                if chat is not None:
+                    action = {"type": "chat/workingDirectoryRemoved", "directory": directory}
+                    self._writer.apply(chat, action)
+
+    def start_turn(
+        self, chat: Channel, message: Mapping[str, Any], queued_id: str | None = None
+    ) -> None:
+        """Begin a turn on the host's own initiative."""
+        action: dict[str, Any] = {
+            "type": "chat/turnStarted",
+            "turnId": str(uuid.uuid4()),
+            "startedAt": self._clock.now(),
+            "message": dict(message),
+        }
+        if queued_id is not None:
+            action["queuedMessageId"] = queued_id
+        self._writer.apply(chat, action)
+
+    def start_next(self, chat: Channel) -> None:
+        """Begin the first queued message, if the chat is free and there is one."""
+        queue = chat.state.get("queuedMessages")
+        if not queue or chat.state.get("activeTurn") is not None:
+            return
+        first = queue[0]
+        removed = {"type": "chat/pendingMessageRemoved", "kind": "queued", "id": first["id"]}
+        self._writer.apply(chat, removed)
+        self.start_turn(chat, first["message"], first["id"])
+
+    def name_session(self, chat: Channel, session: Channel) -> None:
+        """Name a new session after its first message."""
+        message = chat.state["activeTurn"]["message"]
+        text = " ".join(message["text"].split())
+        if session.state["title"] != UNTITLED or not text:
+            return
+        title = text if len(text) <= LONGEST_TITLE else text[: LONGEST_TITLE - 1].rstrip() + "…"
+        self._writer.apply(session, {"type": "session/titleChanged", "title": title})
+        changes = {"title": title}
+        action = {"type": "session/chatUpdated", "chat": chat.uri, "changes": changes}
+        self._writer.apply(session, action)
+
+    async def facts(
+        self,
+        client_id: str,
+        session: Channel | None,
+        capabilities: Mapping[str, Any],
+        message: Mapping[str, Any] | None,
+    ) -> Facts:
+        """Gather what the rules need to know, loading the chats that a message attaches."""
+        chats: dict[str, Mapping[str, Any] | None] = {}
+        for attachment in (message or {}).get("attachments", ()):
+            if attachment.get("type") == "chat":
+                chat = await self._directory.find(attachment["resource"])
+                known = chat is not None and chat.kind == "chat"
+                chats[attachment["resource"]] = chat.state if chat and known else None
+        state = session.state if session is not None else None
+        return Facts(client_id, state, capabilities, chats)
+
+    async def restore(self, channel: Channel) -> None:
+        """Give a side chat that is being loaded its context back."""
+        if channel.kind == "chat":
+            context = await self._store.record(CONTEXTS, channel.uri)
+            if context is not None:
+                channel.context = loads(context)
+
+    def _state(self, uri: str, extra: Mapping[str, Any], turns: list[Any]) -> dict[str, Any]:
+        state = {
+            "resource": uri,
+            "title": UNTITLED,
+            "status": 1,
+            "modifiedAt": self._clock.now(),
+            "turns": turns,
+        }
+        return {**state, **extra}
+
+    def _register(self, session: Channel, state: dict[str, Any]) -> Channel:
+        chat = self._directory.create(state["resource"], "chat", state, session.uri)
+        self._writer.apply(session, {"type": "session/chatAdded", "summary": chat_summary(state)})
+        return chat
+
+    async def _source(
+        self, params: Mapping[str, Any], session: Channel, capabilities: Mapping[str, Any]
+    ) -> Channel | None:
+        multiple = capabilities.get("multipleChats")
+        if multiple is None:
+            raise InvalidParams("the agent supports one chat per session only", path="chat")
+        source = params.get("source")
+        if source is None:
+            return None
+        if not multiple.get("fork" if source["kind"] == "fork" else "sideChat"):
+            raise InvalidParams(f"the agent does not support {source['kind']}", path="source.kind")
+        if source["chat"] == params["chat"]:
+            raise InvalidParams("a chat cannot be its own source", path="source.chat")
+        chat = await self._directory.find(source["chat"])
+        if chat is None or chat.session != session.uri or chat.kind != "chat":
+            raise InvalidParams("the source is no chat of this session", path="source.chat")
+        return chat
+
+
+def _derive(
+    params: Mapping[str, Any], source: Channel | None
+) -> tuple[dict[str, Any], list[Any], list[Any]]:
+    """Return a new chat's own fields, its visible turns, and its agent's hidden context."""
+    directories = params.get("workingDirectories")
+    own = {"workingDirectories": list(directories)} if directories is not None else {}
+    if source is None:
+        return {**own, "origin": {"kind": "user"}}, [], []
+    wanted, state = params["source"], source.state
+    origin = {key: value for key, value in wanted.items() if value is not None}
+    turns = turns_through(state, wanted["turnId"])
+    if wanted["kind"] == "fork":
+        if turns is None:
+            raise InvalidParams("only a completed turn can be forked", path="source.turnId")
+        inherited = state.get("workingDirectories")
+        kept = {"workingDirectories": inherited} if inherited is not None else {}
+        return {**kept, "origin": origin}, turns, list(source.context)
+    selection = wanted.get("selection")
+    if selection is not None and not selection["text"]:
+        raise InvalidParams("the selection is empty", path="source.selection.text")
+    if turns is None:
+        active = state.get("activeTurn")
+        if active is None or active["id"] != wanted["turnId"]:
+            raise InvalidParams("the source has no such turn", path="source.turnId")
+        # The partial answer as it stands now; what is streamed later changes nothing here.
+        turns = [*state["turns"], {**active, "state": "cancelled"}]
+    return {**own, "origin": origin}, [], [*source.context, *turns]
+
+
+def turns_through(state: Mapping[str, Any], turn_id: str) -> list[Any] | None:
+    """Return the completed turns up to and including one, or None when it is not among them."""
+    for index, turn in enumerate(state["turns"]):
+        if turn["id"] == turn_id:
+            return list(state["turns"][: index + 1])
+    return None
+
+
+def _check_directories(params: Mapping[str, Any], session: Channel) -> None:
+    allowed = session.state.get("workingDirectories") or ()
+    for index, directory in enumerate(params.get("workingDirectories") or ()):
+        if directory not in allowed:
+            raise InvalidParams(
+                "the directory is not among the session's working directories",
+                path=f"workingDirectories[{index}]",
+            )

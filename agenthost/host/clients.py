@@ -1,0 +1,171 @@
+"""Clients as the host remembers them: who they are, what they speak, where they take part.
+
+A client outlives its connections. Owns the records that survive a restart, the one live
+connection of each client, and the grace after which an absent client stops counting as active.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from agenthost.errors import PermissionDenied
+from agenthost.host.channel import Channel
+from agenthost.host.directory import Directory
+from agenthost.host.store import DropRecord, PutRecord, Store
+from agenthost.host.trust import ClientBindings, Principal
+from agenthost.host.writer import Writer
+from agenthost.protocol.jsonrpc import dumps, loads
+
+if TYPE_CHECKING:
+    from agenthost.host.connection import Connection
+
+__all__ = ["ClientRecord", "Clients"]
+
+# The bucket of what is known of clients.
+CLIENTS = "clients"
+# Seconds that an active client may be away before its tools are taken off its sessions.
+ACTIVE_GRACE = 30.0
+# Statuses in which a tool call still waits for its owner.
+_UNFINISHED = ("streaming", "pending-confirmation", "running")
+
+
+@dataclass(slots=True)
+class ClientRecord:
+    """What a reconnecting client need not say again."""
+
+    client_id: str
+    principal: str
+    # The rung spoken, and the spelling it was agreed in.
+    version: str
+    answer: str
+    capabilities: Mapping[str, Any] = field(default_factory=dict)
+    locale: str | None = None
+
+    def encode(self) -> bytes:
+        """Return the record as it is stored."""
+        return dumps(
+            {
+                "principal": self.principal,
+                "version": self.version,
+                "answer": self.answer,
+                "capabilities": dict(self.capabilities),
+                "locale": self.locale,
+            }
+        )
+
+
+class Clients:
+    """All clients the host has met."""
+
+    def __init__(
+        self, store: Store, writer: Writer, directory: Directory, grace: float = ACTIVE_GRACE
+    ) -> None:
+        self._store = store
+        self._writer = writer
+        self._directory = directory
+        self._grace = grace
+        self._records: dict[str, ClientRecord] = {}
+        self._live: dict[str, Connection] = {}
+        # Clients that are away and still count as active, until the timer fires.
+        self._leaving: dict[str, asyncio.TimerHandle] = {}
+        self._bindings = ClientBindings(on_forgotten=self._forget)
+
+    async def open(self) -> None:
+        """Take up what is stored."""
+        for client_id, stored in (await self._store.records(CLIENTS)).items():
+            self._records[client_id] = ClientRecord(client_id=client_id, **loads(stored))
+        self._bindings.load({id: record.principal for id, record in self._records.items()})
+
+    def close(self) -> None:
+        """Stop all timers."""
+        for timer in self._leaving.values():
+            timer.cancel()
+        self._leaving.clear()
+
+    def claim(self, client_id: str, principal: Principal) -> None:
+        """Bind a client id to its principal, or refuse another's."""
+        refusal = self._bindings.claim(client_id, principal)
+        if refusal is not None:
+            raise PermissionDenied(refusal)
+
+    def recall(self, client_id: str) -> ClientRecord | None:
+        """Return what is known of a client, if it ever initialized here."""
+        return self._records.get(client_id)
+
+    def remember(self, record: ClientRecord) -> None:
+        """Keep what a client said when it initialized."""
+        self._records[record.client_id] = record
+        self._writer.ledger.write(PutRecord(CLIENTS, record.client_id, record.encode()))
+
+    def arrived(self, connection: Connection) -> Connection | None:
+        """Make this the client's live connection; return the one that it supersedes."""
+        timer = self._leaving.pop(connection.client_id, None)
+        if timer is not None:
+            timer.cancel()
+        older = self._live.get(connection.client_id)
+        self._live[connection.client_id] = connection
+        return older if older is not connection else None
+
+    def left(self, connection: Connection) -> None:
+        """Note that a connection is gone; its client has some time to come back."""
+        if self._live.get(connection.client_id) is connection:
+            del self._live[connection.client_id]
+            self._start_grace(connection.client_id)
+
+    async def restore(self, channel: Channel) -> None:
+        """Give the active clients of a session that is being loaded time to show up."""
+        if channel.kind == "session":
+            for active in channel.state["activeClients"]:
+                if active["clientId"] not in self._live:
+                    self._start_grace(active["clientId"])
+
+    def withdraw(self, client_id: str, session: Channel) -> None:
+        """Take a client off a session's active ones, and fail what it was to run there."""
+        action = {"type": "session/activeClientRemoved", "clientId": client_id}
+        if not self._writer.apply(session, action):
+            return
+        for chat in self._directory.loaded("chat"):
+            if chat.session == session.uri:
+                self._fail_calls(client_id, chat)
+
+    def _start_grace(self, client_id: str) -> None:
+        if client_id not in self._leaving:
+            loop = asyncio.get_running_loop()
+            self._leaving[client_id] = loop.call_later(self._grace, self._expire, client_id)
+
+    def _expire(self, client_id: str) -> None:
+        self._leaving.pop(client_id, None)
+        if client_id not in self._live:
+            for session in self._directory.loaded("session"):
+                self.withdraw(client_id, session)
+
+    def _fail_calls(self, client_id: str, chat: Channel) -> None:
+        active = chat.state.get("activeTurn")
+        if active is None:
+            return
+        for part in active["responseParts"]:
+            call = part.get("toolCall") or {}
+            contributor = call.get("contributor") or {}
+            if contributor.get("clientId") == client_id and call["status"] in _UNFINISHED:
+                self._fail_call(chat, active["id"], call)
+
+    def _fail_call(self, chat: Channel, turn_id: str, call: Mapping[str, Any]) -> None:
+        target = {"turnId": turn_id, "toolCallId": call["toolCallId"]}
+        if call["status"] == "streaming":
+            # A call cannot be completed before it is ready.
+            message = call.get("invocationMessage", call["displayName"])
+            ready = {"type": "chat/toolCallReady", **target, "invocationMessage": message}
+            self._writer.apply(chat, {**ready, "confirmed": "not-needed"})
+        result = {
+            "success": False,
+            "pastTenseMessage": f"{call['displayName']} did not finish",
+            "error": {"message": "the client that runs this tool left", "code": "clientLeft"},
+        }
+        self._writer.apply(chat, {"type": "chat/toolCallComplete", **target, "result": result})
+
+    def _forget(self, client_id: str) -> None:
+        if self._records.pop(client_id, None) is not None:
+            self._writer.ledger.write(DropRecord(CLIENTS, client_id))

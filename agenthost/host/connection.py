@@ -1,0 +1,199 @@
+"""One client's connection: its messages in order, what it subscribes to, what waits for it.
+
+Owns the life of a connection from its first frame to its last. What a method does is in
+``handlers``; how answers are ordered against everything else is the ledger's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from agenthost.errors import ParseError, UnsupportedProtocolVersion
+from agenthost.host.channel import Channel, Subscription
+from agenthost.host.clients import ClientRecord
+from agenthost.host.core import Core
+from agenthost.host.dispatch import handle_notification, handle_request
+from agenthost.host.outbox import Answer, Outbox
+from agenthost.host.store import StoreError
+from agenthost.host.trust import Principal, RateLimiter, exceeds_depth
+from agenthost.protocol.jsonrpc import Failure, Notification, Request, encode
+from agenthost.protocol.peer import Answered, Frame, Handshake, Peer, Refused, Violation
+from agenthost.protocol.versions import NEWEST
+from agenthost.transport import Encoded, Transport, TransportClosed
+
+__all__ = ["Connection"]
+
+log = logging.getLogger(__name__)
+
+# WebSocket close codes (RFC 6455 section 7.4.1).
+NORMAL, POLICY_VIOLATION, TRY_AGAIN_LATER = 1000, 1008, 1013
+# A peer that breaks the rules this often is not going to stop.
+MOST_VIOLATIONS = 1_000
+
+
+class Connection:
+    """One live connection of one client."""
+
+    def __init__(self, core: Core, transport: Transport, principal: Principal, name: str) -> None:
+        self.core = core
+        self.principal = principal
+        # How logs call it: a number, never an address with secrets.
+        self.name = name
+        self.peer = Peer("host")
+        # The rung it speaks; set by the handshake.
+        self.version = NEWEST
+        self.client_id = ""
+        self.capabilities: Mapping[str, Any] = {}
+        self.locale: str | None = None
+        self.subscriptions: dict[Channel, Subscription] = {}
+        # Why the host ends this connection, once it does.
+        self._ending: asyncio.Task[None] | None = None
+        self._transport = transport
+        self._violations = 0
+        limits = core.limits
+        self._rate = RateLimiter(
+            limits.messages_per_second, limits.message_burst, core.clock.monotonic()
+        )
+        self.outbox = Outbox(
+            transport,
+            limit=limits.max_outbox_bytes,
+            on_overflow=self._too_slow,
+            on_stall=self._stalled,
+            observe=self._log_out if core.wire_log is not None else None,
+        )
+
+    async def run(self) -> None:
+        """Serve the client until it or the host ends the connection."""
+        try:
+            async with asyncio.timeout(self.core.limits.handshake_seconds) as handshake:
+                while True:
+                    await self._take(await self._transport.receive())
+                    # Others have their turn between two messages of one client, and who does
+                    # not take its answers is not given more of them.
+                    await asyncio.sleep(0)
+                    await self.outbox.room()
+                    if self.peer.handshake is Handshake.ESTABLISHED:
+                        handshake.reschedule(None)
+        except TransportClosed as closed:
+            log.debug("%s closed: %s", self.name, closed)
+            if not self._transport.closed:
+                await self._answer_the_rest()
+        except TimeoutError:
+            self.end(POLICY_VIOLATION, "no initialize came in time")
+        finally:
+            self._leave()
+            if self._ending is not None:
+                await asyncio.shield(self._ending)
+
+    def establish(self, record: ClientRecord) -> None:
+        """Take up the client's identity and version, superseding an older connection of its."""
+        self.client_id = record.client_id
+        self.version = record.version
+        self.capabilities = record.capabilities
+        self.locale = record.locale
+        older = self.core.clients.arrived(self)
+        if older is not None:
+            older.end(POLICY_VIOLATION, "superseded by a newer connection of this client")
+
+    def subscribe(self, channel: Channel, subscription: Subscription) -> None:
+        """Follow a channel from now on; a second time replaces the first."""
+        channel.subscriptions[self] = subscription
+        self.subscriptions[channel] = subscription
+
+    def unsubscribe(self, channel: Channel) -> bool:
+        """Stop following a channel; False when it was not followed."""
+        channel.subscriptions.pop(self, None)
+        channel.last_used = self.core.clock.monotonic()
+        return self.subscriptions.pop(channel, None) is not None
+
+    def send(self, *payloads: Frame) -> None:
+        """Send encoded messages to this client alone, in order with everything else."""
+        if not payloads:
+            return
+        messages = tuple(map(Answer, payloads))
+        if self.outbox.held:
+            self.core.writer.ledger.deliver(lambda: self.outbox.resume(messages))
+        else:
+            self.core.writer.send(self, messages)
+
+    def end(self, code: int, reason: str) -> asyncio.Task[None]:
+        """End the connection behind all that waits for the client, telling it why."""
+        if self._ending is None:
+            self.outbox.finish()
+            self._ending = asyncio.create_task(
+                self._transport.close(code, reason), name=f"close {self.name}"
+            )
+        return self._ending
+
+    async def _take(self, frame: bytes) -> None:
+        core = self.core
+        pause = self._rate.take(core.clock.monotonic())
+        if pause:
+            # Not reading slows a hasty client down by its own socket, and loses nothing.
+            await asyncio.sleep(pause)
+            self._rate.take(core.clock.monotonic())
+        core.metrics.count("agenthost_messages_received_total")
+        if core.wire_log is not None:
+            core.wire_log.record("in", self.name, frame)
+        if exceeds_depth(frame, core.limits.max_depth):
+            error = ParseError(f"a message may nest {core.limits.max_depth} levels deep")
+            self.send(encode(Failure(None, error)))
+            self._violated(error.message)
+            return
+        self.peer.feed(frame)
+        while (event := self.peer.next_event()) is not None:
+            match event:
+                case Request():
+                    await handle_request(self, event)
+                case Notification():
+                    await handle_notification(self, event)
+                case Violation(reason):
+                    self._violated(reason)
+                case Answered() | Refused():
+                    log.debug("%s answered %s, which nobody awaits", self.name, event.method)
+            self.send(*self.peer.take_output())
+        self.send(*self.peer.take_output())
+
+    async def _answer_the_rest(self) -> None:
+        """Send what is owed to a peer that has ended its own side only, as pipes allow."""
+        with contextlib.suppress(StoreError):
+            # What has not been stored was never said; the host says so by itself.
+            await self.core.writer.ledger.settle()
+            self.outbox.finish()
+
+    def _violated(self, reason: str) -> None:
+        self._violations += 1
+        self.core.metrics.count("agenthost_protocol_violations_total")
+        log.info("%s broke the protocol: %s", self.name, reason[:200])
+        if self._violations >= MOST_VIOLATIONS:
+            self.end(POLICY_VIOLATION, "too many messages that break the protocol")
+
+    def refuse_version(self, error: UnsupportedProtocolVersion) -> None:
+        """End the connection after the refusal of its versions has left."""
+        self.core.writer.ledger.deliver(lambda: self.end(NORMAL, error.message))
+
+    def _too_slow(self, waiting: int) -> None:
+        self.core.metrics.count("agenthost_slow_clients_total")
+        log.warning("%s is too slow: %d bytes wait for it", self.name, waiting)
+        self.end(TRY_AGAIN_LATER, f"too slow: {waiting} bytes waited; reconnect to resume")
+
+    def _stalled(self, waiting: int) -> None:
+        self.core.metrics.count("agenthost_slow_clients_total")
+        log.warning("%s takes nothing any more: %d bytes wait for it", self.name, waiting)
+        reason = f"stopped reading: {waiting} bytes waited and none was taken; reconnect to resume"
+        self.end(TRY_AGAIN_LATER, reason)
+
+    def _leave(self) -> None:
+        for channel in list(self.subscriptions):
+            self.unsubscribe(channel)
+        self.outbox.close()
+        if self.client_id:
+            self.core.clients.left(self)
+
+    def _log_out(self, message: Encoded) -> None:
+        if self.core.wire_log is not None:
+            self.core.wire_log.record("out", self.name, message.payload)

@@ -1,0 +1,65 @@
+"""The parts of a running host, wired together and named once.
+
+Handlers receive this and nothing else, so what they may touch is listed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agenthost.agents.api import Agent
+from agenthost.host.catalogue import Catalogue
+from agenthost.host.channel import Channel
+from agenthost.host.chats import Chats
+from agenthost.host.clients import Clients
+from agenthost.host.clock import Clock
+from agenthost.host.directory import Directory
+from agenthost.host.fanout import Fanout
+from agenthost.host.metrics import Metrics
+from agenthost.host.permissions import Credentials, Permissions
+from agenthost.host.sessions import Sessions
+from agenthost.host.store import Store
+from agenthost.host.tasks import Tasks
+from agenthost.host.trust import Limits, Policy
+from agenthost.host.turns import TurnRunner
+from agenthost.host.wirelog import WireLog
+from agenthost.host.writer import Writer
+from agenthost.protocol.uris import ROOT
+
+__all__ = ["Core"]
+
+
+@dataclass(slots=True)
+class Core:
+    """One host's parts."""
+
+    store: Store
+    writer: Writer
+    fanout: Fanout
+    directory: Directory
+    catalogue: Catalogue
+    chats: Chats
+    sessions: Sessions
+    turns: TurnRunner
+    clients: Clients
+    permissions: Permissions
+    credentials: Credentials
+    tasks: Tasks
+    clock: Clock
+    agents: Mapping[str, Agent]
+    limits: Limits
+    policy: Policy
+    metrics: Metrics
+    wire_log: WireLog | None
+    # What ``initialize`` tells of this host.
+    server_info: Mapping[str, Any]
+    default_directory: str
+
+    @property
+    def root(self) -> Channel:
+        """The root channel, which is always in memory."""
+        root = self.directory.get(ROOT)
+        assert root is not None
+        return root

@@ -1,0 +1,185 @@
+"""Which channels exist, and which of them are in memory.
+
+Owns creating, loading, storing and forgetting channels. A channel not in use lives in the store
+only: its snapshot and the log since. Does not decide what happens in a channel: ``writer`` does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+from agenthost.host.channel import Channel
+from agenthost.host.clock import Clock
+from agenthost.host.ledger import Ledger
+from agenthost.host.replay import replay_horizon
+from agenthost.host.store import (
+    DropChannel,
+    DropRecord,
+    PutRecord,
+    SaveSnapshot,
+    Store,
+    StoreDamaged,
+    StoredChannel,
+    TrimLog,
+)
+from agenthost.protocol.jsonrpc import loads
+from agenthost.protocol.registry import Kind
+from agenthost.protocol.uris import canonical
+
+__all__ = ["Directory"]
+
+State = dict[str, Any]
+
+# The record that names the session of a chat or annotations channel.
+OWNERS = "owners"
+# A tail smaller than this is never worth a new snapshot.
+SMALLEST_TAIL = 64 * 1024
+# How many of the newest numbers stay in the log for clients that were away.
+REPLAY_WINDOW = 200_000
+# Seconds after which a channel that nobody uses leaves memory.
+IDLE_SECONDS = 60.0
+
+
+class Directory:
+    """All channels of the host, loaded on demand."""
+
+    def __init__(self, store: Store, ledger: Ledger, clock: Clock) -> None:
+        self._store = store
+        self._ledger = ledger
+        self._clock = clock
+        self._loaded: dict[str, Channel] = {}
+        self._loading: dict[str, asyncio.Task[Channel | None]] = {}
+        # Channels whose subscriptions were ended, and at which number.
+        self._ended: dict[str, int] = {}
+        # Told of each channel that leaves memory.
+        self.on_evicted: list[Callable[[Channel], None]] = []
+        # Asked to complete each channel that comes back from the store, before anybody sees it.
+        self.on_loading: list[Callable[[Channel], Awaitable[None]]] = []
+
+    def get(self, uri: str) -> Channel | None:
+        """Return a channel that is in memory."""
+        return self._loaded.get(canonical(uri))
+
+    def loaded(self, kind: Kind) -> list[Channel]:
+        """Return the channels of one kind that are in memory."""
+        return [channel for channel in self._loaded.values() if channel.kind == kind]
+
+    async def find(self, uri: str) -> Channel | None:
+        """Return a channel, loading it (and the session that owns it) when it must be."""
+        uri = canonical(uri)
+        channel = self._loaded.get(uri)
+        if channel is None:
+            task = self._loading.get(uri)
+            if task is None:
+                task = asyncio.create_task(self._load(uri), name=f"load {uri}")
+                self._loading[uri] = task
+                task.add_done_callback(lambda _: self._loading.pop(uri, None))
+            channel = await asyncio.shield(task)
+        if channel is not None:
+            channel.last_used = self._clock.monotonic()
+        return channel
+
+    def create(self, uri: str, kind: Kind, state: State, session: str | None = None) -> Channel:
+        """Register a new channel with its first state; the caller has made sure that it is new."""
+        channel = Channel(uri, kind, state, seq=self._ledger.last_seq, session=session)
+        channel.last_used = self._clock.monotonic()
+        self._loaded[uri] = channel
+        # Its log begins here, so whoever knew a former one is sent a snapshot of this one.
+        self._ended.pop(uri, None)
+        self.save(channel)
+        if session is not None:
+            self._ledger.write(PutRecord(OWNERS, uri, session.encode()))
+            self._hold_owner(channel, +1)
+        return channel
+
+    def drop(self, channel: Channel) -> None:
+        """Forget a channel, in memory and in the store; its subscriptions end."""
+        self._forget(channel)
+        self.end_subscriptions(channel)
+        self._ledger.write(DropChannel(channel.uri), DropRecord(OWNERS, channel.uri))
+
+    def end_subscriptions(self, channel: Channel) -> None:
+        """End everybody's subscription to a channel; whoever was away finds it missing."""
+        for subscription in channel.subscriptions.values():
+            subscription.connection.subscriptions.pop(channel, None)
+        channel.subscriptions.clear()
+        # A number of its own tells those who left before from those who came afterwards.
+        self._ended[channel.uri] = self._ledger.take_seq()
+
+    def ended_after(self, uri: str, seq: int) -> bool:
+        """Say whether the subscriptions to a channel were ended since ``seq``."""
+        return self._ended.get(canonical(uri), -1) > seq
+
+    def save(self, channel: Channel) -> None:
+        """Store the channel's state, and forget the log that is older than anybody may replay."""
+        state = b"".join(channel.snapshot_json())
+        channel.stored_bytes, channel.tail_bytes = len(state), 0
+        horizon = replay_horizon(self._ledger.last_seq, self._store.gaps, REPLAY_WINDOW)
+        self._ledger.write(
+            SaveSnapshot(channel.uri, channel.kind, channel.seq, state),
+            TrimLog(channel.uri, min(channel.seq, horizon)),
+        )
+
+    def save_if_due(self, channel: Channel) -> None:
+        """Store a snapshot once the log since the last one outweighs it."""
+        if channel.tail_bytes > max(SMALLEST_TAIL, channel.stored_bytes):
+            self.save(channel)
+
+    def sweep(self, idle_seconds: float = IDLE_SECONDS) -> None:
+        """Send channels that nobody uses back to the store."""
+        horizon = self._clock.monotonic() - idle_seconds
+        # Chats before their sessions: a loaded chat holds its session.
+        for channel in sorted(self._loaded.values(), key=lambda channel: channel.session is None):
+            if channel.kind != "root" and not channel.in_use and channel.last_used <= horizon:
+                if channel.tail_bytes:
+                    self.save(channel)
+                self._forget(channel)
+                for observer in self.on_evicted:
+                    observer(channel)
+
+    def save_all(self) -> None:
+        """Store every channel that changed since its last snapshot."""
+        for channel in self._loaded.values():
+            if channel.tail_bytes:
+                self.save(channel)
+
+    async def _load(self, uri: str) -> Channel | None:
+        # What was evicted a moment ago may still be on its way to the disk.
+        if self._ledger.backlog:
+            await self._ledger.settle()
+        stored = await self._store.load_channel(uri)
+        if stored is None:
+            return None
+        owner = await self._store.record(OWNERS, uri)
+        session = owner.decode() if owner is not None else None
+        if session is not None and await self.find(session) is None:
+            raise StoreDamaged(f"{uri} belongs to {session}, which is not in the store")
+        channel = _rebuild(uri, stored, session)
+        for complete in self.on_loading:
+            await complete(channel)
+        self._loaded[uri] = channel
+        self._hold_owner(channel, +1)
+        return channel
+
+    def _forget(self, channel: Channel) -> None:
+        if self._loaded.pop(channel.uri, None) is not None:
+            self._hold_owner(channel, -1)
+
+    def _hold_owner(self, channel: Channel, change: int) -> None:
+        owner = self._loaded.get(channel.session) if channel.session is not None else None
+        if owner is not None:
+            owner.holds += change
+
+
+def _rebuild(uri: str, stored: StoredChannel, session: str | None) -> Channel:
+    channel = Channel(
+        uri, cast(Kind, stored.kind), loads(stored.state), seq=stored.seq, session=session
+    )
+    channel.stored_bytes = len(stored.state)
+    for entry in stored.tail:
+        channel.apply(loads(entry.action), entry.now)
+        channel.seq = entry.seq
+        channel.tail_bytes += len(entry.action)
+    return channel

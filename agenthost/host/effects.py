@@ -1,0 +1,42 @@
+"""What must happen after a chat changed, besides telling everybody: a pure plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+__all__ = ["Effect", "chat_effects"]
+
+State = Mapping[str, Any]
+
+
+class Effect(Enum):
+    """One thing to do for a chat."""
+
+    # The active turn is new: run its agent.
+    START_TURN = "start turn"
+    # The turn that was active is gone: stop its agent.
+    STOP_TURN = "stop turn"
+    # The chat says what its turn was doing, and the turn is over.
+    CLEAR_ACTIVITY = "clear activity"
+    # The chat is free: begin the first queued message, if there is one.
+    NEXT_IN_QUEUE = "next in queue"
+
+
+def chat_effects(action: Mapping[str, Any], before: State, after: State) -> list[Effect]:
+    """Plan what follows from an action that changed a chat."""
+    effects: list[Effect] = []
+    ended = before.get("activeTurn") is not None and after.get("activeTurn") is None
+    if action["type"] == "chat/turnStarted":
+        effects.append(Effect.START_TURN)
+    elif ended and action["type"] in ("chat/turnCancelled", "chat/truncated"):
+        effects.append(Effect.STOP_TURN)
+    if ended and "activity" in after:
+        # An agent that was stopped can clear nothing any more, and one that failed may not have.
+        effects.append(Effect.CLEAR_ACTIVITY)
+    queued = action["type"] == "chat/pendingMessageSet" and action["kind"] == "queued"
+    if action["type"] == "chat/turnComplete" or (queued and after.get("activeTurn") is None):
+        # After a cancel or an error the queue is held until somebody acts.
+        effects.append(Effect.NEXT_IN_QUEUE)
+    return effects

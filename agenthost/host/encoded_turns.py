@@ -1,0 +1,99 @@
+"""Completed turns of one chat in the JSON of one version, each encoded once.
+
+A long chat's snapshot is then mostly concatenation. Turns are compared by identity, because
+reducers share what they keep; their JSON lies in blocks, so that thousands of turns are a few
+hundred pieces to join. Knows nothing of channels: ``channel`` asks for whole states.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from operator import is_
+from typing import Any
+
+from agenthost.protocol.jsonrpc import dumps
+from agenthost.protocol.versions import translator
+
+__all__ = ["EncodedTurns"]
+
+# A block is closed when it reaches this many bytes.
+BLOCK_BYTES = 64 * 1024
+
+
+class EncodedTurns:
+    """The encoded history of one chat."""
+
+    def __init__(self, version: str) -> None:
+        self._translator = translator(version)
+        # The turns that are encoded here.
+        self._turns: list[Any] = []
+        # Where each turn's JSON ends, counted over all blocks; a comma stands before each turn.
+        self._ends: list[int] = []
+        # The JSON, and where each block begins.
+        self._blocks: list[bytes] = []
+        self._starts: list[int] = []
+
+    def encode(self, state: dict[str, Any], first_turn: int) -> Sequence[bytes]:
+        """Encode a chat state from one of its turns on, as pieces that belong together."""
+        self._refresh(state["turns"])
+        rest = self._translator.state_down("chat", {**state, "turns": []})
+        head = dumps({key: value for key, value in rest.items() if key != "turns"})
+        return (head[:-1], b',"turns":[', *self._pieces(first_turn), b"]}")
+
+    def sizes(self, turns: list[Any]) -> list[int]:
+        """Return how many bytes each turn takes."""
+        self._refresh(turns)
+        return [end - start for start, end in zip([0, *self._ends], self._ends, strict=False)]
+
+    def _pieces(self, first_turn: int) -> list[bytes]:
+        if first_turn >= len(self._turns):
+            return []
+        # The comma before the first turn shown is left out.
+        begin = (self._ends[first_turn - 1] if first_turn else 0) + 1
+        number = bisect_right(self._starts, begin) - 1
+        first = self._blocks[number][begin - self._starts[number] :]
+        return [first, *self._blocks[number + 1 :]]
+
+    def _refresh(self, turns: list[Any]) -> None:
+        if turns is self._turns:
+            return
+        kept = len(self._turns)
+        if kept > len(turns) or not all(map(is_, self._turns, turns)):
+            pairs = zip(self._turns, turns, strict=False)
+            differ = (index for index, (old, new) in enumerate(pairs) if old is not new)
+            kept = next(differ, min(kept, len(turns)))
+            self._cut(kept)
+        down = self._translator.turn_down
+        self._extend([b"," + dumps(down(turn)) for turn in turns[kept:]])
+        self._turns = turns
+
+    def _extend(self, encoded: list[bytes]) -> None:
+        gathered: list[bytes] = []
+        if self._blocks and len(self._blocks[-1]) < BLOCK_BYTES:
+            gathered.append(self._blocks.pop())
+            self._starts.pop()
+        size = sum(map(len, gathered))
+        for turn in encoded:
+            gathered.append(turn)
+            size += len(turn)
+            self._ends.append((self._ends[-1] if self._ends else 0) + len(turn))
+            if size >= BLOCK_BYTES:
+                self._close(gathered, size)
+                gathered, size = [], 0
+        if gathered:
+            self._close(gathered, size)
+
+    def _close(self, gathered: list[bytes], size: int) -> None:
+        self._starts.append((self._ends[-1] if self._ends else 0) - size)
+        self._blocks.append(b"".join(gathered))
+
+    def _cut(self, kept: int) -> None:
+        """Forget all turns from a position on."""
+        del self._ends[kept:]
+        end = self._ends[-1] if self._ends else 0
+        while self._starts and self._starts[-1] >= end:
+            self._starts.pop()
+            self._blocks.pop()
+        if self._blocks:
+            self._blocks[-1] = self._blocks[-1][: end - self._starts[-1]]

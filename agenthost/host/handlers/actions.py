@@ -1,0 +1,101 @@
+"""``dispatchAction``: a client's action, from its own words to the channel's one writer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agenthost.errors import InvalidParams
+from agenthost.host.channel import Channel
+from agenthost.host.dispatch import handles
+from agenthost.host.handlers.subscriptions import reveal
+from agenthost.host.rules import check
+from agenthost.host.trust import Facts
+from agenthost.host.writer import Dispatch
+from agenthost.protocol.inbound import accept_action
+from agenthost.protocol.scalars import Whole
+
+if TYPE_CHECKING:
+    from agenthost.host.connection import Connection
+
+__all__: list[str] = []
+
+Params = dict[str, Any]
+Action = dict[str, Any]
+
+_NUMBER = Whole(minimum=0)
+
+
+@handles("dispatchAction")
+async def dispatch_action(connection: Connection, params: Params) -> None:
+    """Apply a client's action, or send it back to its origin with the reason."""
+    uri, client_seq, raw = params.get("channel"), params.get("clientSeq"), params.get("action")
+    if isinstance(client_seq, float) and client_seq.is_integer():
+        # Some clients have only floating-point numbers.
+        client_seq = int(client_seq)
+    if not isinstance(uri, str) or client_seq is None or not _NUMBER.accepts(client_seq):
+        raise InvalidParams("dispatchAction needs a channel, a clientSeq and an action")
+    core = connection.core
+    channel = await core.directory.find(uri)
+    if channel is None:
+        # The protocol wants no answer here: there is no channel to answer on.
+        return
+    as_sent = raw if isinstance(raw, dict) else {}
+    dispatch = Dispatch(connection, client_seq, uri, as_sent)
+    core.metrics.count("agenthost_actions_dispatched_total")
+    try:
+        action = accept_action(
+            connection.version, channel.kind, raw, channel.state, now=core.clock.now()
+        )
+    except InvalidParams as error:
+        return _reject(dispatch, error.message)
+    refusal = core.policy.dispatch(connection.principal, channel.kind, action, Facts())
+    refusal = refusal or await _refusal(connection, channel, action)
+    if refusal is not None:
+        return _reject(dispatch, refusal)
+    if action["type"] == "chat/truncated" and "turnId" in action:
+        reveal(channel, action["turnId"])
+    core.writer.apply(channel, _completed(connection, channel, action, as_sent), dispatch)
+    if action["type"] == "session/workingDirectoryRemoved":
+        await core.chats.leave_directory(channel, action["directory"])
+
+
+def _reject(dispatch: Dispatch, reason: str) -> None:
+    core = dispatch.connection.core
+    core.metrics.count("agenthost_actions_rejected_total")
+    core.writer.reject(dispatch, reason)
+
+
+async def _refusal(connection: Connection, channel: Channel, action: Action) -> str | None:
+    core = connection.core
+    session = core.directory.get(channel.session) if channel.session else channel
+    if session is not None and session.kind != "session":
+        session = None
+    facts = await core.chats.facts(
+        connection.client_id,
+        session,
+        core.sessions.capabilities(session),
+        action.get("message"),
+    )
+    if core.directory.get(channel.uri) is not channel:
+        return "the channel was removed meanwhile"
+    refusal = check(channel.state, action, facts)
+    if refusal is None and session is not None and action["type"] == "chat/turnStarted":
+        refusal = _sign_in_first(connection, channel, session)
+    return refusal
+
+
+def _sign_in_first(connection: Connection, chat: Channel, session: Channel) -> str | None:
+    """Ask for the tokens that the session's agent needs and this client has not brought."""
+    core = connection.core
+    missing = core.sessions.missing_tokens(session, connection.principal.name)
+    for item in missing:
+        params = {"resource": item["resource"], "reason": "required"}
+        core.writer.notify(chat, "auth/required", params, only=frozenset({connection}))
+    return "the agent needs you to sign in first" if missing else None
+
+
+def _completed(connection: Connection, channel: Channel, action: Action, as_sent: Action) -> Action:
+    """Fill in what only the host can measure for clients that do not send it."""
+    if action["type"] == "chat/turnCancelled" and "duration" not in as_sent:
+        return {**action, "duration": connection.core.turns.elapsed(channel.uri)}
+    return action

@@ -1,0 +1,57 @@
+"""Snapshots as they travel: a channel's state with the number after which its actions count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from agenthost.host.channel import Channel, Subscription
+from agenthost.host.windows import first_shown
+from agenthost.protocol.jsonrpc import dumps
+
+if TYPE_CHECKING:
+    from agenthost.host.connection import Connection
+
+__all__ = ["follow", "listed", "snapshot"]
+
+
+def follow(
+    connection: Connection,
+    channel: Channel,
+    uri: str,
+    *,
+    newest_turns: int | None = None,
+    max_latency: float | None = None,
+) -> Subscription:
+    """Subscribe a connection from this very moment on; the snapshot must be taken in the same."""
+    shown = first_shown(channel.state["turns"], newest_turns) if channel.kind == "chat" else 0
+    subscription = Subscription(
+        connection,
+        uri,
+        connection.core.writer.ledger.last_seq,
+        first_turn=shown,
+        max_latency=max_latency,
+    )
+    connection.subscribe(channel, subscription)
+    return subscription
+
+
+def snapshot(
+    connection: Connection, channel: Channel, subscription: Subscription
+) -> Sequence[bytes]:
+    """Encode the snapshot that a subscription starts from, as pieces of JSON."""
+    return (
+        b'{"resource":',
+        dumps(subscription.uri),
+        b',"state":',
+        *channel.snapshot_json(connection.version, first_turn=subscription.first_turn),
+        b',"fromSeq":%d}' % subscription.from_seq,
+    )
+
+
+def listed(snapshots: Iterable[Sequence[bytes]]) -> Iterator[bytes]:
+    """Chain the JSON pieces of several snapshots into those of a list's items."""
+    for number, pieces in enumerate(snapshots):
+        if number:
+            yield b","
+        yield from pieces

@@ -1,0 +1,374 @@
+"""The host: wires the parts together, starts them, listens, and stops them in order.
+
+It holds no behaviour of its own. Embed it in a few lines::
+
+    async with Host(agents=[Greeter()]) as host:
+        url = await host.listen(port=0)
+        await host.serve_forever()
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from agenthost.agents.api import Agent
+from agenthost.agents.demo import Demo
+from agenthost.host import handlers
+from agenthost.host.catalogue import Catalogue
+from agenthost.host.channel import Channel
+from agenthost.host.chats import Chats
+from agenthost.host.clients import ACTIVE_GRACE, Clients
+from agenthost.host.clock import Clock, SystemClock
+from agenthost.host.connection import POLICY_VIOLATION, Connection
+from agenthost.host.core import Core
+from agenthost.host.directory import Directory
+from agenthost.host.door import admit
+from agenthost.host.fanout import Fanout
+from agenthost.host.ledger import Ledger
+from agenthost.host.metrics import Metrics
+from agenthost.host.pages import Pages
+from agenthost.host.permissions import Credentials, Permissions
+from agenthost.host.reactions import Reactions
+from agenthost.host.recovery import open_root, recover
+from agenthost.host.sessions import Disposal, Sessions
+from agenthost.host.store import MemoryStore, Store, StoreError
+from agenthost.host.tasks import Tasks
+from agenthost.host.transports import WebSocketServer
+from agenthost.host.trust import (
+    LOCAL_OWNER,
+    Gate,
+    Limits,
+    Policy,
+    Principal,
+    RolePolicy,
+    check_bind,
+)
+from agenthost.host.turns import PROMPT_TIMEOUT, TurnRunner
+from agenthost.host.wirelog import WireLog
+from agenthost.host.writer import Writer
+from agenthost.protocol.uris import ROOT
+from agenthost.transport import Transport
+
+__all__ = ["Host"]
+
+log = logging.getLogger(__name__)
+
+# Seconds between looks at what may leave memory.
+SWEEP_INTERVAL = 15.0
+# Seconds that somebody may stay whose token was revoked or has expired.
+TOKEN_CHECK_INTERVAL = 10.0
+
+# What clients are told at the end, and as which WebSocket close code (RFC 6455 section 7.4.1).
+STOPPING, GOING_AWAY = "the host is shutting down", 1001
+# Seconds that clients which no server looks after get to take the last messages.
+FAREWELL_SECONDS = 1.0
+
+assert handlers.__all__, "importing the handlers registers them"
+
+
+class Host:
+    """One process that owns the truth of all its sessions."""
+
+    def __init__(
+        self,
+        agents: Sequence[Agent] | None = None,
+        *,
+        store: Store | None = None,
+        limits: Limits | None = None,
+        policy: Policy | None = None,
+        clock: Clock | None = None,
+        default_directory: str | Path = ".",
+        wire_log: str | Path | None = None,
+        disposal: Disposal = "archive",
+        active_grace: float = ACTIVE_GRACE,
+        prompt_timeout: float | None = PROMPT_TIMEOUT,
+    ) -> None:
+        """Describe a host; ``async with`` starts it.
+
+        Args:
+            agents: what sessions can be created with; the first is the default. Without any, the
+                offline demo agent.
+            store: where everything is kept; without one, in memory until the host ends.
+            limits: how much one client may ask.
+            policy: who may do what; by default the roles owner, operator and viewer.
+            clock: where times come from.
+            default_directory: where clients start to browse, and where a session works that names
+                no directory.
+            wire_log: a file that receives every message, without tokens.
+            disposal: what becomes of a disposed session that holds turns.
+            active_grace: seconds that an active client may be away before it stops counting.
+            prompt_timeout: seconds after which a question that nobody answers is given up.
+        """
+        self._agents = {agent.provider: agent for agent in (agents or [Demo()])}
+        self._store = store or MemoryStore()
+        self._limits = limits or Limits()
+        self._policy = policy or RolePolicy()
+        self._clock = clock or SystemClock()
+        self._directory_uri = Path(default_directory).resolve().as_uri()
+        self._wire_log_path = Path(wire_log) if wire_log is not None else None
+        self._disposal: Disposal = disposal
+        self._active_grace = active_grace
+        self._prompt_timeout = prompt_timeout
+        self._stack = AsyncExitStack()
+        self._core: Core | None = None
+        # Each live connection and the gate that let it in, if one did.
+        self._connections: dict[Connection, Gate | None] = {}
+        self._numbers = itertools.count(1)
+        # Set when the host cannot go on, with the reason.
+        self._failed: asyncio.Future[None] | None = None
+
+    @property
+    def core(self) -> Core:
+        """The running host's parts."""
+        if self._core is None:
+            raise RuntimeError("the host is not running: use `async with`")
+        return self._core
+
+    @property
+    def connections(self) -> frozenset[Connection]:
+        """The connections that are open now."""
+        return frozenset(self._connections)
+
+    async def __aenter__(self) -> Self:
+        self._failed = asyncio.get_running_loop().create_future()
+        async with AsyncExitStack() as stack:
+            store = await stack.enter_async_context(self._store)
+            wire_log = None
+            if self._wire_log_path is not None:
+                wire_log = stack.enter_context(WireLog(self._wire_log_path, self._clock))
+            self._core = core = self._wire(store, wire_log)
+            stack.push_async_callback(self._stop)
+            await core.writer.ledger.open()
+            await core.catalogue.open()
+            await core.clients.open()
+            await open_root(core)
+            await recover(core)
+            core.tasks.start(self._sweep(), "sweep")
+            core.tasks.start(self._check_tokens(), "check tokens")
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._say_goodbye()
+        await self._stack.aclose()
+
+    async def listen(
+        self,
+        host: str = "127.0.0.1",
+        port: int = 8765,
+        *,
+        gate: Gate | None = None,
+    ) -> str:
+        """Accept WebSocket connections and plain requests; return the WebSocket URL.
+
+        Without a ``gate`` there are no tokens, which only a loopback address allows.
+        """
+        check_bind(host, has_token=gate is not None)
+        door = gate or Gate(None)
+        server = WebSocketServer(
+            host,
+            port,
+            gate=lambda request: admit(door, request),
+            serve=lambda transport, principal: self.serve(transport, principal, gate=door),
+            pages=Pages(self.core, door),
+            max_message_size=self._limits.max_frame_bytes,
+            max_connections=self._limits.max_connections,
+        )
+        await self._stack.enter_async_context(server)
+        door.serve_at(host, server.port)
+        shown = f"[{host}]" if ":" in host else host
+        return f"ws://{shown}:{server.port}"
+
+    async def serve(
+        self,
+        transport: Transport,
+        principal: Principal = LOCAL_OWNER,
+        *,
+        gate: Gate | None = None,
+    ) -> None:
+        """Serve one client over any transport until it leaves, or its token no longer counts.
+
+        Without a ``gate`` nobody asks again whether the principal may stay.
+        """
+        connection = Connection(self.core, transport, principal, f"c{next(self._numbers)}")
+        log.info("%s connected from %s as %s", connection.name, transport.peer, principal.name)
+        self._connections[connection] = gate
+        try:
+            await connection.run()
+        finally:
+            del self._connections[connection]
+            log.info("%s left", connection.name)
+
+    async def serve_forever(self) -> None:
+        """Run until cancelled, or until the host cannot go on (then raise why)."""
+        assert self._failed is not None
+        await asyncio.shield(self._failed)
+
+    def _wire(self, store: Store, wire_log: WireLog | None) -> Core:
+        fanout = Fanout(read_text=lambda uri: None)
+        ledger = Ledger(store, release=fanout.release, on_failure=self._fail)
+        clock, tasks = self._clock, Tasks()
+        writer = Writer(ledger, fanout, clock)
+        directory = Directory(store, ledger, clock)
+
+        def root() -> Channel:
+            channel = directory.get(ROOT)
+            assert channel is not None
+            return channel
+
+        catalogue = Catalogue(store, writer, root)
+        permissions, credentials = Permissions(store, ledger), Credentials()
+        turns = TurnRunner(
+            writer,
+            clock,
+            self._agents,
+            permissions=permissions,
+            credentials=credentials,
+            prompt_timeout=self._prompt_timeout,
+        )
+        chats = Chats(store, writer, directory, turns, clock)
+        turns.open_worker, turns.begin_turn = chats.add_worker, chats.start_turn
+        clients = Clients(store, writer, directory, self._active_grace)
+        sessions = Sessions(
+            writer=writer,
+            directory=directory,
+            catalogue=catalogue,
+            chats=chats,
+            turns=turns,
+            tasks=tasks,
+            clock=clock,
+            agents=self._agents,
+            default_directory=self._directory_uri,
+            disposal=self._disposal,
+        )
+        directory.on_loading += [
+            catalogue.restore,
+            chats.restore,
+            clients.restore,
+            sessions.restore,
+        ]
+        directory.on_evicted.append(lambda channel: catalogue.release(channel.uri))
+        writer.observers.append(Reactions(writer, directory, catalogue, chats, turns))
+        return Core(
+            store=store,
+            writer=writer,
+            fanout=fanout,
+            directory=directory,
+            catalogue=catalogue,
+            chats=chats,
+            sessions=sessions,
+            turns=turns,
+            clients=clients,
+            permissions=permissions,
+            credentials=credentials,
+            tasks=tasks,
+            clock=clock,
+            agents=self._agents,
+            limits=self._limits,
+            policy=self._policy,
+            metrics=self._metrics(ledger, fanout, turns, catalogue),
+            wire_log=wire_log,
+            server_info=server_info(),
+            default_directory=self._directory_uri,
+        )
+
+    def _metrics(
+        self, ledger: Ledger, fanout: Fanout, turns: TurnRunner, catalogue: Catalogue
+    ) -> Metrics:
+        metrics = Metrics()
+        gauge, counter = metrics.gauge, metrics.counter
+        gauge("agenthost_connections", "Open connections", lambda: len(self._connections))
+        gauge("agenthost_sessions", "Sessions in the catalogue", lambda: catalogue.count)
+        gauge("agenthost_turns_running", "Turns at work", lambda: turns.running)
+        gauge("agenthost_server_seq", "Newest sequence number", lambda: ledger.last_seq)
+        gauge("agenthost_log_backlog", "Writes not durable yet", lambda: ledger.backlog)
+        gauge("agenthost_envelopes_sent", "Envelopes handed out", lambda: fanout.delivered)
+        counter("agenthost_requests_total", "Requests by method")
+        counter("agenthost_messages_received_total", "Messages received")
+        counter("agenthost_actions_dispatched_total", "Actions that clients dispatched")
+        counter("agenthost_actions_rejected_total", "Actions that were refused")
+        counter("agenthost_protocol_violations_total", "Messages that broke the protocol")
+        counter("agenthost_slow_clients_total", "Clients disconnected because they fell behind")
+        return metrics
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP_INTERVAL)
+            self.core.directory.sweep()
+
+    async def _check_tokens(self) -> None:
+        while True:
+            await asyncio.sleep(TOKEN_CHECK_INTERVAL)
+            now = time.time()
+            for connection, gate in list(self._connections.items()):
+                if gate is not None and not gate.still_valid(connection.principal, now):
+                    connection.end(POLICY_VIOLATION, "the token was revoked or has expired")
+
+    def _fail(self, error: StoreError) -> None:
+        log.critical("the store failed, so the host stops: %s", error)
+        for connection in list(self._connections):
+            connection.end(1011, "the host's storage failed")
+        if self._failed is not None and not self._failed.done():
+            self._failed.set_exception(error)
+
+    async def _say_goodbye(self) -> None:
+        """End every turn while its clients can still be told, then tell them that this is it."""
+        core = self.core
+        await core.turns.close(STOPPING)
+        # A store that failed has told everybody already.
+        with contextlib.suppress(StoreError):
+            await core.writer.ledger.settle()
+        for connection in list(self._connections):
+            connection.end(GOING_AWAY, STOPPING)
+
+    async def _stop(self) -> None:
+        core = self.core
+        # Servers have seen their connections off; these came by other ways.
+        farewells = {connection.end(GOING_AWAY, STOPPING) for connection in self._connections}
+        if farewells:
+            await asyncio.wait(farewells, timeout=FAREWELL_SECONDS)
+        core.clients.close()
+        await core.tasks.close()
+        for agent in self._agents.values():
+            await _close_agent(agent)
+        if core.writer.ledger.failure is None:
+            core.directory.save_all()
+            await core.writer.ledger.close()
+        if self._failed is not None and self._failed.done():
+            # Whoever awaited the failure has seen it; nobody has to.
+            self._failed.exception()
+        self._core = None
+
+
+async def _close_agent(agent: Agent) -> None:
+    try:
+        async with asyncio.timeout(FAREWELL_SECONDS):
+            await agent.close()
+    except TimeoutError:
+        log.warning("the agent %s did not close in time", agent.provider)
+    except Exception:
+        # Somebody else's clean-up must not keep ours from happening.
+        log.exception("the agent %s failed to close", agent.provider)
+
+
+def server_info() -> Mapping[str, Any]:
+    """Say what this host is."""
+    try:
+        return {"name": "agenthost", "title": "agenthost", "version": version("agenthost")}
+    except PackageNotFoundError:
+        return {"name": "agenthost", "title": "agenthost"}

@@ -1,0 +1,187 @@
+"""The order of everything: sequence numbers, group commits, and what may leave after them.
+
+Whatever the host tells a client passes through here, so nothing leaves before the state it speaks
+of is durable, and everything leaves in the order in which it was decided. Knows neither channels
+nor clients: it carries writes to the store and hands deliveries on once they are safe.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from agenthost.host.store import Store, StoreError, Write
+
+__all__ = ["Ledger"]
+
+# Sequence numbers are reserved in blocks of this size, each with one synchronous disk write; a
+# restart after a crash skips what is left of the block. The next block is reserved when half of
+# one is left, which is far more than can be used while the disk writes.
+RESERVED_BLOCK = 1 << 20
+
+
+class _Settled:
+    """A marker in the stream of deliveries: everything before it has been handed on."""
+
+    __slots__ = ("future",)
+
+    def __init__(self, future: asyncio.Future[None]) -> None:
+        self.future = future
+
+
+class Ledger:
+    """Hands out sequence numbers, batches writes per loop tick, releases deliveries in order."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        release: Callable[[Sequence[Any]], None],
+        on_failure: Callable[[StoreError], None],
+    ) -> None:
+        self._store = store
+        # Receives deliveries, in order, once what they speak of is durable.
+        self._hand_on = release
+        self._on_failure = on_failure
+        # The last sequence number that was handed out.
+        self._seq = store.first_seq - 1
+        # The reservation of the next block, while it is under way.
+        self._reserving: asyncio.Task[None] | None = None
+        # What this tick has gathered.
+        self._writes: list[Write] = []
+        self._deliveries: list[Any] = []
+        self._flush_scheduled = False
+        # Set while deliveries are handed on: what those decide must come after them.
+        self._releasing = False
+        # Commits under way, oldest first: the commit, its size, what may leave after it.
+        self._in_flight: deque[tuple[asyncio.Future[None], int, list[Any]]] = deque()
+        # Writes that are not durable yet: the measure by which producers are slowed down.
+        self.backlog = 0
+        # Once the store has failed nothing is released any more.
+        self.failure: StoreError | None = None
+
+    @property
+    def last_seq(self) -> int:
+        """The newest sequence number that anything carries."""
+        return self._seq
+
+    async def open(self) -> None:
+        """Reserve the first block of numbers; call it before anything else."""
+        await self._store.reserve(self._seq + RESERVED_BLOCK)
+
+    async def close(self) -> None:
+        """Make everything durable and give back the numbers that were not used."""
+        await self.settle()
+        if self._reserving is not None:
+            await self._reserving
+        await self._store.seal(self._seq)
+
+    def take_seq(self) -> int:
+        """Hand out the next sequence number."""
+        self._seq += 1
+        if self._reserving is None and self._store.reserved - self._seq < RESERVED_BLOCK // 2:
+            self._reserving = asyncio.create_task(self._reserve(), name="reserve")
+        return self._seq
+
+    async def _reserve(self) -> None:
+        try:
+            await self._store.reserve(self._seq + RESERVED_BLOCK)
+        except StoreError as error:
+            self._fail(error)
+        finally:
+            self._reserving = None
+
+    def write(self, *writes: Write) -> None:
+        """Add writes to this tick's commit."""
+        self._writes.extend(writes)
+        self.backlog += len(writes)
+        self._schedule()
+
+    def deliver(self, delivery: Any) -> None:
+        """Hand ``delivery`` on once everything written so far is durable, in order of the calls."""
+        self._deliveries.append(delivery)
+        if not self._writes and not self._in_flight and not self._releasing:
+            self._flush()
+        else:
+            self._schedule()
+
+    async def settle(self) -> None:
+        """Wait until everything written so far is durable and handed on."""
+        if self.failure is not None:
+            raise self.failure
+        future = asyncio.get_running_loop().create_future()
+        self.deliver(_Settled(future))
+        self._flush()
+        await future
+
+    def _schedule(self) -> None:
+        if not self._flush_scheduled:
+            self._flush_scheduled = True
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flush_scheduled = False
+        writes, self._writes = self._writes, []
+        deliveries, self._deliveries = self._deliveries, []
+        if writes:
+            self._commit(writes, deliveries)
+        elif self._in_flight:
+            self._in_flight[-1][2].extend(deliveries)
+        elif deliveries:
+            self._release(deliveries)
+
+    def _commit(self, writes: list[Write], deliveries: list[Any]) -> None:
+        try:
+            commit = self._store.write(*writes)
+        except StoreError as error:
+            # What was decided cannot be stored, so nobody may hear of it or of what follows.
+            self.backlog -= len(writes)
+            self._fail(error)
+            self._release(deliveries)
+            return
+        self._in_flight.append((commit, len(writes), deliveries))
+        commit.add_done_callback(self._committed)
+
+    def _committed(self, _: asyncio.Future[None]) -> None:
+        released: list[Any] = []
+        while self._in_flight and self._in_flight[0][0].done():
+            commit, size, deliveries = self._in_flight.popleft()
+            self.backlog -= size
+            error = _failure_of(commit)
+            if error is not None:
+                self._fail(error)
+            released.extend(deliveries)
+        if released:
+            self._release(released)
+
+    def _fail(self, error: StoreError) -> None:
+        if self.failure is None:
+            self.failure = error
+            self._on_failure(error)
+
+    def _release(self, deliveries: list[Any]) -> None:
+        self._releasing = True
+        try:
+            if self.failure is None:
+                self._hand_on([item for item in deliveries if not isinstance(item, _Settled)])
+        finally:
+            self._releasing = False
+            for item in deliveries:
+                if isinstance(item, _Settled) and not item.future.done():
+                    self._end_wait(item.future)
+
+    def _end_wait(self, future: asyncio.Future[None]) -> None:
+        if self.failure is None:
+            future.set_result(None)
+        else:
+            future.set_exception(self.failure)
+
+
+def _failure_of(commit: asyncio.Future[None]) -> StoreError | None:
+    """Return why a commit that is over did not make its writes durable, if it did not."""
+    if commit.cancelled():
+        return StoreError("a commit was given up")
+    error = commit.exception()
+    return error if error is None or isinstance(error, StoreError) else StoreError(str(error))

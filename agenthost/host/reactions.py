@@ -1,0 +1,75 @@
+"""What follows from every change: the catalogue, the prompts, the turns.
+
+The observer behind the writer. It decides nothing itself: ``upkeep``, ``effects`` and
+``summaries`` plan, this carries out.
+"""
+
+from __future__ import annotations
+
+from agenthost.host.catalogue import Catalogue
+from agenthost.host.channel import Channel
+from agenthost.host.chats import Chats
+from agenthost.host.directory import Directory
+from agenthost.host.effects import Effect, chat_effects
+from agenthost.host.turns import Starter, TurnRunner
+from agenthost.host.upkeep import session_actions
+from agenthost.host.writer import Applied, Dispatch, Writer
+
+__all__ = ["Reactions"]
+
+
+class Reactions:
+    """Keeps sessions, catalogue and turns in step with what was applied."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        directory: Directory,
+        catalogue: Catalogue,
+        chats: Chats,
+        turns: TurnRunner,
+    ) -> None:
+        self._writer = writer
+        self._directory = directory
+        self._catalogue = catalogue
+        self._chats = chats
+        self._turns = turns
+
+    def __call__(self, applied: Applied) -> None:
+        """React to one applied action."""
+        channel = applied.channel
+        owner = self._directory.get(channel.session) if channel.session is not None else None
+        if channel.kind == "session":
+            self._catalogue.refresh(channel)
+        elif channel.kind == "annotations" and owner is not None:
+            self._catalogue.count_annotations(applied, owner)
+        elif channel.kind == "chat" and owner is not None:
+            self._follow_chat(applied, channel, owner)
+        self._directory.save_if_due(channel)
+
+    def _follow_chat(self, applied: Applied, chat: Channel, session: Channel) -> None:
+        for action in session_actions(applied.action, applied.after, session.state):
+            self._writer.apply(session, action)
+        for effect in chat_effects(applied.action, applied.before, applied.after):
+            self._carry_out(effect, applied, session)
+        self._turns.changed(chat)
+
+    def _carry_out(self, effect: Effect, applied: Applied, session: Channel) -> None:
+        chat, dispatch = applied.channel, applied.dispatch
+        match effect:
+            case Effect.START_TURN:
+                self._chats.name_session(chat, session)
+                self._turns.start(chat, session, _starter(dispatch))
+            case Effect.STOP_TURN:
+                self._turns.stop(chat.uri)
+            case Effect.CLEAR_ACTIVITY:
+                self._writer.apply(chat, {"type": "chat/activityChanged"})
+            case Effect.NEXT_IN_QUEUE:
+                self._chats.start_next(chat)
+
+
+def _starter(dispatch: Dispatch | None) -> Starter | None:
+    if dispatch is None:
+        return None
+    connection = dispatch.connection
+    return Starter(connection.principal.name, connection.locale)

@@ -1,0 +1,71 @@
+"""Starting up: the root channel as it was, and an end to every turn that a crash interrupted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agenthost.host.core import Core
+from agenthost.host.store import DropRecord
+from agenthost.host.turns import RUNNING, error_action
+from agenthost.protocol.uris import ROOT
+
+__all__ = ["open_root", "recover"]
+
+# What a client may change of the host itself.
+CONFIG_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "welcome": {
+            "type": "string",
+            "title": "Welcome message",
+            "description": "Shown by clients when they connect to this host",
+            "default": "",
+        }
+    },
+}
+
+
+async def open_root(core: Core) -> None:
+    """Register the root channel: stored values, and today's agents as ordinary actions."""
+    agents = [agent.info() for agent in core.agents.values()]
+    build = {"agenthost": dict(core.server_info)}
+    stored = await core.directory.find(ROOT)
+    if stored is None or not _is_current(stored.state, build):
+        # No action changes a schema or the metadata, so those who were away need a snapshot.
+        values = (stored.state.get("config") or {}).get("values", {}) if stored else {}
+        known = {key: values[key] for key in CONFIG_SCHEMA["properties"] if key in values}
+        if stored is not None:
+            core.directory.drop(stored)
+        state = {
+            "agents": agents,
+            "activeSessions": core.catalogue.count,
+            "terminals": [],
+            "config": {"schema": CONFIG_SCHEMA, "values": {"welcome": "", **known}},
+            "_meta": build,
+        }
+        core.directory.create(ROOT, "root", state)
+        return
+    for action in (
+        {"type": "root/agentsChanged", "agents": agents},
+        {"type": "root/activeSessionsChanged", "activeSessions": core.catalogue.count},
+        {"type": "root/terminalsChanged", "terminals": []},
+    ):
+        core.writer.apply(stored, action)
+
+
+async def recover(core: Core) -> None:
+    """End the turns that were running when the last host died; sessions stay as they were."""
+    for chat_uri in await core.store.records(RUNNING):
+        chat = await core.directory.find(chat_uri)
+        active = chat.state.get("activeTurn") if chat is not None else None
+        if chat is not None and active is not None:
+            message = "the host stopped while this turn was running"
+            action = error_action(active["id"], 0, "hostRestarted", message)
+            core.writer.apply(chat, action)
+        core.writer.ledger.write(DropRecord(RUNNING, chat_uri))
+    await core.writer.ledger.settle()
+
+
+def _is_current(state: dict[str, Any], build: dict[str, Any]) -> bool:
+    config = state.get("config") or {}
+    return config.get("schema") == CONFIG_SCHEMA and state.get("_meta") == build

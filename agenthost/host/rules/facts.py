@@ -1,0 +1,23 @@
+"""What a rule may know besides the channel's own state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Facts"]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The surroundings of one dispatched action."""
+
+    # Who dispatches.
+    client_id: str
+    # The state of the session that owns the channel; None on the root channel.
+    session: Mapping[str, Any] | None = None
+    # What the session's agent advertises (AgentInfo.capabilities).
+    capabilities: Mapping[str, Any] = field(default_factory=dict)
+    # States of the chats that the action's attachments name; None for a chat that does not exist.
+    chats: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)

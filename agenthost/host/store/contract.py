@@ -1,0 +1,360 @@
+"""What the host asks of a store: the writes, the answers, the errors and the ``Store`` protocol.
+
+A store keeps bytes that are encoded already, under sequence numbers that the host hands out. It
+owns order, atomicity, durability and the promise that no sequence number is handed out twice. It
+does not know the protocol: what an action means, when to take a snapshot, what to trim and whom to
+tell are the host's business. Nothing here speaks of tables or files, so that a distributed store
+can stand behind the same names.
+
+The errors::
+
+    AgentHostError
+    ├── StoreError              the store cannot do its work
+    │   ├── StoreBusy           another host owns this store
+    │   ├── StoreDamaged        what is stored cannot be read
+    │   └── StoreMisuse         the caller broke the contract; nothing was written
+    └── BadCursor               not a cursor that this kind of store gave out
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Protocol, Self, TypeAlias
+
+from agenthost.errors import AgentHostError
+
+__all__ = [
+    "Append",
+    "BadCursor",
+    "Blob",
+    "DropBlobs",
+    "DropChannel",
+    "DropRecord",
+    "DropSession",
+    "Page",
+    "PutBlob",
+    "PutRecord",
+    "PutSession",
+    "SaveSnapshot",
+    "Store",
+    "StoreBusy",
+    "StoreDamaged",
+    "StoreError",
+    "StoreMisuse",
+    "StoredChannel",
+    "TrimLog",
+    "Write",
+]
+
+
+class StoreError(AgentHostError):
+    """The store cannot do its work; what was not acknowledged may be lost."""
+
+
+class StoreBusy(StoreError):
+    """Another host owns this store."""
+
+
+class StoreDamaged(StoreError):
+    """What is stored cannot be read; it was left as it is."""
+
+
+class StoreMisuse(StoreError):
+    """The caller broke the store's contract; nothing was written."""
+
+
+class BadCursor(AgentHostError):
+    """The cursor is not one that this kind of store gave out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """One log entry; ``seq`` is above every earlier one and within the reservation."""
+
+    seq: int
+    channel: str
+    # The time that the reducer was given, so that replay gives the same state.
+    now: str
+    action: bytes
+    origin: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SaveSnapshot:
+    """The channel's state after all of its entries up to and including ``seq``.
+
+    It replaces the channel's snapshot, unless that one is newer.
+    """
+
+    channel: str
+    kind: str
+    seq: int
+    state: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class DropChannel:
+    """Forget the snapshot and the log of one channel."""
+
+    channel: str
+
+
+@dataclass(frozen=True, slots=True)
+class TrimLog:
+    """Forget the channel's entries up to and including ``through``.
+
+    Entries that the channel's snapshot does not cover are kept, whatever ``through`` says.
+    """
+
+    channel: str
+    through: int
+
+
+@dataclass(frozen=True, slots=True)
+class PutSession:
+    """Add a session to the catalogue, or replace it there."""
+
+    session: str
+    # The catalogue is paged by this, largest first: the session's ``modifiedAt``.
+    sort_key: str
+    summary: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class DropSession:
+    """Remove a session from the catalogue; its channels and blobs are dropped on their own."""
+
+    session: str
+
+
+@dataclass(frozen=True, slots=True)
+class PutBlob:
+    """Keep content under a URI, or replace it; ``owner`` is what it is dropped with."""
+
+    uri: str
+    owner: str
+    content_type: str | None
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class DropBlobs:
+    """Forget all blobs of one owner."""
+
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class PutRecord:
+    """Keep a small value under a key of a bucket, or replace it."""
+
+    bucket: str
+    key: str
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class DropRecord:
+    """Forget one key of a bucket."""
+
+    bucket: str
+    key: str
+
+
+Write: TypeAlias = (
+    Append
+    | SaveSnapshot
+    | DropChannel
+    | TrimLog
+    | PutSession
+    | DropSession
+    | PutBlob
+    | DropBlobs
+    | PutRecord
+    | DropRecord
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChannel:
+    """A channel as it was stored: its snapshot, and what happened since."""
+
+    kind: str
+    # ``state`` holds every entry of the channel up to and including ``seq``; ``tail`` the later.
+    seq: int
+    state: bytes
+    tail: tuple[Append, ...]
+    # See ``Store.channel_positions``.
+    trimmed_through: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of the catalogue; without ``next_cursor`` it is the last."""
+
+    items: list[tuple[str, bytes]]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """Stored content."""
+
+    owner: str
+    content_type: str | None
+    data: bytes
+
+
+class Store(Protocol):
+    """A durable, ordered store with one owner; ``async with`` opens it, then flushes and closes it.
+
+    Writes take effect in the order of the calls. A read sees every write that was durable when the
+    read was asked for. All methods belong to the event loop that opened the store.
+
+    *Sequence numbers.* The host numbers its actions with them, and not every number reaches the
+    log. Before it uses a number it reserves it, in blocks, so that no crash can make it come back.
+    A host that ends cleanly calls ``seal``, and the next one goes on right after. Otherwise the
+    next open starts above the reservation, and what lies between is a gap.
+    """
+
+    @property
+    def last_seq(self) -> int:
+        """The last number known to have been used, when the store was opened."""
+        ...
+
+    @property
+    def first_seq(self) -> int:
+        """The first number to use; everything ever reserved lies below it."""
+        ...
+
+    @property
+    def gaps(self) -> tuple[tuple[int, int], ...]:
+        """Ranges ``(last, first)`` whose inner numbers may have been used and then lost.
+
+        A client that saw a number strictly inside one cannot be replayed to. Ascending; known
+        since the store was opened.
+        """
+        ...
+
+    @property
+    def reserved(self) -> int:
+        """The last number that may be used now."""
+        ...
+
+    @property
+    def pending(self) -> int:
+        """How many units were handed to ``write`` and are not durable yet.
+
+        The store takes whatever it is given; whoever produces without end watches this.
+        """
+        ...
+
+    @property
+    def failure(self) -> StoreError | None:
+        """Why the store takes no more writes, if it does not."""
+        ...
+
+    async def __aenter__(self) -> Self:
+        """Open the store.
+
+        Raises:
+            StoreBusy: another host owns it.
+            StoreDamaged: it cannot be read.
+            StoreError: it cannot be opened for another reason.
+        """
+        ...
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Make everything durable, then close.
+
+        Raises:
+            StoreError: the store has failed, and no other exception is on its way.
+        """
+        ...
+
+    def write(self, *writes: Write) -> asyncio.Future[None]:
+        """Queue the writes as one atomic unit; the future ends when a killed host keeps them.
+
+        Without writes it is a barrier: the future ends when everything before it is durable. The
+        future raises ``StoreError`` if the unit could not be stored, and from then on so does
+        every later one: the store never goes on after a loss. Cancelling it takes nothing back.
+
+        Raises:
+            StoreMisuse: an entry is out of order or not reserved, a text cannot be stored, or the
+                store is not open.
+        """
+        ...
+
+    async def reserve(self, through: int) -> None:
+        """Reserve the numbers up to and including ``through``, durable against power loss."""
+        ...
+
+    async def seal(self, last_used: int) -> None:
+        """Give back what is reserved above ``last_used``, so that the next open has no gap.
+
+        Durable against power loss, with everything written before. Numbers above ``last_used``
+        need a new reservation.
+
+        Raises:
+            StoreMisuse: ``last_used`` is not between the last entry and the reservation.
+        """
+        ...
+
+    async def read_after(
+        self, seq: int, channels: Collection[str], limit: int | None = None
+    ) -> list[Append]:
+        """Return the entries of these channels above ``seq``, ascending, at most ``limit``."""
+        ...
+
+    async def load_channel(self, channel: str) -> StoredChannel | None:
+        """Return the channel's snapshot and later entries; ``None`` if it has no snapshot."""
+        ...
+
+    async def channel_positions(self, channels: Collection[str]) -> dict[str, int]:
+        """Return ``trimmed_through`` of those channels that exist.
+
+        The log holds every entry of the channel above that number. It starts where the channel
+        does (a dropped channel that comes back does not continue its former self), and
+        ``TrimLog`` moves it up. A client that saw less needs a snapshot.
+        """
+        ...
+
+    async def page_sessions(self, limit: int, cursor: str | None = None) -> Page:
+        """Return up to ``limit`` sessions: largest sort key first, then by session.
+
+        A cursor stands for a place in that order. Sessions added, moved or dropped elsewhere
+        neither shift it nor end it.
+
+        Raises:
+            BadCursor: the cursor is not one that ``page_sessions`` gave out.
+            StoreMisuse: ``limit`` is below one.
+        """
+        ...
+
+    async def session_summary(self, session: str) -> bytes | None:
+        """Return the summary of one session of the catalogue."""
+        ...
+
+    async def count_sessions(self) -> int:
+        """Return how many sessions the catalogue holds."""
+        ...
+
+    async def blob(self, uri: str) -> Blob | None:
+        """Return the content kept under a URI."""
+        ...
+
+    async def record(self, bucket: str, key: str) -> bytes | None:
+        """Return the value under one key of a bucket."""
+        ...
+
+    async def records(self, bucket: str) -> dict[str, bytes]:
+        """Return all values of a bucket, in order of their keys."""
+        ...

@@ -1,0 +1,105 @@
+"""The SQLite database as the writer's thread sees it: open, commit, tidy up, close.
+
+Everything here blocks. Owns the lock and the writing connection, and the choice of when the
+write-ahead log is copied into the database. It does not know the event loop; ``writer`` does.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Sequence
+from typing import Literal, Self, TypeAlias
+
+from agenthost.host.store.contract import Write
+from agenthost.host.store.files import (
+    WAL_BYTES,
+    connect_writer,
+    prepare_directory,
+    prepare_file,
+    take_lock,
+    translated,
+)
+from agenthost.host.store.sequence import Internal, Opening
+from agenthost.host.store.statements import Statements, begin_run
+
+__all__ = ["Database", "Durability"]
+
+Durability: TypeAlias = Literal["normal", "full"]
+"""What an acknowledged write survives: ``normal`` the death of the process, ``full`` power loss."""
+
+# In WAL mode NORMAL writes to the operating system at every commit, and FULL waits for the disk.
+SYNCHRONOUS = {"normal": "NORMAL", "full": "FULL"}
+
+
+class Database:
+    """An open database with its lock; belongs to one thread."""
+
+    def __init__(
+        self, path: str, lock: int, connection: sqlite3.Connection, durability: Durability
+    ) -> None:
+        self._path = path
+        self._lock = lock
+        self._connection = connection
+        self._durability: Durability = durability
+        self._statements = Statements(connection)
+        self.opening: Opening = begin_run(connection)
+
+    @classmethod
+    def open(cls, path: str, durability: Durability) -> Self:
+        """Take ownership of the database, creating or checking it.
+
+        Raises:
+            StoreError: it is in use, damaged, not ours, or cannot be reached.
+        """
+        with translated(path):
+            prepare_directory(path)
+            lock = take_lock(path)
+            try:
+                prepare_file(path)
+                connection = connect_writer(path, synchronous=SYNCHRONOUS[durability])
+                try:
+                    return cls(path, lock, connection, durability)
+                except BaseException:
+                    connection.close()
+                    raise
+            except BaseException:
+                os.close(lock)
+                raise
+
+    def commit(self, writes: Sequence[Write | Internal], *, synced: bool) -> None:
+        """Store the writes in one transaction.
+
+        Raises:
+            StoreError: none of them is stored.
+        """
+        # A failure may leave the transaction open; closing rolls it back, and nothing else follows.
+        with translated(self._path):
+            if synced and self._durability == "normal":
+                self._commit_synced(writes)
+            else:
+                self._statements.commit(writes)
+
+    def tidy(self) -> None:
+        """Copy the write-ahead log into the database once it is long.
+
+        PASSIVE does not wait for readers. If one of them still needs the log, it grows on, and
+        the next commit tries again.
+        """
+        with translated(self._path):
+            if os.stat(f"{self._path}-wal").st_size > WAL_BYTES:
+                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+
+    def close(self) -> None:
+        """Close the database and give up its ownership."""
+        try:
+            with translated(self._path):
+                # As the last connection it copies the write-ahead log and removes it.
+                self._connection.close()
+        finally:
+            os.close(self._lock)
+
+    def _commit_synced(self, writes: Sequence[Write | Internal]) -> None:
+        self._connection.execute("PRAGMA synchronous = FULL")
+        self._statements.commit(writes)
+        self._connection.execute("PRAGMA synchronous = NORMAL")

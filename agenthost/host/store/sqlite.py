@@ -1,0 +1,176 @@
+"""The default store: one SQLite file, written by one thread and read by others.
+
+Owns the life of the store and joins its parts: ``writer`` (the thread and its queue), ``database``
+(what that thread does), ``readers`` and ``queries`` (reads), ``sequence`` (numbers). A killed host
+loses nothing that was acknowledged; with ``durability="full"`` neither does a power cut.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Collection
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from agenthost.host.store import queries
+from agenthost.host.store.breather import Breather
+from agenthost.host.store.contract import (
+    Append,
+    Blob,
+    Page,
+    StoredChannel,
+    StoreError,
+    StoreMisuse,
+    Write,
+)
+from agenthost.host.store.cursors import decode_cursor
+from agenthost.host.store.database import Database, Durability
+from agenthost.host.store.readers import Readers
+from agenthost.host.store.sequence import Internal, Sequencer
+from agenthost.host.store.writer import Writer
+
+__all__ = ["SqliteStore"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an open store consists of."""
+
+    writer: Writer[Database]
+    readers: Readers
+    numbers: Sequencer
+
+
+class SqliteStore:
+    """A ``Store`` in one SQLite file, which is created if there is none."""
+
+    def __init__(self, path: str | os.PathLike[str], *, durability: Durability = "normal") -> None:
+        # Resolved, so that two names of one file meet at one lock.
+        self._path = os.path.realpath(path)
+        self._durability: Durability = durability
+        # ``None`` until the store is opened.
+        self._parts: Parts | None = None
+
+    @property
+    def _open(self) -> Parts:
+        if self._parts is None:
+            raise StoreMisuse("the store is not open")
+        return self._parts
+
+    @property
+    def last_seq(self) -> int:
+        """The last number known to have been used, when the store was opened."""
+        return self._open.numbers.opening.last_seq
+
+    @property
+    def first_seq(self) -> int:
+        """The first number to use; everything ever reserved lies below it."""
+        return self._open.numbers.opening.first_seq
+
+    @property
+    def gaps(self) -> tuple[tuple[int, int], ...]:
+        """Ranges ``(last, first)`` whose inner numbers may have been used and then lost."""
+        return self._open.numbers.opening.gaps
+
+    @property
+    def reserved(self) -> int:
+        """The last number that may be used now."""
+        return self._open.numbers.reserved
+
+    @property
+    def pending(self) -> int:
+        """How many units were handed to ``write`` and are not durable yet."""
+        return self._open.writer.pending
+
+    @property
+    def failure(self) -> StoreError | None:
+        """Why the store takes no more writes, if it does not."""
+        return self._open.writer.failure
+
+    async def __aenter__(self) -> Self:
+        if self._parts is not None:
+            raise StoreMisuse("a store is opened once; make another one")
+        breather = Breather(asyncio.get_running_loop())
+        writer = Writer(lambda: Database.open(self._path, self._durability), breather)
+        database = await writer.start()
+
+        def persist(write: Internal) -> asyncio.Future[None]:
+            return writer.submit((write,), synced=True)
+
+        numbers = Sequencer(database.opening, persist)
+        self._parts = Parts(writer, Readers(self._path, breather), numbers)
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        parts = self._open
+        try:
+            # Before the database, so that its own connection is the last one and cleans up.
+            await parts.readers.close()
+        finally:
+            try:
+                await parts.writer.stop()
+            except StoreError:
+                if exc is None:
+                    raise
+
+    def write(self, *writes: Write) -> asyncio.Future[None]:
+        """Queue the writes as one atomic unit; the future ends when a killed host keeps them."""
+        parts = self._open
+        parts.numbers.admit(writes)
+        return parts.writer.submit(writes)
+
+    async def reserve(self, through: int) -> None:
+        """Reserve the numbers up to and including ``through``, durable against power loss."""
+        await self._open.numbers.reserve(through)
+
+    async def seal(self, last_used: int) -> None:
+        """Give back what is reserved above ``last_used``, so that the next open has no gap."""
+        await self._open.numbers.seal(last_used)
+
+    async def read_after(
+        self, seq: int, channels: Collection[str], limit: int | None = None
+    ) -> list[Append]:
+        """Return the entries of these channels above ``seq``, ascending, at most ``limit``."""
+        return await self._open.readers.ask(queries.read_after, seq, channels, limit)
+
+    async def load_channel(self, channel: str) -> StoredChannel | None:
+        """Return the channel's snapshot and later entries; ``None`` if it has no snapshot."""
+        return await self._open.readers.ask(queries.load_channel, channel)
+
+    async def channel_positions(self, channels: Collection[str]) -> dict[str, int]:
+        """Return ``trimmed_through`` of those channels that exist."""
+        return await self._open.readers.ask(queries.channel_positions, channels)
+
+    async def page_sessions(self, limit: int, cursor: str | None = None) -> Page:
+        """Return up to ``limit`` sessions: largest sort key first, then by session."""
+        if limit < 1:
+            raise StoreMisuse("a page has at least one item")
+        after = None if cursor is None else decode_cursor(cursor)
+        return await self._open.readers.ask(queries.page_sessions, limit, after)
+
+    async def session_summary(self, session: str) -> bytes | None:
+        """Return the summary of one session of the catalogue."""
+        return await self._open.readers.ask(queries.session_summary, session)
+
+    async def count_sessions(self) -> int:
+        """Return how many sessions the catalogue holds."""
+        return await self._open.readers.ask(queries.count_sessions)
+
+    async def blob(self, uri: str) -> Blob | None:
+        """Return the content kept under a URI."""
+        return await self._open.readers.ask(queries.blob, uri)
+
+    async def record(self, bucket: str, key: str) -> bytes | None:
+        """Return the value under one key of a bucket."""
+        return await self._open.readers.ask(queries.record, bucket, key)
+
+    async def records(self, bucket: str) -> dict[str, bytes]:
+        """Return all values of a bucket, in order of their keys."""
+        return await self._open.readers.ask(queries.records, bucket)

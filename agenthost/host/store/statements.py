@@ -1,0 +1,222 @@
+"""Writes as SQL statements, on the one connection that writes.
+
+Owns what each write does to the tables. It does not know when to commit or whom to tell; ``writer``
+does.
+
+SQLite's module gives up the interpreter lock around every statement and has to win it back from
+the event loop's thread, which can take milliseconds on a busy host. So what counts is how few
+statements a commit takes: entries go in many to a statement, never through ``executemany``, which
+is one statement per row here.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from functools import cache
+
+from agenthost.host.store.contract import (
+    Append,
+    DropBlobs,
+    DropChannel,
+    DropRecord,
+    DropSession,
+    PutBlob,
+    PutRecord,
+    PutSession,
+    SaveSnapshot,
+    TrimLog,
+    Write,
+)
+from agenthost.host.store.sequence import Internal, Opening, Reserve, Seal, plan_opening
+
+__all__ = ["Statements", "begin_run"]
+
+# Larger inserts gain little, and each length is a prepared statement that stays in memory.
+ROWS_PER_INSERT = 256
+
+# Channels whose numbers are remembered; past this the memory starts afresh.
+CHANNELS_REMEMBERED = 10_000
+
+SAVE_SNAPSHOT = """
+    INSERT INTO snapshot (channel, kind, seq, state) VALUES (?, ?, ?, ?)
+    ON CONFLICT (channel) DO UPDATE SET kind = excluded.kind, seq = excluded.seq,
+        state = excluded.state WHERE excluded.seq >= snapshot.seq
+"""
+PUT_SESSION = """
+    INSERT INTO session (uri, sort_key, summary) VALUES (?, ?, ?)
+    ON CONFLICT (uri) DO UPDATE SET sort_key = excluded.sort_key, summary = excluded.summary
+"""
+PUT_BLOB = """
+    INSERT INTO blob (uri, owner, content_type, data) VALUES (?, ?, ?, ?)
+    ON CONFLICT (uri) DO UPDATE SET owner = excluded.owner,
+        content_type = excluded.content_type, data = excluded.data
+"""
+PUT_RECORD = """
+    INSERT INTO record (bucket, key, value) VALUES (?, ?, ?)
+    ON CONFLICT (bucket, key) DO UPDATE SET value = excluded.value
+"""
+# Run before entries go: afterwards the log may no longer tell how far numbering got.
+REMEMBER_USED = """
+    UPDATE sequence SET value = max(value, (SELECT coalesce(max(seq), 0) FROM log))
+    WHERE name = 'used'
+"""
+SET_SEQUENCE = "UPDATE sequence SET value = ? WHERE name = ?"
+
+
+def begin_run(connection: sqlite3.Connection) -> Opening:
+    """Find out where numbering goes on, and record the gap that the last run left."""
+    stored = dict(connection.execute("SELECT name, value FROM sequence"))
+    (logged,) = connection.execute("SELECT coalesce(max(seq), 0) FROM log").fetchone()
+    gaps = connection.execute("SELECT last, first FROM gap ORDER BY last").fetchall()
+    opening = plan_opening(stored["reserved"], max(stored["used"], logged), gaps)
+    if opening.gaps != tuple(gaps):
+        # A new gap is the highest one, or it extends the highest one.
+        insert = "INSERT OR REPLACE INTO gap (last, first) VALUES (?, ?)"
+        connection.execute(insert, opening.gaps[-1])
+    return opening
+
+
+class Statements:
+    """Carries out writes in order."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        # Numbers of channels that exist, as far as they were needed.
+        self._channels: dict[str, int] = {}
+        # Entries that are not in the log yet, as the flat list of an insert's parameters.
+        self._entries: list[object] = []
+
+    def commit(self, writes: Sequence[Write | Internal]) -> None:
+        """Carry out the writes in one transaction."""
+        if self._is_one_insert(writes):
+            # A lone statement is its own transaction.
+            self.apply(writes)
+            return
+        self._connection.execute("BEGIN IMMEDIATE")
+        self.apply(writes)
+        self._connection.execute("COMMIT")
+
+    def apply(self, writes: Sequence[Write | Internal]) -> None:
+        """Carry out the writes within the transaction that is open."""
+        for write in writes:
+            if isinstance(write, Append):
+                self._append(write)
+            else:
+                self._apply_other(write)
+        self._insert_entries()
+
+    def _is_one_insert(self, writes: Sequence[Write | Internal]) -> bool:
+        return len(writes) <= ROWS_PER_INSERT and all(
+            isinstance(write, Append) and write.channel in self._channels for write in writes
+        )
+
+    def _append(self, write: Append) -> None:
+        channel = self._channels.get(write.channel)
+        if channel is None:
+            # Nothing of the channel is missing from its first entry on.
+            channel = self._channel(write.channel, begins_after=write.seq - 1)
+        self._entries += (write.seq, channel, write.now, write.action, write.origin)
+
+    def _insert_entries(self) -> None:
+        """Write out the collected entries; needed before anything that looks at the log."""
+        entries, self._entries = self._entries, []
+        step = ROWS_PER_INSERT * 5
+        for start in range(0, len(entries), step):
+            chunk = entries[start : start + step]
+            self._connection.execute(_insert_rows(len(chunk) // 5), chunk)
+
+    def _apply_other(self, write: Write | Internal) -> None:
+        execute = self._connection.execute
+        match write:
+            case SaveSnapshot():
+                self._save_snapshot(write)
+            case DropChannel():
+                self._drop_channel(write.channel)
+            case TrimLog():
+                self._trim_log(write)
+            case PutSession():
+                execute(PUT_SESSION, (write.session, write.sort_key, write.summary))
+            case DropSession():
+                execute("DELETE FROM session WHERE uri = ?", (write.session,))
+            case PutBlob():
+                execute(PUT_BLOB, (write.uri, write.owner, write.content_type, write.data))
+            case DropBlobs():
+                execute("DELETE FROM blob WHERE owner = ?", (write.owner,))
+            case PutRecord():
+                execute(PUT_RECORD, (write.bucket, write.key, write.value))
+            case DropRecord():
+                execute(
+                    "DELETE FROM record WHERE bucket = ? AND key = ?", (write.bucket, write.key)
+                )
+            case Reserve():
+                execute(SET_SEQUENCE, (write.through, "reserved"))
+            case Seal():
+                execute(SET_SEQUENCE, (write.last_used, "used"))
+                execute(SET_SEQUENCE, (write.last_used, "reserved"))
+
+    def _save_snapshot(self, write: SaveSnapshot) -> None:
+        channel = self._channel(write.channel, begins_after=write.seq)
+        self._connection.execute(SAVE_SNAPSHOT, (channel, write.kind, write.seq, write.state))
+
+    def _drop_channel(self, uri: str) -> None:
+        channel = self._find_channel(uri)
+        if channel is None:
+            return
+        self._insert_entries()
+        self._connection.execute(REMEMBER_USED)
+        self._connection.execute("DELETE FROM log WHERE channel = ?", (channel,))
+        self._connection.execute("DELETE FROM snapshot WHERE channel = ?", (channel,))
+        self._connection.execute("DELETE FROM channel WHERE id = ?", (channel,))
+        self._channels.pop(uri, None)
+
+    def _trim_log(self, write: TrimLog) -> None:
+        channel = self._find_channel(write.channel)
+        if channel is None:
+            return
+        self._insert_entries()
+        query = "SELECT seq FROM snapshot WHERE channel = ?"
+        covered = self._connection.execute(query, (channel,)).fetchone()
+        if covered is None:
+            return
+        through = min(write.through, covered[0])
+        self._connection.execute(REMEMBER_USED)
+        self._connection.execute(
+            "DELETE FROM log WHERE channel = ? AND seq <= ?", (channel, through)
+        )
+        self._connection.execute(
+            "UPDATE channel SET trimmed_through = max(trimmed_through, ?) WHERE id = ?",
+            (through, channel),
+        )
+
+    def _channel(self, uri: str, *, begins_after: int) -> int:
+        """Return the channel's number; give it one, and a beginning, if it is new."""
+        channel = self._find_channel(uri)
+        if channel is None:
+            insert = "INSERT INTO channel (uri, trimmed_through) VALUES (?, ?)"
+            channel = self._connection.execute(insert, (uri, begins_after)).lastrowid
+            assert channel is not None, "an insert gives a row its number"
+            self._remember(uri, channel)
+        return channel
+
+    def _find_channel(self, uri: str) -> int | None:
+        channel = self._channels.get(uri)
+        if channel is None:
+            query = "SELECT id FROM channel WHERE uri = ?"
+            row = self._connection.execute(query, (uri,)).fetchone()
+            if row is None:
+                return None
+            channel = int(row[0])
+            self._remember(uri, channel)
+        return channel
+
+    def _remember(self, uri: str, channel: int) -> None:
+        if len(self._channels) >= CHANNELS_REMEMBERED:
+            self._channels.clear()
+        self._channels[uri] = channel
+
+
+@cache
+def _insert_rows(count: int) -> str:
+    rows = ", ".join(["(?, ?, ?, ?, ?)"] * count)
+    return f"INSERT INTO log (seq, channel, now, action, origin) VALUES {rows}"

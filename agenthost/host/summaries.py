@@ -1,0 +1,89 @@
+"""A session's line in the catalogue, aggregated from its state and its chats: pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from agenthost.protocol.uris import annotations_uri
+
+__all__ = ["changed_fields", "summarize"]
+
+State = Mapping[str, Any]
+
+IDLE, ERROR, INPUT_NEEDED = 1, 2, 24
+ACTIVITY_MASK = 31
+# What a summary may never tell in an update: it identifies the session.
+_IDENTITY = frozenset({"resource", "provider", "createdAt"})
+# Partial updates cannot clear a field, so these say "nothing" by an empty value.
+_EMPTY: dict[str, Any] = {"activity": "", "workingDirectories": [], "changes": {}, "_meta": {}}
+
+
+def summarize(session: str, state: State, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Build the SessionSummary of a session.
+
+    ``facts`` are what its state does not hold: ``createdAt``, the counts of annotations and of
+    their entries, ``changes`` and the summary's own ``_meta``.
+    """
+    chats = state["chats"]
+    lead = _leading_chat(state)
+    summary: dict[str, Any] = {
+        "resource": session,
+        "provider": state["provider"],
+        "title": state["title"],
+        "status": (state["status"] & ~ACTIVITY_MASK) | _activity_bits(state, lead),
+        "createdAt": facts["createdAt"],
+        "modifiedAt": max([facts["createdAt"], *(chat["modifiedAt"] for chat in chats)]),
+    }
+    activity = state.get("activity") or (lead or {}).get("activity")
+    if activity:
+        summary["activity"] = activity
+    for key in ("project", "workingDirectories"):
+        if key in state:
+            summary[key] = state[key]
+    summary["annotations"] = {
+        "resource": annotations_uri(session),
+        "annotationCount": facts.get("annotationCount", 0),
+        "entryCount": facts.get("entryCount", 0),
+    }
+    for key in ("changes", "_meta"):
+        if key in facts:
+            summary[key] = facts[key]
+    return summary
+
+
+def changed_fields(before: State, after: State) -> dict[str, Any]:
+    """Return what ``root/sessionSummaryChanged`` must carry to lead from one to the other."""
+    changes = {
+        key: value
+        for key, value in after.items()
+        if key not in _IDENTITY and before.get(key) != value
+    }
+    for key, empty in _EMPTY.items():
+        if key in before and key not in after and before[key] != empty:
+            changes[key] = empty
+    return changes
+
+
+def _leading_chat(state: State) -> State | None:
+    """Pick the chat whose activity the session shows: one that needs somebody, else the default."""
+    chats = state["chats"]
+    # A prompt counts even where its chat does not show it, as for a tool that a client runs.
+    prompted = {entry["chat"] for entry in state.get("inputNeeded") or ()}
+    for bits in (INPUT_NEEDED, ERROR):
+        for chat in chats:
+            waited_for = bits == INPUT_NEEDED and chat["resource"] in prompted
+            if waited_for or chat["status"] & ACTIVITY_MASK == bits:
+                found: State = chat
+                return found
+    default = state.get("defaultChat")
+    for chat in chats:
+        if chat["resource"] == default:
+            return chat  # type: ignore[no-any-return]
+    return max(chats, key=lambda chat: str(chat["modifiedAt"]), default=None)
+
+
+def _activity_bits(state: State, lead: State | None) -> int:
+    if state.get("inputNeeded"):
+        return INPUT_NEEDED
+    return int(lead["status"]) & ACTIVITY_MASK if lead is not None else IDLE

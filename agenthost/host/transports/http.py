@@ -1,0 +1,198 @@
+"""The little HTTP that a WebSocket port needs: requests as values, responses as bytes.
+
+Owns the request seen by the gate and the pages, where a token may stand in it, how a response is
+written, and ``redact``. Does no I/O and decides nothing: ``handshake`` asks, ``host`` answers.
+"""
+
+from __future__ import annotations
+
+import http
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, unquote, unquote_plus, urlsplit
+
+__all__ = [
+    "Accept",
+    "Headers",
+    "HttpRequest",
+    "HttpResponse",
+    "Refuse",
+    "UpgradeRequest",
+    "format_peer",
+    "parse_target",
+    "redact",
+    "serialize",
+]
+
+# Where a URL may carry the token: as VS Code spells it, and in full.
+_TOKEN_PARAMETERS = ("tkn", "token")
+
+# More parameters than any page of ours takes; parsing more would only serve an attack.
+_MAX_PARAMETERS = 100
+
+# On every response: nothing of ours is to be sniffed, and no URL with a token to be passed on.
+_SAFETY_HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
+
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+
+
+class Headers(Mapping[str, str]):
+    """Header fields by name in any case; a field that is repeated is joined with commas."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, items: Iterable[tuple[str, str]] = ()) -> None:
+        self._values: dict[str, str] = {}
+        for name, value in items:
+            key = name.lower()
+            earlier = self._values.get(key)
+            self._values[key] = value if earlier is None else f"{earlier}, {value}"
+
+    def __getitem__(self, name: str) -> str:
+        return self._values[name.lower()]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        # Values may hold tokens and cookies.
+        return f"<Headers {', '.join(self._values)}>"
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """A request head; its text form shows neither query nor header values."""
+
+    method: str
+    # Percent-decoded, not normalised: it may contain `..`.
+    path: str
+    # The first value of each parameter.
+    query: Mapping[str, str] = field(default_factory=dict, repr=False)
+    headers: Headers = field(default_factory=Headers, repr=False)
+    # Printable address of the client.
+    peer: str = ""
+
+    @property
+    def token(self) -> str | None:
+        """The bearer token, from the ``Authorization`` header or else from the URL."""
+        scheme, _, credentials = self.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and credentials.strip():
+            return credentials.strip()
+        for name in _TOKEN_PARAMETERS:
+            if value := self.query.get(name):
+                return value
+        return None
+
+    @property
+    def origin(self) -> str | None:
+        """The ``Origin`` header, which browsers send and other clients mostly do not."""
+        return self.headers.get("Origin")
+
+
+@dataclass(frozen=True, slots=True)
+class UpgradeRequest(HttpRequest):
+    """A request to become a WebSocket, on whatever path."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpResponse:
+    """An answer to a plain HTTP request."""
+
+    status: int = 200
+    body: bytes = b""
+    content_type: str = "text/plain; charset=utf-8"
+    cache_control: str = "no-store"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Accept:
+    """The gate lets a connection in, on behalf of ``principal``."""
+
+    principal: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """The gate turns a connection away with an HTTP status and a sentence."""
+
+    status: int
+    text: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def parse_target(target: str) -> tuple[str, dict[str, str]]:
+    """Split a request target into decoded path and query parameters.
+
+    Raises:
+        ValueError: it is no origin-form or absolute-form target, or has too many parameters.
+    """
+    if target.startswith("/"):
+        # Not for urlsplit, which would take `//name/` for a host.
+        path, _, query = target.partition("#")[0].partition("?")
+    else:
+        url = urlsplit(target)
+        if url.scheme not in ("http", "https", "ws", "wss"):
+            raise ValueError("not a path and not a web address")
+        path, query = url.path or "/", url.query
+    pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS)
+    # Reversed, so that the first value of a repeated parameter wins.
+    return unquote(path), dict(reversed(pairs))
+
+
+def serialize(response: HttpResponse, *, head_only: bool = False) -> bytes:
+    """Return the response as bytes; ``head_only`` leaves out the body, as HEAD wants it.
+
+    Raises:
+        ValueError: a header would break the response apart.
+    """
+    headers = {
+        "Content-Type": response.content_type,
+        "Content-Length": str(len(response.body)),
+        "Cache-Control": response.cache_control,
+        **_SAFETY_HEADERS,
+        **response.headers,
+        "Connection": "close",
+    }
+    lines = [f"HTTP/1.1 {response.status} {_phrase(response.status)}"]
+    for name, value in headers.items():
+        if not _HEADER_NAME.fullmatch(name) or not _HEADER_VALUE.fullmatch(value):
+            raise ValueError(f"the header {name!r} cannot be sent")
+        lines.append(f"{name}: {value}")
+    head = "\r\n".join((*lines, "", "")).encode("iso-8859-1")
+    return head if head_only else head + response.body
+
+
+def _phrase(status: int) -> str:
+    try:
+        return http.HTTPStatus(status).phrase
+    except ValueError:
+        return "Unknown"
+
+
+def redact(target: str) -> str:
+    """Return a request target or URL fit for a log: tokens and credentials replaced by stars."""
+    target = re.sub(r"(?<=://)[^/?#@]*@", "***@", target)
+    # Wherever it stands, in a fragment or in a URL within the URL; `mytoken=` goes with it.
+    target = re.sub(r"(?i)(tkn|token)=[^&#]*", r"\1=***", target)
+    return re.sub(r"([^?&#=]+)=[^&#]*", _redact_parameter, target)
+
+
+def _redact_parameter(parameter: re.Match[str]) -> str:
+    # Decoded like the query itself, else `%74kn=` would slip through.
+    name = parameter[1]
+    return f"{name}=***" if unquote_plus(name) in _TOKEN_PARAMETERS else parameter[0]
+
+
+def format_peer(address: object) -> str:
+    """Return a socket's peer name as ``host:port``, or a word where there is none."""
+    if isinstance(address, tuple) and len(address) >= 2:
+        host, port = str(address[0]), address[1]
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return "local"

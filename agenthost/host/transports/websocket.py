@@ -1,0 +1,209 @@
+"""The port on which a host is reached: WebSockets on any path, and plain pages beside them.
+
+Owns the listening sockets, the task that serves each connection, the limit on their number and
+the orderly end of all. What comes over a connection is the business of the ``serve`` it is given;
+``handshake`` reads requests and ``websocket_transport`` carries messages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from types import TracebackType
+from typing import Any, Self
+
+from agenthost.host.transports.handshake import Handshake
+from agenthost.host.transports.http import (
+    Accept,
+    HttpRequest,
+    HttpResponse,
+    Refuse,
+    UpgradeRequest,
+)
+from agenthost.host.transports.listening import LISTEN_BACKLOG, listen
+from agenthost.host.transports.websocket_transport import WebSocketOptions, WebSocketTransport
+from agenthost.transport import Transport, TransportClosed
+
+__all__ = ["Gate", "Pages", "Serve", "WebSocketServer", "no_pages"]
+
+logger = logging.getLogger(__name__)
+
+Gate = Callable[[UpgradeRequest], Accept | Refuse]
+Serve = Callable[[Transport, Any], Awaitable[None]]
+Pages = Callable[[HttpRequest], HttpResponse | None]
+
+_DEFAULTS = WebSocketOptions()
+
+_GOING_AWAY = 1001
+_INTERNAL_ERROR = 1011
+
+# Sockets that may be in their handshake at once, however few connections are allowed.
+_MIN_HANDSHAKES = 256
+
+# Seconds that clients get to say goodbye at shutdown, and that tasks then get to be cancelled.
+_GOODBYE = 1.5
+_CANCELLATION = 0.5
+
+
+def no_pages(request: HttpRequest) -> HttpResponse | None:
+    """Serve no page at all."""
+    return None
+
+
+class WebSocketServer:
+    """Listens within ``async with`` and runs ``serve`` for each connection the gate accepts.
+
+    Args:
+        host: an address or name to listen on; all addresses of a name are used.
+        port: 0 takes a free one, see ``port``.
+        gate: decides at the upgrade who may come in; its exceptions answer 500.
+        serve: runs as a task per connection; the connection closes when it returns, with 1011
+            when it raises anything but TransportClosed.
+        pages: answers plain GET and HEAD requests; None is answered with 404.
+        max_message_size: larger messages end their connection with 1009.
+        max_connections: further upgrades are answered with 503.
+        ping_interval, ping_timeout, close_grace: see ``WebSocketOptions``.
+        handshake_timeout: seconds within which a request must have arrived.
+
+    Raises:
+        CannotListen: on entering, when the address cannot be had.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        *,
+        gate: Gate,
+        serve: Serve,
+        pages: Pages = no_pages,
+        max_message_size: int = _DEFAULTS.max_message_size,
+        max_connections: int = 1000,
+        ping_interval: float | None = _DEFAULTS.ping_interval,
+        ping_timeout: float | None = _DEFAULTS.ping_timeout,
+        close_grace: float = _DEFAULTS.close_grace,
+        handshake_timeout: float = 10.0,
+    ) -> None:
+        self._host = host
+        self._port = port
+        self.gate = gate
+        self.pages = pages
+        self.handshake_timeout = handshake_timeout
+        self.options = WebSocketOptions(
+            max_message_size=max_message_size,
+            ping_interval=ping_interval,
+            ping_timeout=ping_timeout,
+            close_grace=close_grace,
+        )
+        self._serve = serve
+        self._max_connections = max_connections
+        self._listeners: list[asyncio.Server] = []
+        # Sockets that are not WebSockets, or not yet.
+        self._handshakes: set[Handshake] = set()
+        # Every open connection and the task that serves it and closes it.
+        self._tasks: dict[WebSocketTransport, asyncio.Task[None]] = {}
+        # Nothing new is let in any more.
+        self._closing = False
+
+    async def __aenter__(self) -> Self:
+        loop = asyncio.get_running_loop()
+        sockets = await listen(self._host, self._port)
+        self._port = sockets[0].getsockname()[1]
+        try:
+            for sock in sockets:
+                listener = await loop.create_server(
+                    lambda: Handshake(self), sock=sock, backlog=LISTEN_BACKLOG
+                )
+                self._listeners.append(listener)
+        except BaseException:
+            for sock in sockets:
+                sock.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    @property
+    def port(self) -> int:
+        """The port that is listened on, the same for every address."""
+        return self._port
+
+    @property
+    def connections(self) -> int:
+        """How many WebSockets are open."""
+        return len(self._tasks)
+
+    async def aclose(self, reason: str = "the host is shutting down") -> None:
+        """Stop listening, tell every client with 1001, and end all within two seconds."""
+        self._closing = True
+        for listener in self._listeners:
+            listener.close()
+        for handshake in tuple(self._handshakes):
+            handshake.abort()
+        tasks = set(self._tasks.values())
+        for connection in tuple(self._tasks):
+            connection.start_close(_GOING_AWAY, reason)
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=_GOODBYE)
+            await self._end_by_force(late)
+        for listener in self._listeners:
+            await listener.wait_closed()
+        self._listeners.clear()
+
+    async def _end_by_force(self, tasks: set[asyncio.Task[None]]) -> None:
+        for connection in tuple(self._tasks):
+            connection.abort()
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            _, stuck = await asyncio.wait(tasks, timeout=_CANCELLATION)
+            for task in stuck:
+                logger.error("%s does not end when cancelled", task.get_name())
+
+    # What a handshake asks.
+
+    @property
+    def full(self) -> bool:
+        """Whether the limit on connections is reached."""
+        return len(self._tasks) >= self._max_connections
+
+    def opened(self, handshake: Handshake) -> bool:
+        """Take note of a new socket, unless too many are undecided or the end has begun."""
+        if self._closing or len(self._handshakes) >= max(_MIN_HANDSHAKES, self._max_connections):
+            return False
+        self._handshakes.add(handshake)
+        return True
+
+    def upgraded(
+        self, handshake: Handshake, connection: WebSocketTransport, principal: Any
+    ) -> None:
+        """Start to serve a connection."""
+        self._handshakes.discard(handshake)
+        name = f"connection {connection.peer}"
+        task = asyncio.create_task(self._run(connection, principal), name=name)
+        self._tasks[connection] = task
+        task.add_done_callback(lambda _: self._tasks.pop(connection))
+
+    def closed(self, handshake: Handshake) -> None:
+        """Forget a socket that is gone."""
+        self._handshakes.discard(handshake)
+
+    async def _run(self, connection: WebSocketTransport, principal: Any) -> None:
+        code, reason = 1000, ""
+        try:
+            await self._serve(connection, principal)
+        except TransportClosed:
+            pass
+        except Exception:
+            logger.exception("serving %s failed", connection.peer)
+            code, reason = _INTERNAL_ERROR, "internal error"
+        finally:
+            connection.start_close(code, reason)
+        await connection.lost()

@@ -1,0 +1,37 @@
+"""Who may come in, who they are, what they may do, and how much of it.
+
+Everything here decides; nothing here opens a socket or sends a byte.
+"""
+
+from agenthost.host.trust.bindings import ClientBindings
+from agenthost.host.trust.gate import Gate, Refusal, StartupError, check_bind, find_token
+from agenthost.host.trust.limits import Limits, RateLimiter, exceeds_depth
+from agenthost.host.trust.policy import Facts, Policy, RolePolicy
+from agenthost.host.trust.principals import LOCAL_OWNER, Principal, Role
+from agenthost.host.trust.redaction import RedactTokens, redact, redact_frame, redact_message
+from agenthost.host.trust.tokens import Authenticator, HostTokens, open_tokens
+
+__all__ = [
+    "LOCAL_OWNER",
+    "Authenticator",
+    "ClientBindings",
+    "Facts",
+    "Gate",
+    "HostTokens",
+    "Limits",
+    "Policy",
+    "Principal",
+    "RateLimiter",
+    "RedactTokens",
+    "Refusal",
+    "Role",
+    "RolePolicy",
+    "StartupError",
+    "check_bind",
+    "exceeds_depth",
+    "find_token",
+    "open_tokens",
+    "redact",
+    "redact_frame",
+    "redact_message",
+]

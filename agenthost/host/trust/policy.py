@@ -1,0 +1,180 @@
+"""What a principal may do: one question per command, one per dispatched action.
+
+``Policy`` is the seam that an embedder replaces; ``RolePolicy`` is what the host does by itself.
+Pure: all it may need to know of the host arrives as ``Facts``. Whether a command is *valid* is
+asked elsewhere (validation, reducers, the workspace's roots); here only whether *this* principal
+may try it.
+"""
+
+from __future__ import annotations
+
+import enum
+import posixpath
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Protocol
+from urllib.parse import unquote, urlsplit
+
+from agenthost.errors import PermissionDenied
+from agenthost.host.trust.principals import Principal, Role
+
+__all__ = ["METHODS", "Access", "Facts", "Policy", "RolePolicy", "lexical_path"]
+
+
+class Access(enum.Enum):
+    """Who may call a method."""
+
+    EVERYONE = "any role"
+    OPERATE = "owners and operators"
+    RESOURCE = "owners; operators inside their sessions' folders"
+    CONTENT = "as RESOURCE; anyone for content the host minted"
+    DISPATCH = "anyone may send it; each action inside is asked about by itself"
+
+
+METHODS: Mapping[str, Access] = MappingProxyType(
+    {
+        "initialize": Access.EVERYONE,
+        "ping": Access.EVERYONE,
+        "reconnect": Access.EVERYONE,
+        "subscribe": Access.EVERYONE,
+        "unsubscribe": Access.EVERYONE,
+        "listSessions": Access.EVERYONE,
+        "fetchTurns": Access.EVERYONE,
+        "resolveSessionConfig": Access.EVERYONE,
+        "sessionConfigCompletions": Access.EVERYONE,
+        "dispatchAction": Access.DISPATCH,
+        "createSession": Access.OPERATE,
+        "disposeSession": Access.OPERATE,
+        "createChat": Access.OPERATE,
+        "disposeChat": Access.OPERATE,
+        "createTerminal": Access.OPERATE,
+        "disposeTerminal": Access.OPERATE,
+        # Completes a message being written, and a viewer writes none.
+        "completions": Access.OPERATE,
+        "authenticate": Access.OPERATE,
+        "invokeChangesetOperation": Access.OPERATE,
+        "resourceRead": Access.CONTENT,
+        "resourceWrite": Access.RESOURCE,
+        "resourceList": Access.RESOURCE,
+        "resourceCopy": Access.RESOURCE,
+        "resourceMove": Access.RESOURCE,
+        "resourceDelete": Access.RESOURCE,
+        "resourceResolve": Access.RESOURCE,
+        "resourceMkdir": Access.RESOURCE,
+        "resourceRequest": Access.RESOURCE,
+        "createResourceWatch": Access.RESOURCE,
+    }
+)
+"""Every method a client may send; one that is missing here is the owner's alone."""
+
+_URI_FIELDS = ("uri", "source", "destination")
+_READ_STATE = "session/isReadChanged"
+
+
+def lexical_path(uri: str) -> str | None:
+    """Return the path of a local ``file:`` URI with dots folded, or None for other URIs.
+
+    It does not see symbolic links; a host passes a resolver that does.
+    """
+    parts = urlsplit(uri)
+    if parts.scheme.lower() != "file" or parts.netloc not in ("", "localhost"):
+        return None
+    path = unquote(parts.path)
+    # normpath keeps a leading double slash, which POSIX lets mean something else.
+    return "/" + posixpath.normpath(path).lstrip("/") if path.startswith("/") else None
+
+
+def _no_content(_uri: str) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a decision may need to know of the host."""
+
+    # Real absolute paths of the folders of the sessions this principal takes part in.
+    resource_roots: tuple[str, ...] = ()
+    # Whether a URI names content that the host minted for a session, such as a large tool result.
+    is_content: Callable[[str], bool] = _no_content
+    # URI to real path, links resolved also where the last names do not exist yet; None if no file.
+    real_path: Callable[[str], str | None] = lexical_path
+
+
+class Policy(Protocol):
+    """The seam: every command and every dispatch passes here before anything happens."""
+
+    def command(
+        self, principal: Principal, method: str, params: Mapping[str, Any], facts: Facts
+    ) -> None:
+        """Return when the principal may send this; raise PermissionDenied otherwise."""
+        ...
+
+    def dispatch(
+        self, principal: Principal, channel_kind: str, action: Mapping[str, Any], facts: Facts
+    ) -> str | None:
+        """Return None when the principal may dispatch this, else a reason a person can read."""
+        ...
+
+
+class RolePolicy:
+    """The host's own policy: the role decides, and for operators the folder."""
+
+    def command(
+        self, principal: Principal, method: str, params: Mapping[str, Any], facts: Facts
+    ) -> None:
+        """Raise PermissionDenied, naming role and method, unless the role allows the command."""
+        if principal.role is Role.OWNER:
+            return
+        access = METHODS.get(method)
+        if access in (Access.EVERYONE, Access.DISPATCH):
+            return
+        if access is Access.CONTENT and _names_content(params, facts):
+            return
+        if principal.role is not Role.OPERATOR or access is None:
+            raise PermissionDenied(f"the role {principal.role.value} may not call {method}")
+        if access is not Access.OPERATE and not _inside_roots(params, facts):
+            raise PermissionDenied(
+                f"the role {principal.role.value} may call {method} only inside the folders of "
+                "its sessions"
+            )
+
+    def dispatch(
+        self, principal: Principal, channel_kind: str, action: Mapping[str, Any], facts: Facts
+    ) -> str | None:
+        """Return why the role may not dispatch the action, or None when it may."""
+        kind = action.get("type")
+        if principal.role is Role.OWNER:
+            return None
+        if principal.role is Role.OPERATOR:
+            # The root channel is the host itself; by type too, should a channel be mislabelled.
+            host_wide = channel_kind == "root" or str(kind).startswith("root/")
+            return "operators may not change the host's configuration" if host_wide else None
+        if channel_kind == "session" and kind == _READ_STATE:
+            return None
+        return f"the role {principal.role.value} may not dispatch {str(kind)[:80]}"
+
+
+def _names_content(params: Mapping[str, Any], facts: Facts) -> bool:
+    uri = params.get("uri")
+    return isinstance(uri, str) and facts.is_content(uri)
+
+
+def _inside_roots(params: Mapping[str, Any], facts: Facts) -> bool:
+    named = [params[field] for field in _URI_FIELDS if field in params]
+    return bool(named) and all(_inside(uri, facts) for uri in named)
+
+
+def _inside(uri: Any, facts: Facts) -> bool:
+    try:
+        path = facts.real_path(uri) if isinstance(uri, str) else None
+    except ValueError:
+        # A URI that cannot even be taken apart names nothing inside a folder.
+        return False
+    if path is None:
+        return False
+    return any(_within(path, root) for root in facts.resource_roots)
+
+
+def _within(path: str, root: str) -> bool:
+    return path == root or path.startswith(root.rstrip("/") + "/")

@@ -1,0 +1,158 @@
+"""A running turn: the port through which its agent acts on the chat, and waits for people."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import uuid
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from agenthost.agents.api import AgentError
+from agenthost.agents.port import Interactivity, Worker
+from agenthost.host.channel import Channel
+from agenthost.host.store import PutBlob
+from agenthost.protocol.uris import content_uri
+
+if TYPE_CHECKING:
+    from agenthost.host.turns import TurnRunner
+
+__all__ = ["RunningTurn"]
+
+_T = TypeVar("_T")
+
+# Log entries under way at which a producer waits for the disk.
+MOST_UNSTORED = 512
+# Workers that start workers end somewhere.
+DEEPEST_WORKER = 4
+
+
+class RunningTurn:
+    """One active turn and its task."""
+
+    def __init__(
+        self,
+        runner: TurnRunner,
+        channel: Channel,
+        session: Channel,
+        *,
+        turn_id: str,
+        locale: str | None,
+        principal: str,
+        depth: int,
+    ) -> None:
+        self._runner = runner
+        self.channel = channel
+        self.session = session
+        self.turn_id = turn_id
+        self.locale = locale
+        # On whose behalf the turn runs.
+        self.principal = principal
+        # How many workers stand above this turn.
+        self.depth = depth
+        self.started = runner.clock.monotonic()
+        self.task: asyncio.Task[None] | None = None
+
+    @property
+    def duration(self) -> int:
+        """Milliseconds since the turn started, by this host's own clock."""
+        return max(0, round((self._runner.clock.monotonic() - self.started) * 1000))
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """The chat's current state."""
+        return self.channel.state
+
+    @property
+    def session_state(self) -> Mapping[str, Any]:
+        """The current state of the session that the chat belongs to."""
+        return self.session.state
+
+    @property
+    def prompt_timeout(self) -> float | None:
+        """Seconds after which a question that nobody answers is given up."""
+        return self._runner.prompt_timeout
+
+    def emit(self, action: dict[str, Any]) -> None:
+        """Apply an action to the chat; a turn that is over can do nothing any more."""
+        if self._runner.is_active(self):
+            self._runner.writer.apply(self.channel, action)
+
+    async def flow(self) -> None:
+        """Wait while the store is behind, and let others run now and then."""
+        ledger = self._runner.writer.ledger
+        if ledger.backlog >= MOST_UNSTORED:
+            await ledger.settle()
+
+    async def wait_for(self, look: Callable[[Mapping[str, Any]], _T | None]) -> _T:
+        """Wait until looking at the chat's state finds something."""
+        return await self._runner.wait_for(self.channel, look)
+
+    async def next_steering(self) -> Mapping[str, Any]:
+        """Wait for a steering message, take it off the chat, and return it."""
+        pending = await self.wait_for(lambda state: state.get("steeringMessage"))
+        removed = {"type": "chat/pendingMessageRemoved", "kind": "steering", "id": pending["id"]}
+        self.emit(removed)
+        message: Mapping[str, Any] = pending["message"]
+        return message
+
+    def new_id(self, prefix: str) -> str:
+        """Return an id that is unique in this chat."""
+        return f"{prefix}-{uuid.uuid4().hex[:12]}"
+
+    async def store_content(self, data: bytes, content_type: str | None) -> dict[str, Any]:
+        """Keep content outside of the state and return a ContentRef to it."""
+        uri = content_uri(str(uuid.uuid4()))
+        ledger = self._runner.writer.ledger
+        ledger.write(PutBlob(uri, self.session.uri, content_type, data))
+        # Whoever reads the reference must find the content.
+        await ledger.settle()
+        nonce = hashlib.sha256(data).hexdigest()[:16]
+        ref: dict[str, Any] = {"uri": uri, "sizeHint": len(data), "nonce": nonce}
+        return ref if content_type is None else {**ref, "contentType": content_type}
+
+    async def run_worker(
+        self,
+        text: str,
+        *,
+        title: str,
+        tool_call_id: str,
+        interactivity: Interactivity,
+        announce: Callable[[str], None],
+    ) -> Worker:
+        """Let the same agent answer ``text`` in a chat of its own; ``announce`` gets its URI."""
+        if self.depth >= DEEPEST_WORKER:
+            raise AgentError("workers may not start workers any deeper", "tooDeep")
+        origin = {"kind": "tool", "chat": self.channel.uri, "toolCallId": tool_call_id}
+        chat = self._runner.open_worker(self.session, origin, title, interactivity)
+        announce(chat.uri)
+        message = {"text": text, "origin": {"kind": "tool"}}
+        self._runner.begin_worker(chat, message, self)
+        try:
+            turn = await self._runner.wait_for(chat, _last_turn)
+        except asyncio.CancelledError:
+            self._runner.cancel(chat)
+            raise
+        error = (turn.get("error") or {}).get("message")
+        return Worker(chat.uri, _written(turn), turn["state"], error)
+
+    def is_allowed(self, tool: str) -> bool:
+        """Say whether somebody allowed this tool for the whole session."""
+        return self._runner.permissions.is_allowed(self.session.uri, tool)
+
+    def allow(self, tool: str) -> None:
+        """Remember that this tool is allowed in the whole session."""
+        self._runner.permissions.allow(self.session.uri, tool)
+
+    def credential(self, resource: str) -> str | None:
+        """Return the token that a client brought for a protected resource."""
+        return self._runner.credentials.get(self.principal, resource)
+
+
+def _last_turn(state: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    return state["turns"][-1] if state["turns"] and state.get("activeTurn") is None else None
+
+
+def _written(turn: Mapping[str, Any]) -> str:
+    parts = turn["responseParts"]
+    return "".join(part["content"] for part in parts if part.get("kind") == "markdown")

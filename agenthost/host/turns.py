@@ -1,0 +1,261 @@
+"""Running turns: one task per active turn, from its start to exactly one ending.
+
+Owns the tasks, who waits for what in a chat, and how a turn ends: by itself, by an error, by a
+client's cancel, or with the host. Starting one is an effect of ``chat/turnStarted``, wherever that
+came from; nothing else starts an agent. What an agent may do is in ``turn_port``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from agenthost.agents.api import Agent, AgentError, SessionContext
+from agenthost.agents.port import Interactivity
+from agenthost.agents.turn import Turn
+from agenthost.host.channel import Channel
+from agenthost.host.clock import Clock
+from agenthost.host.permissions import Credentials, Permissions
+from agenthost.host.store import DropRecord, PutRecord, StoreError
+from agenthost.host.turn_port import RunningTurn
+from agenthost.host.writer import Writer
+
+__all__ = ["PROMPT_TIMEOUT", "RUNNING", "Starter", "TurnRunner", "error_action"]
+
+log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
+OpenWorker = Callable[[Channel, Mapping[str, Any], str, Interactivity], Channel]
+BeginTurn = Callable[[Channel, Mapping[str, Any]], None]
+
+# The record of chats whose turn is running, so that a restart can end what a crash interrupted.
+RUNNING = "running"
+# Seconds that agents get to clean up when the host stops, which takes no more than five in all.
+CANCEL_GRACE = 1.5
+# Seconds after which a prompt that nobody answers is given up: long enough for a night's sleep.
+PROMPT_TIMEOUT = 24 * 3600.0
+
+
+def error_action(turn_id: str, duration: int, error_type: str, message: str) -> dict[str, Any]:
+    """Build the action that ends a turn with an error."""
+    error = {"errorType": error_type, "message": message}
+    return {"type": "chat/error", "turnId": turn_id, "duration": duration, "error": error}
+
+
+@dataclass(frozen=True, slots=True)
+class Starter:
+    """On whose behalf a turn runs."""
+
+    principal: str
+    locale: str | None = None
+    # How many workers stand above it.
+    depth: int = 0
+
+
+NOBODY = Starter("")
+
+
+class TurnRunner:
+    """All running turns of the host."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        clock: Clock,
+        agents: Mapping[str, Agent],
+        *,
+        permissions: Permissions,
+        credentials: Credentials,
+        prompt_timeout: float | None = PROMPT_TIMEOUT,
+    ) -> None:
+        self.writer = writer
+        self.clock = clock
+        self.permissions = permissions
+        self.credentials = credentials
+        self.prompt_timeout = prompt_timeout
+        self._agents = agents
+        # Set by those who make chats, which need this runner themselves.
+        self.open_worker: OpenWorker
+        self.begin_turn: BeginTurn
+        # Chat URI -> its running turn. One slot per chat, never per session.
+        self._running: dict[str, RunningTurn] = {}
+        # Chat URI -> those who wait for something in its state.
+        self._waiting: dict[str, list[Callable[[Mapping[str, Any]], None]]] = {}
+        # Chat URI -> on whose behalf its turns run.
+        self._starters: dict[str, Starter] = {}
+        # Tasks of turns that are over and still clean up.
+        self._ending: set[asyncio.Task[None]] = set()
+        # Why no turn runs any more, once the host stops.
+        self._closed_because: str | None = None
+
+    @property
+    def running(self) -> int:
+        """How many turns are running."""
+        return len(self._running)
+
+    def is_active(self, running: RunningTurn) -> bool:
+        """Say whether this is still the turn that its chat is working on."""
+        return self._running.get(running.channel.uri) is running
+
+    def elapsed(self, chat: str) -> int:
+        """Return how many milliseconds the chat's turn has been running."""
+        running = self._running.get(chat)
+        return running.duration if running is not None else 0
+
+    def start(self, chat: Channel, session: Channel, starter: Starter | None = None) -> None:
+        """Run the agent for the turn that has just become active.
+
+        Without a ``starter``, a queued message say, it runs for whoever started the turn before.
+        """
+        state, owner = chat.state, session.state
+        active = state["activeTurn"]
+        if starter is not None:
+            self._starters[chat.uri] = starter
+        starter = self._starters.get(chat.uri, NOBODY)
+        running = RunningTurn(
+            self,
+            chat,
+            session,
+            turn_id=active["id"],
+            locale=starter.locale,
+            principal=starter.principal,
+            depth=starter.depth,
+        )
+        self._running[chat.uri] = running
+        chat.holds += 1
+        self.writer.ledger.write(PutRecord(RUNNING, chat.uri, session.uri.encode()))
+        if self._closed_because is not None:
+            self._finish(running, "hostStopped", self._closed_because)
+            return
+        agent = self._agents.get(owner["provider"])
+        turn = Turn(
+            running,
+            id=active["id"],
+            chat=chat.uri,
+            message=active["message"],
+            history=[*chat.context, *state["turns"]],
+            session=session_context(session.uri, owner, state),
+            models=agent.models if agent is not None else (),
+        )
+        name = f"turn {active['id']} in {chat.uri}"
+        running.task = asyncio.create_task(self._run(agent, turn, running), name=name)
+
+    def begin_worker(self, chat: Channel, message: Mapping[str, Any], boss: RunningTurn) -> None:
+        """Start the turn of a worker chat on behalf of another turn."""
+        self._starters[chat.uri] = Starter(boss.principal, boss.locale, boss.depth + 1)
+        self.begin_turn(chat, message)
+
+    def changed(self, chat: Channel) -> None:
+        """Let those who wait for something in a chat look again."""
+        for look in list(self._waiting.get(chat.uri, ())):
+            look(chat.state)
+
+    async def wait_for(self, chat: Channel, look: Callable[[Mapping[str, Any]], _T | None]) -> _T:
+        """Wait until looking at a chat's state finds something."""
+        found = look(chat.state)
+        if found is not None:
+            return found
+        future: asyncio.Future[_T] = asyncio.get_running_loop().create_future()
+
+        def look_again(state: Mapping[str, Any]) -> None:
+            seen = look(state)
+            if seen is not None and not future.done():
+                future.set_result(seen)
+
+        self._waiting.setdefault(chat.uri, []).append(look_again)
+        try:
+            return await future
+        finally:
+            waiting = self._waiting[chat.uri]
+            waiting.remove(look_again)
+            if not waiting:
+                del self._waiting[chat.uri]
+
+    def cancel(self, chat: Channel) -> None:
+        """Cancel a chat's turn on the host's own initiative."""
+        active = chat.state.get("activeTurn")
+        if active is not None:
+            duration = self.elapsed(chat.uri)
+            action = {"type": "chat/turnCancelled", "turnId": active["id"], "duration": duration}
+            self.writer.apply(chat, action)
+
+    def stop(self, chat: str) -> None:
+        """Stop the work on a chat's turn, which the chat has given up already."""
+        running = self._running.pop(chat, None)
+        if running is not None:
+            self._release(running)
+            self._cancel(running)
+
+    async def close(self, reason: str) -> None:
+        """End every running turn with an error and wait, bounded, for their tasks.
+
+        Turns that start from now on end at once.
+        """
+        self._closed_because = reason
+        for running in list(self._running.values()):
+            self._finish(running, "hostStopped", reason)
+            self._cancel(running)
+        if self._ending:
+            await asyncio.wait(self._ending, timeout=CANCEL_GRACE)
+
+    async def _run(self, agent: Agent | None, turn: Turn, running: RunningTurn) -> None:
+        try:
+            if agent is None:
+                raise AgentError("the session's agent is not available here", "agentMissing")
+            await agent.run(turn)
+        except asyncio.CancelledError:
+            # Whoever cancelled has ended the turn, or the host is going down. An agent that was
+            # not cancelled and still raises this must not leave its turn open.
+            self._finish(running, "cancelled", "the agent stopped")
+            raise
+        except AgentError as error:
+            self._finish(running, error.error_type, str(error))
+        except StoreError:
+            # Nothing can be recorded any more; the host is stopping.
+            return
+        except Exception as error:
+            log.exception("the agent failed in %s", running.channel.uri)
+            name = type(error).__name__
+            self._finish(running, name, f"the agent failed ({name}); the host's log says more")
+        else:
+            self._finish(running)
+
+    def _finish(
+        self, running: RunningTurn, error_type: str | None = None, message: str = ""
+    ) -> None:
+        if not self.is_active(running):
+            return
+        del self._running[running.channel.uri]
+        self._release(running)
+        if error_type is None:
+            action = {
+                "type": "chat/turnComplete",
+                "turnId": running.turn_id,
+                "duration": running.duration,
+            }
+        else:
+            action = error_action(running.turn_id, running.duration, error_type, message)
+        self.writer.apply(running.channel, action)
+
+    def _release(self, running: RunningTurn) -> None:
+        running.channel.holds -= 1
+        self.writer.ledger.write(DropRecord(RUNNING, running.channel.uri))
+
+    def _cancel(self, running: RunningTurn) -> None:
+        task = running.task
+        if task is not None and not task.done() and task is not asyncio.current_task():
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
+            task.cancel()
+
+
+def session_context(
+    uri: str, session: Mapping[str, Any], chat: Mapping[str, Any]
+) -> SessionContext:
+    """Describe a session to the agent that works in one of its chats."""
+    directories = chat.get("workingDirectories", session.get("workingDirectories", ()))
+    config = session.get("config") or {}
+    return SessionContext(uri, tuple(directories), dict(config.get("values", {})))

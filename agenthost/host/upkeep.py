@@ -1,0 +1,125 @@
+"""What a session must say after one of its chats changed: a pure plan.
+
+A chat's summary fields are repeated in its session's catalogue, and everything that blocks a turn
+is mirrored in ``inputNeeded``, so that a client watching only the session can act. This module
+works out the session actions that keep both true; it applies nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+__all__ = ["IS_READ", "chat_summary", "session_actions"]
+
+State = Mapping[str, Any]
+Action = dict[str, Any]
+
+IS_READ = 32
+# What a chat's own actions can change of its catalogue entry; title, origin and interactivity
+# are only ever set by the host, in the catalogue itself.
+_LIVE_FIELDS = ("status", "activity", "modifiedAt", "workingDirectories")
+_SUMMARY_FIELDS = ("resource", "title", *_LIVE_FIELDS, "origin", "interactivity")
+
+# Actions after which something may have started or stopped to block the turn.
+_MAY_BLOCK = frozenset(
+    {
+        "chat/turnStarted",
+        "chat/turnComplete",
+        "chat/turnCancelled",
+        "chat/error",
+        "chat/truncated",
+        "chat/toolCallReady",
+        "chat/toolCallConfirmed",
+        "chat/toolCallComplete",
+        "chat/toolCallResultConfirmed",
+        "chat/toolCallContentChanged",
+        "chat/toolCallAuthRequired",
+        "chat/toolCallAuthResolved",
+        "chat/inputRequested",
+        "chat/inputAnswerChanged",
+        "chat/inputCompleted",
+        "chat/responsePart",
+    }
+)
+_MARKS_UNREAD = frozenset({"chat/turnStarted", "chat/inputRequested"})
+
+
+def chat_summary(chat: State) -> dict[str, Any]:
+    """Return the catalogue entry of a chat."""
+    return {key: chat[key] for key in _SUMMARY_FIELDS if key in chat}
+
+
+def session_actions(action: Mapping[str, Any], chat: State, session: State) -> list[Action]:
+    """Plan the session's actions after ``action`` made a chat what it is now."""
+    actions = [*_catalogue_actions(chat, session)]
+    if action["type"] in _MAY_BLOCK:
+        actions.extend(_input_needed_actions(chat, session))
+    if action["type"] in _MARKS_UNREAD and session["status"] & IS_READ:
+        actions.append({"type": "session/isReadChanged", "isRead": False})
+    return actions
+
+
+def _catalogue_actions(chat: State, session: State) -> Iterator[Action]:
+    uri = chat["resource"]
+    entry = next((entry for entry in session["chats"] if entry["resource"] == uri), None)
+    if entry is None:
+        return
+    if any(key in entry and key not in chat for key in _LIVE_FIELDS):
+        # A partial update cannot clear a field; the whole entry can.
+        live = {key: chat[key] for key in _LIVE_FIELDS if key in chat}
+        fixed = {key: value for key, value in entry.items() if key not in _LIVE_FIELDS}
+        yield {"type": "session/chatAdded", "summary": {**fixed, **live}}
+        return
+    changes = {
+        key: chat[key] for key in _LIVE_FIELDS if key in chat and chat[key] != entry.get(key)
+    }
+    if changes:
+        yield {"type": "session/chatUpdated", "chat": uri, "changes": changes}
+
+
+def _input_needed_actions(chat: State, session: State) -> Iterator[Action]:
+    uri = chat["resource"]
+    wanted = {entry["id"]: entry for entry in _blocking(chat)}
+    present = {
+        entry["id"]: entry for entry in session.get("inputNeeded") or () if entry["chat"] == uri
+    }
+    for id in present:
+        if id not in wanted:
+            yield {"type": "session/inputNeededRemoved", "id": id}
+    for id, entry in wanted.items():
+        if present.get(id) != entry:
+            yield {"type": "session/inputNeededSet", "request": entry}
+
+
+def _blocking(chat: State) -> Iterator[dict[str, Any]]:
+    turn = chat.get("activeTurn")
+    if turn is None:
+        return
+    for part in turn["responseParts"]:
+        if part.get("kind") == "inputRequest" and part.get("response") is None:
+            request = part["request"]
+            yield {
+                "id": f"{chat['resource']}#chatInput/{request['id']}",
+                "chat": chat["resource"],
+                "kind": "chatInput",
+                "request": request,
+            }
+        elif part.get("kind") == "toolCall":
+            yield from _blocking_call(chat["resource"], turn["id"], part["toolCall"])
+
+
+def _blocking_call(chat: str, turn_id: str, call: State) -> Iterator[dict[str, Any]]:
+    contributor = call.get("contributor") or {}
+    extra: dict[str, Any]
+    if call["status"] in ("pending-confirmation", "pending-result-confirmation"):
+        extra = {"kind": "toolConfirmation"}
+    elif call["status"] == "auth-required":
+        extra = {"kind": "toolAuthentication"}
+    elif call["status"] == "running" and contributor.get("kind") == "client":
+        extra = {"kind": "toolClientExecution", "clientId": contributor["clientId"]}
+    else:
+        return
+    # An id names its kind: what comes after a prompt is another one, not the same changed.
+    id = f"{chat}#{extra['kind']}/{call['toolCallId']}"
+    yield {"id": id, "chat": chat, "turnId": turn_id, "toolCall": call, **extra}

@@ -1,0 +1,103 @@
+"""What every store promises about the log and the snapshots of channels."""
+
+from __future__ import annotations
+
+from agenthost.host.store import DropChannel, SaveSnapshot, Store, StoredChannel, TrimLog
+from tests.host.store.conftest import Site, entry
+
+
+async def test_entries_of_several_channels_come_in_one_order(store: Store) -> None:
+    for seq in range(1, 31):
+        store.write(entry(seq, f"chat:/{seq % 3}"))
+    await store.write()
+    found = await store.read_after(5, ["chat:/1", "chat:/2", "chat:/none", "chat:/1"])
+    assert [e.seq for e in found] == [seq for seq in range(6, 31) if seq % 3]
+    assert all(e == entry(e.seq, f"chat:/{e.seq % 3}") for e in found)
+
+
+async def test_a_limit_keeps_the_first_entries(store: Store) -> None:
+    await store.write(*(entry(seq, f"chat:/{seq % 2}") for seq in range(1, 11)))
+    found = await store.read_after(2, ["chat:/0", "chat:/1"], limit=3)
+    assert [e.seq for e in found] == [3, 4, 5]
+    assert await store.read_after(0, ["chat:/0"], limit=0) == []
+    assert await store.read_after(0, []) == []
+
+
+async def test_a_channel_is_its_snapshot_and_the_entries_after_it(store: Store) -> None:
+    await store.write(SaveSnapshot("chat:/a", "chat", 1, b"one"), entry(2), entry(3))
+    await store.write(SaveSnapshot("chat:/a", "chat", 3, b"three"), entry(4), entry(5, "chat:/b"))
+    loaded = await store.load_channel("chat:/a")
+    assert loaded == StoredChannel("chat", 3, b"three", (entry(4),), trimmed_through=1)
+    assert [e.seq for e in await store.read_after(0, ["chat:/a"])] == [2, 3, 4]
+
+
+async def test_a_channel_without_a_snapshot_is_not_loaded_but_has_a_log(store: Store) -> None:
+    await store.write(entry(3))
+    assert await store.load_channel("chat:/a") is None
+    assert await store.load_channel("chat:/none") is None
+    assert await store.channel_positions(["chat:/a", "chat:/none"]) == {"chat:/a": 2}
+
+
+async def test_an_older_snapshot_does_not_replace_a_newer_one(store: Store) -> None:
+    await store.write(SaveSnapshot("chat:/a", "chat", 9, b"new"))
+    await store.write(SaveSnapshot("chat:/a", "chat", 8, b"old"))
+    loaded = await store.load_channel("chat:/a")
+    assert loaded is not None
+    assert (loaded.seq, loaded.state) == (9, b"new")
+    await store.write(SaveSnapshot("chat:/a", "chat", 9, b"newest"))
+    again = await store.load_channel("chat:/a")
+    assert again is not None
+    assert again.state == b"newest"
+
+
+async def test_trimming_forgets_entries_and_remembers_how_far(store: Store) -> None:
+    await store.write(SaveSnapshot("chat:/a", "chat", 0, b"0"), *map(entry, range(1, 9)))
+    await store.write(SaveSnapshot("chat:/a", "chat", 6, b"6"), TrimLog("chat:/a", 4))
+    assert [e.seq for e in await store.read_after(0, ["chat:/a"])] == [5, 6, 7, 8]
+    assert await store.channel_positions(["chat:/a"]) == {"chat:/a": 4}
+    # Trimming less than before takes nothing back.
+    await store.write(TrimLog("chat:/a", 2))
+    assert await store.channel_positions(["chat:/a"]) == {"chat:/a": 4}
+
+
+async def test_trimming_never_forgets_what_no_snapshot_holds(store: Store) -> None:
+    await store.write(SaveSnapshot("chat:/a", "chat", 0, b"0"), *map(entry, range(1, 6)))
+    await store.write(SaveSnapshot("chat:/a", "chat", 3, b"3"), TrimLog("chat:/a", 100))
+    await store.write(entry(6, "chat:/log"), TrimLog("chat:/log", 6), TrimLog("chat:/none", 6))
+    assert [e.seq for e in await store.read_after(0, ["chat:/a", "chat:/log"])] == [4, 5, 6]
+    assert await store.channel_positions(["chat:/a", "chat:/log"]) == {"chat:/a": 3, "chat:/log": 5}
+
+
+async def test_dropping_forgets_one_channel_only(store: Store) -> None:
+    await store.write(SaveSnapshot("chat:/a", "chat", 0, b""), entry(1), entry(2, "chat:/b"))
+    await store.write(DropChannel("chat:/a"), DropChannel("chat:/none"))
+    assert await store.load_channel("chat:/a") is None
+    assert await store.read_after(0, ["chat:/a", "chat:/b"]) == [entry(2, "chat:/b")]
+    assert await store.channel_positions(["chat:/a", "chat:/b"]) == {"chat:/b": 1}
+
+
+async def test_a_channel_that_comes_back_does_not_continue_its_former_self(store: Store) -> None:
+    await store.write(SaveSnapshot("chat:/a", "chat", 0, b"old"), entry(1), entry(2))
+    await store.write(DropChannel("chat:/a"), SaveSnapshot("chat:/a", "chat", 5, b"new"), entry(6))
+    loaded = await store.load_channel("chat:/a")
+    assert loaded == StoredChannel("chat", 5, b"new", (entry(6),), trimmed_through=5)
+
+
+async def test_order_within_a_unit_matters_for_dropping(store: Store) -> None:
+    await store.write(entry(1), DropChannel("chat:/a"), entry(2), entry(3))
+    assert await store.read_after(0, ["chat:/a"]) == [entry(2), entry(3)]
+
+
+async def test_channels_survive_a_restart(site: Site) -> None:
+    async with site.new() as store:
+        await store.reserve(1000)
+        await store.write(SaveSnapshot("chat:/a", "chat", 2, b"2"), entry(3), entry(4))
+        await store.write(SaveSnapshot("chat:/a", "chat", 3, b"3"), TrimLog("chat:/a", 3))
+        before = await store.load_channel("chat:/a")
+        site.crash()
+    async with site.new() as store:
+        assert await store.load_channel("chat:/a") == before
+        # Its channel is known again without having been written to in this run.
+        await store.reserve(2000)
+        await store.write(entry(1500))
+        assert [e.seq for e in await store.read_after(0, ["chat:/a"])] == [4, 1500]

@@ -1,0 +1,160 @@
+"""Requests as values, responses as bytes, and what may stand in a log."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agenthost.host.transports import Headers, HttpRequest, HttpResponse, UpgradeRequest, redact
+from agenthost.host.transports.http import format_peer, parse_target, serialize
+
+
+def upgrade(target: str = "/", **headers: str) -> UpgradeRequest:
+    path, query = parse_target(target)
+    return UpgradeRequest("GET", path, query, Headers(headers.items()), "127.0.0.1:1")
+
+
+def test_headers_are_found_in_any_case_and_repeated_ones_are_joined() -> None:
+    headers = Headers([("X-One", "1"), ("x-one", "2"), ("Origin", "http://a")])
+    assert headers["x-ONE"] == "1, 2"
+    assert headers.get("ORIGIN") == "http://a"
+    assert "origin" in headers
+    assert "Nothing" not in headers
+    assert len(headers) == 2
+
+
+@pytest.mark.parametrize(
+    ("request_", "token"),
+    [
+        (upgrade(Authorization="Bearer abc"), "abc"),
+        (upgrade(authorization="bearer  abc "), "abc"),
+        (upgrade("/?tkn=abc"), "abc"),
+        (upgrade("/any/path?x=1&token=a%2Bb"), "a+b"),
+        (upgrade("/?token=second&tkn=first"), "first"),
+        (upgrade("/?tkn=from-url", Authorization="Bearer from-header"), "from-header"),
+        (upgrade("/?tkn=from-url", Authorization="Basic eDp5"), "from-url"),
+        (upgrade("/?tkn=one&tkn=two"), "one"),
+        (upgrade("/?tkn="), None),
+        (upgrade(Authorization="Bearer "), None),
+        (upgrade(Authorization="Bearer"), None),
+        (upgrade(), None),
+    ],
+)
+def test_the_token_comes_from_the_header_or_else_from_the_url(
+    request_: UpgradeRequest, token: str | None
+) -> None:
+    assert request_.token == token
+
+
+def test_a_request_and_its_headers_show_no_secret_when_printed() -> None:
+    request = upgrade("/path?tkn=s3cret", Authorization="Bearer s3cret", Cookie="s3cret")
+    assert "s3cret" not in repr(request)
+    assert "s3cret" not in repr(request.headers)
+    assert "/path" in repr(request)
+
+
+def test_a_request_tells_its_origin() -> None:
+    assert upgrade(Origin="https://example.org").origin == "https://example.org"
+    assert upgrade().origin is None
+
+
+@pytest.mark.parametrize(
+    ("target", "path", "query"),
+    [
+        ("/", "/", {}),
+        ("/a%20b?x=1&y=%C3%BC&z", "/a b", {"x": "1", "y": "ü", "z": ""}),
+        ("//evil.example/x", "//evil.example/x", {}),
+        ("/a#b?c=d", "/a", {}),
+        ("http://127.0.0.1:8765/a?b=c", "/a", {"b": "c"}),
+        ("ws://host?tkn=t", "/", {"tkn": "t"}),
+    ],
+)
+def test_a_target_is_split_into_path_and_query(
+    target: str, path: str, query: dict[str, str]
+) -> None:
+    assert parse_target(target) == (path, query)
+
+
+@pytest.mark.parametrize("target", ["*", "example.org:443", "http://[", "/?" + "a&" * 200])
+def test_a_target_that_is_no_path_or_floods_with_parameters_is_an_error(target: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        parse_target(target)
+
+
+@given(st.text())
+def test_any_target_is_split_or_refused_and_nothing_else(target: str) -> None:
+    try:
+        path, query = parse_target(target)
+    except ValueError:
+        return
+    assert isinstance(path, str)
+    assert all(isinstance(value, str) for value in query.values())
+
+
+def test_a_response_has_a_length_a_type_and_the_safety_headers() -> None:
+    body = b"<p>hi</p>"
+    response = HttpResponse(200, body, "text/html", "max-age=60", {"ETag": '"1"'})
+    head, _, sent = serialize(response).partition(b"\r\n\r\n")
+    lines = head.decode().split("\r\n")
+    assert lines[0] == "HTTP/1.1 200 OK"
+    assert sent == body
+    assert set(lines[1:]) == {
+        "Content-Type: text/html",
+        "Content-Length: 9",
+        "Cache-Control: max-age=60",
+        "X-Content-Type-Options: nosniff",
+        "Referrer-Policy: no-referrer",
+        'ETag: "1"',
+        "Connection: close",
+    }
+
+
+def test_the_answer_to_head_tells_the_length_and_has_no_body() -> None:
+    sent = serialize(HttpResponse(200, b"12345"), head_only=True)
+    assert b"Content-Length: 5\r\n" in sent
+    assert sent.endswith(b"\r\n\r\n")
+
+
+@pytest.mark.parametrize("headers", [{"A": "x\r\nB: y"}, {"A\n": "x"}, {"": "x"}, {"A": "→"}])
+def test_a_header_cannot_smuggle_another_one(headers: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="cannot be sent"):
+        serialize(HttpResponse(headers=headers))
+
+
+def test_an_unknown_status_has_a_line_all_the_same() -> None:
+    assert serialize(HttpResponse(499)).startswith(b"HTTP/1.1 499 Unknown\r\n")
+
+
+@pytest.mark.parametrize(
+    ("target", "shown"),
+    [
+        ("/?tkn=s3cret", "/?tkn=***"),
+        ("/a?b=c&token=s3cret&d=e#tkn=s3cret", "/a?b=c&token=***&d=e#tkn=***"),
+        ("/?TKN=s3cret", "/?TKN=***"),
+        ("/?%74kn=s3cret", "/?%74kn=***"),
+        ("ws://user:s3cret@host:1/?tkn=s3cret", "ws://***@host:1/?tkn=***"),
+        ("/?tkn=s3;cr?et", "/?tkn=***"),
+        ("/?next=/x?tkn=s3cret&y=1", "/?next=/x?tkn=***&y=1"),
+        ("/plain?x=1", "/plain?x=1"),
+        ("/", "/"),
+    ],
+)
+def test_a_redacted_target_keeps_all_but_the_secrets(target: str, shown: str) -> None:
+    assert redact(target) == shown
+
+
+@given(st.lists(st.sampled_from(["tkn", "token", "%74kn", *"=&?#;/x5"])).map("".join))
+def test_no_token_that_we_would_accept_survives_redaction(target: str) -> None:
+    try:
+        _, query = parse_target(redact("/" + target))
+    except ValueError:
+        return
+    assert HttpRequest("GET", "/", query).token in (None, "***")
+
+
+def test_peers_are_shown_as_address_and_port() -> None:
+    assert format_peer(("127.0.0.1", 80)) == "127.0.0.1:80"
+    assert format_peer(("::1", 80, 0, 0)) == "[::1]:80"
+    assert format_peer("") == "local"
+    assert format_peer(None) == "local"

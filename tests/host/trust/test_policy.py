@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agenthost.errors import PermissionDenied
+from agenthost.host.trust import Facts, Policy, Principal, Role, RolePolicy
+from agenthost.host.trust.policy import METHODS, Access, lexical_path
+from agenthost.protocol.methods import Direction, methods
+
+OWNER = Principal("owner", Role.OWNER)
+OPERATOR = Principal("ann", Role.OPERATOR)
+VIEWER = Principal("bob", Role.VIEWER)
+NO_FACTS = Facts()
+FACTS = Facts(
+    resource_roots=("/work/app",), is_content=lambda uri: uri.startswith("agenthost-content:/")
+)
+POLICY: Policy = RolePolicy()
+
+RESOURCES = {
+    "resourceRead", "resourceWrite", "resourceList", "resourceCopy", "resourceMove",
+    "resourceDelete", "resourceResolve", "resourceMkdir", "resourceRequest", "createResourceWatch",
+}  # fmt: skip
+SEEING = {
+    "initialize", "ping", "reconnect", "subscribe", "unsubscribe", "listSessions", "fetchTurns",
+    "resolveSessionConfig", "sessionConfigCompletions",
+}  # fmt: skip
+DOING = {
+    "createSession", "disposeSession", "createChat", "disposeChat", "createTerminal",
+    "disposeTerminal", "completions", "authenticate", "invokeChangesetOperation",
+}  # fmt: skip
+
+SHARED = Path(os.environ.get("AGENTHOST_SHARED", Path(__file__).parents[4] / "shared"))
+DIGEST = SHARED / "spec" / "wire.md"
+
+
+def may(principal: Principal, method: str, facts: Facts = FACTS, **params: Any) -> bool:
+    try:
+        POLICY.command(principal, method, {"channel": "ahp-root://", **params}, facts)
+    except PermissionDenied as denied:
+        message = denied.message
+    else:
+        return True
+    assert principal.role.value in message
+    assert method in message
+    return False
+
+
+def test_every_method_a_client_may_send_is_classified_and_none_besides() -> None:
+    assert set(METHODS) == RESOURCES | SEEING | DOING | {"dispatchAction"}
+    assert len(METHODS) == 27 + 2
+
+
+def test_the_classified_methods_are_those_the_protocol_core_knows() -> None:
+    requests = methods(Direction.TO_HOST, is_notification=False)
+    notifications = methods(Direction.TO_HOST, is_notification=True)
+    assert set(METHODS) == requests | notifications
+
+
+@pytest.mark.skipif(not DIGEST.exists(), reason="the protocol digest is not next to the repository")
+def test_the_classified_methods_are_those_of_the_protocols_own_catalogue() -> None:
+    text = DIGEST.read_text()
+    requests = text.split("### 5.1 ")[1].split("\nNotes")[0]
+    named = set(re.findall(r"^\| `(\w+)` \|", requests, re.MULTILINE)) | {"createResourceWatch"}
+    named |= set(re.findall(r"^\| `(resource\w+)` \|", text.split("## 16. ")[1], re.MULTILINE))
+    assert len(named) == 27
+    assert named | {"unsubscribe", "dispatchAction"} == set(METHODS)
+
+
+@pytest.mark.parametrize("method", [*sorted(METHODS), "somethingNew"])
+def test_an_owner_may_do_everything(method: str) -> None:
+    assert may(OWNER, method, NO_FACTS, uri="file:///etc/passwd")
+
+
+@pytest.mark.parametrize("method", sorted(SEEING | {"dispatchAction"}))
+def test_everyone_may_look(method: str) -> None:
+    assert may(VIEWER, method, NO_FACTS)
+    assert may(OPERATOR, method, NO_FACTS)
+
+
+@pytest.mark.parametrize("method", sorted(DOING))
+def test_operators_may_work_and_viewers_may_not(method: str) -> None:
+    assert may(OPERATOR, method, NO_FACTS)
+    assert not may(VIEWER, method)
+
+
+@pytest.mark.parametrize("method", sorted(RESOURCES))
+def test_operators_reach_files_inside_their_sessions_folders_only(method: str) -> None:
+    both = method in ("resourceCopy", "resourceMove")
+    inside: dict[str, Any] = {"source": "file:///work/app/a", "destination": "file:///work/app/b"}
+    outside = {**inside, "destination": "file:///etc/cron.d/x"}
+    if not both:
+        inside, outside = {"uri": "file:///work/app/a"}, {"uri": "file:///work/other"}
+    assert may(OPERATOR, method, **inside)
+    assert not may(OPERATOR, method, **outside)
+    assert not may(OPERATOR, method, NO_FACTS, **inside)
+    assert not may(OPERATOR, method)
+    assert not may(VIEWER, method, **inside)
+
+
+@pytest.mark.parametrize("method", ["resourceCopy", "resourceMove"])
+def test_a_copy_needs_both_ends_inside(method: str) -> None:
+    ends = {"source": "file:///etc/passwd", "destination": "file:///work/app/b"}
+    assert not may(OPERATOR, method, FACTS, **ends)
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "file:///work/app",
+        "file:///work/app/",
+        "file:///work/app/deep/er",
+        "file://localhost/work/app/a",
+        "file:///work/app/x/../y",
+        "file:///work/app/with%20space",
+        "FILE:///work/app/a",
+    ],
+)
+def test_a_uri_inside_is_recognised_in_every_spelling(uri: str) -> None:
+    assert may(OPERATOR, "resourceRead", uri=uri)
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "file:///work/app/../secret",
+        "file:///work/app/%2e%2e/secret",
+        "file:///work/app/..%2f..%2fetc/passwd",
+        "file:///work/application",
+        "file:///work",
+        "file:///",
+        "file://server/work/app/a",
+        "file:work/app/a",
+        "/work/app/a",
+        "http://work/app/a",
+        "virtual:///work/app/a",
+        "file://[",
+        "",
+        None,
+        7,
+        ["file:///work/app/a"],
+    ],
+)
+def test_a_uri_outside_is_recognised_in_every_disguise(uri: Any) -> None:
+    assert not may(OPERATOR, "resourceRead", uri=uri)
+    assert not may(VIEWER, "resourceRead", uri=uri)
+
+
+def test_a_link_that_leads_outside_is_followed_by_the_hosts_resolver() -> None:
+    def resolved(uri: str) -> str | None:
+        return "/etc/passwd" if uri.endswith("/link") else lexical_path(uri)
+
+    facts = Facts(resource_roots=("/work/app",), real_path=resolved)
+    assert may(OPERATOR, "resourceRead", facts, uri="file:///work/app/file")
+    assert not may(OPERATOR, "resourceRead", facts, uri="file:///work/app/link")
+
+
+def test_a_session_in_the_root_folder_reaches_everything_by_its_own_choice() -> None:
+    assert may(OPERATOR, "resourceRead", Facts(resource_roots=("/",)), uri="file:///etc/hosts")
+
+
+def test_content_of_sessions_is_readable_by_everyone_and_writable_by_nobody_else() -> None:
+    content: dict[str, Any] = {"uri": "agenthost-content:/abc"}
+    assert may(VIEWER, "resourceRead", **content)
+    assert may(OPERATOR, "resourceRead", **content)
+    assert not may(VIEWER, "resourceRead", NO_FACTS, **content)
+    for method in sorted(RESOURCES - {"resourceRead"}):
+        assert not may(VIEWER, method, **content)
+        assert not may(OPERATOR, method, **content)
+
+
+@pytest.mark.parametrize("principal", [OPERATOR, VIEWER])
+def test_a_method_nobody_classified_is_the_owners_alone(principal: Principal) -> None:
+    assert not may(principal, "somethingNew")
+
+
+def test_a_refusal_offers_no_request_that_could_not_help() -> None:
+    with pytest.raises(PermissionDenied) as caught:
+        POLICY.command(VIEWER, "resourceWrite", {"uri": "file:///work/app/a"}, FACTS)
+    assert caught.value.to_wire() == {
+        "code": -32009,
+        "message": "the role viewer may not call resourceWrite",
+        "data": {},
+    }
+
+
+def test_every_access_has_a_method() -> None:
+    assert set(METHODS.values()) == set(Access)
+
+
+# --- dispatch
+
+
+def reason(principal: Principal, kind: str, action_type: Any) -> str | None:
+    return POLICY.dispatch(principal, kind, {"type": action_type}, NO_FACTS)
+
+
+ACTIONS = [
+    ("root", "root/configChanged"),
+    ("session", "session/titleChanged"),
+    ("session", "session/isArchivedChanged"),
+    ("chat", "chat/turnStarted"),
+    ("chat", "chat/toolCallConfirmed"),
+    ("terminal", "terminal/input"),
+    ("annotations", "annotations/set"),
+    ("changeset", "changeset/filesReviewChanged"),
+]
+
+
+@pytest.mark.parametrize(("kind", "action"), ACTIONS)
+def test_an_owner_may_dispatch_anything(kind: str, action: str) -> None:
+    assert reason(OWNER, kind, action) is None
+
+
+@pytest.mark.parametrize(("kind", "action"), ACTIONS)
+def test_an_operator_may_dispatch_all_but_host_configuration(kind: str, action: str) -> None:
+    refused = reason(OPERATOR, kind, action)
+    assert (refused is not None) == (kind == "root")
+
+
+def test_the_hosts_configuration_is_recognised_by_channel_and_by_action() -> None:
+    expected = "operators may not change the host's configuration"
+    assert reason(OPERATOR, "root", "root/configChanged") == expected
+    assert reason(OPERATOR, "session", "root/configChanged") == expected
+    assert reason(OPERATOR, "root", "anything") == expected
+
+
+@pytest.mark.parametrize(("kind", "action"), ACTIONS)
+def test_a_viewer_may_not_dispatch(kind: str, action: str) -> None:
+    assert reason(VIEWER, kind, action) == f"the role viewer may not dispatch {action}"
+
+
+def test_a_viewer_may_mark_a_session_as_read() -> None:
+    assert reason(VIEWER, "session", "session/isReadChanged") is None
+    assert reason(VIEWER, "chat", "session/isReadChanged") is not None
+
+
+@pytest.mark.parametrize("kind", [None, 7, ["session/isReadChanged"], "x" * 10_000])
+def test_an_action_of_a_senseless_type_is_refused_briefly(kind: Any) -> None:
+    refused = reason(VIEWER, "session", kind)
+    assert refused is not None
+    assert len(refused) < 200
+    assert POLICY.dispatch(VIEWER, "session", {}, NO_FACTS) is not None

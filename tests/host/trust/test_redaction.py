@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import io
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from agenthost.host.trust import RedactTokens, redact, redact_message
+
+SECRET = "constant-Secret_of.the~tests+/=0123"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("GET /?tkn=abc HTTP/1.1", "GET /?tkn=[redacted] HTTP/1.1"),
+        ("/?x=1&tkn=abc&y=2#z", "/?x=1&tkn=[redacted]&y=2#z"),
+        ("'ws://h/?TKN=a%2Bb'", "'ws://h/?TKN=[redacted]'"),
+        ("Authorization: Bearer abc", "Authorization: Bearer [redacted]"),
+        ('{"authorization": "bearer  abc"}', '{"authorization": "bearer  [redacted]"}'),
+        ("tkn=a and tkn=b", "tkn=[redacted] and tkn=[redacted]"),
+        ("nothing to hide, xtkn", "nothing to hide, xtkn"),
+    ],
+)
+def test_tokens_in_text_are_replaced(before: str, after: str) -> None:
+    assert redact(before) == after
+
+
+def test_a_whole_secret_goes_whatever_characters_it_has() -> None:
+    assert SECRET not in redact(f"ws://h:1/?tkn={SECRET} Bearer {SECRET}")
+    assert redact(f"?tkn={SECRET}") == "?tkn=[redacted]"
+
+
+def test_the_token_of_authenticate_is_replaced_in_a_copy() -> None:
+    message = {"id": 1, "method": "authenticate", "params": {"resource": "r", "token": SECRET}}
+    clean = redact_message(message)
+    assert clean == {
+        "id": 1,
+        "method": "authenticate",
+        "params": {"resource": "r", "token": "[redacted]"},
+    }
+    assert message["params"] == {"resource": "r", "token": SECRET}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"method": "ping", "params": {"token": "an ordinary word"}},
+        {"method": "authenticate", "params": {"resource": "r"}},
+        {"method": "authenticate", "params": [SECRET]},
+        {"id": 1, "result": None},
+    ],
+)
+def test_a_message_without_a_token_is_passed_on_as_it_is(message: dict[str, object]) -> None:
+    assert redact_message(message) is message
+
+
+@pytest.fixture
+def log() -> Iterator[tuple[logging.Logger, io.StringIO]]:
+    written = io.StringIO()
+    handler = logging.StreamHandler(written)
+    handler.addFilter(RedactTokens())
+    logger = logging.Logger("tests.redaction")
+    logger.addHandler(handler)
+    yield logger, written
+    handler.close()
+
+
+def test_a_filtered_handler_writes_no_token_from_arguments_text_or_tracebacks(
+    log: tuple[logging.Logger, io.StringIO],
+) -> None:
+    logger, written = log
+    logger.debug("< GET %s HTTP/1.1", f"/?tkn={SECRET}")
+    logger.info(f"Authorization: Bearer {SECRET} at 100%")
+    address = f"ws://h/?tkn={SECRET}"
+    try:
+        raise ValueError(f"bad URI {address}")
+    except ValueError:
+        logger.exception("failed")
+    text = written.getvalue()
+    assert SECRET not in text
+    assert text.count("[redacted]") == 3
+    assert "at 100%" in text
+    assert "ValueError: bad URI" in text
+
+
+def test_other_records_pass_unchanged(log: tuple[logging.Logger, io.StringIO]) -> None:
+    logger, written = log
+    logger.info("%d sessions, %s", 7, "all well")
+    try:
+        raise ValueError("plain")
+    except ValueError:
+        logger.exception("failed")
+    assert written.getvalue().startswith("7 sessions, all well\nfailed\nTraceback")
+    assert "ValueError: plain" in written.getvalue()
+
+
+def test_a_record_whose_arguments_do_not_fit_is_not_printed_raw(
+    log: tuple[logging.Logger, io.StringIO],
+) -> None:
+    logger, written = log
+    logger.info("%d", f"tkn={SECRET}")
+    assert SECRET not in written.getvalue()
+    assert "badly formatted" in written.getvalue()
