@@ -1,37 +1,132 @@
-"""From the word on the command line to an agent: what is built in, and ``module:Class``."""
+"""From a word to an agent: what is built in, installed, configured, or named as ``module:Class``.
+
+A spec is one of ``demo``, ``llm``, ``acp:NAME=COMMAND``, the name of an entry point in the group
+``agenthost.agents``, or ``module:Class``. Knows how to make agents and why one cannot be made;
+what they do is their own affair.
+"""
 
 from __future__ import annotations
 
 import importlib
+import tomllib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
 
 from agenthost.agents.api import Agent
 from agenthost.agents.demo import Demo
 from agenthost.errors import AgentHostError
 
-__all__ = ["BUILT_IN", "UnknownAgent", "load_agent", "load_agents"]
+__all__ = [
+    "CONFIG_FILE",
+    "ENTRY_POINTS",
+    "Found",
+    "UnknownAgent",
+    "configured_specs",
+    "find_agents",
+    "load_agent",
+    "load_agents",
+]
 
-BUILT_IN: dict[str, Callable[[], Agent]] = {Demo.provider: Demo}
+ENTRY_POINTS = "agenthost.agents"
+CONFIG_FILE = "agenthost.toml"
 
 
 class UnknownAgent(AgentHostError):
-    """An agent was asked for that cannot be had; the message says why."""
+    """An agent was asked for that cannot be had; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An agent that could be offered: the agent itself, or why not."""
+
+    spec: str
+    # Where it comes from: built in, installed, configured, named.
+    source: str
+    agent: Agent | None = None
+    problem: str | None = None
 
 
 def load_agent(spec: str) -> Agent:
-    """Make the agent that a word names: a built-in one, or ``module:Class``."""
-    if spec in BUILT_IN:
-        return BUILT_IN[spec]()
-    module_name, colon, class_name = spec.partition(":")
+    """Make the agent that a spec names, or raise UnknownAgent."""
+    if spec in _BUILT_IN:
+        return _BUILT_IN[spec]()
+    if spec.startswith("acp:"):
+        return _make_acp(spec)
+    for point in entry_points(group=ENTRY_POINTS, name=spec):
+        return _made(spec, point.load)
+    module, colon, name = spec.partition(":")
     if not colon:
-        known = ", ".join(BUILT_IN)
-        raise UnknownAgent(f"there is no agent {spec!r}; built in: {known}; or say module:Class")
+        known = ", ".join([*_BUILT_IN, *sorted(entry_points(group=ENTRY_POINTS).names)])
+        raise UnknownAgent(
+            f"there is no agent {spec!r}; there are {known}, acp:NAME=COMMAND and module:Class"
+        )
+    return _made(spec, lambda: getattr(importlib.import_module(module), name))
+
+
+def load_agents(specs: Sequence[str]) -> list[Agent]:
+    """Make all agents to offer: the named ones first, then those that are there by themselves.
+
+    One that was named must work; one that was not is left out when it cannot.
+    """
+    agents: dict[str, Agent] = {}
+    for found in find_agents(specs):
+        if found.agent is None:
+            if found.spec in specs:
+                raise UnknownAgent(found.problem or f"agent {found.spec} is not available")
+            continue
+        provider = found.agent.provider
+        if provider in agents and found.spec in specs:
+            raise UnknownAgent(f"two agents are called {provider!r}")
+        agents.setdefault(provider, found.agent)
+    return list(agents.values())
+
+
+def find_agents(specs: Sequence[str] = ()) -> list[Found]:
+    """Look at every agent that could be offered, and say why one cannot."""
+    installed = sorted(entry_points(group=ENTRY_POINTS).names)
+    sources = {spec: "named" for spec in specs}
+    sources |= {spec: "built in" for spec in _BUILT_IN if spec not in sources}
+    sources |= {spec: "installed" for spec in installed if spec not in sources}
+    return [_look(spec, source) for spec, source in sources.items()]
+
+
+def configured_specs(path: Path) -> list[str]:
+    """Read the agents that a configuration file names; none when there is no file.
+
+    ``agents = ["llm", "acp:helper=helper --acp"]`` at the top of the file.
+    """
     try:
-        made = getattr(importlib.import_module(module_name), class_name)()
+        config: dict[str, Any] = tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        return []
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UnknownAgent(f"{path} cannot be read: {error}") from error
+    specs = config.get("agents", [])
+    if not isinstance(specs, list) or not all(isinstance(spec, str) for spec in specs):
+        raise UnknownAgent(f"{path}: agents must be a list of words such as 'llm'")
+    unknown = sorted(set(config) - {"agents"})
+    if unknown:
+        raise UnknownAgent(f"{path}: there is no setting {unknown[0]!r}; there is only 'agents'")
+    return specs
+
+
+def _look(spec: str, source: str) -> Found:
+    try:
+        return Found(spec, source, agent=load_agent(spec))
+    except UnknownAgent as error:
+        return Found(spec, source, problem=str(error))
+
+
+def _made(spec: str, find: Callable[[], Any]) -> Agent:
+    try:
+        made = find()()
     except ImportError as error:
         raise UnknownAgent(f"agent {spec}: {error}") from error
     except AttributeError as error:
-        raise UnknownAgent(f"agent {spec}: {module_name} has no {class_name}") from error
+        raise UnknownAgent(f"agent {spec}: {error}") from error
     except Exception as error:
         # Whatever somebody else's constructor raises, the person at the terminal needs a sentence.
         raise UnknownAgent(f"agent {spec} cannot be made: {error}") from error
@@ -40,12 +135,26 @@ def load_agent(spec: str) -> Agent:
     return made
 
 
-def load_agents(specs: Sequence[str]) -> list[Agent]:
-    """Make all named agents, first the named ones; the demo agent is always there."""
-    agents: dict[str, Agent] = {}
-    for spec in (*specs, Demo.provider):
-        agent = load_agent(spec)
-        if agent.provider in agents and spec != Demo.provider:
-            raise UnknownAgent(f"two agents are called {agent.provider!r}")
-        agents.setdefault(agent.provider, agent)
-    return list(agents.values())
+def _make_llm() -> Agent:
+    try:
+        from agenthost.agents.llm import LlmAgent, make_llm_agent
+    except ImportError as error:
+        raise UnknownAgent("the llm agent needs: pip install 'agenthost[llm]'") from error
+    problem = LlmAgent.availability()
+    if problem is not None:
+        raise UnknownAgent(problem)
+    return make_llm_agent()
+
+
+def _make_acp(spec: str) -> Agent:
+    try:
+        from agenthost.agents.acp import parse_acp_spec
+    except ImportError as error:
+        raise UnknownAgent("ACP agents need: pip install 'agenthost[acp]'") from error
+    try:
+        return parse_acp_spec(spec)
+    except (AgentHostError, ValueError) as error:
+        raise UnknownAgent(str(error)) from error
+
+
+_BUILT_IN: dict[str, Callable[[], Agent]] = {"demo": Demo, "llm": _make_llm}

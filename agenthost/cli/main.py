@@ -11,7 +11,7 @@ from importlib.metadata import version
 __all__ = ["main"]
 
 # Imported when the tree is built; each has ``register(subparsers)``.
-_COMMANDS = ("serve", "token")
+_COMMANDS = ("serve", "agents", "token")
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -37,6 +37,9 @@ async def catch_up(
     # What was created a moment ago is not in the store yet, and so has no position there.
     await ledger.settle()
     if isinstance(await _plan(core, uris, last_seen), Replay):
+        # Some may have been disposed meanwhile.
+        missing += [uri for uri, channel in channels.items() if not _exists(core, channel)]
+        channels = {uri: channel for uri, channel in channels.items() if _exists(core, channel)}
         # From here on live envelopes queue up behind the answer.
         connection.outbox.hold()
         for uri, channel in channels.items():
@@ -51,8 +54,13 @@ async def catch_up(
     snapshots = [
         snapshot(connection, channel, follow(connection, channel, uri))
         for uri, channel in channels.items()
+        if _exists(core, channel)
     ]
     return (b'{"type":"snapshot","snapshots":[', *listed(snapshots), b"]}")
+
+
+def _exists(core: Core, channel: Channel) -> bool:
+    return core.directory.get(channel.uri) is channel
 
 
 async def _plan(core: Core, channels: Iterable[str], last_seen: int) -> Replay | Snapshots:

@@ -162,9 +162,9 @@ def test_without_a_token_on_the_network_the_process_ends_with_1(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("specs", "says"),
     [
-        (["nobody"], "there is no agent 'nobody'; built in: demo; or say module:Class"),
+        (["nobody"], "there is no agent 'nobody'"),
         (["no_such_module:Agent"], "no_such_module"),
-        (["greeting:Nobody"], "greeting has no Nobody"),
+        (["greeting:Nobody"], "agent greeting:Nobody"),
         (["greeting:Broken"], "no licence found"),
         (["greeting:Stranger"], "is no Agent"),
         (["greeting:Greeter", "greeting:Twin"], "two agents are called 'greeter'"),

@@ -11,12 +11,15 @@ import logging
 import os
 import signal
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from agenthost.cli.discovery import announce
 from agenthost.cli.paths import DATA_DIR_VARIABLE, default_data_dir
 from agenthost.errors import AgentHostError
+from agenthost.tokens import OWNER_FILE
 
 if TYPE_CHECKING:
     from agenthost.host import Gate, Host
@@ -63,7 +66,21 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         action="append",
         default=[],
         metavar="SPEC",
-        help="an agent to offer: a built-in one, or module:Class; may be repeated",
+        help="an agent to offer: a built-in or installed one, module:Class, or acp:NAME=COMMAND; "
+        "may be repeated",
+    )
+    add(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help="a file that names agents to offer (default: agenthost.toml in this directory)",
+    )
+    add(
+        "--prompt-timeout",
+        type=_seconds,
+        default=86_400.0,
+        metavar="SECONDS",
+        help="give up on a question that nobody answers; 0 waits for ever (%(default)g)",
     )
     add(
         "--durability",
@@ -106,17 +123,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _serve(args: argparse.Namespace) -> None:
-    from agenthost.agents.registry import load_agents
+    from agenthost.agents.registry import CONFIG_FILE, configured_specs, load_agents
     from agenthost.host import Host, SqliteStore
     from agenthost.host.trust import check_bind
 
     check_bind(args.host, has_token=not args.no_token)
-    agents = load_agents(args.agent)
+    agents = load_agents([*args.agent, *configured_specs(args.config or Path(CONFIG_FILE))])
     data_dir: Path = args.data_dir or default_data_dir()
     roots: list[Path] = args.root or [Path.cwd()]
     store = SqliteStore(data_dir / STORE_FILE, durability=args.durability)
     stop = _stop_event()
     serving: asyncio.Task[None] | None = None
+    announced = ExitStack()
     try:
         async with Host(
             agents,
@@ -124,20 +142,24 @@ async def _serve(args: argparse.Namespace) -> None:
             default_directory=roots[0],
             wire_log=args.wire_log,
             disposal=args.dispose,
+            prompt_timeout=args.prompt_timeout or None,
         ) as host:
             if not args.stdio:
-                await _listen(host, args, data_dir)
+                url = await _listen(host, args, data_dir)
+                announced.enter_context(announce(data_dir, url, _token_file(args, data_dir)))
             work = _serve_stdio(host) if args.stdio else host.serve_forever()
             serving = asyncio.create_task(work, name="serve")
             await _until(stop, serving)
     finally:
+        announced.close()
         # Only now, because the host tells its clients before it lets go of them.
         if serving is not None:
             serving.cancel()
             await asyncio.gather(serving, return_exceptions=True)
 
 
-async def _listen(host: Host, args: argparse.Namespace, data_dir: Path) -> None:
+async def _listen(host: Host, args: argparse.Namespace, data_dir: Path) -> str:
+    """Listen, say so, and return the URL for clients on this machine."""
     secret, gate = _gate(args, data_dir)
     url = await host.listen(args.host, args.port, gate=gate)
     query = f"/?tkn={quote(secret, safe='')}" if secret is not None else "/"
@@ -156,6 +178,14 @@ async def _listen(host: Host, args: argparse.Namespace, data_dir: Path) -> None:
         "Ctrl-C stops it; sessions are kept in " + str(data_dir),
     ]
     print("\n".join(lines), flush=True)
+    # Whoever listens everywhere is also reached here.
+    return url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+
+
+def _token_file(args: argparse.Namespace, data_dir: Path) -> Path | None:
+    if args.no_token:
+        return None
+    return (args.token_file or data_dir / OWNER_FILE).absolute()
 
 
 def _gate(args: argparse.Namespace, data_dir: Path) -> tuple[str | None, Gate]:
@@ -208,6 +238,13 @@ def _start_logging(*, verbose: bool) -> None:
     handler.addFilter(RedactTokens())
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 <= seconds < float("inf"):
+        raise argparse.ArgumentTypeError("seconds are a number from 0 on")
+    return seconds
 
 
 def _port(text: str) -> int:

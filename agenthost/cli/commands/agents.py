@@ -1,0 +1,59 @@
+"""``agenthost agents``: which agents a host would offer here, and why another would not."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from agenthost.errors import AgentHostError
+
+__all__ = ["register", "run"]
+
+
+def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``agents`` to the argument tree."""
+    agents = subparsers.add_parser("agents", help="list the agents that can be offered")
+    agents.add_argument(
+        "--agent",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="also look at this one: a name, module:Class, or acp:NAME=COMMAND",
+    )
+    agents.add_argument("--config", type=Path, metavar="FILE", help="agenthost.toml to read")
+    agents.add_argument("--json", action="store_true", help="print JSON on standard output")
+    agents.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print one line per agent; 1 when one that was asked for is not available."""
+    from agenthost.agents.registry import CONFIG_FILE, configured_specs, find_agents
+
+    try:
+        specs = [*args.agent, *configured_specs(args.config or Path(CONFIG_FILE))]
+    except AgentHostError as error:
+        print(f"agenthost: {error}", file=sys.stderr)
+        return 1
+    found = find_agents(specs)
+    if args.json:
+        rows = [
+            {
+                "spec": item.spec,
+                "source": item.source,
+                "provider": item.agent.provider if item.agent is not None else None,
+                "displayName": item.agent.display_name if item.agent is not None else None,
+                "models": [model["id"] for model in item.agent.models] if item.agent else [],
+                "problem": item.problem,
+            }
+            for item in found
+        ]
+        print(json.dumps(rows, indent=2))
+    else:
+        width = max(len(item.spec) for item in found)
+        for item in found:
+            mark = "no " if item.agent is None else "yes"
+            about = item.problem if item.agent is None else item.agent.description
+            print(f"{mark}  {item.spec:<{width}}  {about}")
+    return 1 if any(item.agent is None and item.spec in specs for item in found) else 0
