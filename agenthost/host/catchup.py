@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
 from agenthost.host.channel import Channel
+from agenthost.host.clients import EVERYTHING
 from agenthost.host.handlers.snapshots import follow, listed, snapshot
 from agenthost.host.replay import Replay, Snapshots, plan_reconnect
 from agenthost.host.store import Append, StoredChannel
@@ -23,6 +24,8 @@ __all__ = ["catch_up"]
 
 # Beyond this many actions a snapshot is the shorter way.
 MOST_REPLAYED = 20_000
+# What the log has of a truncation.
+TRUNCATED = b'"chat/truncated"'
 # Log entries translated in a row; each takes some ten microseconds, and others want their turn.
 WALKED_AT_ONCE = 200
 
@@ -43,7 +46,7 @@ async def catch_up(
         # From here on live envelopes queue up behind the answer.
         connection.outbox.hold()
         for uri, channel in channels.items():
-            follow(connection, channel, uri)
+            _resume(connection, channel, uri)
         through = ledger.last_seq
         await ledger.settle()
         actions = await _replay(connection, uris, last_seen, through)
@@ -51,12 +54,21 @@ async def catch_up(
             replayed = b'{"type":"replay","actions":[', b",".join(actions), b'],"missing":'
             return (*replayed, dumps(missing), b"}")
         connection.outbox.drop_held()
-    snapshots = [
-        snapshot(connection, channel, follow(connection, channel, uri))
-        for uri, channel in channels.items()
-        if _exists(core, channel)
-    ]
+    snapshots = []
+    for uri, channel in channels.items():
+        if _exists(core, channel):
+            snapshots.append(snapshot(connection, channel, follow(connection, channel, uri)))
+            core.clients.note_view(connection.client_id, channel.uri, EVERYTHING)
     return (b'{"type":"snapshot","snapshots":[', *listed(snapshots), b"]}")
+
+
+def _resume(connection: Connection, channel: Channel, uri: str) -> None:
+    """Follow a channel as the client saw it before."""
+    record = connection.core.clients.recall(connection.client_id)
+    first_turn, latency = (record.views if record else {}).get(channel.uri, EVERYTHING)
+    subscription = follow(connection, channel, uri, max_latency=latency)
+    if channel.kind == "chat":
+        subscription.first_turn = min(first_turn, len(channel.state["turns"]))
 
 
 def _exists(core: Core, channel: Channel) -> bool:
@@ -79,6 +91,10 @@ async def _replay(
         # The log was trimmed while it was read.
         return None
     entries = [entry for entry in entries if entry.seq <= through]
+    windows = {channel.uri for channel, view in connection.subscriptions.items() if view.first_turn}
+    if any(entry.channel in windows and TRUNCATED in entry.action for entry in entries):
+        # It may name a turn that this client was never shown.
+        return None
     size = sum(len(entry.action) for entry in entries)
     if len(entries) > MOST_REPLAYED or size > core.limits.max_replay_bytes:
         return None

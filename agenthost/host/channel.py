@@ -44,6 +44,11 @@ class Subscription:
     # Upper bound on intentional buffering, in seconds; None is the host's default.
     max_latency: float | None = None
 
+    @property
+    def view(self) -> tuple[int, float | None]:
+        """How the client sees the channel: what must be known to resume it."""
+        return (self.first_turn, self.max_latency)
+
 
 @dataclass(frozen=True, slots=True)
 class Change:

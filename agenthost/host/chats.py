@@ -14,7 +14,7 @@ from agenthost.host.directory import Directory
 from agenthost.host.rules import Facts
 from agenthost.host.rules.chat import check_message
 from agenthost.host.store import DropRecord, PutRecord, Store
-from agenthost.host.turns import TurnRunner
+from agenthost.host.turns import NOBODY, Starter, TurnRunner
 from agenthost.host.upkeep import chat_summary
 from agenthost.host.writer import Writer
 from agenthost.protocol.jsonrpc import dumps, loads
@@ -40,6 +40,8 @@ class Chats:
         self._directory = directory
         self._turns = turns
         self._clock = clock
+        # Chat URI -> who set each of its queued messages.
+        self._authors: dict[str, dict[str, Starter]] = {}
 
     def add_default(self, session: Channel, turns: list[Any]) -> Channel:
         """Give a new session its first chat, with the turns of a fork if it is one."""
@@ -59,7 +61,9 @@ class Chats:
         extra = {"title": title, "origin": dict(origin), "interactivity": interactivity}
         return self._register(session, self._state(chat_uri(str(uuid.uuid4())), extra, []))
 
-    async def create(self, params: Mapping[str, Any], capabilities: Mapping[str, Any]) -> None:
+    async def create(
+        self, params: Mapping[str, Any], capabilities: Mapping[str, Any], starter: Starter
+    ) -> None:
         """Carry out ``createChat``."""
         session = await self._directory.find(params["channel"])
         if session is None or session.kind != "session":
@@ -84,7 +88,7 @@ class Chats:
             chat.context = context
             self._writer.ledger.write(PutRecord(CONTEXTS, uri, dumps(context)))
         if message is not None:
-            self.start_turn(chat, message)
+            self.start_turn(chat, message, starter)
 
     async def dispose(self, uri: str) -> None:
         """Carry out ``disposeChat``."""
@@ -96,6 +100,7 @@ class Chats:
     def remove(self, chat: Channel) -> None:
         """Stop a chat's turn, take it off its session and forget it."""
         self._turns.stop(chat.uri)
+        self._authors.pop(chat.uri, None)
         session = self._directory.get(chat.session or "")
         if session is not None:
             for entry in session.state.get("inputNeeded") or ():
@@ -116,9 +121,13 @@ class Chats:
                     self._writer.apply(chat, action)
 
     def start_turn(
-        self, chat: Channel, message: Mapping[str, Any], queued_id: str | None = None
+        self,
+        chat: Channel,
+        message: Mapping[str, Any],
+        starter: Starter,
+        queued_id: str | None = None,
     ) -> None:
-        """Begin a turn on the host's own initiative."""
+        """Begin a turn on somebody's behalf."""
         action: dict[str, Any] = {
             "type": "chat/turnStarted",
             "turnId": str(uuid.uuid4()),
@@ -127,7 +136,14 @@ class Chats:
         }
         if queued_id is not None:
             action["queuedMessageId"] = queued_id
+        self._turns.expect(chat, starter)
         self._writer.apply(chat, action)
+
+    def note_author(self, chat: Channel, message_id: str, author: Starter) -> None:
+        """Remember who set a pending message: a queued one runs on its author's behalf."""
+        authors = {**self._authors.get(chat.uri, {}), message_id: author}
+        queue = [item["id"] for item in chat.state.get("queuedMessages") or ()]
+        self._authors[chat.uri] = {id: authors[id] for id in queue if id in authors}
 
     def start_next(self, chat: Channel) -> None:
         """Begin the first queued message, if the chat is free and there is one."""
@@ -137,7 +153,8 @@ class Chats:
         first = queue[0]
         removed = {"type": "chat/pendingMessageRemoved", "kind": "queued", "id": first["id"]}
         self._writer.apply(chat, removed)
-        self.start_turn(chat, first["message"], first["id"])
+        author = self._authors.get(chat.uri, {}).pop(first["id"], NOBODY)
+        self.start_turn(chat, first["message"], author, first["id"])
 
     def name_session(self, chat: Channel, session: Channel) -> None:
         """Name a new session after its first message."""

@@ -22,12 +22,14 @@ from agenthost.protocol.jsonrpc import dumps, loads
 if TYPE_CHECKING:
     from agenthost.host.connection import Connection
 
-__all__ = ["ClientRecord", "Clients"]
+__all__ = ["EVERYTHING", "ClientRecord", "Clients"]
 
 # The bucket of what is known of clients.
 CLIENTS = "clients"
 # Seconds that an active client may be away before its tools are taken off its sessions.
 ACTIVE_GRACE = 30.0
+# A channel seen whole, and at once.
+EVERYTHING: tuple[int, float | None] = (0, None)
 # Statuses in which a tool call still waits for its owner.
 _UNFINISHED = ("streaming", "pending-confirmation", "running")
 
@@ -43,6 +45,9 @@ class ClientRecord:
     answer: str
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     locale: str | None = None
+    # Channel -> how the client wanted to see it: first turn shown, seconds of gathering allowed.
+    # Only where that is not everything at once.
+    views: dict[str, tuple[int, float | None]] = field(default_factory=dict)
 
     def encode(self) -> bytes:
         """Return the record as it is stored."""
@@ -53,8 +58,15 @@ class ClientRecord:
                 "answer": self.answer,
                 "capabilities": dict(self.capabilities),
                 "locale": self.locale,
+                "views": self.views,
             }
         )
+
+
+def _decode(client_id: str, stored: bytes) -> ClientRecord:
+    record = ClientRecord(client_id=client_id, **loads(stored))
+    record.views = {uri: (first, latency) for uri, (first, latency) in record.views.items()}
+    return record
 
 
 class Clients:
@@ -76,7 +88,7 @@ class Clients:
     async def open(self) -> None:
         """Take up what is stored."""
         for client_id, stored in (await self._store.records(CLIENTS)).items():
-            self._records[client_id] = ClientRecord(client_id=client_id, **loads(stored))
+            self._records[client_id] = _decode(client_id, stored)
         self._bindings.load({id: record.principal for id, record in self._records.items()})
 
     def close(self) -> None:
@@ -99,6 +111,19 @@ class Clients:
         """Keep what a client said when it initialized."""
         self._records[record.client_id] = record
         self._writer.ledger.write(PutRecord(CLIENTS, record.client_id, record.encode()))
+
+    def note_view(self, client_id: str, uri: str, view: tuple[int, float | None]) -> None:
+        """Remember how a client sees a channel, because ``reconnect`` does not say."""
+        record = self._records.get(client_id)
+        if record is None:
+            return
+        before = dict(record.views)
+        if view == EVERYTHING:
+            record.views.pop(uri, None)
+        else:
+            record.views[uri] = view
+        if record.views != before:
+            self.remember(record)
 
     def arrived(self, connection: Connection) -> Connection | None:
         """Make this the client's live connection; return the one that it supersedes."""
@@ -123,10 +148,12 @@ class Clients:
                     self._start_grace(active["clientId"])
 
     def withdraw(self, client_id: str, session: Channel) -> None:
-        """Take a client off a session's active ones, and fail what it was to run there."""
+        """Take a client off a session's active ones."""
         action = {"type": "session/activeClientRemoved", "clientId": client_id}
-        if not self._writer.apply(session, action):
-            return
+        self._writer.apply(session, action)
+
+    def fail_calls(self, client_id: str, session: Channel) -> None:
+        """Fail what a client was to run in a session that it has left."""
         for chat in self._directory.loaded("chat"):
             if chat.session == session.uri:
                 self._fail_calls(client_id, chat)

@@ -24,9 +24,20 @@ class Clock(Protocol):
 class SystemClock:
     """The machine's own clocks."""
 
+    def __init__(self) -> None:
+        # The last millisecond that was asked for, and how it is written: a stream asks for each
+        # one many times.
+        self._millisecond = -1
+        self._text = ""
+
     def now(self) -> str:
         """Return the wall clock as ISO 8601 UTC with milliseconds and ``Z``."""
-        return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        millisecond = time.time_ns() // 1_000_000
+        if millisecond != self._millisecond:
+            moment = datetime.fromtimestamp(millisecond / 1000, UTC)
+            self._text = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            self._millisecond = millisecond
+        return self._text
 
     def monotonic(self) -> float:
         """Return seconds that never run backwards."""

@@ -20,6 +20,7 @@ from agenthost.host.dispatch import handle_notification, handle_request
 from agenthost.host.outbox import Answer, Outbox
 from agenthost.host.store import StoreError
 from agenthost.host.trust import Principal, RateLimiter, exceeds_depth
+from agenthost.host.turns import Starter
 from agenthost.protocol.jsonrpc import Failure, Notification, Request, encode
 from agenthost.protocol.peer import Answered, Frame, Handshake, Peer, Refused, Violation
 from agenthost.protocol.versions import NEWEST
@@ -65,6 +66,11 @@ class Connection:
             on_stall=self._stalled,
             observe=self._log_out if core.wire_log is not None else None,
         )
+
+    @property
+    def starter(self) -> Starter:
+        """On whose behalf turns run that this client starts."""
+        return Starter(self.principal.name, self.locale, self.client_id)
 
     async def run(self) -> None:
         """Serve the client until it or the host ends the connection."""

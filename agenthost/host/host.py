@@ -260,10 +260,11 @@ class Host:
             catalogue.restore,
             chats.restore,
             clients.restore,
+            permissions.restore,
             sessions.restore,
         ]
         directory.on_evicted.append(lambda channel: catalogue.release(channel.uri))
-        writer.observers.append(Reactions(writer, directory, catalogue, chats, turns))
+        writer.observers.append(Reactions(writer, directory, catalogue, chats, turns, clients))
         return Core(
             store=store,
             writer=writer,

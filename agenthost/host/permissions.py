@@ -63,6 +63,10 @@ class Credentials:
         """Keep a token that a client of this principal brought."""
         self._tokens[principal, resource] = token
 
+    def drop(self, principal: str, resource: str) -> None:
+        """Forget a token that no longer works."""
+        self._tokens.pop((principal, resource), None)
+
     def get(self, principal: str, resource: str) -> str | None:
         """Return the principal's token for a resource, if it brought one."""
         return self._tokens.get((principal, resource))

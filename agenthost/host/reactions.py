@@ -9,11 +9,12 @@ from __future__ import annotations
 from agenthost.host.catalogue import Catalogue
 from agenthost.host.channel import Channel
 from agenthost.host.chats import Chats
+from agenthost.host.clients import Clients
 from agenthost.host.directory import Directory
 from agenthost.host.effects import Effect, chat_effects
-from agenthost.host.turns import Starter, TurnRunner
+from agenthost.host.turns import TurnRunner
 from agenthost.host.upkeep import session_actions
-from agenthost.host.writer import Applied, Dispatch, Writer
+from agenthost.host.writer import Applied, Writer
 
 __all__ = ["Reactions"]
 
@@ -28,12 +29,14 @@ class Reactions:
         catalogue: Catalogue,
         chats: Chats,
         turns: TurnRunner,
+        clients: Clients,
     ) -> None:
         self._writer = writer
         self._directory = directory
         self._catalogue = catalogue
         self._chats = chats
         self._turns = turns
+        self._clients = clients
 
     def __call__(self, applied: Applied) -> None:
         """React to one applied action."""
@@ -41,6 +44,8 @@ class Reactions:
         owner = self._directory.get(channel.session) if channel.session is not None else None
         if channel.kind == "session":
             self._catalogue.refresh(channel)
+            if applied.action["type"] == "session/activeClientRemoved":
+                self._clients.fail_calls(applied.action["clientId"], channel)
         elif channel.kind == "annotations" and owner is not None:
             self._catalogue.count_annotations(applied, owner)
         elif channel.kind == "chat" and owner is not None:
@@ -48,6 +53,9 @@ class Reactions:
         self._directory.save_if_due(channel)
 
     def _follow_chat(self, applied: Applied, chat: Channel, session: Channel) -> None:
+        if applied.action["type"] == "chat/pendingMessageSet" and applied.dispatch is not None:
+            author = applied.dispatch.connection.starter
+            self._chats.note_author(chat, applied.action["id"], author)
         for action in session_actions(applied.action, applied.after, session.state):
             self._writer.apply(session, action)
         for effect in chat_effects(applied.action, applied.before, applied.after):
@@ -59,17 +67,11 @@ class Reactions:
         match effect:
             case Effect.START_TURN:
                 self._chats.name_session(chat, session)
-                self._turns.start(chat, session, _starter(dispatch))
+                starter = dispatch.connection.starter if dispatch is not None else None
+                self._turns.start(chat, session, starter)
             case Effect.STOP_TURN:
                 self._turns.stop(chat.uri)
             case Effect.CLEAR_ACTIVITY:
                 self._writer.apply(chat, {"type": "chat/activityChanged"})
             case Effect.NEXT_IN_QUEUE:
                 self._chats.start_next(chat)
-
-
-def _starter(dispatch: Dispatch | None) -> Starter | None:
-    if dispatch is None:
-        return None
-    connection = dispatch.connection
-    return Starter(connection.principal.name, connection.locale)

@@ -27,6 +27,9 @@ CONFIG_SCHEMA: dict[str, Any] = {
 
 async def open_root(core: Core) -> None:
     """Register the root channel: stored values, and today's agents as ordinary actions."""
+    # The first number is for the start itself: what clients are told before anything happens must
+    # not lie in the gap that a crash left, or they could not be replayed to.
+    core.writer.ledger.take_seq()
     agents = [agent.info() for agent in core.agents.values()]
     build = {"agenthost": dict(core.server_info)}
     stored = await core.directory.find(ROOT)

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import uuid
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agenthost.agents.api import AgentError
@@ -15,7 +16,7 @@ from agenthost.host.store import PutBlob
 from agenthost.protocol.uris import content_uri
 
 if TYPE_CHECKING:
-    from agenthost.host.turns import TurnRunner
+    from agenthost.host.turns import Starter, TurnRunner
 
 __all__ = ["RunningTurn"]
 
@@ -37,19 +38,13 @@ class RunningTurn:
         session: Channel,
         *,
         turn_id: str,
-        locale: str | None,
-        principal: str,
-        depth: int,
+        starter: Starter,
     ) -> None:
         self._runner = runner
         self.channel = channel
         self.session = session
         self.turn_id = turn_id
-        self.locale = locale
-        # On whose behalf the turn runs.
-        self.principal = principal
-        # How many workers stand above this turn.
-        self.depth = depth
+        self.starter = starter
         self.started = runner.clock.monotonic()
         self.task: asyncio.Task[None] | None = None
 
@@ -69,6 +64,16 @@ class RunningTurn:
         return self.session.state
 
     @property
+    def locale(self) -> str | None:
+        """The language of the client that started the turn."""
+        return self.starter.locale
+
+    @property
+    def client(self) -> str | None:
+        """The id of the client that started the turn."""
+        return self.starter.client_id
+
+    @property
     def prompt_timeout(self) -> float | None:
         """Seconds after which a question that nobody answers is given up."""
         return self._runner.prompt_timeout
@@ -79,14 +84,26 @@ class RunningTurn:
             self._runner.writer.apply(self.channel, action)
 
     async def flow(self) -> None:
-        """Wait while the store is behind, and let others run now and then."""
+        """Wait while the store is behind; there is no going on in a turn that is over."""
+        if not self._runner.is_active(self):
+            raise asyncio.CancelledError("the turn is over")
         ledger = self._runner.writer.ledger
         if ledger.backlog >= MOST_UNSTORED:
             await ledger.settle()
 
     async def wait_for(self, look: Callable[[Mapping[str, Any]], _T | None]) -> _T:
         """Wait until looking at the chat's state finds something."""
-        return await self._runner.wait_for(self.channel, look)
+
+        def look_while_active(state: Mapping[str, Any]) -> tuple[_T | None] | None:
+            if not self._runner.is_active(self):
+                return (None,)
+            seen = look(state)
+            return (seen,) if seen is not None else None
+
+        (found,) = await self._runner.wait_for(self.channel, look_while_active)
+        if found is None:
+            raise asyncio.CancelledError("the turn is over")
+        return found
 
     async def next_steering(self) -> Mapping[str, Any]:
         """Wait for a steering message, take it off the chat, and return it."""
@@ -121,20 +138,23 @@ class RunningTurn:
         announce: Callable[[str], None],
     ) -> Worker:
         """Let the same agent answer ``text`` in a chat of its own; ``announce`` gets its URI."""
-        if self.depth >= DEEPEST_WORKER:
+        if self.starter.depth >= DEEPEST_WORKER:
             raise AgentError("workers may not start workers any deeper", "tooDeep")
         origin = {"kind": "tool", "chat": self.channel.uri, "toolCallId": tool_call_id}
         chat = self._runner.open_worker(self.session, origin, title, interactivity)
         announce(chat.uri)
         message = {"text": text, "origin": {"kind": "tool"}}
-        self._runner.begin_worker(chat, message, self)
+        starter = replace(self.starter, depth=self.starter.depth + 1)
+        self._runner.begin_turn(chat, message, starter)
         try:
-            turn = await self._runner.wait_for(chat, _last_turn)
-        except asyncio.CancelledError:
-            self._runner.cancel(chat)
-            raise
-        error = (turn.get("error") or {}).get("message")
-        return Worker(chat.uri, _written(turn), turn["state"], error)
+            # Its last state is all there is when the chat is removed over its turn.
+            state = await self._runner.wait_for(
+                chat, lambda state: None if self._runner.works_on(chat) else state
+            )
+        finally:
+            if self._runner.works_on(chat):
+                self._runner.cancel(chat)
+        return _outcome(chat.uri, state)
 
     def is_allowed(self, tool: str) -> bool:
         """Say whether somebody allowed this tool for the whole session."""
@@ -146,11 +166,24 @@ class RunningTurn:
 
     def credential(self, resource: str) -> str | None:
         """Return the token that a client brought for a protected resource."""
-        return self._runner.credentials.get(self.principal, resource)
+        return self._runner.credentials.get(self.starter.principal, resource)
+
+    def reject_credential(self, resource: str) -> None:
+        """Forget a token that no longer works, and ask whoever brought it for another."""
+        principal = self.starter.principal
+        self._runner.credentials.drop(principal, resource)
+        theirs = frozenset(c for c in self.channel.subscriptions if c.principal.name == principal)
+        params = {"resource": resource, "reason": "expired"}
+        self._runner.writer.notify(self.channel, "auth/required", params, only=theirs)
 
 
-def _last_turn(state: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    return state["turns"][-1] if state["turns"] and state.get("activeTurn") is None else None
+def _outcome(chat: str, state: Mapping[str, Any]) -> Worker:
+    """Say how a worker's only turn ended; people may have taken it away instead."""
+    if state.get("activeTurn") is not None or not state["turns"]:
+        return Worker(chat, "", "cancelled", "the worker's turn was removed")
+    turn = state["turns"][-1]
+    error = (turn.get("error") or {}).get("message")
+    return Worker(chat, _written(turn), turn["state"], error)
 
 
 def _written(turn: Mapping[str, Any]) -> str:

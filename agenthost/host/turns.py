@@ -23,13 +23,12 @@ from agenthost.host.store import DropRecord, PutRecord, StoreError
 from agenthost.host.turn_port import RunningTurn
 from agenthost.host.writer import Writer
 
-__all__ = ["PROMPT_TIMEOUT", "RUNNING", "Starter", "TurnRunner", "error_action"]
+__all__ = ["NOBODY", "PROMPT_TIMEOUT", "RUNNING", "Starter", "TurnRunner", "error_action"]
 
 log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 OpenWorker = Callable[[Channel, Mapping[str, Any], str, Interactivity], Channel]
-BeginTurn = Callable[[Channel, Mapping[str, Any]], None]
 
 # The record of chats whose turn is running, so that a restart can end what a crash interrupted.
 RUNNING = "running"
@@ -51,11 +50,14 @@ class Starter:
 
     principal: str
     locale: str | None = None
+    # The client at which it was started.
+    client_id: str | None = None
     # How many workers stand above it.
     depth: int = 0
 
 
 NOBODY = Starter("")
+BeginTurn = Callable[[Channel, Mapping[str, Any], Starter], None]
 
 
 class TurnRunner:
@@ -84,7 +86,7 @@ class TurnRunner:
         self._running: dict[str, RunningTurn] = {}
         # Chat URI -> those who wait for something in its state.
         self._waiting: dict[str, list[Callable[[Mapping[str, Any]], None]]] = {}
-        # Chat URI -> on whose behalf its turns run.
+        # Chat URI -> on whose behalf its next turn runs, where the host itself starts it.
         self._starters: dict[str, Starter] = {}
         # Tasks of turns that are over and still clean up.
         self._ending: set[asyncio.Task[None]] = set()
@@ -100,29 +102,25 @@ class TurnRunner:
         """Say whether this is still the turn that its chat is working on."""
         return self._running.get(running.channel.uri) is running
 
+    def works_on(self, chat: Channel) -> bool:
+        """Say whether a turn of the chat is running."""
+        return chat.uri in self._running
+
     def elapsed(self, chat: str) -> int:
         """Return how many milliseconds the chat's turn has been running."""
         running = self._running.get(chat)
         return running.duration if running is not None else 0
 
     def start(self, chat: Channel, session: Channel, starter: Starter | None = None) -> None:
-        """Run the agent for the turn that has just become active.
-
-        Without a ``starter``, a queued message say, it runs for whoever started the turn before.
-        """
+        """Run the agent for the turn that has just become active."""
         state, owner = chat.state, session.state
         active = state["activeTurn"]
-        if starter is not None:
-            self._starters[chat.uri] = starter
-        starter = self._starters.get(chat.uri, NOBODY)
         running = RunningTurn(
             self,
             chat,
             session,
             turn_id=active["id"],
-            locale=starter.locale,
-            principal=starter.principal,
-            depth=starter.depth,
+            starter=starter or self._starters.pop(chat.uri, NOBODY),
         )
         self._running[chat.uri] = running
         chat.holds += 1
@@ -143,10 +141,9 @@ class TurnRunner:
         name = f"turn {active['id']} in {chat.uri}"
         running.task = asyncio.create_task(self._run(agent, turn, running), name=name)
 
-    def begin_worker(self, chat: Channel, message: Mapping[str, Any], boss: RunningTurn) -> None:
-        """Start the turn of a worker chat on behalf of another turn."""
-        self._starters[chat.uri] = Starter(boss.principal, boss.locale, boss.depth + 1)
-        self.begin_turn(chat, message)
+    def expect(self, chat: Channel, starter: Starter) -> None:
+        """Run the turn that the host starts next in a chat on somebody's behalf."""
+        self._starters[chat.uri] = starter
 
     def changed(self, chat: Channel) -> None:
         """Let those who wait for something in a chat look again."""
@@ -188,6 +185,8 @@ class TurnRunner:
         if running is not None:
             self._release(running)
             self._cancel(running)
+            # A chat that is removed changes no more, and yet somebody may wait for its end.
+            self.changed(running.channel)
 
     async def close(self, reason: str) -> None:
         """End every running turn with an error and wait, bounded, for their tasks.

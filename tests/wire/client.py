@@ -188,6 +188,7 @@ class WireClient:
     async def compared(self, channel: str) -> tuple[Json, Json]:
         """Return what this client mirrors and a fresh snapshot, of the same moment, without times.
 
+        For a channel at rest: subscribing anew skips what is under way, for the snapshot has it.
         ``modifiedAt`` is left out everywhere: every reducer stamps it with its own clock.
         """
         mirrored: list[Json] = []
@@ -292,6 +293,12 @@ class WireClient:
             action["startedAt"] = "2026-01-01T00:00:00.000Z"
         return action
 
+    async def working_slowly(self, chat: str) -> None:
+        """Wait until a ``/slow`` turn has said what it does, after which it says nothing more."""
+        await self.until(
+            lambda: {} if self.states[chat].get("activity") == "working slowly" else None
+        )
+
     async def turn_end(self, chat: str, turn_id: str) -> Json:
         endings = ("chat/turnComplete", "chat/turnCancelled", "chat/error")
 
@@ -366,6 +373,8 @@ class WireClient:
             for answer in self._answers.values():
                 if not answer.done():
                     answer.set_exception(AssertionError(f"closed: {self.closed.result()}"))
+                    # Whoever waits for it is told; if nobody does any more, that is fine too.
+                    answer.exception()
             async with self._arrived:
                 self._arrived.notify_all()
 

@@ -127,6 +127,11 @@ class ServedHost:
         return await self.wait()
 
     @property
+    def exit_code(self) -> int | None:
+        """How the process ended; None while it runs, negative when a signal ended it."""
+        return self._process.returncode if self._process is not None else None
+
+    @property
     def running(self) -> bool:
         return self._process is not None and self._process.returncode is None
 

@@ -79,7 +79,8 @@ async def _refusal(connection: Connection, channel: Channel, action: Action) -> 
     if core.directory.get(channel.uri) is not channel:
         return "the channel was removed meanwhile"
     refusal = check(channel.state, action, facts)
-    if refusal is None and session is not None and action["type"] == "chat/turnStarted":
+    starts = action["type"] == "chat/turnStarted" or action.get("kind") == "queued"
+    if refusal is None and session is not None and starts:
         refusal = _sign_in_first(connection, channel, session)
     return refusal
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agenthost.errors import InvalidParams, NotFound
+from agenthost.errors import AuthRequired, InvalidParams, NotFound
 from agenthost.host.dispatch import handles
 from agenthost.host.handlers.subscriptions import reveal
 
@@ -26,7 +26,11 @@ async def create_chat(connection: Connection, params: Params) -> None:
         chat = await core.directory.find(source["chat"])
         if chat is not None and chat.kind == "chat":
             reveal(chat, source["turnId"])
-    await core.chats.create(params, core.sessions.capabilities(session))
+    if "initialMessage" in params:
+        missing = core.sessions.missing_tokens(session, connection.principal.name)
+        if missing:
+            raise AuthRequired(missing, "the agent needs you to sign in first")
+    await core.chats.create(params, core.sessions.capabilities(session), connection.starter)
 
 
 @handles("disposeChat")

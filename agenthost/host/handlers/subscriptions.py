@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import NotFound, PermissionDenied
 from agenthost.host.channel import Channel, Subscription
+from agenthost.host.clients import EVERYTHING
 from agenthost.host.dispatch import Encoded, handles
 from agenthost.host.envelopes import encode_envelope
 from agenthost.host.handlers.snapshots import follow, snapshot
@@ -38,6 +39,7 @@ async def subscribe(connection: Connection, params: Params) -> Encoded:
         newest_turns=params.get("view", {}).get("turns"),
         max_latency=min(latency / 1000, MOST_LATENCY) if latency else None,
     )
+    connection.core.clients.note_view(connection.client_id, channel.uri, subscription.view)
     return Encoded(b'{"snapshot":', *snapshot(connection, channel, subscription), b"}")
 
 
@@ -52,6 +54,7 @@ async def unsubscribe(connection: Connection, params: Params) -> None:
     channel = core.directory.get(params["channel"])
     if channel is None or not connection.unsubscribe(channel):
         return
+    core.clients.note_view(connection.client_id, channel.uri, EVERYTHING)
     if channel.kind == "session":
         core.clients.withdraw(connection.client_id, channel)
 
@@ -103,5 +106,6 @@ def _load(
     if start > 0:
         action["turnsNextCursor"] = cursor_before(turns, start)
     subscription.first_turn = min(subscription.first_turn, start)
+    connection.core.clients.note_view(connection.client_id, channel.uri, subscription.view)
     seq = connection.core.writer.ledger.take_seq()
     connection.send(encode_envelope(subscription.uri, action, seq).payload)

@@ -50,8 +50,8 @@ class WebSocketOptions:
     ping_timeout: float | None = 20.0
     # Seconds that a closing connection gets to flush and to hear the peer's goodbye.
     close_grace: float = 2.0
-    # The same for a peer that has not taken what it was sent: once it reads again, it learns why
-    # the connection ended. Until then only what it did not take stays in memory.
+    # The same for a peer that is far behind: once it reads again, it learns why the connection
+    # ended. Until then no more than what it did not take stays in memory.
     linger: float = 30.0
     # Reading pauses when this much, or this many, messages wait to be received.
     inbox_bytes: int = 1024 * 1024
@@ -104,9 +104,14 @@ class WebSocketTransport(asyncio.Protocol):
         await self._writable.wait()
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
-        """Say goodbye, flush and close; a peer that does not play along is cut off in the end."""
+        """Say goodbye, flush and close; a peer that does not play along is cut off.
+
+        One that is far behind is not waited for: the server that owns the connection lingers.
+        """
         self.start_close(code, reason)
-        await self._lost.wait()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._options.close_grace):
+                await self._lost.wait()
 
     @property
     def closed(self) -> bool:

@@ -1,0 +1,201 @@
+"""The host dies in the middle of a turn and comes back: whatever anybody saw is still true."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.wire.client import ROOT, WireClient, open_client, user_message
+from tests.wire.hosting import ServedHost, serve
+from tests.wire.mirrors import assert_ascending, assert_mirrors, idle, texts
+
+Json = dict[str, Any]
+VERSIONS = ("0.7.0", "0.6.0", "0.5.0")
+SESSION = "ahp-session:/s1"
+ANNOTATIONS = f"{SESSION}/annotations"
+
+ANNOTATION = {
+    "id": "a1",
+    "turnId": "t1",
+    "resource": "file:///x",
+    "resolved": False,
+    "entries": [{"id": "e1", "text": "look here"}],
+}
+QUEUED = {
+    "type": "chat/pendingMessageSet",
+    "kind": "queued",
+    "id": "q1",
+    "message": user_message("hello from the queue"),
+}
+
+
+async def gather_clients(host: ServedHost, stack: AsyncExitStack) -> tuple[list[WireClient], str]:
+    """Open a client of each version that follows all channels of one session."""
+    clients = []
+    for version in VERSIONS:
+        client = await stack.enter_async_context(open_client(host.url, f"c{version}", version))
+        await client.initialize(ROOT)
+        clients.append(client)
+    chat = await clients[0].ready_session(SESSION)
+    for client in clients:
+        for channel in (SESSION, chat, ANNOTATIONS):
+            await client.subscribe(channel)
+    return clients, chat
+
+
+async def crash_in_a_stream(host: ServedHost) -> tuple[list[WireClient], str]:
+    """Kill the host while all clients watch a turn; return what they held then."""
+    async with AsyncExitStack() as stack:
+        clients, chat = await gather_clients(host, stack)
+        newest, middle, oldest = clients
+        await oldest.run_turn(chat, "t0", "hello")
+        await newest.start_turn(chat, "t1", "/stream 1000000")
+        await middle.dispatched(ANNOTATIONS, {"type": "annotations/set", "annotation": ANNOTATION})
+        await oldest.dispatched(chat, QUEUED)
+        for client in clients:
+            await client.action(ANNOTATIONS, "annotations/set")
+            await client.action(chat, "chat/pendingMessageSet")
+            await client.until(lambda client=client: streaming(client, chat))  # type: ignore[misc]
+        await host.kill()
+        for client in clients:
+            assert (await client.closed)[0] == 1006
+    return clients, chat
+
+
+def streaming(client: WireClient, chat: str) -> Json | None:
+    """Return the chat once a fair amount of text has arrived."""
+    state = client.states[chat]
+    return state if len(texts(state["activeTurn"])) > 10_000 else None
+
+
+async def test_nothing_that_anybody_saw_is_lost_when_the_host_is_killed(tmp_path: Path) -> None:
+    async with serve(tmp_path / "data") as host:
+        before, chat = await crash_in_a_stream(host)
+        first_address = host.address
+        await host.start()
+        assert host.address != first_address
+        async with AsyncExitStack() as stack:
+            after = []
+            for former in before:
+                opened = open_client(host.url, former.client_id, former.version)
+                client = await stack.enter_async_context(opened)
+                await client.resume(former)
+                check_nothing_lost(former, client, chat)
+                await assert_mirrors(client)
+                after.append(client)
+            await check_that_life_goes_on(before, after, chat)
+
+
+def check_nothing_lost(former: WireClient, client: WireClient, chat: str) -> None:
+    state = client.states[chat]
+    assert state["turns"][0] == former.states[chat]["turns"][0]
+    turn = state["turns"][1]
+    assert turn["id"] == "t1"
+    assert turn["state"] == "error"
+    assert turn["error"]["errorType"] == "hostRestarted"
+    assert texts(turn).startswith(texts(former.states[chat]["activeTurn"]))
+    assert "activeTurn" not in state
+    assert [message["id"] for message in state["queuedMessages"]] == ["q1"]
+    assert client.states[ANNOTATIONS] == former.states[ANNOTATIONS]
+
+
+async def check_that_life_goes_on(
+    before: list[WireClient], after: list[WireClient], chat: str
+) -> None:
+    """The next turn runs, then the queued one; everybody sees both, numbered above all before."""
+    seen = max(client.last_seen for client in before)
+    await after[2].run_turn(chat, "t2", "are you there?")
+    for client in after:
+        await client.until(lambda client=client: queue_done(client, chat))  # type: ignore[misc]
+        await idle(client, chat)
+        assert_ascending(client)
+        live = [m["params"] for m in client.received if m.get("method") == "action"]
+        assert min(envelope["serverSeq"] for envelope in live) > seen
+        await assert_mirrors(client)
+
+
+def queue_done(client: WireClient, chat: str) -> Json | None:
+    state = client.states[chat]
+    return state if len(state["turns"]) == 4 and "queuedMessages" not in state else None
+
+
+async def test_a_crash_does_not_make_the_host_forget_what_was_streamed_before_it(
+    tmp_path: Path,
+) -> None:
+    """A client that was away across a crash is replayed to, although the numbers have a gap."""
+    async with serve(tmp_path / "data") as host:
+        async with open_client(host.url) as former:
+            await former.initialize(ROOT)
+            chat = await former.ready_session(SESSION)
+            await former.subscribe(chat)
+        async with open_client(host.url, "other") as other:
+            await other.initialize()
+            await other.subscribe(chat)
+            await other.run_turn(chat, "t1", "/stream 2000")
+            await other.start_turn(chat, "t2", "/slow 60")
+        await host.kill()
+        await host.start()
+        async with open_client(host.url) as client:
+            assert (await client.resume(former))["type"] == "replay"
+            states = [turn["state"] for turn in client.states[chat]["turns"]]
+            assert states == ["complete", "error"]
+            await assert_mirrors(client)
+
+
+async def test_a_host_killed_again_and_again_numbers_everything_upwards(tmp_path: Path) -> None:
+    async with serve(tmp_path / "data") as host:
+        async with open_client(host.url) as former:
+            await former.initialize(ROOT)
+            chat = await former.ready_session(SESSION)
+            await former.subscribe(chat)
+        for round in range(3):
+            await host.kill()
+            await host.start()
+            async with open_client(host.url) as client:
+                assert (await client.resume(former))["type"] == "replay"
+                await client.run_turn(chat, f"t{round}", "hello")
+                assert client.envelopes[chat][-1]["serverSeq"] > former.last_seen
+                assert_ascending(client)
+                await assert_mirrors(client)
+            former = client
+        assert [turn["id"] for turn in former.states[chat]["turns"]] == ["t0", "t1", "t2"]
+
+
+async def test_a_session_whose_creation_a_crash_interrupted_says_so(tmp_path: Path) -> None:
+    """Its agent is slow to start, so the host dies in between; nobody waits for ever."""
+    (tmp_path / "sleepy.py").write_text(SLEEPY_AGENT)
+    async with serve(tmp_path / "data", "--agent", "sleepy:Sleepy", cwd=tmp_path) as host:
+        async with open_client(host.url) as former:
+            await former.initialize(ROOT)
+            await former.request("createSession", channel=SESSION, provider="sleepy")
+            assert (await former.subscribe(SESSION))["lifecycle"] == "creating"
+        await host.kill()
+        await host.start()
+        async with open_client(host.url) as client:
+            await client.resume(former)
+            state = client.states[SESSION]
+            assert state["lifecycle"] == "creationFailed"
+            assert state["creationError"]["errorType"] == "hostRestarted"
+            await assert_mirrors(client)
+
+
+SLEEPY_AGENT = """
+import asyncio
+
+from agenthost.agents import Agent
+
+
+class Sleepy(Agent):
+    provider, display_name = "sleepy", "Sleepy"
+
+    async def start_session(self, session):
+        await asyncio.Event().wait()
+
+    async def run(self, turn):
+        pass
+"""
+
+pytestmark = pytest.mark.timeout(60)

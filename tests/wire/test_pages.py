@@ -1,0 +1,170 @@
+"""The plain pages beside the WebSocket: what this is, whether it lives, how it does."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.host.transports.raw import Response, open_raw
+from tests.wire.client import open_client
+from tests.wire.hosting import ServedHost
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+SAMPLE = re.compile(
+    r"(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*)"
+    r'(?:\{(?P<labels>[a-zA-Z_]\w*="(?:[^"\\\n]|\\["\\n])*"(?:,[a-zA-Z_]\w*="[^"\n]*")*)\})?'
+    r" (?P<value>[0-9.eE+-]+)"
+)
+
+
+async def fetch(host: ServedHost, path: str, method: str = "GET", **headers: str) -> Response:
+    fields = {"Host": host.address, **headers}
+    lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items())]
+    async with open_raw(int(host.address.rpartition(":")[2])) as raw:
+        raw.send("\r\n".join((*lines, "", "")).encode())
+        return await raw.response()
+
+
+def parsed(text: str) -> dict[str, float]:
+    """Read Prometheus' text format: name and labels to value; each sample has help and a type."""
+    types: dict[str, str] = {}
+    helped: set[str] = set()
+    samples: dict[str, float] = {}
+    assert text.endswith("\n")
+    for line in text.splitlines():
+        if line.startswith("# HELP "):
+            helped.add(line.split(" ", 3)[2])
+        elif line.startswith("# TYPE "):
+            _, _, name, kind = line.split(" ")
+            assert kind in ("gauge", "counter")
+            types[name] = kind
+        else:
+            sample = SAMPLE.fullmatch(line)
+            assert sample is not None, line
+            assert sample["name"] in types.keys() & helped
+            assert types[sample["name"]] == "gauge" or sample["name"].endswith("_total")
+            key = line.rpartition(" ")[0]
+            assert key not in samples
+            samples[key] = float(sample["value"])
+    return samples
+
+
+async def test_the_front_page_says_what_this_is_and_how_to_connect(
+    shared_host: ServedHost,
+) -> None:
+    page = await fetch(shared_host, "/")
+    assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    text = page.body.decode()
+    assert f"ws://{shared_host.address}/" in text
+    assert "chat.remoteAgentHosts" in text
+    assert shared_host.token not in text
+    with_token = await fetch(shared_host, f"/?tkn={shared_host.token}")
+    assert with_token.body == page.body
+
+
+async def test_a_host_header_cannot_write_into_the_front_page(shared_host: ServedHost) -> None:
+    page = await fetch(shared_host, "/", Host='"><script>alert(1)</script>')
+    assert b"<script" not in page.body
+
+
+async def test_health_is_told_to_everyone(shared_host: ServedHost) -> None:
+    for headers in ({}, {"Origin": "https://elsewhere.example"}):
+        health = await fetch(shared_host, "/healthz", **headers)
+        assert (health.status, health.body) == (200, b"ok\n")
+
+
+async def test_metrics_need_the_token(shared_host: ServedHost) -> None:
+    bare = await fetch(shared_host, "/metrics")
+    wrong = await fetch(shared_host, "/metrics?tkn=wrong")
+    assert (bare.status, wrong.status) == (401, 401)
+    assert bare.headers["www-authenticate"].startswith("bearer")
+    bearer = {"Authorization": f"Bearer {shared_host.token}"}
+    foreign = await fetch(shared_host, "/metrics", **bearer, Origin="https://elsewhere.example")
+    assert foreign.status == 403
+    for path, headers in (("/metrics", bearer), (f"/metrics?tkn={shared_host.token}", {})):
+        assert (await fetch(shared_host, path, **headers)).status == 200
+
+
+async def test_metrics_are_in_prometheus_format_and_count(shared_host: ServedHost) -> None:
+    path = f"/metrics?tkn={shared_host.token}"
+    page = await fetch(shared_host, path)
+    assert page.headers["content-type"].startswith("text/plain; version=0.0.4")
+    before = parsed(page.body.decode())
+    assert before["agenthost_connections"] == 0
+    async with open_client(shared_host.url, "counted") as client:
+        await client.initialize("ahp-root://")
+        chat = await client.ready_session("ahp-session:/counted")
+        await client.subscribe(chat)
+        await client.run_turn(chat, "t1", "hello")
+        assert await client.rejected(chat, {"type": "chat/delta"})
+        assert await client.rejected(chat, {"type": "chat/truncated", "turnId": "none"})
+        await client.exchange("garbage")
+        for _ in range(3):
+            await client.ping()
+        after = parsed((await fetch(shared_host, path)).body.decode())
+    assert after["agenthost_connections"] == 1
+    assert after['agenthost_requests_total{method="ping"}'] == 3
+    assert after['agenthost_requests_total{method="createSession"}'] == 1
+
+    def grown(name: str) -> float:
+        return after[name] - before[name]
+
+    assert grown("agenthost_sessions") == 1
+    assert grown("agenthost_actions_dispatched_total") == 3
+    assert grown("agenthost_actions_rejected_total") == 2
+    assert grown("agenthost_protocol_violations_total") == 1
+    assert grown("agenthost_messages_received_total") == len(client.sent) + 1
+    assert grown("agenthost_server_seq") > 5
+
+
+async def test_other_paths_are_told_apart_only_by_who_has_the_token(
+    shared_host: ServedHost,
+) -> None:
+    for path in ("/nothing", "/metrics/x", "/../metrics", "//metrics", "/%2e%2e/token", "/token"):
+        assert (await fetch(shared_host, path)).status == 401, path
+        assert (await fetch(shared_host, f"{path}?tkn={shared_host.token}")).status == 404, path
+
+
+@pytest.mark.parametrize("path", ["/", "/healthz", "/nothing", "/metrics"])
+async def test_head_answers_like_get_without_a_body(shared_host: ServedHost, path: str) -> None:
+    bearer = f"Bearer {shared_host.token}"
+    get = await fetch(shared_host, path, Authorization=bearer)
+    head = await fetch(shared_host, path, "HEAD", Authorization=bearer)
+    assert (head.status, head.body) == (get.status, b"")
+    if path != "/metrics":
+        assert head.headers == get.headers
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"])
+@pytest.mark.parametrize("path", ["/", "/metrics"])
+async def test_other_methods_are_not_allowed(
+    shared_host: ServedHost, method: str, path: str
+) -> None:
+    bearer = f"Bearer {shared_host.token}"
+    answer = await fetch(shared_host, path, method, Authorization=bearer)
+    assert answer.status == 405
+    assert answer.headers["allow"] == "get, head"
+
+
+@pytest.mark.parametrize("path", ["/", "/healthz", "/metrics", "/nothing"])
+async def test_every_answer_carries_the_safety_headers(shared_host: ServedHost, path: str) -> None:
+    for answer in (
+        await fetch(shared_host, path),
+        await fetch(shared_host, path, Authorization=f"Bearer {shared_host.token}"),
+        await fetch(shared_host, path, "POST"),
+    ):
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+        assert answer.headers["cache-control"] == "no-store"
+        assert "access-control-allow-origin" not in answer.headers
+
+
+async def test_the_front_page_runs_no_script_and_stands_in_no_frame(
+    shared_host: ServedHost,
+) -> None:
+    policy = (await fetch(shared_host, "/")).headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "script-src" not in policy

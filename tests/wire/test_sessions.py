@@ -1,0 +1,495 @@
+"""Sessions on the wire: created step by step, forked, put away."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agenthost.agents import AgentError
+from agenthost.host import SqliteStore
+from tests.wire.agents import Puppet
+from tests.wire.client import WireClient, open_client, user_message
+from tests.wire.hosting import ServedHost, embed
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+ROOT = "ahp-root://"
+INVALID, NO_SESSION, NO_PROVIDER, TAKEN = -32602, -32001, -32002, -32003
+ARCHIVED = 64
+
+Json = dict[str, Any]
+
+
+def types(client: WireClient, channel: str) -> list[str]:
+    return [envelope["action"]["type"] for envelope in client.envelopes[channel]]
+
+
+def told(client: WireClient, method: str, session: str) -> list[Json]:
+    """Return the catalogue notifications of one session, in the order they came."""
+    found = []
+    for message in client.received:
+        params = message.get("params", {})
+        about = params.get("session") or params.get("summary", {}).get("resource")
+        if message.get("method") == method and about == session:
+            found.append(params)
+    return found
+
+
+async def test_a_subscribe_right_behind_the_creation_sees_the_session_get_ready() -> None:
+    puppet = Puppet()
+    puppet.may_start.clear()
+    async with embed(puppet) as url, open_client(url) as client:
+        await client.initialize(ROOT)
+        created, state = await asyncio.gather(
+            client.request("createSession", channel="s:/1", config={"mode": "ask"}),
+            client.subscribe("s:/1"),
+        )
+        assert created is None
+        assert state["lifecycle"] == "creating"
+        assert state["chats"] == []
+        (added,) = told(client, "root/sessionAdded", "s:/1")
+        assert added["summary"]["provider"] == "puppet"
+        puppet.may_start.set()
+        await client.action("s:/1", "session/ready")
+        assert types(client, "s:/1") == [
+            "session/chatAdded",
+            "session/defaultChatChanged",
+            "session/ready",
+        ]
+        session = client.states["s:/1"]
+        assert session["lifecycle"] == "ready"
+        assert [chat["resource"] for chat in session["chats"]] == [session["defaultChat"]]
+
+
+@pytest.mark.parametrize("trouble", [AgentError("no licence", "noLicence"), RuntimeError("bug")])
+async def test_a_session_whose_agent_cannot_start_says_so_and_takes_no_turns(
+    trouble: Exception,
+) -> None:
+    puppet = Puppet()
+    puppet.may_start.clear()
+    puppet.trouble = trouble
+    async with embed(puppet) as url, open_client(url) as client:
+        await client.initialize(ROOT)
+        await client.request(
+            "createSession", channel="s:/1", config={"mode": "ask"}, progressToken="p"
+        )
+        await client.subscribe("s:/1")
+        puppet.may_start.set()
+        failed = await client.action("s:/1", "session/creationFailed")
+        assert failed["error"]["errorType"] == getattr(trouble, "error_type", "RuntimeError")
+        # What a bug says is for the log, not for people.
+        assert ("no licence" in failed["error"]["message"]) == isinstance(trouble, AgentError)
+        await client.notification("root/progress", lambda p: p["progress"] == p["total"])
+        assert client.states["s:/1"]["lifecycle"] == "creationFailed"
+        failure = await client.refusal("createChat", channel="s:/1", chat="c:/1")
+        assert failure.code == INVALID
+        await client.request("disposeSession", channel="s:/1")
+        await client.notification("root/sessionRemoved", lambda p: p["session"] == "s:/1")
+
+
+async def test_a_session_disposed_while_it_starts_is_gone_for_good() -> None:
+    puppet = Puppet()
+    puppet.may_start.clear()
+    async with embed(puppet) as url, open_client(url) as client:
+        await client.initialize(ROOT)
+        await client.request("createSession", channel="s:/1", config={"mode": "ask"})
+        await client.request("disposeSession", channel="s:/1")
+        puppet.may_start.set()
+        await client.ping()
+        assert (await client.request("listSessions"))["items"] == []
+        # The name is free again.
+        await client.ready_session("s:/1", config={"mode": "ask"})
+
+
+async def test_a_session_that_was_starting_when_its_host_stopped_does_not_start_for_ever(
+    tmp_path: Path,
+) -> None:
+    puppet = Puppet()
+    puppet.may_start.clear()
+    path = tmp_path / "host.db"
+    async with embed(puppet, store=SqliteStore(path)) as url, open_client(url) as client:
+        await client.initialize()
+        await client.request("createSession", channel="s:/1", config={"mode": "ask"})
+        state = await client.subscribe("s:/1")
+        assert state["lifecycle"] == "creating"
+    async with embed(puppet, store=SqliteStore(path)) as url, open_client(url) as again:
+        again.take_snapshot({"resource": "s:/1", "state": state, "fromSeq": client.last_seen})
+        await again.reconnect(client.last_seen, "s:/1")
+        assert again.states["s:/1"]["lifecycle"] == "creationFailed"
+        mirrored, fresh = await again.compared("s:/1")
+        assert mirrored == fresh
+
+
+async def test_uris_in_use_and_unknown_agents_are_refused(shared_host: ServedHost) -> None:
+    async with open_client(shared_host.url, "refused") as client:
+        await client.initialize()
+        session = "ahp-session:/taken"
+        chat = await client.ready_session(session)
+        for uri in (session, chat, f"{session}/annotations", ROOT, "ahp-root:"):
+            assert (await client.refusal("createSession", channel=uri)).code == TAKEN
+        failure = await client.refusal("createSession", channel="x:/y", provider="nobody")
+        assert failure.code == NO_PROVIDER
+        # What was refused left nothing behind.
+        assert (await client.refusal("disposeSession", channel="x:/y")).code == NO_SESSION
+
+
+async def test_a_fork_holds_the_source_through_its_turn_and_lives_on_its_own(
+    shared_host: ServedHost,
+) -> None:
+    async with open_client(shared_host.url, "forker") as client:
+        await client.initialize()
+        source = "ahp-session:/source"
+        chat = await client.ready_session(source, workingDirectories=["file:///work"])
+        await client.subscribe(chat)
+        for turn in ("t1", "t2", "t3"):
+            await client.run_turn(chat, turn, f"say {turn}")
+        fork = {"session": source, "turnId": "t2"}
+        forked = await client.ready_session(
+            "ahp-session:/fork", fork=fork, workingDirectories=["file:///elsewhere"]
+        )
+        state = await client.subscribe(forked)
+        assert state["turns"] == client.states[chat]["turns"][:2]
+        session = client.states["ahp-session:/fork"]
+        # A fork inherits where it works.
+        assert session["workingDirectories"] == ["file:///work"]
+        assert session["title"] == client.states[source]["title"] == "say t1"
+        await client.run_turn(forked, "t3", "differently")
+        await client.ping()
+        assert [turn["id"] for turn in client.states[forked]["turns"]] == ["t1", "t2", "t3"]
+        texts = [turn["message"]["text"] for turn in client.states[chat]["turns"]]
+        assert texts == ["say t1", "say t2", "say t3"]
+
+
+async def test_a_fork_names_a_completed_turn_in_any_chat_of_a_known_session(
+    shared_host: ServedHost,
+) -> None:
+    async with open_client(shared_host.url, "fork refused") as client:
+        await client.initialize()
+        source = "ahp-session:/fork-source"
+        chat = await client.ready_session(source)
+        await client.subscribe(chat)
+        await client.start_turn(chat, "running", "/slow 60")
+        for turn in ("never", "running"):
+            failure = await client.refusal(
+                "createSession", channel="f:/1", fork={"session": source, "turnId": turn}
+            )
+            assert failure.code == INVALID
+        for session in ("ahp-session:/nowhere", chat):
+            failure = await client.refusal(
+                "createSession", channel="f:/1", fork={"session": session, "turnId": "running"}
+            )
+            assert failure.code == NO_SESSION
+        other = "ahp-chat:/fork-other"
+        await client.request("createChat", channel=source, chat=other)
+        await client.subscribe(other)
+        await client.run_turn(other, "elsewhere", "in another chat")
+        fork = {"session": source, "turnId": "elsewhere"}
+        forked = await client.subscribe(await client.ready_session("f:/1", fork=fork))
+        assert [turn["id"] for turn in forked["turns"]] == ["elsewhere"]
+
+
+async def test_settings_are_checked_completed_and_changed_only_where_they_may_be() -> None:
+    async with embed(Puppet()) as url, open_client(url) as client:
+        await client.initialize()
+        resolved = await client.request("resolveSessionConfig", config={"mode": "act"})
+        assert resolved["values"] == {"mode": "act", "depth": 3}
+        wrong: list[Json] = [
+            {},
+            {"mode": "dream"},
+            {"mode": 7},
+            {"mode": "ask", "depth": "deep"},
+            {"mode": "ask", "depth": True},
+            {"mode": "ask", "unknown": 1},
+        ]
+        for config in wrong:
+            failure = await client.refusal("createSession", channel="s:/1", config=config)
+            assert failure.code == INVALID
+        await client.ready_session("s:/1", config={"mode": "ask"})
+        config = client.states["s:/1"]["config"]
+        assert config["values"] == {"mode": "ask", "depth": 3}
+
+        def changed(values: Json, **more: Any) -> Json:
+            return {"type": "session/configChanged", "config": values, **more}
+
+        await client.accepted("s:/1", changed({"depth": 5}))
+        for refused in (
+            changed({"mode": "act"}),
+            changed({"depth": "five"}),
+            changed({"unknown": 1}),
+            changed({"depth": 6}, replace=True),
+        ):
+            await client.rejected("s:/1", refused)
+        await client.accepted("s:/1", changed({"mode": "ask"}, replace=True))
+        assert client.states["s:/1"]["config"]["values"] == {"mode": "ask"}
+        fork_source = client.states["s:/1"]["defaultChat"]
+        await client.subscribe(fork_source)
+        await client.run_turn(fork_source, "t1", "hello")
+        fork = {"session": "s:/1", "turnId": "t1"}
+        await client.ready_session("s:/2", fork=fork, config={"depth": 9})
+        assert client.states["s:/2"]["config"]["values"] == {"mode": "ask", "depth": 9}
+
+
+async def test_an_agent_without_settings_takes_none(shared_host: ServedHost) -> None:
+    async with open_client(shared_host.url, "no settings") as client:
+        await client.initialize()
+        failure = await client.refusal("createSession", channel="n:/1", config={"mode": "ask"})
+        assert failure.code == INVALID
+        await client.ready_session("n:/1", config={})
+        reason = await client.rejected(
+            "n:/1", {"type": "session/configChanged", "config": {"mode": "ask"}}
+        )
+        assert reason
+
+
+async def test_only_agents_with_the_capability_get_several_directories(
+    shared_host: ServedHost,
+) -> None:
+    directories = ["file:///a", "file:///b"]
+    async with open_client(shared_host.url, "directories") as client:
+        await client.initialize()
+        await client.ready_session("d:/1", workingDirectories=directories)
+        assert client.states["d:/1"]["workingDirectories"] == directories[:1]
+        for kind in ("Set", "Removed"):
+            action = {"type": f"session/workingDirectory{kind}", "directory": "file:///a"}
+            await client.rejected("d:/1", action)
+    async with embed(Puppet()) as url, open_client(url) as client:
+        await client.initialize()
+        await client.ready_session("d:/1", workingDirectories=directories, config={"mode": "ask"})
+        added = {"type": "session/workingDirectorySet", "directory": "file:///c"}
+        await client.accepted("d:/1", added)
+        removed = {"type": "session/workingDirectoryRemoved", "directory": "file:///b"}
+        await client.accepted("d:/1", removed)
+        await client.rejected("d:/1", {**removed, "directory": "file:///a"})
+        assert client.states["d:/1"]["workingDirectories"] == ["file:///a", "file:///c"]
+
+
+async def test_a_creator_may_announce_itself_as_active_and_nobody_else(
+    shared_host: ServedHost,
+) -> None:
+    async with open_client(shared_host.url, "announcer") as client:
+        await client.initialize()
+        mine = {"clientId": "announcer", "tools": [], "displayName": "Me"}
+        failure = await client.refusal(
+            "createSession", channel="a:/1", activeClient={**mine, "clientId": "other"}
+        )
+        assert failure.code == INVALID
+        await client.ready_session("a:/1", activeClient=mine)
+        assert client.states["a:/1"]["activeClients"] == [mine]
+
+
+async def test_progress_grows_to_its_total_and_is_told_to_who_asked_alone(
+    shared_host: ServedHost,
+) -> None:
+    async with (
+        open_client(shared_host.url, "asks") as asking,
+        open_client(shared_host.url, "looks on") as bystander,
+    ):
+        for client in (asking, bystander):
+            await client.initialize(ROOT)
+        await asking.ready_session("p:/1", progressToken="mine")
+        await asking.ready_session("p:/2")
+        await asking.notification("root/progress", lambda p: p["progress"] == p.get("total"))
+        for client in (asking, bystander):
+            await client.ping()
+        frames = [
+            message["params"]
+            for message in asking.received
+            if message.get("method") == "root/progress"
+        ]
+        assert {frame["progressToken"] for frame in frames} == {"mine"}
+        steps = [frame["progress"] for frame in frames]
+        assert steps == sorted(steps)
+        assert frames[-1]["progress"] == frames[-1]["total"]
+        assert all(frame["progress"] != frame.get("total") for frame in frames[:-1])
+        assert not any(m.get("method") == "root/progress" for m in bystander.received)
+
+
+async def test_disposing_a_session_without_turns_destroys_it(shared_host: ServedHost) -> None:
+    async with (
+        open_client(shared_host.url, "disposes") as client,
+        open_client(shared_host.url, "watches") as watcher,
+    ):
+        for each in (client, watcher):
+            await each.initialize(ROOT)
+        session = "ahp-session:/empty"
+        chat = await client.ready_session(session)
+        await client.subscribe(chat)
+        assert await client.request("disposeSession", channel=session) is None
+        for each in (client, watcher):
+            await each.ping()
+            assert len(told(each, "root/sessionAdded", session)) == 1
+            (removed,) = told(each, "root/sessionRemoved", session)
+            assert removed["channel"] == ROOT
+        for channel in (session, chat, f"{session}/annotations"):
+            assert (await client.refusal("subscribe", channel=channel)).code in (-32001, -32008)
+        assert (await client.refusal("disposeSession", channel=session)).code == NO_SESSION
+        listed = await client.request("listSessions")
+        assert session not in [item["resource"] for item in listed["items"]]
+
+
+async def test_disposing_a_session_with_turns_archives_it_and_ends_subscriptions(
+    shared_host: ServedHost,
+) -> None:
+    async with (
+        open_client(shared_host.url, "archives") as client,
+        open_client(shared_host.url, "follows") as watcher,
+    ):
+        for each in (client, watcher):
+            await each.initialize(ROOT)
+        session = "ahp-session:/full"
+        notes = f"{session}/annotations"
+        chat = await client.ready_session(session)
+        await client.subscribe(chat)
+        await client.run_turn(chat, "t1", "hello")
+        await client.start_turn(chat, "t2", "/slow 60")
+        for channel in (session, chat, notes):
+            await watcher.subscribe(channel)
+        await client.request("disposeSession", channel=session)
+        for each in (client, watcher):
+            await each.ping()
+            catalogue = [
+                message["method"]
+                for message in each.received
+                if message.get("method") in ("root/sessionAdded", "root/sessionRemoved")
+                and session in str(message["params"])
+            ]
+            assert catalogue == ["root/sessionAdded", "root/sessionRemoved", "root/sessionAdded"]
+            again = told(each, "root/sessionAdded", session)[-1]["summary"]
+            assert again["status"] & ARCHIVED
+
+        # Nothing of the session reaches those who followed it, until they subscribe again.
+        seen = {channel: len(watcher.envelopes[channel]) for channel in (session, chat, notes)}
+        await client.subscribe(session)
+        await client.accepted(session, {"type": "session/titleChanged", "title": "Kept"})
+        await watcher.ping()
+        assert {channel: len(watcher.envelopes[channel]) for channel in seen} == seen
+
+        state = await watcher.subscribe(chat)
+        assert [turn["state"] for turn in state["turns"]] == ["complete", "cancelled"]
+        assert "activeTurn" not in state
+        unarchived = {"type": "session/isArchivedChanged", "isArchived": False}
+        await client.accepted(session, unarchived)
+        await watcher.ping()
+        last = told(watcher, "root/sessionSummaryChanged", session)[-1]["changes"]
+        assert last == {"status": again["status"] & ~ARCHIVED}
+
+
+@pytest.mark.parametrize("uri", ["ahp-session:/never", ROOT, "", "not a uri"])
+async def test_disposing_what_is_no_session_is_refused(shared_host: ServedHost, uri: str) -> None:
+    async with open_client(shared_host.url, "wrong target") as client:
+        await client.initialize()
+        failure = await client.refusal("disposeSession", channel=uri)
+        assert failure.code in (NO_SESSION, INVALID)
+
+
+async def test_uris_of_any_scheme_work_as_the_client_spells_them(
+    shared_host: ServedHost,
+) -> None:
+    session = "copilot:/0b5e3c62-7a2d-4d0f-9a3c-0d8f0f3f5a11"
+    chat = "ahp-chat://default/Y29waWxvdDovMGI1ZTNjNjItN2EyZC00ZDBm"
+    async with open_client(shared_host.url, "vs code") as client:
+        result = await client.initialize("ahp-root:", "ahp-session:/unknown", chat)
+        assert [snapshot["resource"] for snapshot in result["snapshots"]] == ["ahp-root:"]
+        await client.ready_session(session)
+        await client.request("createChat", channel=session, chat=chat)
+        await client.subscribe(chat)
+        await client.run_turn(chat, "t1", "hello")
+        for channel in (session, chat, f"{session}/annotations"):
+            await client.subscribe(channel)
+            mirrored, fresh = await client.compared(channel)
+            assert mirrored == fresh
+        changed = {"type": "root/configChanged", "config": {"welcome": "as I spell it"}}
+        assert (await client.accepted("ahp-root:", changed))["channel"] == "ahp-root:"
+        assert (await client.request("subscribe", channel="ahp-root:///"))["snapshot"]
+        methods = {m["method"] for m in client.received if "method" in m} - {"action"}
+        assert methods >= {"root/sessionAdded", "root/sessionSummaryChanged"}
+        channels = {m["params"]["channel"] for m in client.received if m.get("method") in methods}
+        assert channels == {"ahp-root:"}
+
+
+async def test_a_second_connection_of_a_client_supersedes_the_first(
+    shared_host: ServedHost,
+) -> None:
+    async with (
+        open_client(shared_host.url, "twice") as older,
+        open_client(shared_host.url, "twice") as newer,
+    ):
+        await older.initialize(ROOT)
+        await newer.initialize(ROOT)
+        code, reason = await older.closed
+        assert (code, "superseded" in reason) == (1008, True)
+        await newer.ready_session("twice:/1")
+
+
+async def test_a_message_with_everything_in_it_keeps_its_metadata(
+    shared_host: ServedHost,
+) -> None:
+    meta = {"vendor": {"nested": [1, None, {"deep": None}]}, "null": None}
+    async with open_client(shared_host.url, "meta") as client:
+        await client.initialize()
+        mine = {"clientId": "meta", "tools": [], "displayName": "Me", "_meta": meta}
+        chat = await client.ready_session("meta:/1", activeClient=mine)
+        await client.subscribe(chat)
+        attachment = {
+            "type": "simple",
+            "label": "note",
+            "modelRepresentation": "a note",
+            "_meta": meta,
+        }
+        message = user_message("hello", attachments=[attachment], _meta=meta)
+        action = {
+            "type": "chat/turnStarted",
+            "turnId": "t1",
+            "startedAt": "2026-01-01T00:00:00.000Z",
+            "message": message,
+            "_meta": meta,
+        }
+        await client.accepted(chat, action)
+        await client.turn_end(chat, "t1")
+        (turn,) = (await client.fresh(chat))["turns"]
+        assert turn["message"] == message
+        await client.accepted(chat, {"type": "chat/draftChanged", "draft": message})
+        notes = "meta:/1/annotations"
+        await client.subscribe(notes)
+        annotation = {
+            "id": "n1",
+            "turnId": "t1",
+            "resource": "file:///a",
+            "resolved": False,
+            "entries": [{"id": "e1", "text": "x", "_meta": meta}],
+            "_meta": meta,
+        }
+        await client.accepted(notes, {"type": "annotations/set", "annotation": annotation})
+        assert (await client.fresh(chat))["draft"] == message
+        assert (await client.fresh(notes))["annotations"] == [annotation]
+        assert (await client.fresh("meta:/1"))["activeClients"][0] == mine
+
+
+async def test_actions_on_channels_that_do_not_exist_are_ignored(
+    shared_host: ServedHost,
+) -> None:
+    async with open_client(shared_host.url, "unknown-channel") as client:
+        await client.initialize()
+        seen = len(client.received)
+        await client.dispatch("c:/nowhere", {"type": "chat/truncated"})
+        await client.send({"method": "unsubscribe", "params": {"channel": "ahp-session:/nowhere"}})
+        await client.ping()
+        # The answer to the ping, and nothing else.
+        assert len(client.received) == seen + 1
+
+
+async def test_requests_of_one_connection_are_served_in_order(shared_host: ServedHost) -> None:
+    async with open_client(shared_host.url, "pipeline") as client:
+        await client.initialize()
+        session, chat = "ahp-session:/pipeline", "c:/pipeline"
+        await asyncio.gather(
+            client.request("createSession", channel=session),
+            client.request("createChat", channel=session, chat=chat),
+            client.subscribe(chat),
+            client.start_turn(chat, "t1", "in one go"),
+        )
+        await client.turn_end(chat, "t1")
+        assert client.states[chat]["turns"][0]["state"] == "complete"

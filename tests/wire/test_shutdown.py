@@ -1,0 +1,216 @@
+"""Stopping a host: everybody is told, everything is kept, and it does not take long."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.wire.client import ROOT, WireClient, open_client, user_message
+from tests.wire.hosting import ServedHost, refusal, serve
+from tests.wire.mirrors import assert_ascending, assert_mirrors, texts
+
+Json = dict[str, Any]
+VERSIONS = ("0.7.0", "0.6.0", "0.5.0")
+SESSION = "ahp-session:/s1"
+STOPPING = "the host is shutting down"
+
+# Seconds that stopping may take.
+PROMPT = 5.0
+
+# What a host leaves behind when it has stopped, and nothing else.
+KEPT = {"agenthost.sqlite", "agenthost.sqlite.lock", "token"}
+
+
+async def enter_clients(host: ServedHost, stack: AsyncExitStack) -> tuple[list[WireClient], str]:
+    """Open a client of each version that follows a session and its chat."""
+    clients = []
+    for version in VERSIONS:
+        client = await stack.enter_async_context(open_client(host.url, f"c{version}", version))
+        await client.initialize(ROOT)
+        clients.append(client)
+    chat = await clients[0].ready_session(SESSION)
+    for client in clients:
+        await client.subscribe(SESSION)
+        await client.subscribe(chat)
+    return clients, chat
+
+
+async def stop_promptly(host: ServedHost, number: signal.Signals = signal.SIGTERM) -> None:
+    pid = host.pid
+    async with asyncio.timeout(PROMPT):
+        assert await host.stop(number) == 0
+    assert "Traceback" not in host.output
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def check_was_told(client: WireClient, chat: str, turn_id: str) -> None:
+    """The last thing the client heard was that its turn ended, and then why."""
+    assert client.closed.result() == (1001, STOPPING)
+    state = client.states[chat]
+    assert "activeTurn" not in state
+    assert state["turns"][-1]["id"] == turn_id
+    assert state["turns"][-1]["error"] == {"errorType": "hostStopped", "message": STOPPING}
+    assert_ascending(client)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+async def test_a_signal_during_a_turn_ends_the_turn_then_the_connections_then_the_host(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    async with serve(tmp_path / "data") as host:
+        async with AsyncExitStack() as stack:
+            clients, chat = await enter_clients(host, stack)
+            await clients[0].start_turn(chat, "t1", "/slow 60")
+            queued = {"type": "chat/pendingMessageSet", "kind": "queued", "id": "q1"}
+            await clients[1].dispatched(chat, {**queued, "message": user_message("later")})
+            await stop_promptly(host, number)
+            for client in clients:
+                await client.closed
+                check_was_told(client, chat, "t1")
+        assert set(os.listdir(host.data_dir)) == KEPT
+        assert os.listdir(tmp_path) == ["data"]
+        await host.start()
+        await check_resumption(host, clients, chat)
+
+
+async def check_resumption(host: ServedHost, before: list[WireClient], chat: str) -> None:
+    """After a clean stop there is nothing to catch up with: the clients held the final state."""
+    for former in before:
+        async with open_client(host.url, former.client_id, former.version) as client:
+            result = await client.resume(former)
+            assert result["type"] == "replay"
+            assert [e for e in result["actions"] if e["channel"] != ROOT] == []
+            await assert_mirrors(client)
+            assert [message["id"] for message in client.states[chat]["queuedMessages"]] == ["q1"]
+
+
+async def test_a_stream_is_cut_off_where_the_clients_can_see_it(tmp_path: Path) -> None:
+    """Clients that lag behind a fast stream still get all of it, its end, and the goodbye."""
+    async with serve(tmp_path / "data") as host:
+        async with AsyncExitStack() as stack:
+            clients, chat = await enter_clients(host, stack)
+            await clients[0].start_turn(chat, "t1", "/stream 1000000")
+            for client in clients:
+                await client.action(chat, "chat/delta")
+            await stop_promptly(host)
+            for client in clients:
+                await client.closed
+                check_was_told(client, chat, "t1")
+        (text,) = {texts(client.states[chat]["turns"][0]) for client in clients}
+        await host.start()
+        async with open_client(host.url, "late") as client:
+            await client.initialize()
+            assert texts((await client.subscribe(chat))["turns"][0]) == text
+
+
+async def test_an_agent_that_is_slow_to_let_go_does_not_hold_up_the_stop(tmp_path: Path) -> None:
+    (tmp_path / "clinging.py").write_text(CLINGING_AGENT)
+    options = ("--agent", "clinging:Clinging")
+    async with (
+        serve(tmp_path / "data", *options, cwd=tmp_path) as host,
+        open_client(host.url) as client,
+    ):
+        await client.initialize()
+        chat = await client.ready_session(SESSION, provider="clinging")
+        await client.subscribe(chat)
+        await client.start_turn(chat, "t1", "hold on")
+        await client.action(chat, "chat/responsePart")
+        await stop_promptly(host)
+        await client.closed
+        check_was_told(client, chat, "t1")
+
+
+CLINGING_AGENT = """
+import asyncio
+
+from agenthost.agents import Agent
+
+
+class Clinging(Agent):
+    provider, display_name = "clinging", "Clinging"
+
+    async def run(self, turn):
+        await turn.write("I hold on")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(60)
+"""
+
+
+async def test_what_waits_to_be_gathered_leaves_before_the_goodbye(tmp_path: Path) -> None:
+    async with serve(tmp_path / "data") as host, open_client(host.url) as client:
+        await client.initialize()
+        chat = await client.ready_session(SESSION)
+        await client.subscribe(chat)
+        await client.start_turn(chat, "t1", "/slow 60")
+        await client.subscribe(chat, delivery={"maxLatencyMs": 5000})
+        await stop_promptly(host)
+        await client.closed
+        check_was_told(client, chat, "t1")
+
+
+async def test_an_idle_host_stops_and_its_clients_are_told(tmp_path: Path) -> None:
+    async with serve(tmp_path / "data") as host, open_client(host.url) as client:
+        await client.initialize(ROOT)
+        await stop_promptly(host)
+        assert await client.closed == (1001, STOPPING)
+
+
+async def test_a_damaged_database_is_reported_and_left_as_it_is(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    async with serve(data) as host:
+        await host.stop()
+    file = data / "agenthost.sqlite"
+    # The header stays, so that it still looks like a database at first sight.
+    content = file.read_bytes()
+    damaged = content[:100] + b"\xff" * (len(content) - 100)
+    file.write_bytes(damaged)
+    code, out, err = await refusal("--port", "0", "--data-dir", str(data))
+    assert code == 1
+    assert out == ""
+    assert err.startswith(f"agenthost: {file} is damaged")
+    assert "It was not changed" in err
+    assert len(err.splitlines()) == 1
+    assert file.read_bytes() == damaged
+
+
+@pytest.mark.parametrize("content", [b"", b"this is no database at all\n" * 50])
+async def test_a_file_that_is_no_database_is_reported_and_left_as_it_is(
+    tmp_path: Path, content: bytes
+) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "agenthost.sqlite").write_bytes(content)
+    code, out, err = await refusal("--port", "0", "--data-dir", str(data))
+    assert (code, out) == (1, "")
+    assert "agenthost.sqlite is " in err
+    assert (data / "agenthost.sqlite").read_bytes() == content
+
+
+async def test_a_second_host_on_the_same_data_is_refused(tmp_path: Path) -> None:
+    async with serve(tmp_path / "data") as host, open_client(host.url) as client:
+        code, out, err = await refusal("--port", "0", "--data-dir", str(host.data_dir))
+        assert (code, out) == (1, "")
+        assert err.startswith("agenthost: ")
+        assert f"in use by another host (process {host.pid})" in err
+        # The first one has not noticed.
+        await client.initialize()
+
+
+async def test_a_port_in_use_is_reported(tmp_path: Path) -> None:
+    async with serve(tmp_path / "data") as host:
+        port = host.address.rpartition(":")[2]
+        code, out, err = await refusal("--port", port, "--data-dir", str(tmp_path / "other"))
+        assert (code, out) == (1, "")
+        assert err.startswith("agenthost: ")
+        assert port in err
+        assert "in use" in err
+        assert len(err.splitlines()) == 1

@@ -1,0 +1,152 @@
+"""A client that does not read: it costs the host little, the others nothing, and is told why."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+from tests.wire.client import WireClient, open_client
+from tests.wire.hosting import ServedHost
+from tests.wire.mirrors import assert_ascending, assert_mirrors, texts
+
+Json = dict[str, Any]
+SESSION = "ahp-session:/s1"
+
+DELTAS = 200_000
+# Kilobytes by which the host may grow meanwhile.
+MOST_GROWTH = 64 * 1024
+TRY_AGAIN_LATER = 1013
+
+
+def streamed(count: int, size: int = 24) -> str:
+    return "".join(f"{number} ".ljust(size, ".") for number in range(count))
+
+
+def memory(host: ServedHost, field: str) -> int:
+    """Return one of the sizes that the kernel knows of the host's process, in kilobytes."""
+    found = re.search(rf"{field}:\s+(\d+) kB", Path(f"/proc/{host.pid}/status").read_text())
+    assert found is not None
+    return int(found[1])
+
+
+def heard(client: WireClient, chat: str) -> str:
+    """Return all text that a client was sent, which does not mirror the chat."""
+    pieces = []
+    for envelope in client.envelopes.get(chat, ()):
+        action = envelope["action"]
+        if action["type"] == "chat/responsePart":
+            pieces.append(action["part"]["content"])
+        elif action["type"] == "chat/delta":
+            pieces.append(action["content"])
+    return "".join(pieces)
+
+
+def stop_reading(client: WireClient) -> None:
+    client.socket.transport.pause_reading()
+
+
+def read_again(client: WireClient) -> None:
+    client.socket.transport.resume_reading()
+
+
+async def test_a_subscriber_that_stops_reading_is_told_why_and_resumes(host: ServedHost) -> None:
+    async with (
+        open_client(host.url, "talker") as talker,
+        open_client(host.url, "watcher", "0.6.0") as watcher,
+        open_client(host.url, "sleeper") as sleeper,
+    ):
+        for client in (talker, watcher, sleeper):
+            await client.initialize()
+        chat = await talker.ready_session(SESSION)
+        # Nobody mirrors the chat: to append to a long text two hundred thousand times is slow.
+        for client in (talker, watcher, sleeper):
+            await client.fresh(chat)
+        stop_reading(sleeper)
+        before = memory(host, "VmRSS")
+        await talker.run_turn(chat, "t1", f"/stream {DELTAS}")
+        await watcher.turn_end(chat, "t1")
+        assert memory(host, "VmHWM") - before < MOST_GROWTH
+        for client in (talker, watcher):
+            assert heard(client, chat) == streamed(DELTAS)
+            assert_ascending(client)
+        read_again(sleeper)
+        code, reason = await sleeper.closed
+        assert code == TRY_AGAIN_LATER
+        assert reason.startswith("stopped reading")
+        assert reason.endswith("reconnect to resume")
+        assert streamed(DELTAS).startswith(heard(sleeper, chat))
+    await check_resumption(host, sleeper, chat)
+
+
+async def check_resumption(host: ServedHost, former: WireClient, chat: str) -> None:
+    async with open_client(host.url, former.client_id) as client:
+        result = await client.reconnect(former.last_seen, chat)
+        assert result["type"] == "snapshot"
+        assert texts(client.states[chat]["turns"][0]) == streamed(DELTAS)
+        await client.run_turn(chat, "t2", "hello")
+        await assert_mirrors(client)
+
+
+async def test_a_subscriber_that_falls_too_far_behind_is_disconnected_at_once(
+    host: ServedHost,
+) -> None:
+    async with (
+        open_client(host.url, "talker") as talker,
+        open_client(host.url, "sleeper") as sleeper,
+    ):
+        for client in (talker, sleeper):
+            await client.initialize()
+        chat = await talker.ready_session(SESSION)
+        for client in (talker, sleeper):
+            await client.fresh(chat)
+        stop_reading(sleeper)
+        await talker.run_turn(chat, "t1", "/stream 15000 2000")
+        assert heard(talker, chat) == streamed(15_000, 2000)
+        # It may come back before it has read to the end of its old connection.
+        async with open_client(host.url, "sleeper") as client:
+            await client.reconnect(sleeper.last_seen, chat)
+            assert texts(client.states[chat]["turns"][0]) == streamed(15_000, 2000)
+        read_again(sleeper)
+        code, reason = await sleeper.closed
+        assert code == TRY_AGAIN_LATER
+        assert reason.endswith("reconnect to resume")
+
+
+async def test_large_answers_in_a_row_are_no_sign_of_falling_behind(host: ServedHost) -> None:
+    """Far more is asked for at once than may wait for a slow client; a reading one gets it all."""
+    chats = []
+    async with open_client(host.url, "talker") as talker:
+        await talker.initialize()
+        for number in range(3):
+            chat = await talker.ready_session(f"ahp-session:/large{number}")
+            await talker.fresh(chat)
+            await talker.run_turn(chat, "t1", "/stream 6 1000000")
+            chats.append(chat)
+    async with open_client(host.url, "reader") as reader:
+        await reader.initialize()
+        states = await asyncio.gather(*(reader.fresh(chat) for chat in chats * 2))
+        assert {len(texts(state["turns"][0])) for state in states} == {6_000_000}
+
+
+async def test_merged_text_stays_below_what_tunnels_pass(host: ServedHost) -> None:
+    async with (
+        open_client(host.url, "talker") as talker,
+        open_client(host.url, "pausing") as pausing,
+    ):
+        for client in (talker, pausing):
+            await client.initialize()
+        chat = await talker.ready_session(SESSION)
+        for client in (talker, pausing):
+            await client.fresh(chat)
+        stop_reading(pausing)
+        # Enough to be merged, too little to be disconnected for.
+        await talker.run_turn(chat, "t1", "/stream 35000")
+        read_again(pausing)
+        await pausing.turn_end(chat, "t1")
+        assert heard(pausing, chat) == streamed(35_000)
+        pieces = [e["action"].get("content", "") for e in pausing.envelopes[chat]]
+        assert len(pieces) < 35_000
+        assert max(map(len, pieces)) < 900_000
+        assert_ascending(pausing)
