@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup run check format test bench clean
+.PHONY: help setup run check format test bench soak clean
 
 help:  ## list the verbs
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ test: setup check  ## everything CI runs: checks, then the tests
 
 bench: setup  ## print benchmark figures
 	$(BIN)/python -m benchmarks
+
+soak: setup  ## kill the host again and again, report losses (ARGS="--rounds 9")
+	$(BIN)/python -m soak $(ARGS)
 
 clean:  ## remove what the targets created
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

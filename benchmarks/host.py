@@ -22,6 +22,7 @@ from agenthost.agents import Agent, Turn
 from agenthost.host import Host, Limits, SqliteStore
 from agenthost.host.channel import Channel
 from agenthost.host.store import PutSession
+from agenthost.host.turns import Starter
 from agenthost.protocol.uris import chat_uri
 from agenthost.transport import Encoded
 from benchmarks.audience import Crowd, crowd, stamp
@@ -92,7 +93,7 @@ async def stream(host: Host, chat: Channel, watchers: Crowd, text: str, *, delay
     await watchers.ask(do="watch", delays=delays)
     start = time.perf_counter()
     message = {"text": text, "origin": {"kind": "user"}}
-    host.core.chats.start_turn(chat, message)
+    host.core.chats.start_turn(chat, message, Starter("benchmark"))
     return await watchers.answer(), time.perf_counter() - start
 
 

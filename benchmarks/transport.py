@@ -90,7 +90,7 @@ async def measure(crowd: Audience, count: int, send: Round, backlog: Callable[[]
         sent += send()
         await asyncio.sleep(0)
         # The library has nothing to wait for, so both sides are polled alike.
-        while backlog() > HIGH_WATER:  # noqa: ASYNC110
+        while backlog() > HIGH_WATER:
             await asyncio.sleep(0.001)
     await crowd.command("expect", sent * count * FRAME_SIZE)
     delivered = sent * count

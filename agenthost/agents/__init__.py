@@ -2,6 +2,7 @@
 
 from agenthost.agents import content, inputs
 from agenthost.agents.api import Agent, AgentError, SessionContext
+from agenthost.agents.llm import from_pydantic_ai
 from agenthost.agents.options import option, standard_options
 from agenthost.agents.tool_call import Confirmation, ToolCall
 from agenthost.agents.turn import Turn
@@ -14,6 +15,7 @@ __all__ = [
     "ToolCall",
     "Turn",
     "content",
+    "from_pydantic_ai",
     "inputs",
     "option",
     "standard_options",

@@ -25,6 +25,8 @@ DEFAULT_DELTA_BYTES = 24
 MOST_DELTAS = 10_000_000
 MOST_DELTA_BYTES = 1_000_000
 LONGEST_SLEEP = 3600
+# No sensible numbers take more characters.
+LONGEST_NUMBERS = 40
 
 Command = Callable[["Demo", Turn, str], Awaitable[None]]
 
@@ -181,7 +183,7 @@ class Demo(Agent):
         """TEXT: a worker chat answers TEXT."""
         async with turn.tool("subagent", display_name="Worker", input={"text": rest}) as call:
             worker = await call.delegate(rest or "hello", title="Worker")
-        await turn.write(f"The worker is {worker.state}: {worker.text or worker.error or ''}")
+        await turn.write(f"The worker is {worker.state}: {worker.error or worker.text}")
 
     async def _slow(self, turn: Turn, rest: str) -> None:
         """SECONDS: works until done, cancelled or steered."""
@@ -224,7 +226,8 @@ Demo.commands.update(
 
 def _numbers(text: str, usage: str, least: int, most: int) -> list[int]:
     words = text.split()
-    if not least <= len(words) <= most or not all(word.isdecimal() for word in words):
+    fits = least <= len(words) <= most and all(word.isdecimal() for word in words)
+    if not fits or len(text) > LONGEST_NUMBERS:
         raise AgentError(f"usage: {usage}", "badArguments")
     numbers = [int(word) for word in words]
     return numbers + [DEFAULT_DELTA_BYTES] * (most - len(numbers))
@@ -238,19 +241,30 @@ def _folder(turn: Turn) -> str:
 
 
 def _inside(folder: str, name: str) -> Path:
-    path = (Path(folder) / name).resolve()
+    try:
+        path = (Path(folder) / name).resolve()
+    except (OSError, ValueError) as error:
+        raise AgentError(f"{name} is no path", "badArguments") from error
     if not path.is_relative_to(Path(folder).resolve()):
         raise AgentError(f"{name} lies outside of the working directory", "outside")
     return path
 
 
 def _read(path: Path) -> str | None:
-    return path.read_text() if path.exists() else None
+    try:
+        return path.read_text() if path.exists() else None
+    except (OSError, ValueError) as error:
+        raise AgentError(f"{path.name} cannot be read as text", "unreadable") from error
 
 
 def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    except OSError as error:
+        raise AgentError(
+            f"{path.name} cannot be written: {error.strerror}", "unwritable"
+        ) from error
 
 
 def _refused(reason: str | None, suggestion: str | None) -> str:

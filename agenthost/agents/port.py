@@ -48,6 +48,11 @@ class TurnPort(Protocol):
         ...
 
     @property
+    def client(self) -> str | None:
+        """The id of the client that started the turn."""
+        ...
+
+    @property
     def prompt_timeout(self) -> float | None:
         """Seconds after which a question that nobody answers is given up; None waits for ever."""
         ...
@@ -98,4 +103,8 @@ class TurnPort(Protocol):
 
     def credential(self, resource: str) -> str | None:
         """Return the token that a client brought for a protected resource."""
+        ...
+
+    def reject_credential(self, resource: str) -> None:
+        """Forget a token that no longer works, and ask whoever brought it for another."""
         ...

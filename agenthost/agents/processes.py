@@ -9,18 +9,24 @@ from __future__ import annotations
 import asyncio
 import codecs
 import contextlib
+import errno
 import os
 import signal
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from asyncio.subprocess import DEVNULL, STDOUT, Process
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 __all__ = ["CommandResult", "run_command"]
 
 OnOutput = Callable[[str], Awaitable[None]]
 
-# Of a longer output the beginning is kept; what follows is counted and dropped.
+# Of a longer output the beginning is kept; what follows is read and dropped.
 MOST_OUTPUT = 256 * 1024
 READ_SIZE = 16 * 1024
+# Seconds in which many small pieces of output are gathered into one.
+REPORT_INTERVAL = 0.05
+# Seconds of silence after which the children that a command left behind are ended.
+LEFTOVER_GRACE = 0.2
 # Seconds between asking a process group to end and making it.
 TERMINATION_GRACE = 0.5
 
@@ -44,62 +50,174 @@ async def run_command(
 ) -> CommandResult:
     """Run a shell command line, or a program with arguments, until it ends.
 
-    Standard output and error arrive together, as text, at ``on_output`` while it runs. When this
-    is cancelled or the time is up (TimeoutError), the whole process group is ended first.
+    Standard output and error arrive together, as text, at ``on_output`` while it runs. Children
+    that the command leaves behind end with it. When this is cancelled or the time is up
+    (TimeoutError), the whole process group is ended first.
 
     Raises:
         OSError: the program or the directory does not exist.
     """
     words = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
-    process = await asyncio.create_subprocess_exec(
-        *words,
-        cwd=cwd,
-        env=dict(env) if env is not None else None,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        start_new_session=True,
+    output = _Output(on_output)
+    async with _pipe() as (stream, writing):
+        process = await _start(words, cwd, env, writing)
+        try:
+            async with asyncio.timeout(timeout):
+                code = await _follow(process, output, stream)
+        finally:
+            await _end_group(process)
+    return CommandResult(128 - code if code < 0 else code, output.text, output.truncated)
+
+
+class _Output:
+    """What a command prints: decoded, bounded, and handed on in pieces."""
+
+    def __init__(self, on_output: OnOutput | None) -> None:
+        self._on_output = on_output
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self._kept: list[str] = []
+        # How many characters are kept, and how many bytes have come.
+        self._size = 0
+        self.received = 0
+        self.truncated = False
+        # Whether everything that has come is dealt with, and more is waited for.
+        self.waiting = False
+        # What is not handed on yet, and when that is due.
+        self._unreported = ""
+        self._due = 0.0
+
+    @property
+    def text(self) -> str:
+        """What is kept of it."""
+        return "".join(self._kept)
+
+    async def read(self, stream: asyncio.StreamReader) -> None:
+        """Take all there is until the stream ends."""
+        while data := await self._next(stream):
+            self.received += len(data)
+            await self._take(self._decoder.decode(data))
+        await self._take(self._decoder.decode(b"", final=True))
+        await self._report()
+
+    async def _next(self, stream: asyncio.StreamReader) -> bytes:
+        while True:
+            self.waiting = True
+            try:
+                async with asyncio.timeout_at(self._due if self._unreported else None):
+                    return await stream.read(READ_SIZE)
+            except TimeoutError:
+                await self._report()
+            finally:
+                self.waiting = False
+
+    async def _take(self, text: str) -> None:
+        room = MOST_OUTPUT - self._size
+        self.truncated = self.truncated or len(text) > room
+        text = text[:room]
+        if text:
+            self._size += len(text)
+            self._kept.append(text)
+            self._unreported += text
+            if asyncio.get_running_loop().time() >= self._due:
+                await self._report()
+
+    async def _report(self) -> None:
+        text, self._unreported = self._unreported, ""
+        self._due = asyncio.get_running_loop().time() + REPORT_INTERVAL
+        if text and self._on_output is not None:
+            await self._on_output(text)
+
+
+@contextlib.asynccontextmanager
+async def _pipe() -> AsyncIterator[tuple[asyncio.StreamReader, int]]:
+    """Open a pipe of our own: with the event loop's, waiting for a process waits for its heirs."""
+    reading, writing = os.pipe()
+    stream = asyncio.StreamReader()
+    try:
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(reading, "rb", buffering=0)
+        )
+    except BaseException:
+        os.close(writing)
+        raise
+    try:
+        yield stream, writing
+    finally:
+        transport.close()
+
+
+async def _start(
+    words: Sequence[str],
+    cwd: str | os.PathLike[str] | None,
+    env: Mapping[str, str] | None,
+    output: int,
+) -> Process:
+    """Start a program in a process group of its own, and let go of our end of its output."""
+    starting = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(
+            *words,
+            cwd=cwd,
+            env=dict(env) if env is not None else None,
+            stdin=DEVNULL,
+            stdout=output,
+            stderr=STDOUT,
+            start_new_session=True,
+        )
     )
     try:
-        async with asyncio.timeout(timeout):
-            output, truncated = await _read(process, on_output)
-            code = await process.wait()
+        return await asyncio.shield(starting)
+    except ValueError as error:
+        raise OSError(errno.EINVAL, "the command contains a character that none may") from error
+    except asyncio.CancelledError:
+        # Half started it could not be ended with all that it starts.
+        with contextlib.suppress(OSError, ValueError):
+            await _end_group(await starting)
+        raise
     finally:
-        # Also after a normal end: a command may leave children behind in its group.
-        await _end_group(process)
-    return CommandResult(128 - code if code < 0 else code, output, truncated)
+        os.close(output)
 
 
-async def _read(
-    process: asyncio.subprocess.Process, on_output: OnOutput | None
-) -> tuple[str, bool]:
-    assert process.stdout is not None
-    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-    kept: list[str] = []
-    size, truncated = 0, False
-    while data := await process.stdout.read(READ_SIZE):
-        text = decoder.decode(data)
-        room = MOST_OUTPUT - size
-        truncated = truncated or len(text) > room
-        text = text[:room]
-        size += len(text)
-        if text:
-            kept.append(text)
-            if on_output is not None:
-                await on_output(text)
-    return "".join(kept), truncated
+async def _follow(process: Process, output: _Output, stream: asyncio.StreamReader) -> int:
+    """Read until the command has ended and nobody in its group prints any more."""
+    reading = asyncio.ensure_future(output.read(stream))
+    ended = asyncio.ensure_future(process.wait())
+    try:
+        await asyncio.wait({reading, ended}, return_when=asyncio.FIRST_COMPLETED)
+        if not reading.done():
+            await _fall_silent(reading, output)
+        if reading.done():
+            reading.result()
+        return await ended
+    finally:
+        for task in (reading, ended):
+            task.cancel()
+        await asyncio.gather(reading, ended, return_exceptions=True)
 
 
-async def _end_group(process: asyncio.subprocess.Process) -> None:
+async def _fall_silent(reading: asyncio.Future[None], output: _Output) -> None:
+    """Wait for the rest of the output; those who hold it open and say nothing are left to it."""
+    while not reading.done():
+        before = output.received
+        await asyncio.wait({reading}, timeout=LEFTOVER_GRACE)
+        if output.waiting and output.received == before:
+            return
+
+
+async def _end_group(process: Process) -> None:
+    """End whoever is left in the command's group: asked first, then made to."""
     if not _signal_group(process.pid, signal.SIGTERM):
         return
-    with contextlib.suppress(TimeoutError):
+    try:
         async with asyncio.timeout(TERMINATION_GRACE):
             await process.wait()
             # Nothing tells when a group is empty.
             while _signal_group(process.pid, 0):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
-    _signal_group(process.pid, signal.SIGKILL)
+    except TimeoutError:
+        pass
+    finally:
+        # Also when this is cancelled in turn: nobody may be left.
+        _signal_group(process.pid, signal.SIGKILL)
     await process.wait()
 
 

@@ -87,7 +87,7 @@ def load_agents(specs: Sequence[str]) -> list[Agent]:
 def find_agents(specs: Sequence[str] = ()) -> list[Found]:
     """Look at every agent that could be offered, and say why one cannot."""
     installed = sorted(entry_points(group=ENTRY_POINTS).names)
-    sources = {spec: "named" for spec in specs}
+    sources = dict.fromkeys(specs, "named")
     sources |= {spec: "built in" for spec in _BUILT_IN if spec not in sources}
     sources |= {spec: "installed" for spec in installed if spec not in sources}
     return [_look(spec, source) for spec, source in sources.items()]

@@ -79,7 +79,8 @@ class ToolCall:
             start["intention"] = self._intention
         if self._contributor is not None:
             start["contributor"] = dict(self._contributor)
-        await self._emit("chat/toolCallStart", **start)
+        # Nothing is awaited here: cancelled in between, nobody would end the call.
+        self._emit("chat/toolCallStart", **start)
         return self
 
     async def __aexit__(
@@ -89,14 +90,15 @@ class ToolCall:
         traceback: TracebackType | None,
     ) -> None:
         if isinstance(exc, asyncio.CancelledError):
-            # The turn is over, and the host has ended everything in it.
-            return
-        if exc is None:
-            if self.status in ("streaming", "pending-confirmation", "running"):
-                await self.complete()
-        elif self.status in ("streaming", "pending-confirmation", "running"):
+            # Of a turn that is over the host has ended everything; here only this call may be.
+            self._give_up("it was cancelled", "cancelled")
+        elif exc is not None:
             told = str(exc) if isinstance(exc, AgentError) else f"it failed ({type(exc).__name__})"
-            await self.fail(told)
+            self._give_up(told)
+        elif self.status in ("streaming", "running"):
+            await self.complete()
+        else:
+            self._give_up("nobody waits for an answer any more")
 
     @property
     def state(self) -> Mapping[str, Any]:
@@ -114,11 +116,13 @@ class ToolCall:
 
     async def stream_input(self, text: str) -> None:
         """Show parameters while they are still being made."""
-        await self._emit("chat/toolCallDelta", content=text)
+        self._emit("chat/toolCallDelta", content=text)
+        await self._port.flow()
 
     async def start(self, input: Any = None, *, invocation: str | None = None) -> None:
         """Begin to run without asking anybody."""
-        await self._ready(input, invocation, confirmed="not-needed")
+        self._ready(input, invocation, confirmed="not-needed")
+        await self._port.flow()
 
     async def confirm(
         self,
@@ -138,7 +142,8 @@ class ToolCall:
         ``rememberable`` lets "allow in this session" answer for later calls of the same tool.
         """
         if rememberable and self._port.is_allowed(self.name):
-            await self._ready(input, invocation, confirmed="setting")
+            self._ready(input, invocation, confirmed="setting")
+            await self._port.flow()
             return Confirmation(True, self._input)
         shown = standard_options(self._port.locale) if options is None else list(options)
         if not rememberable:
@@ -152,8 +157,10 @@ class ToolCall:
             fields["edits"] = {"items": [dict(edit) for edit in edits]}
         if risk is not None:
             fields["riskAssessment"] = dict(risk)
-        await self._ready(input, invocation, **fields)
-        return await self._answer()
+        self._ready(input, invocation, **fields)
+        if not await self._left("pending-confirmation"):
+            self._give_up("nobody answered in time")
+        return self._read_answer()
 
     async def write(self, text: str) -> None:
         """Show output while the call runs; of a long one, the newest part."""
@@ -173,24 +180,23 @@ class ToolCall:
         structured: Mapping[str, Any] | None = None,
     ) -> None:
         """End the call with success; without ``content``, what was shown is the result."""
-        await self._finish(self._result(True, message, content, structured), review=False)
+        self._finish(self._result(True, message, content, structured))
+        await self._port.flow()
 
     async def fail(self, reason: str, *, code: str | None = None) -> None:
         """End the call with failure."""
-        result = self._result(False, f"{self._display_name} failed", None, None)
-        result["error"] = {"message": reason} if code is None else {"message": reason, "code": code}
-        await self._finish(result, review=False)
+        self._fail(reason, code)
+        await self._port.flow()
 
     async def review(
         self, message: str | None = None, content: Sequence[Mapping[str, Any]] | None = None
     ) -> bool:
         """End the call with success and wait until people approve of the result, or do not."""
-        await self._finish(self._result(True, message, content, None), review=True)
-        status = await self._wait_while("pending-result-confirmation")
-        if status is None:
-            await self._emit("chat/toolCallResultConfirmed", approved=False)
-            return False
-        return status == "completed"
+        result = self._result(True, message, content, None)
+        self._finish(result, requiresResultConfirmation=True)
+        if not await self._left("pending-result-confirmation"):
+            self._give_up("nobody answered in time")
+        return self.status == "completed"
 
     async def run(
         self,
@@ -200,9 +206,13 @@ class ToolCall:
         env: Mapping[str, str] | None = None,
         timeout: float | None = None,
     ) -> CommandResult:
-        """Run a command as a child process, its output shown while it runs, and end the call."""
-        if self.status in ("streaming", "pending-confirmation"):
-            await self.start()
+        """Run a command as a child process, its output shown while it runs, and end the call.
+
+        Raises:
+            TimeoutError: it took longer than ``timeout``; the call has failed.
+            AgentError: it cannot be run, or the call was not approved.
+        """
+        await self._begin()
         try:
             result = await run_command(
                 command, cwd=cwd, env=env, on_output=self.write, timeout=timeout
@@ -220,12 +230,11 @@ class ToolCall:
         self, text: str, *, title: str, interactivity: Interactivity = "read-only"
     ) -> Worker:
         """Let a worker chat of the same agent answer ``text``, and end the call with its answer."""
-        if self.status in ("streaming", "pending-confirmation"):
-            await self.start()
+        await self._begin()
 
         def announce(chat: str) -> None:
             self._blocks.append(contents.subagent(chat, title))
-            self._emit_now("chat/toolCallContentChanged", content=list(self._blocks))
+            self._emit("chat/toolCallContentChanged", content=list(self._blocks))
 
         worker = await self._port.run_worker(
             text,
@@ -245,19 +254,13 @@ class ToolCall:
         await self.start()
         try:
             async with asyncio.timeout(timeout):
-                await self._port.wait_for(lambda state: _left(state, self.id, "running"))
+                # The owner may want its result to be approved.
+                ended = await self._left("running", "pending-result-confirmation")
         except TimeoutError:
-            await self.fail("the client did not answer in time", code="timeout")
+            ended = False
+        if not ended:
+            self._give_up("the client did not answer in time", "timeout")
         return self.state
-
-    async def _answer(self) -> Confirmation:
-        status = await self._wait_while("pending-confirmation")
-        if status is None:
-            message = "nobody answered in time"
-            await self._emit(
-                "chat/toolCallConfirmed", approved=False, reason="skipped", reasonMessage=message
-            )
-        return self._read_answer()
 
     def _read_answer(self) -> Confirmation:
         state = self.state
@@ -278,22 +281,50 @@ class ToolCall:
             suggestion=suggestion.get("text"),
         )
 
-    async def _wait_while(self, status: str) -> str | None:
-        """Return the status that follows ``status``, or None when nobody acts in time."""
+    async def _begin(self) -> None:
+        """See to it that the call runs; what people did not approve never does."""
+        if self.status == "streaming":
+            await self.start()
+        if self.status != "running":
+            raise AgentError(f"{self._display_name} was not approved", "notApproved")
+
+    async def _left(self, *statuses: str) -> bool:
+        """Wait until the call has another status; False when that takes people too long."""
+
+        def left(state: Mapping[str, Any]) -> bool | None:
+            call = _find(state, self.id)
+            return True if call is not None and call["status"] not in statuses else None
+
         try:
             async with asyncio.timeout(self._port.prompt_timeout):
-                return await self._port.wait_for(lambda state: _left(state, self.id, status))
+                return await self._port.wait_for(left)
         except TimeoutError:
-            return None
+            return False
 
-    async def _ready(self, input: Any, invocation: str | None, **fields: Any) -> None:
+    def _give_up(self, reason: str, code: str | None = None) -> None:
+        """End the call, whatever it waits for; one that has ended takes no notice."""
+        match self.status:
+            case "pending-confirmation":
+                skipped = {"approved": False, "reason": "skipped", "reasonMessage": reason}
+                self._emit("chat/toolCallConfirmed", **skipped)
+            case "pending-result-confirmation":
+                self._emit("chat/toolCallResultConfirmed", approved=False)
+            case "streaming" | "running":
+                self._fail(reason, code)
+
+    def _fail(self, reason: str, code: str | None) -> None:
+        result = self._result(False, f"{self._display_name} failed", None, None)
+        result["error"] = {"message": reason} if code is None else {"message": reason, "code": code}
+        self._finish(result)
+
+    def _ready(self, input: Any, invocation: str | None, **fields: Any) -> None:
         if input is not None:
             self._input = _as_text(input)
         self._invocation = invocation or self._invocation
         self._live_text, self._blocks = "", []
         if self._input is not None:
             fields["toolInput"] = self._input
-        await self._emit("chat/toolCallReady", invocationMessage=self._invocation, **fields)
+        self._emit("chat/toolCallReady", invocationMessage=self._invocation, **fields)
 
     async def _end_command(self, result: CommandResult) -> None:
         if len(result.output) > MOST_INLINE_RESULT:
@@ -307,14 +338,14 @@ class ToolCall:
             return
         failed = self._result(False, "The command failed", shown, structured)
         failed["error"] = {"message": f"exit code {result.exit_code}"}
-        await self._finish(failed, review=False)
+        self._finish(failed)
+        await self._port.flow()
 
-    async def _finish(self, result: dict[str, Any], *, review: bool) -> None:
+    def _finish(self, result: dict[str, Any], **fields: Any) -> None:
         if self.status == "streaming":
             # A call cannot end before its parameters are complete.
-            await self.start()
-        extra = {"requiresResultConfirmation": True} if review else {}
-        await self._emit("chat/toolCallComplete", result=result, **extra)
+            self._ready(None, None, confirmed="not-needed")
+        self._emit("chat/toolCallComplete", result=result, **fields)
 
     def _result(
         self,
@@ -339,13 +370,10 @@ class ToolCall:
         return [*written, *self._blocks]
 
     async def _show(self) -> None:
-        await self._emit("chat/toolCallContentChanged", content=self._content())
-
-    async def _emit(self, action_type: str, **fields: Any) -> None:
-        self._emit_now(action_type, **fields)
+        self._emit("chat/toolCallContentChanged", content=self._content())
         await self._port.flow()
 
-    def _emit_now(self, action_type: str, **fields: Any) -> None:
+    def _emit(self, action_type: str, **fields: Any) -> None:
         target = {"turnId": self._turn_id, "toolCallId": self.id}
         self._port.emit({"type": action_type, **target, **fields})
 
@@ -357,12 +385,6 @@ def _find(state: Mapping[str, Any], call_id: str) -> Mapping[str, Any] | None:
             found: Mapping[str, Any] = part["toolCall"]
             return found
     return None
-
-
-def _left(state: Mapping[str, Any], call_id: str, status: str) -> str | None:
-    """Return the call's status once it is another one than ``status``."""
-    call = _find(state, call_id)
-    return call["status"] if call is not None and call["status"] != status else None
 
 
 def _as_text(input: Any) -> str | None:

@@ -8,6 +8,7 @@ awaits here raises ``asyncio.CancelledError``.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -96,6 +97,10 @@ class Turn:
     def credential(self, resource: str) -> str | None:
         """Return the token that a client brought for a protected resource; never log it."""
         return self._port.credential(resource)
+
+    def reject_credential(self, resource: str) -> None:
+        """Forget a token that no longer works, and ask whoever brought it for another."""
+        self._port.reject_credential(resource)
 
     async def write(self, markdown: str) -> None:
         """Stream markdown into the answer."""
@@ -196,15 +201,16 @@ class Turn:
             request["url"] = url
         self._port.emit({"type": "chat/inputRequested", "request": request})
         id = request["id"]
-        try:
-            async with asyncio.timeout(self._port.prompt_timeout):
-                part = await self._port.wait_for(lambda state: _completed(state, id))
-        except TimeoutError:
-            # Nobody came; the turn must not wait for ever.
-            cancel = {"type": "chat/inputCompleted", "requestId": id, "response": "cancel"}
-            self._port.emit(cancel)
-            return Answers("cancel", {})
-        return read_answers(part)
+        with contextlib.suppress(TimeoutError):
+            try:
+                async with asyncio.timeout(self._port.prompt_timeout):
+                    await self._port.wait_for(lambda state: _completed(state, id))
+            finally:
+                # Nobody came, or nobody waits any more; what is completed takes no notice.
+                cancel = {"type": "chat/inputCompleted", "requestId": id, "response": "cancel"}
+                self._port.emit(cancel)
+        part = _completed(self._port.state, id)
+        return read_answers(part) if part is not None else Answers("cancel", {})
 
     async def next_steering(self) -> str:
         """Wait for a message with which somebody steers the turn, and return its text."""
@@ -213,10 +219,13 @@ class Turn:
         return text
 
     def _owner_of(self, tool: str) -> str | None:
-        for client in self._port.session_state["activeClients"]:
-            if any(offered["name"] == tool for offered in client["tools"]):
-                return str(client["clientId"])
-        return None
+        owners: list[str] = [
+            client["clientId"]
+            for client in self._port.session_state["activeClients"]
+            if any(offered["name"] == tool for offered in client["tools"])
+        ]
+        # Of several, the one at which the turn was started.
+        return self._port.client if self._port.client in owners else next(iter(owners), None)
 
     async def _append(self, kind: str, action_type: str, text: str) -> None:
         if not text:

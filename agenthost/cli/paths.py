@@ -7,10 +7,17 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["DATA_DIR_VARIABLE", "default_data_dir"]
+__all__ = ["DATA_DIR_VARIABLE", "default_data_dir", "import_from_here"]
 
 DATA_DIR_VARIABLE = "AGENTHOST_DATA_DIR"
 """The environment variable that names the data directory."""
+
+
+def import_from_here() -> None:
+    """Let ``module:Class`` name a file in the current directory, as people expect."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
 
 
 def default_data_dir(

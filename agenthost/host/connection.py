@@ -121,6 +121,7 @@ class Connection:
         if not payloads:
             return
         messages = tuple(map(Answer, payloads))
+        self.outbox.expect(messages)
         if self.outbox.held:
             self.core.writer.ledger.deliver(lambda: self.outbox.resume(messages))
         else:

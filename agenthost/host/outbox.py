@@ -23,7 +23,7 @@ __all__ = ["Answer", "Outbox"]
 SOCKET_BACKLOG = 256 * 1024
 # Text is merged up to this size, because common tunnels pass no frame of a megabyte.
 MOST_MERGED_BYTES = 256 * 1024
-# Answers that wait, in bytes, beyond which the client gets no further ones.
+# Answers not sent yet, in bytes, beyond which the client gets no further ones.
 MOST_ANSWER_BYTES = 1024 * 1024
 # A client that takes nothing is given some time, but less of it once so much waits.
 STALL_SECONDS = 30.0
@@ -60,7 +60,8 @@ class Outbox:
         # Held back: the socket is full, or the client allows some gathering.
         self._waiting: deque[Encoded | MergedText] = deque()
         self.waiting_bytes = 0
-        # How many of them are answers, and whether they are few enough for another one.
+        # Answers on their way to the socket, which do not count above, and whether they are few
+        # enough for another one.
         self._answer_bytes = 0
         self._room = asyncio.Event()
         self._room.set()
@@ -115,6 +116,11 @@ class Outbox:
         elif self._pump is None:
             self._send_within(latency)
 
+    def expect(self, answers: Sequence[Answer]) -> None:
+        """Take note of answers that will be put in once it is their turn."""
+        if not self._closed:
+            self._count_answers(sum(map(len, answers)))
+
     async def room(self) -> None:
         """Wait while the client has yet to take the answers that it asked for."""
         await self._room.wait()
@@ -143,9 +149,7 @@ class Outbox:
             key = text_key(message) if isinstance(message, Envelope) else None
             if key is None or not isinstance(message, Envelope):
                 self._waiting.append(message)
-                self.waiting_bytes += len(message)
-                if isinstance(message, Answer):
-                    self._count_answers(len(message))
+                self.waiting_bytes += _counted(message)
                 continue
             last = self._waiting[-1] if self._waiting else None
             if isinstance(last, MergedText) and last.key == key and last.size < MOST_MERGED_BYTES:
@@ -153,11 +157,11 @@ class Outbox:
             else:
                 self._waiting.append(MergedText(key, message))
                 self.waiting_bytes += len(message)
-        behind = self.waiting_bytes - self._answer_bytes
-        if behind <= self._limit:
+        if self.waiting_bytes <= self._limit:
             return True
+        waiting = self.waiting_bytes
         self.close()
-        self._on_overflow(behind)
+        self._on_overflow(waiting)
         return False
 
     def _count_answers(self, size: int) -> None:
@@ -200,11 +204,10 @@ class Outbox:
             self._pump = None
 
     def _patience(self) -> float:
-        behind = self.waiting_bytes - self._answer_bytes
-        return SECONDS_WITH_MUCH if behind > MUCH else STALL_SECONDS
+        return SECONDS_WITH_MUCH if self.waiting_bytes > MUCH else STALL_SECONDS
 
     def _stalled(self) -> None:
-        waiting = self.waiting_bytes
+        waiting = self.waiting_bytes + self._answer_bytes
         self.close()
         self._on_stall(waiting)
 
@@ -218,10 +221,8 @@ class Outbox:
                 self.waiting_bytes -= item.size
                 message: Encoded = item.encode()
             else:
-                self.waiting_bytes -= len(item)
+                self.waiting_bytes -= _counted(item)
                 message = item
-            if isinstance(message, Answer):
-                self._count_answers(-len(message))
             batch.append(message)
             size += len(message)
         return batch
@@ -230,4 +231,11 @@ class Outbox:
         if self._observe is not None:
             for message in messages:
                 self._observe(message)
+        if self._answer_bytes:
+            answers = (message for message in messages if isinstance(message, Answer))
+            self._count_answers(-sum(map(len, answers)))
         self._transport.write(messages)
+
+
+def _counted(message: Encoded) -> int:
+    return 0 if isinstance(message, Answer) else len(message)

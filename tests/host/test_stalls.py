@@ -126,6 +126,11 @@ class Bench:
         self.outbox.put(messages)
         self.outbox.flush()
 
+    def answer(self, size: int) -> None:
+        answer = Answer(b"x" * size)
+        self.outbox.expect((answer,))
+        self.send(answer)
+
 
 async def test_a_client_that_takes_nothing_for_long_is_let_go(clock: Clock) -> None:
     bench = Bench()
@@ -147,7 +152,7 @@ async def test_a_client_that_takes_nothing_is_let_go_sooner_when_much_waits(cloc
 
 async def test_a_large_answer_is_given_all_the_time(clock: Clock) -> None:
     bench = Bench()
-    bench.send(Answer(b"x" * (20 << 20)))
+    bench.answer(20 << 20)
     await clock.advance(STALL_SECONDS - 1)
     assert bench.stalls == bench.overflows == []
 
@@ -156,7 +161,7 @@ async def test_no_further_answer_is_made_while_the_client_has_not_taken_the_last
     clock: Clock,
 ) -> None:
     bench = Bench()
-    bench.send(Answer(b"x" * (2 << 20)))
+    bench.answer(2 << 20)
     room = asyncio.create_task(bench.outbox.room())
     await clock.advance(1.0)
     assert not room.done()
@@ -165,9 +170,22 @@ async def test_no_further_answer_is_made_while_the_client_has_not_taken_the_last
     assert bench.socket.written == 1
 
 
+async def test_answers_count_before_it_is_their_turn(clock: Clock) -> None:
+    bench = Bench()
+    bench.socket.take(bench.socket.backlog)
+    answer = Answer(b"x" * (2 << 20))
+    bench.outbox.expect((answer,))
+    room = asyncio.create_task(bench.outbox.room())
+    await clock.advance(1.0)
+    assert not room.done()
+    bench.send(answer)
+    await room
+    assert bench.socket.written == 1
+
+
 async def test_the_end_of_an_outbox_frees_whoever_waits_for_room() -> None:
     bench = Bench()
-    bench.send(Answer(b"x" * (2 << 20)))
+    bench.answer(2 << 20)
     room = asyncio.create_task(bench.outbox.room())
     await asyncio.sleep(0)
     bench.outbox.close()

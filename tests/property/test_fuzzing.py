@@ -199,7 +199,7 @@ def test_mutated_messages_give_only_protocol_errors(chunk: int) -> None:
             if isinstance(event, Request):
                 peer.respond(event.id, None)
         for output in peer.take_output():
-            answer = orjson.loads(output)
+            answer = orjson.loads(output if isinstance(output, bytes) else b"".join(output))
             assert "result" in answer or answer["error"]["code"] in range(-32768, -31999)
     # The mutations must reach every outcome, or the test shows nothing.
     assert all(outcomes[name] > 10 for name in ("accepted", "refused", "violation")), outcomes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +11,7 @@ from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.wire.client import WireClient, open_client
 
 __all__ = [
+    "ERROR",
     "IDLE",
     "INPUT_NEEDED",
     "IN_PROGRESS",
@@ -20,6 +21,7 @@ __all__ = [
     "at_chat",
     "call_in",
     "calls_of",
+    "cancelled",
     "completed",
     "confirmed",
     "input_completed",
@@ -76,6 +78,10 @@ class Chat:
         turn: Json = self.state["turns"][-1]
         assert turn["id"] == turn_id
         return turn
+
+    async def cancel(self, turn_id: str, client: WireClient | None = None) -> None:
+        client = client or self.client
+        await client.accepted(self.uri, cancelled(client, turn_id))
 
     async def answer(self, action: Json, client: WireClient | None = None) -> Json:
         """Dispatch an action that must be accepted."""
@@ -145,17 +151,13 @@ def said(turn: Json) -> str:
     return "".join(part["content"] for part in turn["responseParts"] if part["kind"] == "markdown")
 
 
-async def call_in(
-    client: WireClient,
-    chat: str,
-    status: str,
-    matches: Callable[[Json], bool] = lambda call: True,
-) -> Json:
-    """Wait until a client sees a tool call of the running turn in a status."""
+async def call_in(client: WireClient, chat: str, status: str, **fields: Any) -> Json:
+    """Wait until a client sees a tool call of the running turn in a status, with these fields."""
+    wanted = {"status": status, **fields}
 
     def find() -> Json | None:
         calls = (part["toolCall"] for part in parts_of(client.states[chat], "toolCall"))
-        return next((c for c in calls if c["status"] == status and matches(c)), None)
+        return next((c for c in calls if {key: c.get(key) for key in wanted} == wanted), None)
 
     return await client.until(find)
 
@@ -170,6 +172,12 @@ async def request_in(client: WireClient, chat: str) -> Json:
         return next(iter([*live, *state.get("inputRequests", [])]), None)
 
     return await client.until(find)
+
+
+def cancelled(client: WireClient, turn_id: str) -> Json:
+    """Return the action that cancels a turn, as the client's version spells it."""
+    action: Json = {"type": "chat/turnCancelled", "turnId": turn_id}
+    return {**action, "duration": 1} if client.knows_times else action
 
 
 def _target(turn_id: str, call: Json) -> Json:

@@ -58,17 +58,21 @@ async def crash_in_a_stream(host: ServedHost) -> tuple[list[WireClient], str]:
         for client in clients:
             await client.action(ANNOTATIONS, "annotations/set")
             await client.action(chat, "chat/pendingMessageSet")
-            await client.until(lambda client=client: streaming(client, chat))  # type: ignore[misc]
+            await text_arrives(client, chat, 10_000)
         await host.kill()
         for client in clients:
             assert (await client.closed)[0] == 1006
     return clients, chat
 
 
-def streaming(client: WireClient, chat: str) -> Json | None:
-    """Return the chat once a fair amount of text has arrived."""
-    state = client.states[chat]
-    return state if len(texts(state["activeTurn"])) > 10_000 else None
+async def text_arrives(client: WireClient, chat: str, length: int) -> None:
+    """Wait until the chat's turn has so much text."""
+
+    def found() -> Json | None:
+        active: Json | None = client.states[chat].get("activeTurn")
+        return active if active is not None and len(texts(active)) >= length else None
+
+    await client.until(found)
 
 
 async def test_nothing_that_anybody_saw_is_lost_when_the_host_is_killed(tmp_path: Path) -> None:
@@ -109,7 +113,7 @@ async def check_that_life_goes_on(
     seen = max(client.last_seen for client in before)
     await after[2].run_turn(chat, "t2", "are you there?")
     for client in after:
-        await client.until(lambda client=client: queue_done(client, chat))  # type: ignore[misc]
+        await queue_runs(client, chat)
         await idle(client, chat)
         assert_ascending(client)
         live = [m["params"] for m in client.received if m.get("method") == "action"]
@@ -117,16 +121,22 @@ async def check_that_life_goes_on(
         await assert_mirrors(client)
 
 
-def queue_done(client: WireClient, chat: str) -> Json | None:
-    state = client.states[chat]
-    return state if len(state["turns"]) == 4 and "queuedMessages" not in state else None
+async def queue_runs(client: WireClient, chat: str) -> None:
+    """Wait until the queued message was taken up and answered."""
+
+    def found() -> Json | None:
+        state = client.states[chat]
+        return state if len(state["turns"]) == 4 and "queuedMessages" not in state else None
+
+    await client.until(found)
 
 
 async def test_a_crash_does_not_make_the_host_forget_what_was_streamed_before_it(
     tmp_path: Path,
 ) -> None:
     """A client that was away across a crash is replayed to, although the numbers have a gap."""
-    async with serve(tmp_path / "data") as host:
+    (tmp_path / "pausing.py").write_text(PAUSING_AGENT)
+    async with serve(tmp_path / "data", "--agent", "pausing:Pausing", cwd=tmp_path) as host:
         async with open_client(host.url) as former:
             await former.initialize(ROOT)
             chat = await former.ready_session(SESSION)
@@ -134,15 +144,31 @@ async def test_a_crash_does_not_make_the_host_forget_what_was_streamed_before_it
         async with open_client(host.url, "other") as other:
             await other.initialize()
             await other.subscribe(chat)
-            await other.run_turn(chat, "t1", "/stream 2000")
-            await other.start_turn(chat, "t2", "/slow 60")
+            await other.start_turn(chat, "t1", "talk, then wait")
+            await text_arrives(other, chat, 2000)
         await host.kill()
         await host.start()
         async with open_client(host.url) as client:
             assert (await client.resume(former))["type"] == "replay"
-            states = [turn["state"] for turn in client.states[chat]["turns"]]
-            assert states == ["complete", "error"]
+            assert client.states[chat]["turns"][0]["state"] == "error"
+            assert texts(client.states[chat]["turns"][0]) == "x" * 2000
             await assert_mirrors(client)
+
+
+PAUSING_AGENT = """
+import asyncio
+
+from agenthost.agents import Agent
+
+
+class Pausing(Agent):
+    provider, display_name = "pausing", "Pausing"
+
+    async def run(self, turn):
+        for _ in range(2000):
+            await turn.write("x")
+        await asyncio.Event().wait()
+"""
 
 
 async def test_a_host_killed_again_and_again_numbers_everything_upwards(tmp_path: Path) -> None:
@@ -162,6 +188,23 @@ async def test_a_host_killed_again_and_again_numbers_everything_upwards(tmp_path
                 await assert_mirrors(client)
             former = client
         assert [turn["id"] for turn in former.states[chat]["turns"]] == ["t0", "t1", "t2"]
+
+
+async def test_the_first_client_after_a_crash_can_be_replayed_to(tmp_path: Path) -> None:
+    """Nothing has happened since the crash when it comes, so it has no number of its own run."""
+    async with serve(tmp_path / "data") as host:
+        async with open_client(host.url, "before") as before:
+            await before.initialize()
+            chat = await before.ready_session(SESSION)
+        await host.kill()
+        await host.start()
+        async with open_client(host.url) as former:
+            await former.initialize(ROOT)
+            await former.subscribe(chat)
+        async with open_client(host.url) as client:
+            assert (await client.resume(former))["type"] == "replay"
+            await client.run_turn(chat, "t1", "hello")
+            await assert_mirrors(client)
 
 
 async def test_a_session_whose_creation_a_crash_interrupted_says_so(tmp_path: Path) -> None:

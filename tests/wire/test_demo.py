@@ -317,7 +317,7 @@ async def test_output_is_shown_while_a_command_runs(
         await chat.answer(confirmed("t1", call, True))
         shown = [{"type": "text", "text": "first\n"}]
         for client in chat.clients:
-            await call_in(client, chat.uri, "running", lambda call: call.get("content") == shown)
+            await call_in(client, chat.uri, "running", content=shown)
         (tmp_path / "gate").write_text("second\n")
         (call,) = calls_of(await chat.end("t1"))
         assert call["content"] == [{"type": "text", "text": "first\nsecond\n"}]
@@ -543,7 +543,7 @@ async def test_slow_shows_what_it_does_and_echoes_whoever_steers_it(
             steer = {"type": "chat/pendingMessageSet", "kind": "steering", "message": message}
             await chat.answer({**steer, "id": f"m{number}"}, client)
             await chat.client.action(chat.uri, "chat/pendingMessageRemoved", id=f"m{number}")
-        await chat.answer({"type": "chat/turnCancelled", "turnId": "t1", "duration": 1})
+        await chat.cancel("t1")
         turn = await chat.end("t1")
         assert said(turn) == "You steer me: go 0\n\nYou steer me: go 1\n\n"
         assert "activity" not in chat.state

@@ -90,6 +90,7 @@ async def test_a_short_absence_is_replayed_in_the_version_of_the_client(
     name = f"short-{version}"
     async with open_client(shared_host.url, name, version) as former:
         chat = await settle_in(former, name)
+        await former.run_turn(chat, "t0", "hello")
         former.abort()
     async with open_client(shared_host.url, f"{name}-other") as other:
         await other.initialize()
@@ -100,8 +101,10 @@ async def test_a_short_absence_is_replayed_in_the_version_of_the_client(
         await other.dispatched(chat, {"type": "chat/truncated", "turnId": "t2"})
         await annotate(other, f"ahp-session:/{name}/annotations")
     async with open_client(shared_host.url, name, version) as client:
-        assert (await client.resume(former))["type"] == "replay"
-        assert [turn["id"] for turn in client.states[chat]["turns"]] == ["t1", "t2"]
+        result = await client.resume(former)
+        assert result["type"] == "replay"
+        assert all(envelope["serverSeq"] > former.last_seen for envelope in result["actions"])
+        assert [turn["id"] for turn in client.states[chat]["turns"]] == ["t0", "t1", "t2"]
         assert_ascending(client)
         await assert_mirrors(client)
 

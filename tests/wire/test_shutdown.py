@@ -151,6 +151,8 @@ async def test_what_waits_to_be_gathered_leaves_before_the_goodbye(tmp_path: Pat
         chat = await client.ready_session(SESSION)
         await client.subscribe(chat)
         await client.start_turn(chat, "t1", "/slow 60")
+        # What comes from the session would take the rest along.
+        await client.send({"method": "unsubscribe", "params": {"channel": SESSION}})
         await client.subscribe(chat, delivery={"maxLatencyMs": 5000})
         await stop_promptly(host)
         await client.closed

@@ -1,4 +1,4 @@
-"""Tool calls on the wire: every cell of the state × action table that a client can reach."""
+"""Tool calls on the wire: every cell of the state-by-action table that a client can reach."""
 
 from __future__ import annotations
 
@@ -113,8 +113,7 @@ async def parked(chat: Chat, status: str, owner: str = HOST) -> AsyncIterator[st
     await chat.client.until(lambda: chat.state if chat.state.get("activity") else None)
     assert (await call_in(chat.client, chat.uri, status))["toolCallId"] == CALL
     yield turn_id
-    cancel = {"type": "chat/turnCancelled", "turnId": turn_id, "duration": 1}
-    await chat.answer(cancel)
+    await chat.cancel(turn_id)
     await chat.end(turn_id)
     await chat.assert_at_rest()
 
@@ -257,6 +256,3 @@ async def test_an_edited_input_replaces_the_one_that_was_shown(parking: Chat) ->
         assert call["toolInput"] == "out"
         assert call["selectedOption"]["id"] == "yes"
 
-
-async def test_the_host_is_the_one_that_was_asked_for(parking: Chat) -> None:
-    assert parking.client.states[parking.session]["provider"] == "parker"

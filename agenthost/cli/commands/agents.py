@@ -7,6 +7,7 @@ import json
 import sys
 from pathlib import Path
 
+from agenthost.cli.paths import import_from_here
 from agenthost.errors import AgentHostError
 
 __all__ = ["register", "run"]
@@ -31,6 +32,7 @@ def run(args: argparse.Namespace) -> int:
     """Print one line per agent; 1 when one that was asked for is not available."""
     from agenthost.agents.registry import CONFIG_FILE, configured_specs, find_agents
 
+    import_from_here()
     try:
         specs = [*args.agent, *configured_specs(args.config or Path(CONFIG_FILE))]
     except AgentHostError as error:

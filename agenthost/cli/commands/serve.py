@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from agenthost.cli.discovery import announce
-from agenthost.cli.paths import DATA_DIR_VARIABLE, default_data_dir
+from agenthost.cli.paths import DATA_DIR_VARIABLE, default_data_dir, import_from_here
 from agenthost.errors import AgentHostError
 from agenthost.tokens import OWNER_FILE
 
@@ -127,6 +127,7 @@ async def _serve(args: argparse.Namespace) -> None:
     from agenthost.host import Host, SqliteStore
     from agenthost.host.trust import check_bind
 
+    import_from_here()
     check_bind(args.host, has_token=not args.no_token)
     agents = load_agents([*args.agent, *configured_specs(args.config or Path(CONFIG_FILE))])
     data_dir: Path = args.data_dir or default_data_dir()

@@ -1,0 +1,137 @@
+"""Any agent that speaks the Agent Client Protocol, as an agent of this host.
+
+Does not need the ``acp`` package until a turn runs: whoever offers an agent sees it before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from agenthost.agents.acp.settings import Setting, schema_of
+from agenthost.agents.api import Agent, AgentError, SessionContext
+from agenthost.agents.turn import Turn
+
+if TYPE_CHECKING:
+    from agenthost.agents.acp.session import AgentSession
+
+__all__ = ["AcpAgent"]
+
+# Seconds without a turn after which a session's process is let go.
+IDLE_TIMEOUT = 1800.0
+# Seconds that an agent gets to stop when its turn is cancelled.
+CANCEL_TIMEOUT = 5.0
+# Seconds that agents get to end by themselves when the host stops, which takes a second in all.
+LAST_PATIENCE = 0.3
+# The module that needs the ``acp`` package; importing it takes a good part of a second.
+_SPEAKER = "agenthost.agents.acp.session"
+
+
+class AcpAgent(Agent):
+    """Runs a program that speaks ACP over its standard input and output, one per session."""
+
+    description = "An agent that speaks the Agent Client Protocol"
+
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        display_name: str | None = None,
+        env: Mapping[str, str] | None = None,
+        idle_timeout: float | None = IDLE_TIMEOUT,
+        cancel_timeout: float = CANCEL_TIMEOUT,
+    ) -> None:
+        """Describe an agent; its program is started at a session's first turn.
+
+        Args:
+            name: the provider id.
+            command: the program and its arguments.
+            display_name: how people call it; by default its name.
+            env: variables to set besides those of the host.
+            idle_timeout: seconds without a turn after which a session's process is let go; None
+                keeps it.
+            cancel_timeout: seconds that the agent gets to stop when a turn is cancelled; then its
+                process is ended.
+        """
+        if not command:
+            raise ValueError("the command of an ACP agent cannot be empty")
+        self.provider = name
+        self.display_name = display_name or name
+        self._command = tuple(command)
+        self._env = dict(env or {})
+        self._idle_timeout = idle_timeout
+        self._cancel_timeout = cancel_timeout
+        self._sessions: dict[str, AgentSession] = {}
+        # What the agent offered to choose when it last opened a session; None before the first.
+        self._settings: Mapping[str, Setting] | None = None
+
+    async def start_session(self, session: SessionContext) -> None:
+        """Make sure that the agent can be talked to; it is started at the first turn."""
+        await self._load()
+
+    async def run(self, turn: Turn) -> None:
+        """Let the session's process work on the turn; start it if it does not run."""
+        await self._load()
+        session = self._sessions.get(turn.session.session)
+        if session is None:
+            session = self._sessions[turn.session.session] = self._new_session()
+        await session.run(turn)
+
+    def config_schema(
+        self, values: Mapping[str, Any], working_directory: str | None
+    ) -> Mapping[str, Any]:
+        """Return what the agent offers to choose, or free words while it never ran."""
+        return schema_of(self._settings)
+
+    async def complete_config(
+        self, setting: str, query: str, values: Mapping[str, Any], working_directory: str | None
+    ) -> Sequence[Mapping[str, Any]]:
+        """Offer what the agent offered when it last opened a session."""
+        known = (self._settings or {}).get(setting)
+        return [
+            {"value": choice.value, "label": choice.label}
+            | ({"description": choice.description} if choice.description else {})
+            for choice in (known.choices if known is not None else ())
+        ]
+
+    async def end_session(self, session: str) -> None:
+        """End the process of a session that is disposed."""
+        ended = self._sessions.pop(session, None)
+        if ended is not None:
+            await ended.close()
+
+    async def close(self) -> None:
+        """End all processes."""
+        sessions, self._sessions = list(self._sessions.values()), {}
+        await asyncio.gather(*(session.close(LAST_PATIENCE) for session in sessions))
+
+    async def _load(self) -> None:
+        """Import what speaks ACP, once, and without holding up the host meanwhile."""
+        if _SPEAKER in sys.modules:
+            return
+        try:
+            await asyncio.to_thread(importlib.import_module, _SPEAKER)
+        except ModuleNotFoundError as error:
+            raise AgentError(
+                f"{self.display_name} needs: pip install 'agenthost[acp]'", "notInstalled"
+            ) from error
+
+    def _new_session(self) -> AgentSession:
+        from agenthost.agents.acp.session import AgentSession, Program
+
+        program = Program(
+            self.display_name,
+            self._command,
+            {**os.environ, **self._env},
+            self._idle_timeout,
+            self._cancel_timeout,
+        )
+        return AgentSession(program, self._learn)
+
+    def _learn(self, settings: Mapping[str, Setting]) -> None:
+        self._settings = dict(settings)

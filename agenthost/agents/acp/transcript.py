@@ -1,0 +1,60 @@
+"""What was said in a chat before, as text for an agent that was not there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["transcript"]
+
+# Some thirty thousand tokens; of a longer conversation the newest part is told.
+MOST_CHARACTERS = 120_000
+# The outcome of one tool call is a remark, not a report.
+MOST_REMARK = 200
+
+
+def transcript(turns: Sequence[Mapping[str, Any]]) -> str:
+    """Return the turns as an introduction to a message; nothing when there are none."""
+    told: list[str] = []
+    room = MOST_CHARACTERS
+    for turn in reversed(turns):
+        text = _told(turn)
+        if len(text) > room:
+            told.append(f"[What came before is left out.]\n{text[len(text) - room :]}")
+            break
+        room -= len(text)
+        told.append(text)
+    if not told:
+        return ""
+    conversation = "\n\n".join(reversed(told))
+    return (
+        "For context, this is the conversation so far, which you do not remember:\n\n"
+        f"{conversation}\n\nEnd of the conversation so far. What follows is the new message."
+    )
+
+
+def _told(turn: Mapping[str, Any]) -> str:
+    said = [f"User: {turn['message']['text']}"]
+    answer = "".join(_part(part) for part in turn["responseParts"]).strip()
+    if answer:
+        said.append(f"Assistant: {answer}")
+    if turn["state"] != "complete":
+        said.append(f"[This turn ended early: {turn['state']}.]")
+    return "\n\n".join(said)
+
+
+def _part(part: Mapping[str, Any]) -> str:
+    match part.get("kind"):
+        case "markdown":
+            return str(part["content"])
+        case "toolCall":
+            call = part["toolCall"]
+            remark = _plain(call.get("pastTenseMessage") or call.get("invocationMessage") or "")
+            outcome = call["status"] if call.get("success", True) else "failed"
+            return f"\n[Tool {call['displayName']}: {remark[:MOST_REMARK]} ({outcome})]\n"
+        case _:
+            return ""
+
+
+def _plain(text: Any) -> str:
+    return str(text["markdown"] if isinstance(text, Mapping) else text)

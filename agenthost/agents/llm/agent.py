@@ -1,0 +1,130 @@
+"""The ``llm`` agent: a coding agent on whatever model is configured.
+
+Importing this needs no pydantic-ai; what does is imported when a session starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any, Final
+
+from agenthost.agents.api import Agent, AgentError, SessionContext
+from agenthost.agents.llm.extra import INSTALL_HINT, has_extra, load
+from agenthost.agents.llm.models import LlmSettings, chosen_model, make_model, model_info
+from agenthost.agents.turn import Turn
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+__all__ = ["LlmAgent", "make_llm_agent"]
+
+_TITLES: Final = {
+    "list_files": "List files",
+    "read_file": "Read file",
+    "search_files": "Search files",
+    "edit_file": "Edit file",
+    "run_command": "Run command",
+}
+_DESCRIPTIONS: Final = {
+    "list_files": "Lists a folder",
+    "read_file": "Reads a text file",
+    "search_files": "Searches text files for a regular expression",
+    "edit_file": "Changes or creates a text file, after asking",
+    "run_command": "Runs a shell command, after asking",
+}
+_CONFIG: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "autoApprove": {
+            "type": "string",
+            "title": "Approvals",
+            "description": "Whether edits and commands ask first",
+            "enum": ["default", "autoApprove"],
+            "enumLabels": ["Ask first", "Allow everything"],
+            "default": "default",
+            "sessionMutable": True,
+        }
+    },
+}
+
+
+class LlmAgent(Agent):
+    """Works on the session's files with any model that pydantic-ai can reach."""
+
+    provider = "llm"
+    display_name = "LLM"
+    description = "A coding agent on the model of your choice"
+    tools = tuple(
+        {"name": name, "title": title, "description": _DESCRIPTIONS[name]}
+        for name, title in _TITLES.items()
+    )
+    capabilities: Mapping[str, Any] = {
+        "multipleChats": {"fork": True, "sideChat": True},
+        "multipleWorkingDirectories": {},
+    }
+
+    def __init__(
+        self,
+        models: Sequence[str | Model] | None = None,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+    ) -> None:
+        """Offer some models, the default one first; by default what the environment names.
+
+        ``base_url`` and ``api_key`` are for models without a provider, and those of ``openai:``.
+        """
+        # Made when they are first used, so that a missing key matters only then.
+        self._made: dict[str, Model] = {}
+        if models is None:
+            self._settings = LlmSettings.from_environment()
+        else:
+            given = {m if isinstance(m, str) else m.model_name: m for m in models}
+            self._settings = LlmSettings(list(given), base_url, api_key)
+            self._made = {name: m for name, m in given.items() if not isinstance(m, str)}
+        # Closes the connections of the models that were made here.
+        self._open = AsyncExitStack()
+        self.models = [model_info(self.provider, name) for name in self._settings.models]
+
+    @staticmethod
+    def availability() -> str | None:
+        """Return why this agent cannot run as things are configured; None when it can."""
+        return LlmSettings.from_environment().trouble() if has_extra() else INSTALL_HINT
+
+    def config_schema(
+        self, values: Mapping[str, Any], working_directory: str | None
+    ) -> Mapping[str, Any]:
+        """Return the settings of a session: whether edits and commands ask first."""
+        return _CONFIG
+
+    async def start_session(self, session: SessionContext) -> None:
+        """Load what the agent needs, so that the first turn does not wait for it."""
+        await load("agenthost.agents.llm.coding")
+
+    async def run(self, turn: Turn) -> None:
+        """Work on one turn."""
+        coding = await load("agenthost.agents.llm.coding")
+        name = chosen_model(turn, self._settings.models)
+        if name is None:
+            raise AgentError(self._settings.trouble() or "no model is configured", "noModel")
+        await coding.answer(turn, await self._model(name), _TITLES)
+
+    async def close(self) -> None:
+        """Close the connections to the models."""
+        await self._open.aclose()
+
+    async def _model(self, name: str) -> Model:
+        if name not in self._made:
+            model = make_model(name, self._settings)
+            self._made[name] = model
+            await self._open.enter_async_context(model)
+        return self._made[name]
+
+
+def make_llm_agent() -> LlmAgent:
+    """Make the agent as the environment configures it; raise AgentError when it cannot run."""
+    trouble = LlmAgent.availability()
+    if trouble is not None:
+        raise AgentError(f"the llm agent cannot run: {trouble}", "unavailable")
+    return LlmAgent()

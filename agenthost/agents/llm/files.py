@@ -1,0 +1,137 @@
+"""What the coding tools do with files: list, read, plan a change, write; each bounded.
+
+Takes paths that are known to be inside. Blocks, so tools call it in a thread.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from agenthost.agents.llm.texts import MOST_RESULT
+from agenthost.errors import AgentHostError
+
+__all__ = ["IGNORED", "Refused", "diff_counts", "list_folder", "plan", "read_lines", "read_text"]
+
+# Folders full of what others made; their names are listed, their insides are not.
+IGNORED: Final = frozenset(
+    {".git", ".hg", ".mypy_cache", ".ruff_cache", ".tox", ".venv", "__pycache__", "node_modules"}
+)
+MOST_ENTRIES: Final = 500
+DEEPEST: Final = 8
+MOST_LINES: Final = 2000
+# A longer file is for searching, not for reading.
+MOST_READ: Final = 20 * 1024 * 1024
+# A file that is edited is held in memory, and stored as it was and as it is.
+MOST_EDITED: Final = 2 * 1024 * 1024
+
+
+class Refused(AgentHostError):
+    """A file cannot be used as asked; the message is written for the model."""
+
+
+def list_folder(folder: Path, depth: int) -> str:
+    """List a folder and, up to a depth, those inside; links are not followed."""
+    if not folder.is_dir():
+        raise Refused("that is not a folder")
+    names: list[str] = []
+    for name in _walk(folder, "", max(1, min(depth, DEEPEST))):
+        if len(names) == MOST_ENTRIES:
+            names.append(f"… (more than {MOST_ENTRIES} entries; list a folder inside)")
+            break
+        names.append(name)
+    return "\n".join(names) or "(empty)"
+
+
+def _walk(folder: Path, prefix: str, depth: int) -> Iterator[str]:
+    for entry in _entries(folder):
+        if not entry.is_dir(follow_symlinks=False):
+            yield prefix + entry.name
+            continue
+        yield f"{prefix}{entry.name}/"
+        if depth > 1 and entry.name not in IGNORED:
+            yield from _walk(Path(entry.path), f"{prefix}{entry.name}/", depth - 1)
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            return sorted(found, key=lambda entry: entry.name)
+    except PermissionError:
+        # One closed folder must not hide the others.
+        return []
+
+
+def read_lines(path: Path, start: int, count: int) -> str:
+    """Return some lines of a text file, under a line that says which they are."""
+    _check(path, MOST_READ)
+    start, count = max(1, start), max(1, min(count, MOST_LINES))
+    kept: list[str] = []
+    size, number = 0, 0
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if b"\0" in line:
+                raise Refused("that is not a text file")
+            if start <= number < start + count and size < MOST_RESULT:
+                kept.append(line.decode(errors="replace").rstrip("\r\n")[: MOST_RESULT - size])
+                size += len(kept[-1]) + 1
+    if not kept:
+        return f"(the file has {number} lines)"
+    last = start + len(kept) - 1
+    return f"(lines {start} to {last} of {number})\n" + "\n".join(kept)
+
+
+def read_text(path: Path) -> str | None:
+    """Return the text of a file as it is, line ends included; None when there is none."""
+    if not path.exists():
+        return None
+    _check(path, MOST_EDITED)
+    try:
+        return path.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise Refused("that is not a text file") from error
+
+
+def _check(path: Path, most: int) -> None:
+    if path.is_dir():
+        raise Refused("that is a folder")
+    if not path.exists():
+        raise Refused("there is no such file")
+    if not path.is_file():
+        # Reading a pipe would wait for ever.
+        raise Refused("that is not a regular file")
+    if path.stat().st_size > most:
+        raise Refused("the file is too large")
+
+
+def plan(before: str | None, old_text: str | None, new_text: str) -> str:
+    """Return what a file will contain once the one occurrence of ``old_text`` is replaced.
+
+    Without ``old_text`` the whole file is written anew.
+    """
+    if not old_text:
+        after = new_text
+    elif before is None:
+        raise Refused("the file does not exist; leave out old_text to create it")
+    else:
+        found = before.count(old_text)
+        if found == 0:
+            raise Refused("old_text does not occur in the file; read it again")
+        if found > 1:
+            raise Refused(f"old_text occurs {found} times; include more lines around it")
+        after = before.replace(old_text, new_text)
+    if after == before:
+        raise Refused("that changes nothing")
+    if len(after) > MOST_EDITED:
+        raise Refused("that is too large for one file")
+    return after
+
+
+def diff_counts(before: str, after: str) -> dict[str, int]:
+    """Count the lines that a change adds and removes."""
+    lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm=""))
+    changed = [line[0] for line in lines[2:] if line[:1] in ("+", "-")]
+    return {"added": changed.count("+"), "removed": changed.count("-")}

@@ -1,0 +1,161 @@
+"""From the turns of a chat to the messages of a model's conversation.
+
+The chat's state is the only memory: so forks, side chats, truncation and restarts need nothing of
+their own. Reasoning is left out, as providers take back only reasoning that they have signed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
+
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    ModelResponsePart,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserContent,
+    UserPromptPart,
+)
+from pydantic_ai.native_tools import NATIVE_TOOL_TYPES
+
+from agenthost.agents.llm.attachments import prompt_of
+from agenthost.agents.llm.folders import Folders
+from agenthost.agents.llm.texts import clipped
+
+__all__ = ["denial", "messages_of"]
+
+Outcome = Literal["success", "failed", "denied", "interrupted"]
+
+_ENDINGS: Final = {
+    "cancelled": "(The user cancelled this answer before it was complete.)",
+    "error": "(This answer ended early because of an error.)",
+}
+
+
+def messages_of(
+    turns: Sequence[Mapping[str, Any]],
+    folders: Folders,
+    plain_inputs: Mapping[str, str] | None = None,
+) -> list[ModelMessage]:
+    """Return the conversation that these turns were.
+
+    ``plain_inputs`` names, for tools whose input is shown as plain text, the argument that it is.
+    """
+    retelling = _Retelling(plain_inputs or {})
+    for turn in turns:
+        retelling.said(prompt_of(turn["message"], folders))
+        for part in turn["responseParts"]:
+            retelling.tell(part)
+        ending = _ENDINGS.get(turn["state"])
+        if ending is not None:
+            retelling.said(ending)
+    retelling.flush()
+    return retelling.messages
+
+
+def denial(reason: str | None, suggestion: str | None) -> str:
+    """Return what a model is told when people do not allow a tool call."""
+    told = f" They said: {reason}" if reason else ""
+    instead = f" They suggest: {suggestion}" if suggestion else ""
+    return f"The user did not allow this.{told}{instead}"
+
+
+class _Retelling:
+    """The conversation so far, and the step of the model that is being told."""
+
+    def __init__(self, plain_inputs: Mapping[str, str]) -> None:
+        self.messages: list[ModelMessage] = []
+        self._plain_inputs = plain_inputs
+        # What the model said and called in this step, and what its calls gave.
+        self._answer: list[ModelResponsePart] = []
+        self._results: list[ToolReturnPart] = []
+
+    def said(self, content: str | Sequence[UserContent]) -> None:
+        """Tell what somebody said to the model."""
+        self.flush()
+        self.messages.append(ModelRequest(parts=[UserPromptPart(content=content)]))
+
+    def tell(self, part: Mapping[str, Any]) -> None:
+        """Tell one part of an answer."""
+        match part["kind"]:
+            case "markdown":
+                self._wrote(part["content"])
+            case "toolCall":
+                self._called(part["toolCall"])
+            case "systemNotification":
+                # What people said while the turn was running was shown as a notice.
+                self.said(_plain(part["content"]))
+
+    def flush(self) -> None:
+        """End the step that is being told."""
+        if self._answer:
+            self.messages.append(ModelResponse(parts=self._answer))
+        if self._results:
+            self.messages.append(ModelRequest(parts=self._results))
+        self._answer, self._results = [], []
+
+    def _wrote(self, text: str) -> None:
+        if self._results:
+            # Text behind results is the next step; calls in a row are told as parallel ones.
+            self.flush()
+        self._answer.append(TextPart(content=text))
+
+    def _called(self, call: Mapping[str, Any]) -> None:
+        name, id = call["toolName"], call["toolCallId"]
+        outcome, result = _result(call)
+        if name in NATIVE_TOOL_TYPES:
+            # The provider ran it itself, and takes back only what it has written itself.
+            self._wrote(f"({name}: {result})")
+            return
+        args = _arguments(call, self._plain_inputs.get(name))
+        self._answer.append(ToolCallPart(tool_name=name, args=args, tool_call_id=id))
+        self._results.append(
+            ToolReturnPart(tool_name=name, content=result, tool_call_id=id, outcome=outcome)
+        )
+
+
+def _arguments(call: Mapping[str, Any], plain: str | None) -> dict[str, Any]:
+    given = call.get("toolInput")
+    if not isinstance(given, str):
+        return {}
+    if plain is not None:
+        return {plain: given}
+    try:
+        args = json.loads(given)
+    except ValueError:
+        args = None
+    # Arguments that never were an object are told as they were written.
+    return args if isinstance(args, dict) else {"input": given}
+
+
+def _result(call: Mapping[str, Any]) -> tuple[Outcome, str]:
+    if call["status"] == "cancelled":
+        if call.get("reason") == "skipped":
+            return "interrupted", "This was not run: the turn ended, or nobody answered."
+        suggestion = (call.get("userSuggestion") or {}).get("text")
+        return "denied", denial(_plain(call.get("reasonMessage")), suggestion)
+    text = "\n".join(_block(block) for block in call.get("content") or ())
+    if call.get("success"):
+        return "success", text or _plain(call.get("pastTenseMessage"))
+    why = (call.get("error") or {}).get("message", "it failed")
+    return "failed", f"{text}\n{why}" if text else why
+
+
+def _block(block: Mapping[str, Any]) -> str:
+    if block["type"] == "text":
+        return clipped(str(block["text"]))
+    if block["type"] == "fileEdit":
+        side = block.get("after") or block.get("before") or {}
+        return f"(the file {side.get('uri', '')} was changed)"
+    return f"({block['type']} is not repeated here)"
+
+
+def _plain(text: Any) -> str:
+    if isinstance(text, Mapping):
+        return str(text["markdown"])
+    return "" if text is None else str(text)

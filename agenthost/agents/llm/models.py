@@ -1,0 +1,157 @@
+"""Which models are offered, from names and the environment; making them when they are used.
+
+Importing this needs no pydantic-ai.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from agenthost.agents.api import AgentError
+from agenthost.agents.turn import Turn
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+    from pydantic_ai.settings import ModelSettings
+
+__all__ = [
+    "API_KEY",
+    "BASE_URL",
+    "MODELS",
+    "PROVIDER_KEYS",
+    "LlmSettings",
+    "chosen_model",
+    "make_model",
+    "model_info",
+    "thinking_settings",
+]
+
+MODELS: Final = "AGENTHOST_LLM_MODELS"
+BASE_URL: Final = "AGENTHOST_LLM_BASE_URL"
+API_KEY: Final = "AGENTHOST_LLM_API_KEY"
+
+# The key of a provider -> what is offered when it is there and nothing is configured.
+PROVIDER_KEYS: Final[Mapping[str, Sequence[str]]] = {
+    "ANTHROPIC_API_KEY": ("anthropic:claude-sonnet-4-6", "anthropic:claude-haiku-4-5"),
+    "OPENAI_API_KEY": ("openai:gpt-5.2", "openai:gpt-5-mini"),
+    "GOOGLE_API_KEY": ("google:gemini-2.5-pro", "google:gemini-2.5-flash"),
+    "GEMINI_API_KEY": ("google:gemini-2.5-pro", "google:gemini-2.5-flash"),
+}
+# Servers of one's own speak the protocol that goes by this name.
+_OWN_SERVER: Final = ("openai", "openai-chat")
+
+_THINKING: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "thinking": {
+            "type": "string",
+            "title": "Thinking",
+            "description": "How much the model thinks before it answers, where it can",
+            "enum": ["default", "off", "low", "medium", "high"],
+            "default": "default",
+        }
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LlmSettings:
+    """The models to offer, and a server of one's own that some of them are on."""
+
+    models: Sequence[str]
+    base_url: str | None = None
+    # Kept out of every representation.
+    api_key: str | None = None
+
+    def __repr__(self) -> str:
+        return f"LlmSettings(models={list(self.models)!r}, base_url={self.base_url!r})"
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> LlmSettings:
+        """Read what is configured; without any models, those whose provider's key is there."""
+        given = os.environ if environment is None else environment
+        names = [name.strip() for name in given.get(MODELS, "").split(",") if name.strip()]
+        if not names and not given.get(BASE_URL):
+            keys = [key for key in PROVIDER_KEYS if given.get(key)]
+            names = [name for key in keys for name in PROVIDER_KEYS[key]]
+        return cls(
+            list(dict.fromkeys(names)), given.get(BASE_URL) or None, given.get(API_KEY) or None
+        )
+
+    def trouble(self) -> str | None:
+        """Return why nothing can be offered, or None."""
+        if not self.models and self.base_url:
+            return f"{BASE_URL} is set, but {MODELS} does not name the models to use there"
+        if not self.models:
+            keys = ", ".join(PROVIDER_KEYS)
+            return f"no model is configured: set {MODELS}, or one of {keys}"
+        if not self.base_url:
+            nameless = [name for name in self.models if ":" not in name and name != "test"]
+            if nameless:
+                return f"{nameless[0]} names no provider: say openai:{nameless[0]}, for example"
+        return None
+
+
+def model_info(provider: str, name: str) -> dict[str, Any]:
+    """Describe a model to clients by its pydantic-ai name."""
+    vendor, colon, short = name.partition(":")
+    shown = f"{short} ({vendor})" if colon else name
+    return {"id": name, "provider": provider, "name": shown, "configSchema": _THINKING}
+
+
+def chosen_model(turn: Turn, offered: Sequence[str]) -> str | None:
+    """Return the model that a message asks for, or the first one offered.
+
+    Raises AgentError for one that is not offered.
+    """
+    chosen = (turn.message.get("model") or {}).get("id")
+    if chosen is None:
+        return offered[0] if offered else None
+    if chosen not in offered:
+        known = ", ".join(offered) or "none to choose from"
+        raise AgentError(f"there is no model {chosen} here; there is: {known}", "unknownModel")
+    return str(chosen)
+
+
+def thinking_settings(turn: Turn) -> ModelSettings:
+    """Return the model settings that the message's model options stand for."""
+    level = turn.model_config.get("thinking")
+    if level in ("low", "medium", "high"):
+        return {"thinking": level}
+    return {"thinking": False} if level == "off" else {}
+
+
+def make_model(name: str, settings: LlmSettings) -> Model:
+    """Make the model that a name stands for; raise AgentError when that cannot be."""
+    from pydantic_ai.exceptions import UserError
+    from pydantic_ai.models import infer_model
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    if settings.base_url and (own := _name_there(name)) is not None:
+        # Without a key of its own the server must not see that of another provider.
+        key = settings.api_key or "none"
+        provider = OpenAIProvider(base_url=settings.base_url, api_key=key)
+        return OpenAIChatModel(own, provider=provider)
+    try:
+        return infer_model(name)
+    except UserError as error:
+        raise AgentError(f"the model {name} cannot be used: {error.message}", "noModel") from error
+
+
+def _name_there(name: str) -> str | None:
+    """Return how a server of one's own calls a model; None when it is another provider's."""
+    from pydantic_ai.providers import infer_provider_class
+
+    vendor, colon, short = name.partition(":")
+    if colon and vendor in _OWN_SERVER:
+        return short
+    try:
+        infer_provider_class(vendor if colon else "")
+    except ValueError:
+        # A colon may be part of a name, as in qwen3:8b.
+        return name
+    return None

@@ -1,0 +1,111 @@
+"""One turn of any pydantic-ai agent, from the chat's history to the end of the answer.
+
+Owns the conversation of the turn. How a run is shown is the bridge's business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic_ai.agent import AbstractAgent
+from pydantic_ai.capabilities import ReinjectSystemPrompt
+from pydantic_ai.messages import ModelMessage, UserContent
+from pydantic_ai.models import Model
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import DeferredToolRequests
+from pydantic_ai.toolsets import AbstractToolset
+from pydantic_ai.usage import RunUsage, UsageLimits
+from pydantic_core import to_json
+
+from agenthost.agents.api import AgentError
+from agenthost.agents.llm.attachments import prompt_of
+from agenthost.agents.llm.bridge import TurnBridge, take_steering
+from agenthost.agents.llm.failures import explain
+from agenthost.agents.llm.folders import Folders
+from agenthost.agents.llm.history import messages_of
+from agenthost.agents.turn import Turn
+
+__all__ = ["Run", "run_turn"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What a turn runs, and how."""
+
+    agent: AbstractAgent[Any, Any]
+    # The model to use instead of the agent's own.
+    model: Model | str | None = None
+    # Makes what the agent's tools depend on; the bridge gives them the calls that are shown.
+    deps: Callable[[TurnBridge], Any] = lambda bridge: None
+    toolsets: Sequence[AbstractToolset[Any]] = ()
+    settings: ModelSettings | None = None
+    limits: UsageLimits | None = None
+    # Tool name -> how people call it.
+    titles: Mapping[str, str] = field(default_factory=dict)
+    # Tools that ask, show and end their calls themselves.
+    self_driven: Collection[str] = ()
+    # Tools whose input is shown as plain text -> the argument that it is.
+    plain_inputs: Mapping[str, str] = field(default_factory=dict)
+
+
+async def run_turn(turn: Turn, run: Run) -> None:
+    """Answer a turn; raise AgentError when the model cannot."""
+    folders = Folders(turn.session.working_directories)
+    # Files are read for it.
+    history, prompt = await asyncio.to_thread(
+        lambda: (
+            messages_of(turn.history, folders, run.plain_inputs),
+            prompt_of(turn.message, folders),
+        )
+    )
+    async with AsyncExitStack() as stack:
+        bridge = TurnBridge(turn, stack, titles=run.titles, self_driven=run.self_driven)
+        try:
+            await _converse(turn, run, bridge, history, prompt)
+        except Exception as error:
+            told = explain(error)
+            if told is None:
+                raise
+            # Not chained: whoever logs it would log what the provider said as well.
+            raise told from None
+
+
+async def _converse(
+    turn: Turn,
+    run: Run,
+    bridge: TurnBridge,
+    history: Sequence[ModelMessage],
+    prompt: str | Sequence[UserContent],
+) -> None:
+    usage = RunUsage()
+    said: str | Sequence[UserContent] | None = prompt
+    while said is not None:
+        result = await run.agent.run(
+            said,
+            message_history=history,
+            model=run.model,
+            deps=run.deps(bridge),
+            toolsets=run.toolsets,
+            model_settings=run.settings,
+            usage_limits=run.limits,
+            usage=usage,
+            capabilities=[ReinjectSystemPrompt[Any](), bridge],
+            infer_name=False,
+        )
+        if isinstance(result.output, DeferredToolRequests):
+            raise AgentError("a tool asked for approval again after it was given", "toolAsksAgain")
+        if bridge.answered_by_tool:
+            await turn.write(_fenced(result.output))
+        history = result.all_messages()
+        # Somebody may have spoken during the last step.
+        said = await take_steering(turn)
+
+
+def _fenced(output: Any) -> str:
+    if isinstance(output, str):
+        return output
+    return f"```json\n{to_json(output, indent=2, fallback=str).decode()}\n```\n"

@@ -1,0 +1,257 @@
+"""The tools of the coding agent. Their docstrings are what the model reads about them.
+
+Each tool drives its own call: it shows what it is about to do, asks where people must agree, and
+shows the result. What it cannot do it says to the model, which may try something else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic_ai import RunContext, Tool
+from pydantic_ai.exceptions import ToolFailed
+
+from agenthost.agents import content
+from agenthost.agents.api import AgentError
+from agenthost.agents.llm.bridge import TurnBridge
+from agenthost.agents.llm.files import (
+    IGNORED,
+    Refused,
+    diff_counts,
+    list_folder,
+    plan,
+    read_lines,
+    read_text,
+)
+from agenthost.agents.llm.folders import Folders, OutsideFolders
+from agenthost.agents.llm.history import denial
+from agenthost.agents.llm.models import API_KEY, PROVIDER_KEYS
+from agenthost.agents.llm.texts import clipped
+from agenthost.agents.processes import run_command as run_process
+from agenthost.agents.tool_call import Confirmation, ToolCall
+from agenthost.agents.turn import Turn
+
+__all__ = ["TOOLS", "Desk"]
+
+# Seconds that a command may take, and a search.
+COMMAND_TIMEOUT: Final = 600.0
+SEARCH_TIMEOUT: Final = 30.0
+MOST_MATCHES: Final = 200
+LONGEST_MATCH: Final = 300
+# The host's own keys are nothing that a command needs to know.
+_SECRETS: Final = {API_KEY, *PROVIDER_KEYS}
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What the tools of one turn work with."""
+
+    turn: Turn
+    bridge: TurnBridge
+    folders: Folders
+    # The session is set to allow everything.
+    auto_approve: bool = False
+
+    async def ask(
+        self, call: ToolCall, title: str, *, input: Any, invocation: str, **how: Any
+    ) -> Confirmation:
+        """Ask people to allow a call, unless the session allows everything."""
+        if self.auto_approve:
+            await call.start(input, invocation=invocation)
+            return Confirmation(True, input if isinstance(input, str) else None)
+        return await call.confirm(title, input=input, invocation=invocation, **how)
+
+
+@contextmanager
+def _refusals(name: str) -> Iterator[None]:
+    """Tell the model what cannot be done, instead of ending the turn."""
+    try:
+        yield
+    except OutsideFolders as error:
+        raise ToolFailed(f"refused: {error}") from None
+    except Refused as error:
+        raise ToolFailed(f"{name}: {error}") from None
+    except OSError as error:
+        raise ToolFailed(f"{name}: {error.strerror or 'it cannot be used'}") from None
+
+
+async def list_files(ctx: RunContext[Desk], path: str = ".", depth: int = 1) -> str:
+    """List the files and folders in a folder.
+
+    Args:
+        path: the folder, relative to the working directory.
+        depth: how many levels to list, 1 to 8.
+    """
+    call = ctx.deps.bridge.call(ctx)
+    await call.start({"path": path, "depth": depth}, invocation=f"List `{path}`")
+    with _refusals(path):
+        folder = ctx.deps.folders.resolve(path)
+        listing = await asyncio.to_thread(list_folder, folder, depth)
+    await call.complete(f"Listed `{path}`", [content.text(listing)])
+    return listing
+
+
+async def read_file(
+    ctx: RunContext[Desk], path: str, start_line: int = 1, line_count: int = 500
+) -> str:
+    """Read some lines of a text file.
+
+    Args:
+        path: the file, relative to the working directory.
+        start_line: the first line to read, counted from 1.
+        line_count: how many lines to read, at most 2000.
+    """
+    call = ctx.deps.bridge.call(ctx)
+    shown = {"path": path, "start_line": start_line, "line_count": line_count}
+    await call.start(shown, invocation=f"Read `{path}`")
+    with _refusals(path):
+        file = ctx.deps.folders.resolve(path)
+        text = await asyncio.to_thread(read_lines, file, start_line, line_count)
+    await call.complete(f"Read `{path}`", [content.text(text)])
+    return text
+
+
+async def search_files(
+    ctx: RunContext[Desk], pattern: str, path: str = ".", include: str = "*"
+) -> str:
+    """Search text files for an extended regular expression (as grep -E does), line by line.
+
+    Args:
+        pattern: the regular expression.
+        path: the folder or file to search, relative to the working directory.
+        include: search only files with names like this, such as *.py.
+    """
+    call = ctx.deps.bridge.call(ctx)
+    shown = {"pattern": pattern, "path": path, "include": include}
+    await call.start(shown, invocation=f"Search for `{pattern}`")
+    with _refusals(path):
+        found = await _grep(ctx.deps.folders, pattern, path, include)
+    await call.complete(f"Searched for `{pattern}`", [content.text(found)])
+    return found
+
+
+async def _grep(folders: Folders, pattern: str, path: str, include: str) -> str:
+    # A process can be ended; a regular expression that never ends in a thread cannot.
+    place = folders.shown(folders.resolve(path))
+    without = [f"--exclude-dir={name}" for name in sorted(IGNORED)]
+    words = ["grep", "-rnHIE", f"--include={include}", *without, "-e", pattern, "--", place]
+    try:
+        result = await run_process(words, cwd=folders.primary, timeout=SEARCH_TIMEOUT)
+    except TimeoutError:
+        raise Refused("the search took too long; search a folder inside") from None
+    if result.exit_code == 1 and not result.output:
+        return "(nothing found)"
+    if result.exit_code > 1:
+        raise Refused(result.output.strip()[:LONGEST_MATCH] or "the search failed")
+    lines = [line[:LONGEST_MATCH] for line in result.output.splitlines()]
+    if len(lines) > MOST_MATCHES:
+        lines[MOST_MATCHES:] = [f"… (more than {MOST_MATCHES} matches; search more narrowly)"]
+    return "\n".join(lines)
+
+
+async def edit_file(
+    ctx: RunContext[Desk], path: str, new_text: str, old_text: str | None = None
+) -> str:
+    """Change a text file: replace one exact piece of text, or write the whole file.
+
+    The user is shown the change and may refuse it.
+
+    Args:
+        path: the file, relative to the working directory; it is created if need be.
+        new_text: the text to put in place of old_text, or the whole new content.
+        old_text: the text to replace, exactly as it is in the file, where it occurs only once.
+            Leave it out to write the whole file.
+    """
+    desk, call = ctx.deps, ctx.deps.bridge.call(ctx)
+    with _refusals(path):
+        file = desk.folders.resolve(path)
+        before = await asyncio.to_thread(read_text, file)
+        after = plan(before, old_text, new_text)
+    edit = await _preview(desk.turn, file, before, after)
+    shown: dict[str, Any] = {"path": path, "new_text": new_text}
+    if old_text is not None:
+        shown["old_text"] = old_text
+    invocation = f"Edit `{path}`" if before is not None else f"Create `{path}`"
+    answer = await desk.ask(
+        call, f"{invocation}?", input=shown, invocation=invocation, edits=[edit]
+    )
+    if not answer:
+        return denial(answer.reason_message, answer.suggestion)
+    with _refusals(path):
+        await asyncio.to_thread(_write, desk.folders, path, file, before, after)
+    told = f"{path} is written: {edit['diff']['added']} lines added, "
+    told += f"{edit['diff']['removed']} removed."
+    await call.complete(f"Edited `{path}`", [content.text(told), content.file_edit(edit)])
+    return told
+
+
+async def _preview(turn: Turn, file: Path, before: str | None, after: str) -> dict[str, Any]:
+    uri = file.as_uri()
+    edit: dict[str, Any] = {
+        "after": {"uri": uri, "content": await turn.store(after.encode(), "text/plain")},
+        "diff": await asyncio.to_thread(diff_counts, before or "", after),
+    }
+    if before is not None:
+        content_ref = await turn.store(before.encode(), "text/plain")
+        edit["before"] = {"uri": uri, "content": content_ref}
+    return edit
+
+
+def _write(folders: Folders, name: str, file: Path, before: str | None, after: str) -> None:
+    # People may take their time: what they approved must still be what happens.
+    if folders.resolve(name) != file or read_text(file) != before:
+        raise Refused("the file has changed in the meantime; read it again")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(after.encode())
+
+
+async def run_command(ctx: RunContext[Desk], command: str) -> str:
+    """Run a shell command in the working directory and return its output and exit code.
+
+    The user may refuse the command or change it first. It gets no input and must not need any.
+
+    Args:
+        command: the command line for /bin/sh.
+    """
+    desk, call = ctx.deps, ctx.deps.bridge.call(ctx)
+    with _refusals(command):
+        folder = str(desk.folders.primary)
+    answer = await desk.ask(
+        call,
+        "Run this command?",
+        input=command,
+        invocation=f"Run `{command}`",
+        editable=True,
+    )
+    if not answer:
+        return denial(answer.reason_message, answer.suggestion)
+    chosen = answer.input or command
+    changed = f"The user changed the command to: {chosen}\n" if chosen != command else ""
+    try:
+        result = await call.run(
+            chosen, cwd=folder, env=_environment(os.environ), timeout=COMMAND_TIMEOUT
+        )
+    except TimeoutError:
+        return f"{changed}The command was ended after {COMMAND_TIMEOUT:g} seconds."
+    except AgentError as error:
+        return f"{changed}{error}"
+    return f"{changed}{clipped(result.output)}\n(exit code {result.exit_code})"
+
+
+def _environment(given: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in given.items() if name not in _SECRETS}
+
+
+TOOLS: Final[list[Tool[Desk]]] = [
+    Tool(list_files),
+    Tool(read_file),
+    Tool(search_files),
+    Tool(edit_file),
+    Tool(run_command),
+]

@@ -1,0 +1,154 @@
+"""Hosts with a real ACP agent, people at their chats, and the agent's processes by their ids."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from agenthost.agents.acp import AcpAgent
+from agenthost.host import SqliteStore
+from tests.wire.client import WireClient, open_client, user_message
+from tests.wire.hosting import PATIENCE, embed
+from tests.wire.talking import Chat, at_chat, calls_of, said
+
+__all__ = [
+    "EXAMPLE",
+    "UNDER_TEST",
+    "Json",
+    "Stage",
+    "acp_agent",
+    "assert_gone",
+    "is_alive",
+    "pids_shown",
+    "read_content",
+    "spoken",
+    "staged",
+    "stored",
+    "tell",
+]
+
+Json = dict[str, Any]
+
+EXAMPLE = [sys.executable, str(Path(__file__).with_name("example_agent.py"))]
+SESSION = "ahp-session:/lasting"
+UNDER_TEST = [sys.executable, str(Path(__file__).with_name("agent_under_test.py"))]
+numbers = itertools.count(1)
+
+
+def acp_agent(command: list[str] = UNDER_TEST, **options: Any) -> AcpAgent:
+    env = {"TEST_API_KEY": "a-very-secret-value", **options.pop("env", {})}
+    return AcpAgent("tester", command, display_name="Tester", env=env, **options)
+
+
+class Stage:
+    """One session and the folder it works in; every test takes a chat of its own."""
+
+    def __init__(self, chat: Chat, folder: Path) -> None:
+        self.default = chat
+        self.folder = folder
+
+    async def chat(self, **params: Any) -> Chat:
+        """Open another chat in the session."""
+        uri = f"ahp-chat:/{next(numbers)}"
+        client = self.default.client
+        await client.request("createChat", channel=self.default.session, chat=uri, **params)
+        await client.subscribe(uri)
+        return Chat(uri, self.default.session, [client])
+
+
+@asynccontextmanager
+async def staged(agent: AcpAgent, folder: Path, **options: Any) -> AsyncIterator[Stage]:
+    """Run a host with this agent, and a session of it; ``session`` is asked for besides."""
+    session = options.pop("session", {})
+    async with (
+        embed(agent, default_directory=folder, **options) as url,
+        at_chat(url, f"acp-{next(numbers)}", **session) as chat,
+    ):
+        yield Stage(chat, folder)
+
+
+@asynccontextmanager
+async def stored(agent: AcpAgent, folder: Path, chat: str | None = None) -> AsyncIterator[Chat]:
+    """Run a host on a store that lasts; give the chat of its session, which is made if need be."""
+    async with (
+        embed(agent, default_directory=folder, store=SqliteStore(folder / "db")) as url,
+        open_client(url, "new" if chat is None else "returning") as client,
+    ):
+        await client.initialize()
+        if chat is None:
+            chat = await client.ready_session(SESSION)
+        for channel in (SESSION, chat):
+            await client.subscribe(channel)
+        yield Chat(chat, SESSION, [client])
+
+
+async def tell(chat: Chat, turn_id: str, text: str, **message: Any) -> Json:
+    """Run a turn whose message carries more than text."""
+    action = chat.client.turn_started(turn_id, text)
+    await chat.answer({**action, "message": user_message(text, **message)})
+    return await chat.end(turn_id)
+
+
+async def spoken(chat: Chat, start: str) -> str:
+    """Wait until the running turn has said a line that starts so; return the rest of it."""
+
+    def find() -> Json | None:
+        turn = chat.state.get("activeTurn") or {"responseParts": []}
+        text = said(turn)
+        return {"text": text.removeprefix(start).strip()} if text.startswith(start) else None
+
+    return str((await chat.client.until(find))["text"])
+
+
+async def pids_shown(chat: Chat, count: int) -> list[int]:
+    """Wait until a running command has printed so many process ids."""
+
+    def find() -> Json | None:
+        for call in calls_of(chat.state.get("activeTurn") or {"responseParts": []}):
+            for block in call.get("content", ()):
+                words = block.get("text", "").split()
+                if len([word for word in words if word.isdecimal()]) >= count:
+                    return {"pids": [int(word) for word in words if word.isdecimal()]}
+        return None
+
+    pids: list[int] = (await chat.client.until(find))["pids"]
+    return pids
+
+
+async def read_content(client: WireClient, ref: Json) -> str:
+    """Fetch what a reference refers to."""
+    result = await client.request("resourceRead", uri=ref["uri"])
+    return str(result["data"])
+
+
+def is_alive(pid: int) -> bool:
+    """Say whether a process runs; one that has ended and is not buried yet does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+async def assert_gone(*pids: int) -> None:
+    """Wait until processes have ended."""
+    loop = asyncio.get_running_loop()
+    for pid in pids:
+        try:
+            descriptor = os.pidfd_open(pid)
+        except ProcessLookupError:
+            continue
+        ended = asyncio.Event()
+        loop.add_reader(descriptor, ended.set)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await ended.wait()
+        finally:
+            loop.remove_reader(descriptor)
+            os.close(descriptor)

@@ -1,0 +1,96 @@
+"""Cancelling a turn of an ACP agent: it ends at once, and nothing of it is left."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.agents.acp.stage import (
+    Stage,
+    acp_agent,
+    assert_gone,
+    is_alive,
+    pids_shown,
+    spoken,
+    staged,
+)
+from tests.wire.talking import Chat, call_in, calls_of, said
+
+pytestmark = pytest.mark.asyncio(loop_scope="package")
+
+# Seconds in which a turn that is cancelled has ended for everybody.
+SOON = 1.0
+# A shell and two children, one of them of its own; all would run for a long time.
+COMMAND = "trap '' TERM; echo $$; sleep 1000 & echo $!; sh -c 'echo $$; sleep 1000; true'"
+
+
+async def assert_cancelled(chat: Chat, turn_id: str) -> None:
+    """Cancel the running turn: it ends soon, the agent goes on, and the next turn works."""
+    async with asyncio.timeout(SOON):
+        await chat.cancel(turn_id)
+        turn = await chat.end(turn_id)
+    assert turn["state"] == "cancelled"
+    assert all(call["status"] in ("completed", "cancelled") for call in calls_of(turn))
+    after = await chat.run(f"{turn_id} again", "/recall")
+    # The very session goes on: it remembers the turn that was cancelled.
+    assert turn["message"]["text"] in said(after)
+    await chat.assert_at_rest()
+
+
+async def test_while_it_streams(stage: Stage) -> None:
+    chat = await stage.chat()
+    await chat.start("t1", "/stream")
+    await spoken(chat, "more more more")
+    await assert_cancelled(chat, "t1")
+
+
+async def test_while_it_waits_for_permission(stage: Stage) -> None:
+    chat = await stage.chat()
+    await chat.start("t1", "/edit e.txt text")
+    await call_in(chat.client, chat.uri, "pending-confirmation")
+    await assert_cancelled(chat, "t1")
+    assert not (stage.folder / "e.txt").exists()
+
+
+async def test_while_it_runs_a_command(stage: Stage) -> None:
+    chat = await stage.chat()
+    await chat.start("t1", f"/run {COMMAND}")
+    pids = await pids_shown(chat, 3)
+    assert all(map(is_alive, pids))
+    await assert_cancelled(chat, "t1")
+    await assert_gone(*pids)
+
+
+async def test_an_agent_that_does_not_stop_is_ended_and_another_one_started(tmp_path: Path) -> None:
+    async with staged(acp_agent(cancel_timeout=0.2), tmp_path) as stage:
+        chat, other = stage.default, await stage.chat()
+        await other.start("o1", "/wait")
+        await spoken(other, "waiting ")
+        await chat.start("t1", "/stubborn")
+        pid = int(await spoken(chat, "waiting "))
+        async with asyncio.timeout(SOON):
+            await chat.cancel("t1")
+            await chat.end("t1")
+        await assert_gone(pid)
+        # Its other chat shared the process, and is told why.
+        turn = await other.end("o1")
+        assert turn["error"]["errorType"] == "agentProcessEnded"
+        assert turn["error"]["message"] == (
+            "Tester was ended because it did not stop when it was told to"
+        )
+        session, new = said(await chat.run("t2", "/pid")).split()
+        assert int(new) != pid
+        assert session.startswith(f"s-{new}-")
+        assert is_alive(int(new))
+
+
+async def test_before_the_agent_has_said_hello(tmp_path: Path) -> None:
+    async with staged(acp_agent(env={"ACP_MUTE": "1"}), tmp_path) as stage:
+        chat = stage.default
+        await chat.start("t1", "hello")
+        async with asyncio.timeout(SOON):
+            await chat.cancel("t1")
+            await chat.end("t1")
+        await chat.assert_at_rest()

@@ -1,0 +1,123 @@
+"""How an agent process ends: by itself, by force, with its session, with the host."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.agents.acp.stage import acp_agent, assert_gone, is_alive, spoken, staged
+from tests.wire.talking import Chat, call_in, calls_of, said
+
+
+async def test_a_process_that_ends_in_a_turn_ends_it_clearly_and_the_next_turn_has_another(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "agenthost")
+    async with staged(acp_agent(), tmp_path) as stage:
+        chat = stage.default
+        killed = int(said(await chat.run("t1", "/pid")).split()[1])
+        await chat.start("t2", "/edit f.txt text")
+        await call_in(chat.client, chat.uri, "pending-confirmation")
+        os.kill(killed, signal.SIGKILL)
+        turn = await chat.end("t2")
+        assert (turn["state"], turn["error"]["errorType"]) == ("error", "agentProcessEnded")
+        assert turn["error"]["message"] == "Tester was killed by SIGKILL"
+        assert [call["status"] for call in calls_of(turn)] == ["cancelled"]
+        await assert_gone(killed)
+        crashed = int(said(await chat.run("t3", "/pid")).split()[1])
+        assert crashed != killed
+        await chat.assert_at_rest()
+        turn = await chat.run("t4", "/crash")
+        assert said(turn) == "goodbye"
+        assert turn["error"]["message"] == (
+            "Tester ended with exit code 3; it last said:\nsomething broke\nthe key is ***"
+        )
+        await assert_gone(crashed)
+        await assert_found_out(chat, "t5")
+    assert "something broke" in caplog.text
+    assert "a-very-secret-value" not in caplog.text
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+async def assert_found_out(chat: Chat, turn_id: str) -> None:
+    """Kill a process whose child holds its pipes: that hides nothing, and the child goes too."""
+    await chat.start(turn_id, "/child and wait")
+    pid, child = map(int, (await spoken(chat, "pids ")).split())
+    os.kill(pid, signal.SIGKILL)
+    turn = await chat.end(turn_id)
+    assert turn["error"]["message"] == "Tester was killed by SIGKILL"
+    await assert_gone(pid, child)
+
+
+async def test_the_process_and_its_children_end_with_the_session(tmp_path: Path) -> None:
+    async with staged(acp_agent(), tmp_path, disposal="delete") as stage:
+        chat = stage.default
+        pids = list(map(int, said(await chat.run("t1", "/child")).split()[1:]))
+        await chat.client.request("disposeSession", channel=chat.session)
+        await assert_gone(*pids)
+
+
+async def test_the_process_ends_with_the_host_also_in_the_middle_of_a_turn(tmp_path: Path) -> None:
+    async with staged(acp_agent(), tmp_path) as stage:
+        idle, busy = stage.default, await stage.chat()
+        pids = list(map(int, said(await idle.run("t1", "/child")).split()[1:]))
+        await busy.start("t2", "/stubborn")
+        await spoken(busy, "waiting ")
+    # Not a wait: the host is gone, so they must be.
+    assert not any(map(is_alive, pids))
+
+
+async def test_a_process_that_is_idle_is_let_go_and_the_next_turn_has_another(
+    tmp_path: Path,
+) -> None:
+    async with staged(acp_agent(idle_timeout=0.01), tmp_path) as stage:
+        chat = stage.default
+        pid = int(said(await chat.run("t1", "/pid")).split()[1])
+        await assert_gone(pid)
+        assert "User: /pid" in said(await chat.run("t2", "/recall all"))
+
+
+@pytest.mark.parametrize(
+    ("command", "env", "error_type", "message"),
+    [
+        (["no-such-program"], {}, "agentNotStarted", "'no-such-program': No such file"),
+        ([sys.executable, "-c", "raise SystemExit(5)"], {}, "agentProcessEnded", "exit code 5"),
+        (None, {"ACP_VERSION": "9"}, "agentProtocol", "speaks version 9 of ACP"),
+        (None, {"ACP_LOGIN": "1"}, "agentAuthRequired", "wants you to log in"),
+    ],
+)
+async def test_an_agent_that_cannot_work_says_why(
+    tmp_path: Path, command: list[str] | None, env: dict[str, str], error_type: str, message: str
+) -> None:
+    agent = acp_agent(env=env) if command is None else acp_agent(command)
+    async with staged(agent, tmp_path) as stage:
+        turn = await stage.default.run("t1", "hello")
+        assert turn["error"]["errorType"] == error_type
+        assert message in turn["error"]["message"]
+
+
+async def test_an_agent_that_never_says_hello_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agenthost.agents.acp.link.START_TIMEOUT", 0.05)
+    command = [sys.executable, "-c", "import sys, time; print('?', flush=True); time.sleep(600)"]
+    async with staged(acp_agent(command), tmp_path) as stage:
+        turn = await stage.default.run("t1", "hello")
+        assert turn["error"]["message"] == "Tester did not answer within 0.05 seconds"
+
+
+async def test_a_line_without_end_ends_the_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agenthost.agents.acp.process.LONGEST_LINE", 1000)
+    command = [sys.executable, "-c", "import time; print('x' * 5000, flush=True); time.sleep(600)"]
+    async with staged(acp_agent(command), tmp_path) as stage:
+        async with asyncio.timeout(20):
+            turn = await stage.default.run("t1", "hello")
+        assert turn["error"]["message"] == "Tester sent a message that is too large"

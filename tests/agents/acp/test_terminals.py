@@ -1,0 +1,56 @@
+"""Commands that the host runs for an agent."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.agents.acp.stage import Stage, pids_shown
+from tests.wire.talking import calls_of, said
+
+pytestmark = pytest.mark.asyncio(loop_scope="package")
+
+
+async def test_a_command_runs_in_the_folder_and_its_output_is_shown(stage: Stage) -> None:
+    chat = await stage.chat()
+    turn = await chat.run("t1", "/run pwd; echo $FROM_AGENT; echo oops >&2")
+    output = f"{stage.folder}\nagent\noops\n"
+    assert said(turn) == f"0 {output!r} False"
+    (call,) = calls_of(turn)
+    assert (call["toolName"], call["displayName"]) == ("execute", "Run")
+    assert (call["status"], call["success"]) == ("completed", True)
+    assert [block["text"] for block in call["content"]] == [output, "note"]
+    assert call["structuredContent"] == {"kind": "execute", "exitCode": 0}
+
+
+async def test_output_is_shown_while_the_command_runs(stage: Stage) -> None:
+    chat = await stage.chat()
+    fifo = stage.folder / "go"
+    await chat.start("t1", f"/run mkfifo {fifo}; echo 4711; read x < {fifo}; echo $x")
+    assert await pids_shown(chat, 1) == [4711]
+    fifo.write_text("on\n")
+    (call,) = calls_of(await chat.end("t1"))
+    assert call["content"][0]["text"] == "4711\non\n"
+
+
+async def test_a_command_that_fails_makes_the_call_fail(stage: Stage) -> None:
+    chat = await stage.chat()
+    (call,) = calls_of(await chat.run("t1", "/run echo broken; exit 3"))
+    assert (call["status"], call["success"]) == ("completed", False)
+    assert call["error"]["message"] == "broken"
+    assert call["content"][0]["text"] == "note\nbroken\n"
+
+
+async def test_terminals_are_killed_bounded_and_released(stage: Stage) -> None:
+    chat = await stage.chat()
+    turn = await chat.run("t1", "/terminals")
+    assert json.loads(said(turn)) == [
+        "SIGTERM",
+        "890\n",
+        True,
+        127,
+        "/ lies outside of the working directories",
+        "there is no terminal ID",
+    ]
+    await chat.assert_at_rest()

@@ -1,0 +1,175 @@
+"""A turn without a host: its chat is reduced by the protocol's own reducers, in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from agenthost.agents import SessionContext, Turn
+from agenthost.agents.api import AgentError
+from agenthost.agents.port import Interactivity, TurnPort, Worker
+from agenthost.protocol import reduce
+
+__all__ = ["FakePort", "make_turn"]
+
+_T = TypeVar("_T")
+Json = dict[str, Any]
+
+NOW = "1970-01-01T00:00:09.999Z"
+TURN = "t1"
+
+
+class FakePort:
+    """What a host does for a turn, as little of it as agents can tell."""
+
+    def __init__(
+        self, text: str = "go", *, prompt_timeout: float | None = None, locale: str | None = None
+    ) -> None:
+        self.prompt_timeout = prompt_timeout
+        self.locale = locale
+        self.client: str | None = "c1"
+        self.session_state: Json = {"activeClients": []}
+        # Every action of the agent, and what it stored and was allowed.
+        self.actions: list[Json] = []
+        self.stored: dict[str, tuple[bytes, str | None]] = {}
+        self.allowed: set[str] = set()
+        self.tokens: dict[str, str] = {}
+        # How workers end, by what they are told.
+        self.workers: dict[str, Worker | AgentError] = {}
+        self.state: Json = {"resource": "c:/1", "title": "", "status": 1, "turns": []}
+        self._looks: list[Callable[[Json], None]] = []
+        self._numbers = itertools.count(1)
+        message = {"text": text, "origin": {"kind": "user"}}
+        self.act({"type": "chat/turnStarted", "turnId": TURN, "startedAt": NOW, "message": message})
+
+    def act(self, action: Json) -> None:
+        """Apply what somebody else does to the chat."""
+        self.state = reduce("chat", self.state, action, now=NOW)
+        for look in list(self._looks):
+            look(self.state)
+
+    @property
+    def parts(self) -> list[Json]:
+        """The answer so far."""
+        parts: list[Json] = self.state["activeTurn"]["responseParts"]
+        return parts
+
+    @property
+    def call(self) -> Json:
+        """The newest tool call."""
+        return [part["toolCall"] for part in self.parts if part["kind"] == "toolCall"][-1]  # type: ignore[no-any-return]
+
+    @property
+    def steps(self) -> list[str]:
+        """What the agent did, by the last word of each action."""
+        return [action["type"].partition("/")[2] for action in self.actions]
+
+    async def until_status(self, status: str, **fields: Any) -> Json:
+        """Wait until the newest tool call has a status, and these fields."""
+        wanted = {"status": status, **fields}
+
+        def look(_: Mapping[str, Any]) -> Json | None:
+            calls = [part["toolCall"] for part in self.parts if part["kind"] == "toolCall"]
+            found = calls and {key: calls[-1].get(key) for key in wanted} == wanted
+            return calls[-1] if found else None
+
+        async with asyncio.timeout(5):
+            return await self.wait_for(look)
+
+    async def until_asked(self) -> Json:
+        """Wait until the agent has asked something, and return the request."""
+
+        def look(_: Mapping[str, Any]) -> Json | None:
+            open = (p for p in self.parts if p["kind"] == "inputRequest" and "response" not in p)
+            return next((part["request"] for part in open), None)
+
+        async with asyncio.timeout(5):
+            return await self.wait_for(look)
+
+    def answer(self, action_type: str, **fields: Any) -> None:
+        """Do something to the newest tool call, as a client would."""
+        target = {"turnId": TURN, "toolCallId": self.call["toolCallId"]}
+        self.act({"type": f"chat/toolCall{action_type}", **target, **fields})
+
+    def end_turn(self) -> None:
+        """End the turn under the agent's feet."""
+        self.act({"type": "chat/turnCancelled", "turnId": TURN, "duration": 1})
+
+    # What a turn asks for.
+
+    def emit(self, action: Json) -> None:
+        self.actions.append(action)
+        self.act(action)
+
+    async def flow(self) -> None:
+        await asyncio.sleep(0)
+
+    async def wait_for(self, look: Callable[[Mapping[str, Any]], _T | None]) -> _T:
+        found: asyncio.Future[_T] = asyncio.get_running_loop().create_future()
+
+        def look_again(state: Json) -> None:
+            seen = look(state)
+            if seen is not None and not found.done():
+                found.set_result(seen)
+
+        look_again(self.state)
+        self._looks.append(look_again)
+        try:
+            return await found
+        finally:
+            self._looks.remove(look_again)
+
+    async def next_steering(self) -> Mapping[str, Any]:
+        pending: Json = await self.wait_for(lambda state: state.get("steeringMessage"))
+        self.emit({"type": "chat/pendingMessageRemoved", "kind": "steering", "id": pending["id"]})
+        message: Mapping[str, Any] = pending["message"]
+        return message
+
+    def new_id(self, prefix: str) -> str:
+        return f"{prefix}-{next(self._numbers)}"
+
+    async def store_content(self, data: bytes, content_type: str | None) -> Json:
+        uri = f"ahp-content:/{len(self.stored)}"
+        self.stored[uri] = (data, content_type)
+        return {"uri": uri, "sizeHint": len(data)}
+
+    async def run_worker(
+        self,
+        text: str,
+        *,
+        title: str,
+        tool_call_id: str,
+        interactivity: Interactivity,
+        announce: Callable[[str], None],
+    ) -> Worker:
+        announce("c:/worker")
+        await asyncio.sleep(0)
+        end = self.workers[text]
+        if isinstance(end, AgentError):
+            raise end
+        return end
+
+    def is_allowed(self, tool: str) -> bool:
+        return tool in self.allowed
+
+    def allow(self, tool: str) -> None:
+        self.allowed.add(tool)
+
+    def credential(self, resource: str) -> str | None:
+        return self.tokens.get(resource)
+
+    def reject_credential(self, resource: str) -> None:
+        self.tokens.pop(resource, None)
+
+
+def make_turn(port: FakePort, **options: Any) -> Turn:
+    """Return the agent's side of the port's turn."""
+    active, seam = port.state["activeTurn"], _as_port(port)
+    defaults: Json = {"history": [], "session": SessionContext("s:/1")}
+    return Turn(seam, id=TURN, chat="c:/1", message=active["message"], **{**defaults, **options})
+
+
+def _as_port(port: FakePort) -> TurnPort:
+    return port

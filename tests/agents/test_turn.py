@@ -1,0 +1,268 @@
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from agenthost.agents import AgentError, SessionContext, Turn, inputs
+from tests.agents.fakes import FakePort, make_turn
+
+Json = dict[str, Any]
+
+MODELS: list[Json] = [
+    {
+        "id": "small",
+        "configSchema": {
+            "type": "object",
+            "properties": {"effort": {"type": "string", "default": "low"}, "seed": {}},
+        },
+    },
+    {"id": "large"},
+]
+
+
+def with_message(port: FakePort, **fields: Any) -> Turn:
+    """Return a turn whose message says more than its text."""
+    message = {"text": "go", "origin": {"kind": "user"}, **fields}
+    return Turn(
+        port,
+        id="t1",
+        chat="c:/1",
+        message=message,
+        history=[],
+        session=SessionContext("s:/1"),
+        models=MODELS,
+    )
+
+
+async def test_text_of_one_kind_is_one_part_until_something_else_comes() -> None:
+    port = FakePort()
+    turn = make_turn(port)
+    for text in ("a", "", "b"):
+        await turn.write(text)
+    for text in ("c", "d"):
+        await turn.think(text)
+    await turn.write("e")
+    await turn.notify("f")
+    await turn.write("g")
+    async with turn.tool("tool"):
+        pass
+    await turn.write("h")
+    shown = [part.get("content", part["kind"]) for part in port.parts]
+    assert shown == ["ab", "cd", "e", "f", "g", "toolCall", "h"]
+    assert port.steps.count("delta") == 1
+    assert port.steps.count("reasoning") == 1
+
+
+async def test_large_content_travels_by_reference() -> None:
+    port = FakePort()
+    turn = make_turn(port)
+    await turn.attach(b"data", "text/plain")
+    ref = await turn.store(b"more")
+    assert port.parts == [{"kind": "contentRef", "uri": "ahp-content:/0", "sizeHint": 4}]
+    assert port.stored[ref["uri"]] == (b"more", None)
+
+
+async def test_usage_and_activity_are_told() -> None:
+    port = FakePort()
+    turn = make_turn(port)
+    await turn.report_usage({"inputTokens": 1, "_meta": {"cost": 2}})
+    assert port.state["activeTurn"]["usage"] == {"inputTokens": 1, "_meta": {"cost": 2}}
+    await turn.set_activity("reading")
+    assert port.state["activity"] == "reading"
+    await turn.set_activity(None)
+    assert "activity" not in port.state
+
+
+def test_a_message_says_which_model_to_use_and_how() -> None:
+    port = FakePort()
+    for model, id, config in (
+        (None, "small", {"effort": "low"}),
+        ({"id": "small"}, "small", {"effort": "low"}),
+        (
+            {"id": "small", "config": {"effort": "high", "seed": 1}},
+            "small",
+            {"effort": "high", "seed": 1},
+        ),
+        ({"id": "large"}, "large", {}),
+        ({"id": "unheard of", "config": {"x": 1}}, "unheard of", {"x": 1}),
+    ):
+        turn = with_message(port, **({"model": model} if model else {}))
+        assert (turn.model, turn.model_config) == (id, config)
+    assert make_turn(port).model is None
+    assert make_turn(port).model_config == {}
+
+
+def test_a_turn_knows_its_message_and_its_surroundings() -> None:
+    port = FakePort(locale="fr")
+    port.tokens["https://x"] = "secret"
+    turn = with_message(port, attachments=[{"type": "simple"}])
+    assert (turn.text, turn.locale, turn.chat, turn.id) == ("go", "fr", "c:/1", "t1")
+    assert turn.attachments == [{"type": "simple"}]
+    assert make_turn(port).attachments == ()
+    assert (turn.credential("https://x"), turn.credential("https://y")) == ("secret", None)
+    turn.reject_credential("https://x")
+    assert turn.credential("https://x") is None
+
+
+@pytest.mark.parametrize(
+    ("directories", "folder"),
+    [
+        ([], None),
+        (["file:///a%20b", "file:///c"], "/a b"),
+        (["vscode-remote://x/y", "file:///c"], "/c"),
+        (["file://localhost/c"], "/c"),
+        (["file://elsewhere/c"], None),
+    ],
+)
+def test_the_folder_is_the_first_directory_of_this_machine(
+    directories: list[str], folder: str | None
+) -> None:
+    assert SessionContext("s:/1", directories).folder == folder
+
+
+async def test_one_question_gives_its_answer() -> None:
+    port = FakePort()
+    task = asyncio.create_task(make_turn(port).ask("Who?", default="me"))
+    request = await port.until_asked()
+    assert request["message"] == "Who?"
+    assert request["questions"] == [inputs.text("answer", "Who?", default="me")]
+    answer = {"state": "submitted", "value": {"kind": "text", "value": "you"}}
+    complete(port, request, "accept", answer=answer)
+    assert await task == "you"
+
+
+def complete(port: FakePort, request: Json, response: str, **answers: Json) -> None:
+    action = {"type": "chat/inputCompleted", "requestId": request["id"], "response": response}
+    port.act({**action, "answers": answers} if answers else action)
+
+
+@pytest.mark.parametrize("response", ["decline", "cancel"])
+async def test_one_question_that_is_declined_gives_none(response: str) -> None:
+    port = FakePort()
+    task = asyncio.create_task(make_turn(port).ask("Who?"))
+    complete(port, await port.until_asked(), response)
+    assert await task is None
+
+
+async def test_people_are_sent_to_a_page() -> None:
+    port = FakePort()
+    task = asyncio.create_task(make_turn(port).ask_all(url="https://x", message="Sign in"))
+    request = await port.until_asked()
+    assert (request["url"], "questions" in request) == ("https://x", False)
+    complete(port, request, "accept")
+    answers = await task
+    assert (bool(answers), answers.response) == (True, "accept")
+
+
+async def test_a_question_that_nobody_answers_is_given_up() -> None:
+    port = FakePort(prompt_timeout=0.01)
+    answers = await make_turn(port).ask_all([inputs.boolean("sure", "Sure?")])
+    assert (bool(answers), answers.response) == (False, "cancel")
+    assert port.parts[0]["response"] == "cancel"
+
+
+async def test_an_answer_that_comes_with_the_end_of_patience_counts() -> None:
+    port = FakePort(prompt_timeout=0.01)
+    original = port.wait_for
+
+    async def wait_for(look: Any) -> Any:
+        try:
+            return await original(look)
+        except asyncio.CancelledError:
+            complete(port, port.parts[0]["request"], "decline")
+            raise
+
+    port.wait_for = wait_for  # type: ignore[method-assign]
+    answers = await make_turn(port).ask_all([inputs.boolean("sure", "Sure?")])
+    assert answers.response == "decline"
+
+
+async def test_a_question_that_nobody_waits_for_is_closed() -> None:
+    port = FakePort()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await make_turn(port).ask("Who?")
+    assert port.parts[0]["response"] == "cancel"
+
+
+async def test_steering_messages_are_taken_off_the_chat() -> None:
+    port = FakePort()
+    task = asyncio.create_task(make_turn(port).next_steering())
+    message = {"text": "left", "origin": {"kind": "user"}}
+    port.act({"type": "chat/pendingMessageSet", "kind": "steering", "id": "m", "message": message})
+    assert await task == "left"
+    assert "steeringMessage" not in port.state
+
+
+def offer(port: FakePort, client: str, *tools: Json) -> None:
+    port.session_state["activeClients"].append({"clientId": client, "tools": list(tools)})
+
+
+async def call_look(port: FakePort, **options: Any) -> asyncio.Task[Any]:
+    task = asyncio.create_task(make_turn(port).call_client_tool("look", {"at": 1}, **options))
+    await port.until_status("running")
+    return task
+
+
+async def test_a_clients_tool_is_run_by_its_owner() -> None:
+    port = FakePort()
+    offer(port, "c2", {"name": "listen"})
+    offer(port, "c3", {"name": "look", "title": "Look around"})
+    assert set(make_turn(port).client_tools) == {"look", "listen"}
+    task = await call_look(port)
+    assert port.call["contributor"] == {"kind": "client", "clientId": "c3"}
+    assert (port.call["displayName"], port.call["toolInput"]) == ("Look around", '{"at": 1}')
+    port.answer("Complete", result={"success": True, "pastTenseMessage": "Looked"})
+    ended = await task
+    assert (ended["status"], ended["pastTenseMessage"]) == ("completed", "Looked")
+
+
+async def test_of_several_owners_the_one_that_started_the_turn_is_asked() -> None:
+    port = FakePort()
+    for client in ("c0", "c1"):
+        offer(port, client, {"name": "look"})
+    for started, asked in (("c1", "c1"), ("c9", "c0"), (None, "c0")):
+        port.client = started
+        task = await call_look(port)
+        assert port.call["contributor"]["clientId"] == asked
+        port.answer("Complete", result={"success": True, "pastTenseMessage": "Looked"})
+        await task
+
+
+async def test_a_result_that_its_owner_wants_approved_is_waited_for() -> None:
+    port = FakePort()
+    offer(port, "c1", {"name": "look"})
+    task = await call_look(port)
+    result = {"success": True, "pastTenseMessage": "Looked"}
+    port.answer("Complete", result=result, requiresResultConfirmation=True)
+    await asyncio.sleep(0)
+    assert not task.done()
+    port.answer("ResultConfirmed", approved=False)
+    assert (await task)["status"] == "cancelled"
+
+
+@pytest.mark.parametrize("reviewing", [False, True])
+@pytest.mark.parametrize("whose", ["the call's", "the host's"])
+async def test_an_owner_that_takes_too_long_is_given_up(reviewing: bool, whose: str) -> None:
+    port = FakePort(prompt_timeout=0.02 if whose == "the host's" else None)
+    offer(port, "c1", {"name": "look"})
+    task = await call_look(port, timeout=0.02 if whose == "the call's" else 60)
+    if reviewing:
+        result = {"success": True, "pastTenseMessage": "Looked"}
+        port.answer("Complete", result=result, requiresResultConfirmation=True)
+    ended = await task
+    if reviewing:
+        assert (ended["status"], ended["reason"]) == ("cancelled", "result-denied")
+    else:
+        assert ended["error"] == {
+            "message": "the client did not answer in time",
+            "code": "timeout",
+        }
+
+
+async def test_a_tool_that_no_client_offers_is_an_error() -> None:
+    with pytest.raises(AgentError, match="no attached client offers the tool look") as error:
+        await make_turn(FakePort()).call_client_tool("look")
+    assert error.value.error_type == "unknownTool"
