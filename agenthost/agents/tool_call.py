@@ -119,9 +119,11 @@ class ToolCall:
         self._emit("chat/toolCallDelta", content=text)
         await self._port.flow()
 
-    async def start(self, input: Any = None, *, invocation: str | None = None) -> None:
-        """Begin to run without asking anybody."""
-        self._ready(input, invocation, confirmed="not-needed")
+    async def start(
+        self, input: Any = None, *, invocation: str | None = None, by_setting: bool = False
+    ) -> None:
+        """Begin to run without asking anybody: it is harmless, or a setting allows it."""
+        self._ready(input, invocation, confirmed="setting" if by_setting else "not-needed")
         await self._port.flow()
 
     async def confirm(

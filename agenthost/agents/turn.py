@@ -81,6 +81,13 @@ class Turn:
         return {**defaults, **chosen}
 
     @property
+    def config(self) -> Mapping[str, Any]:
+        """The session's settings as they are now; people may change them while a turn runs."""
+        config = self._port.session_state.get("config") or {}
+        values: Mapping[str, Any] = config.get("values", {})
+        return values
+
+    @property
     def locale(self) -> str | None:
         """The language of the client that started the turn."""
         return self._port.locale

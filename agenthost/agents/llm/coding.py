@@ -59,10 +59,9 @@ _AGENT: Final[pydantic_ai.Agent[Desk, str]] = pydantic_ai.Agent(
 async def answer(turn: Turn, model: Model, titles: Mapping[str, str]) -> None:
     """Work on one turn with a model."""
     folders = Folders(turn.session.working_directories)
-    auto = turn.session.config.get("autoApprove") == "autoApprove"
 
     def make_desk(bridge: TurnBridge) -> Desk:
-        return Desk(turn, bridge, folders, auto_approve=auto)
+        return Desk(turn, bridge, folders)
 
     names = {tool.name for tool in TOOLS}
     run = Run(

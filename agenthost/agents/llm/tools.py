@@ -55,15 +55,14 @@ class Desk:
     turn: Turn
     bridge: TurnBridge
     folders: Folders
-    # The session is set to allow everything.
-    auto_approve: bool = False
 
     async def ask(
         self, call: ToolCall, title: str, *, input: Any, invocation: str, **how: Any
     ) -> Confirmation:
         """Ask people to allow a call, unless the session allows everything."""
-        if self.auto_approve:
-            await call.start(input, invocation=invocation)
+        # Looked up for each call: people may change it while the turn runs.
+        if self.turn.config.get("autoApprove") == "autoApprove":
+            await call.start(input, invocation=invocation, by_setting=True)
             return Confirmation(True, input if isinstance(input, str) else None)
         return await call.confirm(title, input=input, invocation=invocation, **how)
 

@@ -15,7 +15,7 @@ from agenthost.agents.acp import AcpAgent
 from agenthost.host import SqliteStore
 from tests.wire.client import WireClient, open_client, user_message
 from tests.wire.hosting import PATIENCE, embed
-from tests.wire.talking import Chat, at_chat, calls_of, said
+from tests.wire.talking import ACTIVITY, IDLE, Chat, at_chat, calls_of, said
 
 __all__ = [
     "EXAMPLE",
@@ -24,6 +24,7 @@ __all__ = [
     "Stage",
     "acp_agent",
     "assert_gone",
+    "assert_quiet",
     "is_alive",
     "pids_shown",
     "read_content",
@@ -125,6 +126,16 @@ async def read_content(client: WireClient, ref: Json) -> str:
     """Fetch what a reference refers to."""
     result = await client.request("resourceRead", uri=ref["uri"])
     return str(result["data"])
+
+
+async def assert_quiet(chat: Chat) -> None:
+    """Nothing of a chat is left over, whatever its session's other chats are doing."""
+    await chat.client.ping()
+    assert "activeTurn" not in chat.state
+    assert "activity" not in chat.state
+    assert chat.state["status"] & ACTIVITY == IDLE
+    assert [needed for needed in chat.waiting if needed["chat"] == chat.uri] == []
+    await chat.assert_agreed()
 
 
 def is_alive(pid: int) -> bool:

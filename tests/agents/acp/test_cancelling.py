@@ -11,6 +11,7 @@ from tests.agents.acp.stage import (
     Stage,
     acp_agent,
     assert_gone,
+    assert_quiet,
     is_alive,
     pids_shown,
     spoken,
@@ -36,7 +37,7 @@ async def assert_cancelled(chat: Chat, turn_id: str) -> None:
     after = await chat.run(f"{turn_id} again", "/recall")
     # The very session goes on: it remembers the turn that was cancelled.
     assert turn["message"]["text"] in said(after)
-    await chat.assert_at_rest()
+    await assert_quiet(chat)
 
 
 async def test_while_it_streams(stage: Stage) -> None:
@@ -93,4 +94,4 @@ async def test_before_the_agent_has_said_hello(tmp_path: Path) -> None:
         async with asyncio.timeout(SOON):
             await chat.cancel("t1")
             await chat.end("t1")
-        await chat.assert_at_rest()
+        await assert_quiet(chat)

@@ -26,6 +26,15 @@ async def remembered(chat: Chat, turn_id: str) -> list[str]:
     return prompts
 
 
+async def kill(chat: Chat, turn_id: str) -> None:
+    """Kill the agent process in a turn."""
+    await chat.start(turn_id, "/wait")
+    pid = int(await spoken(chat, "waiting "))
+    os.kill(pid, signal.SIGKILL)
+    assert (await chat.end(turn_id))["error"]["errorType"] == "agentProcessEnded"
+    await assert_gone(pid)
+
+
 @pytest.mark.asyncio(loop_scope="package")
 async def test_chats_of_a_session_share_a_process_and_nothing_else(stage: Stage) -> None:
     one, two = await stage.chat(), await stage.chat()
@@ -59,18 +68,13 @@ async def test_an_agent_that_can_load_goes_on_in_another_process_and_host(tmp_pa
     env = {"ACP_STORE": str(sessions)}
     async with stored(acp_agent(env=env), tmp_path) as chat:
         await chat.run("t1", "hello")
-        await chat.start("t2", "/wait")
-        pid = int(await spoken(chat, "waiting "))
-        os.kill(pid, signal.SIGKILL)
-        assert (await chat.end("t2"))["error"]["errorType"] == "agentProcessEnded"
+        await kill(chat, "t2")
         # The replay of what was said is not said again.
         assert said(await chat.run("t3", "again")) == "You said: again"
         hello, wait, again = await remembered(chat, "t4")
         assert (hello, wait) == ("hello", "/wait")
         assert "User: hello" not in again
-        pid = int(said(await chat.run("t5", "/pid")).split()[1])
-        os.kill(pid, signal.SIGKILL)
-        await assert_gone(pid)
+        await kill(chat, "t5")
         for file in sessions.iterdir():
             file.unlink()
         # Without its memory it is told, once.

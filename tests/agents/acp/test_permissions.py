@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agenthost.protocol import SUPPORTED_VERSIONS
-from tests.agents.acp.stage import Json, Stage, read_content, spoken
+from tests.agents.acp.stage import Json, Stage, assert_quiet, read_content, spoken
 from tests.wire.client import open_client
 from tests.wire.talking import Chat, call_in, calls_of, confirmed, said
 
@@ -65,7 +65,7 @@ async def test_an_approved_edit_is_made_and_shown(stage: Stage) -> None:
     assert block["after"]["uri"] == (stage.folder / "b.txt").as_uri()
     path = str(stage.folder / "b.txt")
     assert call["structuredContent"] == {"kind": "edit", "locations": [{"path": path, "line": 1}]}
-    await chat.assert_at_rest()
+    await assert_quiet(chat)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.agents.acp.stage import Stage, pids_shown
+from tests.agents.acp.stage import Stage, assert_quiet, pids_shown
 from tests.wire.talking import calls_of, said
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
@@ -53,4 +53,4 @@ async def test_terminals_are_killed_bounded_and_released(stage: Stage) -> None:
         "/ lies outside of the working directories",
         "there is no terminal ID",
     ]
-    await chat.assert_at_rest()
+    await assert_quiet(chat)
