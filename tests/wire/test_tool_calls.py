@@ -255,4 +255,3 @@ async def test_an_edited_input_replaces_the_one_that_was_shown(parking: Chat) ->
         call = await call_in(parking.client, parking.uri, RUNNING)
         assert call["toolInput"] == "out"
         assert call["selectedOption"]["id"] == "yes"
-

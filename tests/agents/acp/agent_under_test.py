@@ -18,7 +18,9 @@ from typing import Any, NoReturn, cast
 from acp import (
     PROTOCOL_VERSION,
     RequestError,
+    image_block,
     plan_entry,
+    resource_link_block,
     run_agent,
     start_tool_call,
     text_block,
@@ -165,7 +167,7 @@ class AgentUnderTest:
     ) -> PromptResponse:
         work = asyncio.ensure_future(command(session, rest))
         cancel = asyncio.ensure_future(session.cancelled.wait())
-        stubborn = command == self._stubborn
+        stubborn = command in (self._stubborn, self._patient)
         await asyncio.wait({work} if stubborn else {work, cancel}, return_when="FIRST_COMPLETED")
         cancel.cancel()
         if work.done():
@@ -199,8 +201,6 @@ class AgentUnderTest:
         await self._say(session, "And again.", message_id="m2")
 
     async def _image(self, session: Conversation, rest: str) -> None:
-        from acp import image_block
-
         await self._tell(session, update_agent_message(image_block("aW1hZ2U=", "image/png")))
 
     async def _plan(self, session: Conversation, rest: str) -> None:
@@ -319,6 +319,53 @@ class AgentUnderTest:
         if isinstance(outcome, AllowedOutcome):
             return f"{outcome.option_id} {meta}".strip()
         return f"cancelled{meta}"
+
+    async def _patient(self, session: Conversation, rest: str) -> PromptResponse:
+        """Wait for the answer whatever is cancelled, and remember it."""
+        await self._tell(session, start_tool_call("patient-1", "Wait", kind="other"))
+        session.prompts.append(await self._permission(session, "patient-1"))
+        return PromptResponse(stop_reason="cancelled")
+
+    async def _insist(self, session: Conversation, rest: str) -> None:
+        """Ask again about a call that was refused."""
+        await self._tell(session, start_tool_call("insist-1", "Insist", kind="delete"))
+        for _ in range(2):
+            await self._say(session, await self._permission(session, "insist-1") + " ")
+        await self._tell(session, update_tool_call("insist-1", status="completed"))
+
+    async def _withdraw(self, session: Conversation, rest: str) -> None:
+        """Ask, and end the call before anybody can answer."""
+        await self._tell(session, start_tool_call("withdrawn-1", "Withdraw", kind="move"))
+        asking = asyncio.ensure_future(self._permission(session, "withdrawn-1"))
+        await asyncio.sleep(0)
+        status = "failed" if rest else "completed"
+        await self._tell(session, update_tool_call("withdrawn-1", status=status))  # type: ignore[arg-type]
+        await self._say(session, await asking)
+
+    async def _tool(self, session: Conversation, rest: str) -> None:
+        """A call that shows more and more, and leaves another one open."""
+        where = ToolCallLocation(path=str(Path(session.cwd, "found.txt")), line=7)
+        await self._tell(session, start_tool_call("tool-1", "Look around", kind="search"))
+        for text in ("one", "one, two"):
+            shown = [tool_content(text_block(text))]
+            progress = update_tool_call("tool-1", status="in_progress", content=shown)
+            await self._tell(session, progress)
+        more = [
+            tool_content(text_block("one, two")),
+            tool_content(image_block("eA==", "image/png")),
+            tool_content(resource_link_block("a page", "https://example.org/")),
+        ]
+        done = update_tool_call(
+            "tool-1", status="completed", content=more, locations=[where], raw_output={"hits": 2}
+        )
+        await self._tell(session, done)
+        start = start_tool_call("open-1", "Left open", kind="think", status="in_progress")
+        await self._tell(session, start)
+
+    async def _long(self, session: Conversation, rest: str) -> None:
+        text = tool_content(text_block("x" * int(rest) + "end"))
+        start = start_tool_call("long-1", "Long", status="completed", content=[text])
+        await self._tell(session, start)
 
     async def _ask(self, session: Conversation, rest: str) -> None:
         # A call that was never announced, and text while people think.

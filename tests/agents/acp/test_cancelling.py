@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,16 @@ async def test_while_it_waits_for_permission(stage: Stage) -> None:
     await call_in(chat.client, chat.uri, "pending-confirmation")
     await assert_cancelled(chat, "t1")
     assert not (stage.folder / "e.txt").exists()
+
+
+async def test_an_agent_that_waits_for_permission_is_told_that_nobody_will_answer(
+    stage: Stage,
+) -> None:
+    chat = await stage.chat()
+    await chat.start("t1", "/patient")
+    await call_in(chat.client, chat.uri, "pending-confirmation")
+    await assert_cancelled(chat, "t1")
+    assert json.loads(said(await chat.run("t2", "/recall")))[:2] == ["/patient", "cancelled"]
 
 
 async def test_while_it_runs_a_command(stage: Stage) -> None:

@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from agenthost.protocol import SUPPORTED_VERSIONS
-from tests.agents.acp.stage import Json, Stage, assert_quiet, read_content, spoken
+from tests.agents.acp.stage import (
+    Json,
+    Stage,
+    acp_agent,
+    assert_quiet,
+    read_content,
+    spoken,
+    staged,
+)
 from tests.wire.client import open_client
 from tests.wire.talking import Chat, call_in, calls_of, confirmed, said
 
@@ -112,6 +120,36 @@ async def test_an_agent_may_go_on_while_people_are_asked(stage: Stage) -> None:
     turn = await chat.end("t1")
     assert said(turn) == "meanwhile selected"
     assert [part["kind"] for part in turn["responseParts"]] == ["toolCall", "markdown"]
+
+
+async def test_a_call_that_was_refused_may_be_asked_about_again(stage: Stage) -> None:
+    chat = await stage.chat()
+    refused = await asked(chat, "t1", "/insist")
+    await chat.answer(confirmed("t1", refused, False))
+    again = await call_in(chat.client, chat.uri, "pending-confirmation")
+    assert again["toolCallId"] != refused["toolCallId"]
+    await chat.answer(confirmed("t1", again, True))
+    turn = await chat.end("t1")
+    assert said(turn) == "no yes "
+    assert [call["status"] for call in calls_of(turn)] == ["cancelled", "completed"]
+
+
+@pytest.mark.parametrize("success", [True, False])
+async def test_a_request_ends_with_its_call(stage: Stage, success: bool) -> None:
+    chat = await stage.chat()
+    turn = await chat.run("t1", "/withdraw" if success else "/withdraw badly")
+    (call,) = calls_of(turn)
+    assert (call["status"], call["success"]) == ("completed", success)
+    assert said(turn) == "cancelled"
+    await assert_quiet(chat)
+
+
+async def test_what_nobody_answers_is_refused(tmp_path: Path) -> None:
+    async with staged(acp_agent(), tmp_path, prompt_timeout=0.05) as stage:
+        turn = await stage.default.run("t1", "/edit f.txt text")
+        assert said(turn).startswith("outcome no ")
+        (call,) = calls_of(turn)
+        assert (call["status"], call["reason"]) == ("cancelled", "skipped")
 
 
 async def test_a_client_of_the_oldest_version_may_answer(stage: Stage, tmp_path: Path) -> None:

@@ -1,0 +1,361 @@
+"""What the documents print runs as printed, and nothing that agents may use is left out."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import importlib.util
+import inspect
+import re
+import sys
+import types
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agenthost.agents import Agent, Confirmation, SessionContext, ToolCall, Turn, content, inputs
+from agenthost.agents.inputs import Answers
+from agenthost.agents.port import Worker
+from tests.wire.client import open_client, user_message
+from tests.wire.hosting import embed, serve
+from tests.wire.talking import (
+    Chat,
+    at_chat,
+    call_in,
+    calls_of,
+    completed,
+    confirmed,
+    input_completed,
+    request_in,
+    result_confirmed,
+    said,
+    submitted,
+)
+
+ROOT = Path(__file__).parent.parent
+README, GUIDE = ROOT / "README.md", ROOT / "docs" / "writing-an-agent.md"
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of Python, and where it stands."""
+
+    path: Path
+    line: int
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.path.name}:{self.line}"
+
+    @property
+    def imports(self) -> set[str]:
+        """The packages that it needs."""
+        nodes = list(ast.walk(ast.parse(self.source)))
+        names = [a.name for n in nodes if isinstance(n, ast.Import) for a in n.names]
+        names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+        return {name.partition(".")[0] for name in names}
+
+    @property
+    def code(self) -> types.CodeType:
+        """What it compiles to: a module, or the body of a coroutine where it awaits."""
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        code: types.CodeType = compile(
+            self.source, str(self), "exec", flags=flags, dont_inherit=True
+        )
+        return code
+
+    @property
+    def awaits(self) -> bool:
+        return bool(self.code.co_flags & inspect.CO_COROUTINE)
+
+    @property
+    def missing(self) -> list[str]:
+        """The packages that it needs and that are not installed."""
+        return [name for name in sorted(self.imports) if importlib.util.find_spec(name) is None]
+
+
+@cache
+def blocks(path: Path) -> list[Block]:
+    """Return the Python blocks of a document, in order."""
+    text = path.read_text()
+    found = re.finditer(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [Block(path, text[: match.start()].count("\n") + 2, match[1]) for match in found]
+
+
+async def run(block: Block, names: Json) -> list[str]:
+    """Run a block and return what it prints; one that serves for ever is stopped once it does."""
+    printed: list[str] = []
+    if not block.awaits:
+        exec(block.code, names)
+        return printed
+    speaks = asyncio.Event()
+
+    def print(text: str) -> None:
+        printed.append(text)
+        speaks.set()
+
+    tasks = {
+        asyncio.ensure_future(types.FunctionType(block.code, {**names, "print": print})()),
+        asyncio.ensure_future(speaks.wait()),
+    }
+    try:
+        async with asyncio.timeout(10):
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    return printed
+
+
+def defined_before(wanted: Block | None = None) -> Json:
+    """Return what the guide's blocks define, all of them or those before one."""
+    names: Json = {"__name__": "guide"}
+    for block in blocks(GUIDE):
+        if block is wanted:
+            break
+        if not block.awaits and not block.missing:
+            exec(block.code, names)
+    return names
+
+
+@pytest.fixture(scope="module")
+def guide() -> Callable[[str], Any]:
+    """Give what the guide defines, by its name."""
+    return defined_before().__getitem__
+
+
+@asynccontextmanager
+async def with_agent(made: type[Agent], *, session: Json | None = None) -> AsyncIterator[Chat]:
+    async with embed(made()) as url, at_chat(url, made.provider, **(session or {})) as chat:
+        yield chat
+
+
+@pytest.mark.parametrize("block", blocks(GUIDE), ids=str)
+async def test_every_block_of_the_guide_runs(block: Block) -> None:
+    if block.missing:
+        pytest.skip(f"needs {', '.join(block.missing)}")
+    printed = await run(block, defined_before(block))
+    if "listen" in block.source:
+        assert printed[0].startswith("ws://127.0.0.1:")
+
+
+def test_the_guide_names_everything_that_an_agent_may_use() -> None:
+    text = GUIDE.read_text()
+    owners = (Agent, Answers, Confirmation, SessionContext, ToolCall, Turn, Worker)
+    names = {name for owner in owners for name in vars(owner) if not name.startswith("_")}
+    names |= {f"content.{name}" for name in content.__all__}
+    names |= {f"inputs.{name}" for name in inputs.__all__} - {"inputs.Answers"}
+    names -= {"inputs.read_answers"}
+    # What the host alone does with a call of a client.
+    names -= {"wait_for_owner"}
+    unnamed = sorted(name for name in names if not re.search(rf"\b{re.escape(name)}\b", text))
+    assert unnamed == []
+
+
+# The agent that the README shows
+
+
+def readme_agent() -> Block:
+    (found,) = [block for block in blocks(README) if "(Agent)" in block.source]
+    return found
+
+
+def test_the_agent_of_the_readme_takes_ten_lines_at_most() -> None:
+    lines = [line for line in readme_agent().source.splitlines() if line.strip()]
+    assert len(lines) <= 10
+
+
+async def test_the_agent_of_the_readme_serves_as_printed(tmp_path: Path) -> None:
+    (tmp_path / "greeter.py").write_text(readme_agent().source)
+    async with (
+        serve(tmp_path / "data", "--agent", "greeter:Greeter", cwd=tmp_path) as host,
+        at_chat(host.url, "readme", "0.5.0", provider="greeter") as chat,
+    ):
+        await chat.start("t1", "hi there")
+        new, old = chat.clients
+        request = await request_in(old, chat.uri)
+        await chat.answer(input_completed(request, {"answer": submitted("text", "Ann")}), old)
+        call = await call_in(new, chat.uri, "pending-confirmation")
+        await chat.answer(confirmed("t1", call, True), new)
+        turn = await chat.end("t1")
+        assert said(turn) == "Hello, Ann! You said: hi there"
+        (call,) = calls_of(turn)
+        assert (call["success"], call["structuredContent"]["exitCode"]) == (True, 0)
+        await chat.assert_at_rest()
+
+
+async def test_every_block_of_the_readme_that_needs_no_host_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "greeter.py").write_text(readme_agent().source)
+    monkeypatch.syspath_prepend(tmp_path)
+    printed: list[str] = []
+    try:
+        for block in blocks(README):
+            if "agenthost.client" not in block.source:
+                printed += await run(block, {"__name__": "readme"})
+    finally:
+        sys.modules.pop("greeter", None)
+    assert printed[0].startswith("ws://127.0.0.1:")
+
+
+# The agents that the guide shows, each at work
+
+
+async def test_tool_calls_are_shown_as_the_guide_says(guide: Callable[[str], Any]) -> None:
+    async with with_agent(guide("Lister")) as chat:
+        (call,) = calls_of(await chat.run("t1", "go"))
+        assert (call["toolInput"], call["intention"]) == ('{"path": "src"}', "look around")
+        assert call["content"] == [content.text("a.py\nb.py")]
+        shown = await chat.client.action(chat.uri, "chat/toolCallContentChanged")
+        assert shown["content"] == [content.text("looking …\n")]
+
+
+async def test_approvals_are_given_as_the_guide_says(
+    guide: Callable[[str], Any], tmp_path: Path
+) -> None:
+    session = {"workingDirectories": [tmp_path.as_uri()]}
+    async with with_agent(guide("Shell"), session=session) as chat:
+        await chat.start("t1", "echo one")
+        call = await call_in(chat.client, chat.uri, "pending-confirmation")
+        await chat.answer(confirmed("t1", call, True, editedToolInput="echo two"))
+        turn = await chat.end("t1")
+        assert calls_of(turn)[0]["content"] == [content.text("two\n")]
+        assert said(turn) == "It ended with 0."
+        await chat.start("t2", "rm -r .")
+        call = await call_in(chat.client, chat.uri, "pending-confirmation")
+        suggestion = user_message("look first")
+        deny = confirmed("t2", call, False, reasonMessage="no", userSuggestion=suggestion)
+        await chat.answer(deny)
+        assert said(await chat.end("t2")) == "Not run. no look first"
+
+
+@pytest.mark.parametrize("kept", [True, False])
+async def test_everything_is_confirmed_as_the_guide_says(
+    guide: Callable[[str], Any], kept: bool
+) -> None:
+    async with with_agent(guide("Editor")) as chat:
+        await chat.start("t1", "go")
+        call = await call_in(chat.client, chat.uri, "pending-confirmation")
+        assert [item["id"] for item in call["options"]] == ["yes", "draft", "no"]
+        assert call["riskAssessment"]["safety"] == 0.9
+        await chat.answer(confirmed("t1", call, True, selectedOptionId="draft"))
+        title = "Really overwrite it?"
+        call = await call_in(chat.client, chat.uri, "pending-confirmation", confirmationTitle=title)
+        assert "options" not in call
+        await chat.answer(confirmed("t1", call, True))
+        call = await call_in(chat.client, chat.uri, "pending-result-confirmation")
+        assert call["pastTenseMessage"] == "Edited (draft)"
+        assert call["content"][0]["type"] == "fileEdit"
+        await chat.answer(result_confirmed("t1", call, kept))
+        assert said(await chat.end("t1")) == ("Kept." if kept else "Thrown away.")
+
+
+async def test_clients_run_their_tools_as_the_guide_says(guide: Callable[[str], Any]) -> None:
+    async with with_agent(guide("Looker")) as chat:
+        turn = await chat.run("t0", "go")
+        assert turn["error"]["message"] == "nobody here can take a screenshot"
+        tool = {"name": "screenshot", "inputSchema": {"type": "object"}}
+        entry = {"clientId": chat.client.client_id, "tools": [tool]}
+        action = {"type": "session/activeClientSet", "activeClient": entry}
+        await chat.client.accepted(chat.session, action)
+        for turn_id, success, reply in (
+            ("t1", True, "1 pictures"),
+            ("t2", False, "No picture: it did not work"),
+        ):
+            await chat.start(turn_id, "go")
+            call = await call_in(chat.client, chat.uri, "running")
+            result = {"content": [content.embedded(b"x", "image/png")]}
+            await chat.answer(completed(turn_id, call, success, result=result))
+            assert said(await chat.end(turn_id)) == reply
+
+
+async def test_questions_are_asked_as_the_guide_says(guide: Callable[[str], Any]) -> None:
+    async with with_agent(guide("Surveyor")) as chat:
+        await chat.start("t1", "go")
+        for answers in (
+            {"answer": submitted("text", "Ann")},
+            {
+                "colour": submitted("selected", "", freeformValues=["mauve"]),
+                "fruit": submitted("selected-many", ["plum"]),
+                "age": submitted("number", 42),
+            },
+            None,
+        ):
+            request = await request_in(chat.client, chat.uri)
+            await chat.answer(input_completed(request, answers))
+        assert request["url"] == "https://example.org/sign-in"
+        assert said(await chat.end("t1")) == "Ann: mauve, ['plum'], 42 Welcome."
+        await chat.start("t2", "go")
+        for response in ("accept", "decline"):
+            request = await request_in(chat.client, chat.uri)
+            answers = {"answer": submitted("text", "Ann")} if response == "accept" else None
+            await chat.answer(input_completed(request, answers, response))
+        assert said(await chat.end("t2")) == "You chose to decline."
+
+
+async def test_turns_are_steered_as_the_guide_says(guide: Callable[[str], Any]) -> None:
+    async with with_agent(guide("Walker")) as chat:
+        await chat.start("t1", "go")
+        await chat.client.action(chat.uri, "chat/activityChanged", activity="walking")
+        steer = {"type": "chat/pendingMessageSet", "kind": "steering", "id": "m1"}
+        await chat.answer({**steer, "message": user_message("left")})
+        assert said(await chat.end("t1")) == "Turning left. There."
+
+
+async def test_workers_work_as_the_guide_says(guide: Callable[[str], Any]) -> None:
+    async with with_agent(guide("Boss")) as chat:
+        turn = await chat.run("t1", "the dishes")
+        assert said(turn) == "My helper is complete: I did the dishes."
+        worker = chat.client.states[chat.session]["chats"][1]
+        assert (worker["title"], worker["interactivity"]) == ("Helper", "hidden")
+
+
+async def test_models_and_settings_are_chosen_as_the_guide_says(
+    guide: Callable[[str], Any],
+) -> None:
+    made = guide("Choosy")
+    async with with_agent(made, session={"config": {"mode": "act"}}) as chat:
+        assert said(await chat.run("t1", "go")) == "small {'effort': 'low'} act"
+        tools = chat.client.states[chat.session]["serverTools"]
+        assert tools == [{"name": "dig", "description": "Digs a hole"}]
+        offered = await chat.client.request(
+            "sessionConfigCompletions", provider="choosy", property="branch", query="ma"
+        )
+        assert offered["items"] == [{"value": "main", "label": "main"}]
+        await chat.client.request(
+            "createSession", channel="ahp-session:/next", config={"branch": "next"}
+        )
+        await chat.client.subscribe("ahp-session:/next")
+        failed = await chat.client.until(
+            lambda: chat.client.states["ahp-session:/next"].get("creationError")
+        )
+        assert failed["message"] == "there is no branch next yet"
+
+
+async def test_tokens_are_asked_for_as_the_guide_says(guide: Callable[[str], Any]) -> None:
+    async with embed(guide("Caller")()) as url, open_client(url) as client:
+        await client.initialize()
+        refusal = await client.refusal("createSession", channel="ahp-session:/s1")
+        (resource,) = refusal.data["resources"]
+        short = await client.refusal("authenticate", resource=resource["resource"], token="short")
+        assert short.message == "that is no token of ours"
+        await client.request("authenticate", resource=resource["resource"], token="long enough")
+        chat = await client.ready_session("ahp-session:/s1")
+        await client.subscribe(chat)
+        await client.run_turn(chat, "t1", "go")
+        assert said(client.states[chat]["turns"][0]) == "Called."
+        await client.request("authenticate", resource=resource["resource"], token="expired one")
+        await client.run_turn(chat, "t2", "go")
+        assert client.states[chat]["turns"][1]["error"]["message"] == "please sign in again"
+        await client.notification("auth/required", lambda params: params["reason"] == "expired")
