@@ -110,7 +110,7 @@ class Agent(ABC):
         return None
 
     async def end_session(self, session: str) -> None:
-        """Let go of whatever was kept for a session that is disposed."""
+        """Let go of whatever runs for a session that is disposed; if archived, it may come back."""
         return None
 
     async def close(self) -> None:

@@ -135,6 +135,9 @@ class Sessions:
             self._archive(session, present)
         else:
             self._delete(session, present)
+        agent = self._agents.get(session.state["provider"])
+        if agent is not None:
+            self._tasks.start(agent.end_session(session.uri), name=f"end {session.uri}")
 
     def _archive(self, session: Channel, chats: list[Channel]) -> None:
         for chat in chats:
@@ -157,9 +160,6 @@ class Sessions:
         self._writer.ledger.write(DropBlobs(session.uri))
         self._turns.permissions.forget(session.uri)
         self._catalogue.remove(session.uri)
-        agent = self._agents.get(session.state["provider"])
-        if agent is not None:
-            self._tasks.start(agent.end_session(session.uri), name=f"end {session.uri}")
 
     def _first_state(
         self, agent: Agent, params: Mapping[str, Any], source: Channel | None

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from typing import cast
 
 from acp import PROTOCOL_VERSION, RequestError, connect_to_agent
@@ -37,7 +38,7 @@ log = logging.getLogger(__name__)
 # Seconds in which an agent must say hello; some are downloaded first.
 START_TIMEOUT = 120.0
 # Seconds in which the second of two signs of an end, exit and end of output, follows the first.
-LAST_BREATH = 1.0
+LAST_BREATH = 0.5
 # Characters of an agent's error message that people are shown.
 MOST_WORDS = 500
 AUTH_REQUIRED = -32000
@@ -170,7 +171,8 @@ class Link:
         finally:
             for sign in signs:
                 sign.cancel()
-        await self.close(patience=0)
+        deaf = None if self.process.exited.is_set() else "closed its output without ending"
+        await self.close(patience=0, because=self._transport.trouble or deaf)
 
     async def _greet(self) -> None:
         try:
@@ -178,7 +180,7 @@ class Link:
                 self._answer = await self.connection.initialize(
                     protocol_version=PROTOCOL_VERSION,
                     client_capabilities=_CAPABILITIES,
-                    client_info=Implementation(name="agenthost", title="agenthost", version="1"),
+                    client_info=_implementation(),
                 )
         except TimeoutError as error:
             raise AgentError(
@@ -206,11 +208,18 @@ class Link:
 
     async def _failure(self) -> AgentError:
         """Say why nothing can be said to the agent any more."""
-        await asyncio.wait({self._watching}, timeout=2 * LAST_BREATH)
-        trouble = self._ended_because or self._transport.trouble
+        await asyncio.wait({self._watching}, timeout=4 * LAST_BREATH)
         await self.close(patience=0)
-        if trouble is not None:
-            return AgentError(f"{self.name} {trouble}", "agentProcessEnded")
+        if self._ended_because is not None:
+            return AgentError(f"{self.name} {self._ended_because}", "agentProcessEnded")
         words = await self.process.last_words()
         told = f"; it last said:\n{words}" if words else ""
         return AgentError(f"{self.name} {self.process.fate}{told}", "agentProcessEnded")
+
+
+def _implementation() -> Implementation:
+    try:
+        known = version("agenthost")
+    except PackageNotFoundError:
+        known = "unknown"
+    return Implementation(name="agenthost", title="agenthost", version=known)

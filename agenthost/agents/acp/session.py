@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -129,4 +130,6 @@ def _folders(session: SessionContext) -> Folders:
     folders = [folder for folder in found if folder is not None]
     if not folders:
         raise AgentError("this session has no folder to work in", "noFolder")
+    if not os.path.isdir(folders[0]):
+        raise AgentError(f"the session's folder {folders[0]} does not exist", "noFolder")
     return Folders(folders)

@@ -42,6 +42,8 @@ class Thread:
         # The id of the ACP session, and the process in which it is open.
         self.session_id: str | None = None
         self._link: Link | None = None
+        # Whether the history was searched for the session of an earlier host.
+        self._recalled = False
         # The ids of the turns that the ACP session knows, and of those told with the next prompt.
         self._seen: set[str] = set()
         self._told: set[str] = set()
@@ -63,7 +65,8 @@ class Thread:
         """Make the ACP session ready for a turn; return the turns that it has to be told of."""
         self.folders = folders
         history = turn.history
-        if self.session_id is None:
+        if not self._recalled:
+            self._recalled = True
             self._recall(history)
         if not self._seen <= {past["id"] for past in history}:
             # People cut the chat back; the ACP session cannot forget.
@@ -84,40 +87,51 @@ class Thread:
                 return
 
     def _forget(self) -> None:
+        if self._link is not None and self.session_id is not None:
+            # Whatever that session still says is of no use.
+            self._link.threads.pop(self.session_id, None)
         self.session_id = None
         self._seen = set()
 
     async def _enter(self, link: Link, history: Sequence[Mapping[str, Any]]) -> None:
-        self._link = link
         known = self.session_id
-        if known is not None and link.can_load and await self._load(link, known, history):
-            return
-        self._forget()
-        answer = await link.connection.new_session(cwd=self.folders.first)
-        self.session_id = answer.session_id
-        link.threads[answer.session_id] = self
-        self.choices = Choices(offered(answer.modes, answer.config_options))
+        if known is None or not link.can_load or not await self._load(link, known, history):
+            self._forget()
+            answer = await link.connection.new_session(cwd=self.folders.first)
+            self.session_id = answer.session_id
+            link.threads[answer.session_id] = self
+            self.choices = Choices(offered(answer.modes, answer.config_options))
+        self._link = link
 
     async def _load(
         self, link: Link, session_id: str, history: Sequence[Mapping[str, Any]]
     ) -> bool:
         self.sink = replay = Replay()
         link.threads[session_id] = self
+        is_fitting = False
         try:
             answer = await link.connection.load_session(
                 cwd=self.folders.first, session_id=session_id
             )
         except RequestError as error:
             log.info("%s cannot load a session: %s", link.name, link.process.redact(str(error)))
-            del link.threads[session_id]
-            return False
+        except ConnectionError:
+            # It died over it, and must not die over it again.
+            self._forget()
+            raise
+        else:
+            self.choices = Choices(offered(answer.modes, answer.config_options))
+            is_fitting = replay.may_end_with(self._recent(history))
         finally:
             self.sink = None
-        self.choices = Choices(offered(answer.modes, answer.config_options))
-        # A turn that the last process died over may be in it, or not.
+            if not is_fitting:
+                del link.threads[session_id]
+        return is_fitting
+
+    def _recent(self, history: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Return the last message that the ACP session knows, and those that it may know."""
         known = [number for number, past in enumerate(history) if past["id"] in self._seen]
-        recent = history[known[-1] :] if known else ()
-        return replay.may_end_with([past["message"]["text"] for past in recent])
+        return [past["message"]["text"] for past in history[known[-1] :]] if known else []
 
 
 def _remembered(turn: Mapping[str, Any], chat: str) -> str | None:

@@ -112,6 +112,10 @@ class AgentUnderTest:
     async def load_session(self, cwd: str, session_id: str, **kwargs: Any) -> LoadSessionResponse:
         session = self._sessions[session_id] = Conversation(session_id, cwd)
         session.prompts = self._stored(session_id)
+        if session.prompts == ["/crash"]:
+            os._exit(7)
+        if session.prompts == ["/hang"]:
+            await self._hang()
         for prompt in session.prompts:
             await self._client.session_update(session_id, update_user_message_text(prompt))
             await self._client.session_update(session_id, update_agent_message_text("replayed"))
@@ -146,6 +150,11 @@ class AgentUnderTest:
             await self._say(session, f"You said: {text}")
             return PromptResponse(stop_reason="end_turn")
         return await self._unless_cancelled(session, command, rest)
+
+    async def _hang(self) -> None:
+        assert self._store is not None
+        Path(self._store, "hanging").write_text("now")  # noqa: ASYNC240
+        await asyncio.Event().wait()
 
     def _keep(self, session: Conversation) -> None:
         if self._store is not None:
@@ -341,6 +350,17 @@ class AgentUnderTest:
         status = "failed" if rest else "completed"
         await self._tell(session, update_tool_call("withdrawn-1", status=status))  # type: ignore[arg-type]
         await self._say(session, await asking)
+
+    async def _hasty(self, session: Conversation, rest: str) -> None:
+        """Ask, and begin before anybody has answered."""
+        await self._tell(session, start_tool_call("hasty-1", "Hurry", kind="execute"))
+        asking = asyncio.ensure_future(self._permission(session, "hasty-1"))
+        await asyncio.sleep(0)
+        text = [tool_content(text_block("going"))]
+        await self._tell(session, update_tool_call("hasty-1", status="in_progress", content=text))
+        await self._say(session, "going")
+        await self._say(session, f" {await asking}")
+        await self._tell(session, update_tool_call("hasty-1", status="completed"))
 
     async def _tool(self, session: Conversation, rest: str) -> None:
         """A call that shows more and more, and leaves another one open."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -83,6 +84,33 @@ async def test_an_agent_that_can_load_goes_on_in_another_process_and_host(tmp_pa
         assert "User: hello" in told
     async with stored(acp_agent(env=env), tmp_path, chat.uri) as chat:
         assert await remembered(chat, "t8") == [told, "/recall"]
+
+
+async def test_a_session_that_cannot_be_loaded_is_given_up_and_one_that_was_not_is_not(
+    tmp_path: Path,
+) -> None:
+    sessions = tmp_path / "sessions"
+    sessions.mkdir()
+    async with stored(acp_agent(env={"ACP_STORE": str(sessions)}), tmp_path) as chat:
+        await chat.run("t1", "hello")
+        await kill(chat, "t2")
+        (file,) = sessions.iterdir()
+        kept = file.read_text()
+        # Loading is cancelled, and tried again with the next turn.
+        file.write_text('["/hang"]')
+        os.mkfifo(sessions / "hanging")
+        await chat.start("t3", "again")
+        assert await asyncio.to_thread((sessions / "hanging").read_text) == "now"
+        await chat.cancel("t3")
+        await chat.end("t3")
+        file.write_text(kept)
+        assert (await remembered(chat, "t4"))[0] == "hello"
+        # Loading kills the agent, and is not tried again.
+        await kill(chat, "t5")
+        file.write_text('["/crash"]')
+        turn = await chat.run("t6", "again")
+        assert turn["error"]["message"] == "Tester ended with exit code 7"
+        assert "User: hello" in said(await chat.run("t7", "/recall all"))
 
 
 async def test_an_agent_that_cannot_load_is_told_what_was_said(tmp_path: Path) -> None:

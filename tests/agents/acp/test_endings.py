@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agents.acp.stage import acp_agent, assert_gone, is_alive, spoken, staged
+from tests.agents.acp.stage import acp_agent, assert_gone, is_alive, pids_shown, spoken, staged
 from tests.wire.talking import Chat, call_in, calls_of, said
 
 
@@ -30,16 +30,21 @@ async def test_a_process_that_ends_in_a_turn_ends_it_clearly_and_the_next_turn_h
         assert turn["error"]["message"] == "Tester was killed by SIGKILL"
         assert [call["status"] for call in calls_of(turn)] == ["cancelled"]
         await assert_gone(killed)
-        crashed = int(said(await chat.run("t3", "/pid")).split()[1])
-        assert crashed != killed
+        again = int(said(await chat.run("t3", "/pid")).split()[1])
+        assert again != killed
         await chat.assert_at_rest()
-        turn = await chat.run("t4", "/crash")
+        # What the host runs for it ends with it.
+        await chat.start("t4", "/run echo $$; sleep 600 & echo $!; wait")
+        commands = await pids_shown(chat, 2)
+        os.kill(again, signal.SIGKILL)
+        await chat.end("t4")
+        await assert_gone(*commands)
+        turn = await chat.run("t5", "/crash")
         assert said(turn) == "goodbye"
         assert turn["error"]["message"] == (
             "Tester ended with exit code 3; it last said:\nsomething broke\nthe key is ***"
         )
-        await assert_gone(crashed)
-        await assert_found_out(chat, "t5")
+        await assert_found_out(chat, "t6")
     assert "something broke" in caplog.text
     assert "a-very-secret-value" not in caplog.text
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
@@ -110,6 +115,22 @@ async def test_an_agent_that_never_says_hello_is_given_up(
     async with staged(acp_agent(command), tmp_path) as stage:
         turn = await stage.default.run("t1", "hello")
         assert turn["error"]["message"] == "Tester did not answer within 0.05 seconds"
+
+
+async def test_an_agent_that_falls_silent_is_ended(tmp_path: Path) -> None:
+    script = "import os, time; os.close(1); time.sleep(600)"
+    async with staged(acp_agent([sys.executable, "-c", script]), tmp_path) as stage:
+        turn = await stage.default.run("t1", "hello")
+        assert turn["error"]["message"] == "Tester closed its output without ending"
+
+
+async def test_a_session_whose_folder_is_gone_says_so(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    async with staged(acp_agent(), folder) as stage:
+        folder.rmdir()
+        turn = await stage.default.run("t1", "hello")
+        assert turn["error"]["message"] == f"the session's folder {folder} does not exist"
 
 
 async def test_a_line_without_end_ends_the_process(

@@ -122,6 +122,22 @@ async def test_an_agent_may_go_on_while_people_are_asked(stage: Stage) -> None:
     assert [part["kind"] for part in turn["responseParts"]] == ["toolCall", "markdown"]
 
 
+async def test_an_agent_that_begins_before_the_answer_does_not_answer_for_people(
+    stage: Stage,
+) -> None:
+    chat = await stage.chat()
+    await asked(chat, "t1", "/hasty")
+    await spoken(chat, "going")
+    (call,) = calls_of(chat.state["activeTurn"])
+    assert call["status"] == "pending-confirmation"
+    assert chat.waiting
+    await chat.answer(confirmed("t1", call, True))
+    turn = await chat.end("t1")
+    (call,) = calls_of(turn)
+    assert (call["confirmed"], call["content"][0]["text"]) == ("user-action", "going")
+    assert said(turn) == "going yes"
+
+
 async def test_a_call_that_was_refused_may_be_asked_about_again(stage: Stage) -> None:
     chat = await stage.chat()
     refused = await asked(chat, "t1", "/insist")
