@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-NAMES = ("core", "store", "transport", "host")
+NAMES = ("core", "store", "transport", "host", "client")
 
 
 def main() -> int:

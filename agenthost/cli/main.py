@@ -4,40 +4,56 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
 __all__ = ["main"]
 
-# Imported when the tree is built; each has ``register(subparsers)``.
-_COMMANDS = ("serve", "agents", "token")
+# Each is a module of ``commands`` with ``register(subparsers)``.
+_COMMANDS = (
+    "serve",
+    "chat",
+    "sessions",
+    "send",
+    "watch",
+    "export",
+    "agents",
+    "token",
+    "inspect",
+    "doctor",
+)
+
+# The shell's own codes for a command that was interrupted, or whose output nobody reads any more.
+_INTERRUPTED, _UNREAD = 130, 141
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the whole command line."""
+def build_parser(only: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser of the whole command line, or of one command, which loads faster."""
     parser = argparse.ArgumentParser(
         prog="agenthost", description="The agent host that every client can reach."
     )
     parser.add_argument("--version", action="version", version=f"agenthost {version('agenthost')}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name in _COMMANDS:
+    for name in (only,) if only in _COMMANDS else _COMMANDS:
         importlib.import_module(f"agenthost.cli.commands.{name}").register(subparsers)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
-    args = build_parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    args = build_parser(words[0] if words else None).parse_args(words)
     try:
         code: int = args.run(args)
+        sys.stdout.flush()
     except KeyboardInterrupt:
-        # The shell's own code for a command that was interrupted.
-        return 130
+        return _INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has enough.
-        sys.stderr.close()
-        return 1
+        # Whoever read our output has enough. What is still in the buffer goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _UNREAD
     return code
 
 

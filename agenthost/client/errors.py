@@ -16,6 +16,7 @@ The tree::
     │   └── Uncertain        it was sent, and nobody can tell what became of it
     ├── ChannelGone          the channel does not exist any more
     ├── CreationFailed       a session was created and could not get ready
+    ├── TurnFailed           a turn ended otherwise than with an answer
     ├── Lagged               a reader of envelopes fell too far behind
     └── Unsupported          the host's protocol version cannot say this
 
@@ -44,6 +45,7 @@ __all__ = [
     "NotSent",
     "Rejected",
     "Superseded",
+    "TurnFailed",
     "Uncertain",
     "Unsupported",
 ]
@@ -133,6 +135,16 @@ class CreationFailed(ClientError):
         self.session = session
         self.error = error
         super().__init__(str(error.get("message", "the session could not be created")))
+
+
+class TurnFailed(ClientError):
+    """A turn failed, was cancelled or was removed; ``turn`` is what is left of it."""
+
+    def __init__(self, state: str, turn: Mapping[str, Any] | None) -> None:
+        self.state = state
+        self.turn = turn
+        error = {} if turn is None else turn.get("error") or {}
+        super().__init__(str(error.get("message", f"the turn was {state}")))
 
 
 class Lagged(ClientError):

@@ -126,13 +126,23 @@ class Clients:
             self.remember(record)
 
     def arrived(self, connection: Connection) -> Connection | None:
-        """Make this the client's live connection; return the one that it supersedes."""
+        """Make this the client's live connection; return the one that must end.
+
+        That is the one accepted earlier, even if its handshake took longer: a link that was cut
+        may still be answered when its successor is up already.
+        """
         timer = self._leaving.pop(connection.client_id, None)
         if timer is not None:
             timer.cancel()
-        older = self._live.get(connection.client_id)
+        other = self._live.get(connection.client_id)
+        if other is not None and other.accepted_at > connection.accepted_at:
+            return connection
         self._live[connection.client_id] = connection
-        return older if older is not connection else None
+        return other if other is not connection else None
+
+    def is_live(self, connection: Connection) -> bool:
+        """Say whether this is the connection that speaks for its client."""
+        return self._live.get(connection.client_id) is connection
 
     def left(self, connection: Connection) -> None:
         """Note that a connection is gone; its client has some time to come back."""

@@ -44,6 +44,8 @@ class Connection:
         self.principal = principal
         # How logs call it: a number, never an address with secrets.
         self.name = name
+        # Of two connections of one client the one accepted later counts.
+        self.accepted_at = core.clock.monotonic()
         self.peer = Peer("host")
         # The rung it speaks; set by the handshake.
         self.version = NEWEST
@@ -101,9 +103,9 @@ class Connection:
         self.version = record.version
         self.capabilities = record.capabilities
         self.locale = record.locale
-        older = self.core.clients.arrived(self)
-        if older is not None:
-            older.end(POLICY_VIOLATION, "superseded by a newer connection of this client")
+        superseded = self.core.clients.arrived(self)
+        if superseded is not None:
+            superseded.end(POLICY_VIOLATION, "superseded by a newer connection of this client")
 
     def subscribe(self, channel: Channel, subscription: Subscription) -> None:
         """Follow a channel from now on; a second time replaces the first."""

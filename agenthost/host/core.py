@@ -21,12 +21,12 @@ from agenthost.host.metrics import Metrics
 from agenthost.host.permissions import Credentials, Permissions
 from agenthost.host.sessions import Sessions
 from agenthost.host.store import Store
-from agenthost.host.tasks import Tasks
 from agenthost.host.trust import Limits, Policy
 from agenthost.host.turns import TurnRunner
 from agenthost.host.wirelog import WireLog
 from agenthost.host.writer import Writer
 from agenthost.protocol.uris import ROOT
+from agenthost.tasks import Tasks
 
 __all__ = ["Core"]
 

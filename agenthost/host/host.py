@@ -42,7 +42,6 @@ from agenthost.host.reactions import Reactions
 from agenthost.host.recovery import open_root, recover
 from agenthost.host.sessions import Disposal, Sessions
 from agenthost.host.store import MemoryStore, Store, StoreError
-from agenthost.host.tasks import Tasks
 from agenthost.host.transports import WebSocketServer
 from agenthost.host.trust import (
     LOCAL_OWNER,
@@ -57,6 +56,7 @@ from agenthost.host.turns import PROMPT_TIMEOUT, TurnRunner
 from agenthost.host.wirelog import WireLog
 from agenthost.host.writer import Writer
 from agenthost.protocol.uris import ROOT
+from agenthost.tasks import Tasks
 from agenthost.transport import Transport
 
 __all__ = ["Host"]

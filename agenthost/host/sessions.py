@@ -21,10 +21,10 @@ from agenthost.host.clock import Clock
 from agenthost.host.directory import Directory
 from agenthost.host.rules.config import check_complete, sanitize
 from agenthost.host.store import DropBlobs
-from agenthost.host.tasks import Tasks
 from agenthost.host.turns import TurnRunner
 from agenthost.host.writer import Writer
 from agenthost.protocol.uris import annotations_uri, is_root
+from agenthost.tasks import Tasks
 
 __all__ = ["Sessions"]
 

@@ -174,7 +174,7 @@ async def _listen(host: Host, args: argparse.Namespace, data_dir: Path) -> str:
         "  VS Code    " + '"chat.remoteAgentHostsEnabled": true,',
         "             "
         + f'"chat.remoteAgentHosts": [{{"name": "agenthost", "address": "{address}"{token}}}]',
-        "  next       agenthost token create phone --role operator",
+        "  next       agenthost chat",
         "",
         "Ctrl-C stops it; sessions are kept in " + str(data_dir),
     ]

@@ -86,7 +86,8 @@ async def reconnect(connection: Connection, params: Params) -> Encoded:
     missing = [uri for uri in listed_once if canonical(uri) not in resumed]
     connection.establish(record)
     result = await catch_up(connection, channels, missing, last_seen)
-    _withdraw_where_absent(connection)
+    if core.clients.is_live(connection):
+        _withdraw_where_absent(connection)
     return Encoded(*result)
 
 

@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from agenthost.host.tasks import Tasks
+from agenthost.tasks import Tasks
 
 
 async def forever() -> None:

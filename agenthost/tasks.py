@@ -1,15 +1,17 @@
-"""Background work with an owner: named tasks that end with the host and whose failures are told."""
+"""Background work with an owner: named tasks that end with it, and whose failures are told."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 __all__ = ["Tasks"]
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 class Tasks:
@@ -18,7 +20,7 @@ class Tasks:
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    def start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+    def start(self, work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
         """Run work in the background until it ends or the owner closes."""
         task = asyncio.create_task(work, name=name)
         self._tasks.add(task)

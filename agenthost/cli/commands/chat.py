@@ -1,0 +1,48 @@
+"""``agenthost chat``: talk to an agent, or come back to where one left off."""
+
+from __future__ import annotations
+
+import argparse
+
+from agenthost.cli.connecting import add_connection_options, add_json_option, run_command
+
+__all__ = ["register", "run"]
+
+_EXAMPLES = """examples:
+  agenthost chat                      a new session with the host's agent
+  agenthost chat --agent demo --dir . a new session with this one, here
+  agenthost chat --last               the session that something happened in last
+  agenthost chat 3f2a                 one of them: URI, the beginning of its id, or title
+  echo hello | agenthost chat --json  events as JSON lines, and commands on standard input:
+      text to send, or {"do": "approve", "toolCallId": ID, "option": ID, "input": TEXT};
+      send, queue, steer, cancel, approve, deny, answer, decline, dismiss, leave
+
+While a turn runs, what you type is queued; !TEXT steers, Ctrl-C cancels, Ctrl-D leaves it running.
+"""
+
+
+def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``chat`` to the argument tree."""
+    chat = subparsers.add_parser(
+        "chat",
+        help="talk to an agent, in a new session or an old one",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = chat.add_argument
+    add("session", metavar="SESSION", nargs="?", help="URI, id or title (default: a new session)")
+    add("--last", action="store_true", help="the session that something happened in last")
+    add("--agent", metavar="PROVIDER", help="who answers, in a new session (default: the host's)")
+    add("--dir", metavar="DIR", help="where a new session works: a path or URI (the host's)")
+    add("--model", metavar="ID", help="the model for what you say (default: the agent's)")
+    add_json_option(chat, "events and commands as JSON lines, without a terminal")
+    add_connection_options(chat)
+    chat.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Chat until the user leaves."""
+    # Only here, so that the other commands need not load what draws on a terminal.
+    from agenthost.cli.interactive.start import chat
+
+    return run_command(lambda: chat(args))

@@ -1,0 +1,300 @@
+"""``agenthost doctor``: can I reach it, who am I, what is wrong, and how to fix it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import re
+import statistics
+import time
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from agenthost.cli.checkup import (
+    PATIENCE,
+    Address,
+    Check,
+    Page,
+    check_data_dir,
+    check_health,
+    check_port,
+    check_store,
+    check_token_file,
+)
+from agenthost.cli.commands.serve import STORE_FILE
+from agenthost.cli.connecting import (
+    FAILED,
+    OK,
+    TOKEN_VARIABLE,
+    URL_VARIABLE,
+    add_connection_options,
+    add_json_option,
+    run_command,
+    use_colour,
+)
+from agenthost.cli.discovery import HOST_FILE, NoHost, find_host
+from agenthost.cli.paths import default_data_dir
+from agenthost.cli.render import Ink, one_line
+from agenthost.client import CannotConnect, Client, GivenUp, NoCommonVersion, NotAdmitted, connect
+from agenthost.errors import AgentHostError, PermissionDenied
+from agenthost.protocol import SUPPORTED_VERSIONS
+from agenthost.protocol.uris import chat_uri
+
+__all__ = ["register", "run"]
+
+_PINGS = 5
+# Seconds by which clocks may differ before times look odd; the header that tells has whole ones.
+_TOLERABLE_SKEW = 5.0
+
+_EXAMPLES = """examples:
+  agenthost doctor                           the host on this machine
+  agenthost doctor --url box:8765 --token T  another one
+  agenthost doctor --json | jq '.checks[] | select(.verdict == "problem")'
+
+exit codes: 0 nothing is wrong, or nothing but warnings; 1 something is
+"""
+
+
+def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``doctor`` to the argument tree."""
+    doctor = subparsers.add_parser(
+        "doctor",
+        help="find out what is wrong, and how to fix it",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_json_option(doctor)
+    add_connection_options(doctor)
+    doctor.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Look at everything; 1 when something is wrong."""
+    return run_command(lambda: _examine(args))
+
+
+async def _examine(args: argparse.Namespace) -> int:
+    ink = Ink(use_colour())
+    checks: list[Check] = []
+    async for check in _checks(args):
+        checks.append(check)
+        if not args.json:
+            print("\n".join(check.lines(ink)), flush=True)
+    problems = sum(check.verdict == "problem" for check in checks)
+    if args.json:
+        told = {"ok": not problems, "checks": [check.as_json() for check in checks]}
+        print(json.dumps(told, indent=2))
+    else:
+        warnings = sum(check.verdict == "warning" for check in checks)
+        print(f"\n{_verdict(problems, warnings)}")
+    return FAILED if problems else OK
+
+
+def _verdict(problems: int, warnings: int) -> str:
+    if not problems and not warnings:
+        return "Everything is fine."
+    counts = [(problems, "problem"), (warnings, "warning")]
+    return ", ".join(f"{n} {name}{'s' if n > 1 else ''}" for n, name in counts if n) + "."
+
+
+async def _checks(args: argparse.Namespace) -> AsyncIterator[Check]:
+    if args.url is None:
+        for check in _local_checks(args.data_dir or default_data_dir(), args.token):
+            yield check
+    elif args.token is None and "tkn=" not in args.url:
+        detail = f"none is given by --token or ${TOKEN_VARIABLE}"
+        yield Check("token", "skipped", detail)
+    try:
+        address = Address.of(find_host(args.url, args.token, args.data_dir))
+    except NoHost as error:
+        yield _no_host(error)
+        return
+    except ValueError:
+        fix = f"--url or ${URL_VARIABLE} is like 127.0.0.1:8765 or wss://host/path"
+        yield Check("host", "problem", f"{args.url.partition('?')[0]} is no address", fix)
+        return
+    async for check in _remote_checks(address):
+        yield check
+
+
+def _no_host(error: NoHost) -> Check:
+    detail, _, advice = str(error).partition(": ")
+    if advice.startswith("start"):
+        return Check("host", "problem", detail, advice)
+    return Check("host", "problem", str(error), "start it again: agenthost serve")
+
+
+# This machine.
+
+
+def _local_checks(folder: Path, token: str | None) -> Iterator[Check]:
+    yield check_data_dir(folder)
+    pid, token_file = _announced(folder / HOST_FILE)
+    yield check_store(folder / STORE_FILE, pid)
+    if token is not None:
+        yield Check("token", "ok", f"given by --token or ${TOKEN_VARIABLE}")
+    elif token_file is not None:
+        yield check_token_file(Path(token_file))
+
+
+def _announced(path: Path) -> tuple[int | None, str | None]:
+    """Return the process and the token's file that a host has written down."""
+    try:
+        told = json.loads(path.read_text())
+        return int(told["pid"]), told["tokenFile"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None, None
+
+
+# The host.
+
+
+async def _remote_checks(address: Address) -> AsyncIterator[Check]:
+    port = await check_port(address)
+    yield port
+    if port.verdict == "problem":
+        return
+    page = await asyncio.to_thread(check_health, address)
+    yield page.check
+    try:
+        async with _connect(address) as client:
+            yield _connection(client)
+            yield await _check_versions(address)
+            yield await _check_role(client)
+            yield await _check_latency(client)
+            yield await _check_clock(address, client, page)
+            yield _check_agents(client)
+    except (AgentHostError, TimeoutError) as error:
+        yield _refused(error)
+
+
+@asynccontextmanager
+async def _connect(address: Address, *versions: str) -> AsyncIterator[Client]:
+    offered = versions or SUPPORTED_VERSIONS
+    async with connect(
+        address.host.url, token=address.host.token, versions=offered, request_timeout=PATIENCE
+    ) as client:
+        yield client
+
+
+def _connection(client: Client) -> Check:
+    info = client.host.get("serverInfo") or {}
+    name = one_line(f"{info.get('name', 'a host without a name')} {info.get('version', '')}")
+    data = {"server": dict(info), "version": client.version}
+    return Check("connection", "ok", f"{name}, protocol {client.version}", data=data)
+
+
+def _refused(error: Exception) -> Check:
+    fix = ""
+    match error:
+        case NotAdmitted(status=401 | 403):
+            fix = f"--token or ${TOKEN_VARIABLE}; `agenthost token create` makes one on the host"
+        case NoCommonVersion():
+            fix = "update agenthost here, or the host there"
+        case NotAdmitted(status=int()):
+            fix = "is this the address of a host, and of its WebSocket?"
+        case CannotConnect() | GivenUp():
+            fix = "is something else than a host listening there? look at the host's log"
+        case TimeoutError():
+            return Check("connection", "problem", "the host did not answer in time", fix)
+    return Check("connection", "problem", one_line(str(error)), fix)
+
+
+async def _check_versions(address: Address) -> Check:
+    spoken: list[str] = []
+    for version in SUPPORTED_VERSIONS:
+        try:
+            async with _connect(address, version):
+                spoken.append(version)
+        except NoCommonVersion:
+            continue
+        except (AgentHostError, TimeoutError) as error:
+            detail = f"{version} could not be tried: {one_line(str(error))}"
+            return Check("versions", "warning", detail)
+    missing = [version for version in SUPPORTED_VERSIONS if version not in spoken]
+    detail = f"the host speaks {', '.join(spoken)}"
+    detail += f", not {', '.join(missing)}" if missing else ""
+    return Check("versions", "ok", detail, data=spoken)
+
+
+async def _check_role(client: Client) -> Check:
+    """Find out what this token allows by asking for what does not exist.
+
+    Whoever may not even ask is refused for the role, and everybody else because nothing is there.
+    """
+    nothing = str(uuid.uuid4())
+    message = {"kind": "userMessage", "text": "", "offset": 0}
+    probes: dict[str, dict[str, Any]] = {
+        "completions": {"channel": chat_uri(nothing), **message},
+        "resourceRead": {"uri": f"file:///{nothing}"},
+    }
+    role = "owner"
+    for method, params in probes.items():
+        try:
+            await client.request(method, params)
+        except PermissionDenied as error:
+            if named := re.search(r"the role (\w+)", error.message):
+                role = named[1]
+                break
+        except (AgentHostError, TimeoutError):
+            continue
+    return Check("role", "ok", f"{role}: {_MEANINGS.get(role, 'limited')}", data=role)
+
+
+_MEANINGS = {
+    "owner": "may do everything, as far as can be told",
+    "operator": "may run sessions, but not change the host or leave the sessions' folders",
+    "viewer": "may look, but not send, approve or answer",
+}
+
+
+async def _check_latency(client: Client) -> Check:
+    times: list[float] = []
+    try:
+        for _ in range(_PINGS):
+            start = time.perf_counter()
+            await client.request("ping")
+            times.append((time.perf_counter() - start) * 1000)
+    except (AgentHostError, TimeoutError) as error:
+        return Check("latency", "warning", f"ping: {one_line(str(error)) or 'no answer'}")
+    median = round(statistics.median(times), 1)
+    return Check("latency", "ok", f"{median} ms (median of {_PINGS})", data=median)
+
+
+async def _check_clock(address: Address, client: Client, page: Page) -> Check:
+    skew = page.skew
+    if skew is None:
+        if address.is_local:
+            return Check("clock", "ok", "the same machine, the same clock")
+        skew = await _lead(client)
+    if skew is None:
+        return Check("clock", "skipped", "the host does not tell its time")
+    if abs(skew) <= _TOLERABLE_SKEW:
+        return Check("clock", "ok", "here and there agree", data=round(skew, 1))
+    ahead = "ahead of" if skew > 0 else "behind"
+    detail = f"the host's clock is {abs(skew):.0f} s {ahead} ours"
+    return Check("clock", "warning", detail, "synchronise both with NTP", round(skew, 1))
+
+
+async def _lead(client: Client) -> float | None:
+    """Return by how much the newest session was changed in what is the future here."""
+    try:
+        items = (await client.sessions.page(limit=1))["items"]
+        changed = datetime.fromisoformat(items[0]["modifiedAt"]) if items else None
+    except (AgentHostError, TimeoutError, ValueError):
+        return None
+    lead = (changed - datetime.now(UTC)).total_seconds() if changed is not None else 0.0
+    return lead if lead > 0 else None
+
+
+def _check_agents(client: Client) -> Check:
+    agents = client.root.state["agents"]
+    if not agents:
+        return Check("agents", "warning", "the host offers none", "agenthost agents, on the host")
+    names = [one_line(agent["provider"]) for agent in agents]
+    return Check("agents", "ok", ", ".join(names), data=names)

@@ -1,0 +1,206 @@
+"""``agenthost inspect``: a wire log, or a connection as it lives, made readable."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Literal
+
+from agenthost.cli.connecting import (
+    FAILED,
+    OK,
+    USAGE,
+    add_connection_options,
+    add_json_option,
+    complain,
+    connected,
+    run_command,
+    use_colour,
+)
+from agenthost.cli.finding import open_session
+from agenthost.cli.render import Ink
+from agenthost.cli.wirelines import Conversation, Filter, Said, said_json, said_line
+from agenthost.client import Client
+
+__all__ = ["register", "run"]
+
+# Seconds between two looks at a file that somebody else writes.
+_LOOK = 0.2
+
+_EXAMPLES = """examples:
+  agenthost serve --wire-log wire.jsonl &
+  agenthost inspect wire.jsonl --errors           what went wrong
+  agenthost inspect wire.jsonl --method 'chat/*' --channel 3f2a
+  agenthost inspect wire.jsonl --follow           as it is written
+  agenthost inspect --live                        a connection of our own, and what the host says
+  agenthost inspect --live release                the same, while it follows a session
+
+→ is said by a client, ← by the host; = answers a request, ! refuses it.
+"""
+
+
+def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``inspect`` to the argument tree."""
+    inspect = subparsers.add_parser(
+        "inspect",
+        help="make a wire log, or a live connection, readable",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = inspect.add_argument
+    add("what", metavar="FILE", nargs="?", help="a log of `serve --wire-log`; - is standard input")
+    add("--live", action="store_true", help="connect instead, and follow a SESSION if one is named")
+    add("-f", "--follow", action="store_true", help="go on as the file grows")
+    add("--channel", metavar="TEXT", help="only messages with TEXT in their channel's URI")
+    add("--method", metavar="NAME", help="only this method or action type; may hold *")
+    add("--errors", action="store_true", help="only what was refused, rejected or is malformed")
+    add_json_option(inspect, "print one JSON object per line")
+    add_connection_options(inspect)
+    inspect.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print messages until there are no more, or until interrupted."""
+    if args.live:
+        return run_command(lambda: _inspect_live(args))
+    if args.what is None:
+        return complain("name a FILE, or use --live", USAGE)
+    printer = _Printer(args)
+    conversation = Conversation()
+    try:
+        for line in _lines(args.what, follow=args.follow):
+            said = conversation.read_line(line)
+            if said is not None:
+                printer.print(said)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        return complain(f"{args.what} cannot be read: {error.strerror}", FAILED)
+    return OK
+
+
+class _Printer:
+    """Prints the messages that pass the filter."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self._filter = Filter(args.channel, args.method, args.errors)
+        self._as_json: bool = args.json
+        self._ink = Ink(use_colour())
+        # A log is read at once, but a growing one is watched.
+        self._flush: bool = args.follow or args.live
+
+    def print(self, said: Said) -> None:
+        """Print one message."""
+        if not self._filter(said):
+            return
+        if self._as_json:
+            print(json.dumps(said_json(said)), flush=self._flush)
+            return
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        print(said_line(said, width, self._ink), flush=self._flush)
+
+
+# A file.
+
+
+def _lines(name: str, *, follow: bool) -> Iterator[bytes]:
+    if name == "-":
+        yield from sys.stdin.buffer
+        return
+    path = Path(name)
+    rest = b""
+    with path.open("rb") as first:
+        file: IO[bytes] = first
+        try:
+            while True:
+                for line in file:
+                    rest += line
+                    if rest.endswith(b"\n"):
+                        yield rest
+                        rest = b""
+                if not follow:
+                    break
+                time.sleep(_LOOK)
+                file = _current(path, file)
+        finally:
+            file.close()
+    if rest:
+        yield rest
+
+
+def _current(path: Path, file: IO[bytes]) -> IO[bytes]:
+    """Return the file that is under a name now, from where it was read up to."""
+    try:
+        now, was = path.stat(), os.fstat(file.fileno())
+    except FileNotFoundError:
+        # Moved away; another one will come.
+        return file
+    if (now.st_ino, now.st_dev) != (was.st_ino, was.st_dev):
+        file.close()
+        return path.open("rb")
+    if now.st_size < file.tell():
+        file.seek(0)
+    return file
+
+
+# A connection.
+
+
+async def _inspect_live(args: argparse.Namespace) -> int:
+    printer = _Printer(args)
+    conversation = Conversation()
+    # Bounded by nothing, as nothing else runs while a line is printed.
+    seen: asyncio.Queue[tuple[str, Literal["in", "out"], bytes]] = asyncio.Queue()
+
+    def observe(direction: Literal["in", "out"], payload: bytes) -> None:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        seen.put_nowait((now, direction, payload))
+
+    async with connected(args, observe=observe) as client:
+        following = asyncio.create_task(_follow(client, args.what), name="follow")
+        try:
+            while not following.done() or not seen.empty():
+                taking = asyncio.create_task(seen.get(), name="take")
+                await asyncio.wait({taking, following}, return_when=asyncio.FIRST_COMPLETED)
+                if taking.done():
+                    printer.print(_said(conversation, *taking.result()))
+                else:
+                    taking.cancel()
+            await following
+        finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+    return OK
+
+
+def _said(
+    conversation: Conversation, now: str, direction: Literal["in", "out"], payload: bytes
+) -> Said:
+    # A log is written by the host, for which our "out" is its "in".
+    entry = {"time": now, "connection": "live", "direction": "in" if direction == "out" else "out"}
+    try:
+        return conversation.read({**entry, "message": json.loads(payload)})
+    except ValueError:
+        return conversation.read({**entry, "raw": payload.decode(errors="replace")})
+
+
+async def _follow(client: Client, session: str | None) -> None:
+    """Follow a session and its chats, so that there is something to see, until it is gone."""
+    if session is None:
+        await asyncio.Event().wait()
+        return
+    opened = await open_session(client, session)
+    followed: set[str] = set()
+    async for state in opened.channel:
+        for chat in state["chats"]:
+            if chat["resource"] not in followed:
+                followed.add(chat["resource"])
+                await opened.chat(chat["resource"])

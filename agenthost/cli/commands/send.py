@@ -1,0 +1,190 @@
+"""``agenthost send``: one prompt in, the answer out, and nobody there to ask.
+
+The answer's markdown is all that goes to standard output (or one JSON document); what happens on
+the way goes to standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from agenthost.cli.connecting import (
+    DENIED,
+    FAILED,
+    OK,
+    USAGE,
+    CommandFailed,
+    add_connection_options,
+    add_json_option,
+    complain,
+    connected,
+    run_command,
+)
+from agenthost.cli.deciding import Answers, Approvals
+from agenthost.cli.finding import open_session
+from agenthost.cli.output import Output
+from agenthost.cli.render import error_text, tool_json
+from agenthost.cli.unattended import Unattended
+from agenthost.client import Chat, Client, Session
+
+__all__ = ["register", "run"]
+
+Json = Mapping[str, Any]
+
+# Seconds that a host which went away may stay away before this gives up.
+_PATIENCE = 120.0
+
+_EXAMPLES = """examples:
+  agenthost send "What is in this folder?" --dir .
+  agenthost send --session release "And now the changelog"
+  (echo "Review this:"; git diff) | agenthost send - > review.md
+  agenthost send "/run ls" --approve tool=shell
+  agenthost send "/ask" --answer name=Ada --answer fruit=apple,pear --json
+
+exit codes: 0 the turn is complete, 1 it failed or was cancelled, 2 misuse, 3 no host,
+4 it did not get an approval, 130 interrupted (Ctrl-C cancels the turn)
+"""
+
+
+def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``send`` to the argument tree."""
+    send = subparsers.add_parser(
+        "send",
+        help="send one prompt and print the answer",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = send.add_argument
+    add("text", metavar="TEXT", help="what to say; - reads it from standard input")
+    which = send.add_mutually_exclusive_group()
+    which.add_argument("--session", metavar="SESSION", help="continue this one: URI, id or title")
+    which.add_argument("--new", action="store_true", help="start a new session (the default)")
+    add("--agent", metavar="PROVIDER", help="who answers, in a new session (default: the host's)")
+    add("--dir", metavar="DIR", help="where a new session works: a path or URI (the host's)")
+    add("--model", metavar="ID", help="the model for this message (default: the agent's)")
+    add(
+        "--approve",
+        metavar="POLICY",
+        action="append",
+        default=[],
+        help="what may go ahead without a person: never (default), always, or tool=NAME; "
+        "may be repeated",
+    )
+    add(
+        "--answer",
+        metavar="ID=VALUE",
+        action="append",
+        default=[],
+        help="the answer to a question of the agent; may be repeated",
+    )
+    add("--timeout", metavar="SECONDS", type=_seconds, help="cancel the turn after so long")
+    add_json_option(send, "print one JSON document instead of the answer")
+    add("-q", "--quiet", action="store_true", help="nothing but errors on standard error")
+    add("-v", "--verbose", action="store_true", help="reasoning and tool output as well")
+    add_connection_options(send)
+    send.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Send the prompt and follow its turn to the end."""
+    return run_command(lambda: _send(args))
+
+
+async def _send(args: argparse.Namespace) -> int:
+    if args.session is not None and (args.agent or args.dir):
+        raise CommandFailed("--agent and --dir are for new sessions", USAGE)
+    try:
+        approvals, answers = Approvals.read(args.approve), Answers.read(args.answer)
+    except ValueError as error:
+        raise CommandFailed(str(error), USAGE) from None
+    text = sys.stdin.read() if args.text == "-" else args.text
+    if not text.strip():
+        raise CommandFailed("there is nothing to send", USAGE)
+    out = Output(silent=args.json, quiet=args.quiet, verbose=args.verbose)
+    async with connected(args, patience=_PATIENCE, tell=out.tell_connection) as client:
+        session = await _session(client, args)
+        # Of a long chat no more is needed than what this adds to it.
+        chat = await session.chat(turns=1)
+        out.note(f"session {session.uri}", "dim")
+        turn = Unattended(client, session, chat, approvals, answers, out)
+        await turn.send(text, model=args.model, timeout=args.timeout)
+        for id in answers.unused:
+            out.note(f"nothing was asked that --answer {id}=… answers", "yellow")
+        code = _exit_code(turn)
+        if args.json:
+            print(json.dumps(_document(session, chat, turn, code), indent=2))
+    return code
+
+
+async def _session(client: Client, args: argparse.Namespace) -> Session:
+    if args.session is not None:
+        return await open_session(client, args.session)
+    directories = [] if args.dir is None else [_directory(args.dir)]
+    return await client.sessions.create(args.agent, directories=directories)
+
+
+def _exit_code(turn: Unattended) -> int:
+    if turn.stopped is not None:
+        return turn.stopped
+    assert turn.end is not None
+    match turn.end.state:
+        case "error":
+            return complain(f"the turn failed: {error_text(turn.end.error)}", FAILED)
+        case "cancelled":
+            return complain("the turn was cancelled", FAILED)
+        case "removed":
+            return complain("the turn was removed from its chat", FAILED)
+    if turn.misfit:
+        return complain("an answer did not fit its question", FAILED)
+    parts = turn.end.turn["responseParts"] if turn.end.turn is not None else ()
+    if turn.denied or any(map(_was_denied, parts)):
+        return complain("not everything was approved; see --approve", DENIED)
+    return OK
+
+
+def _document(session: Session, chat: Chat, sent: Unattended, code: int) -> dict[str, Any]:
+    turn: Any = (sent.end.turn if sent.end is not None else chat.active_turn) or {}
+    parts = turn.get("responseParts", [])
+    return {
+        "session": session.uri,
+        "chat": chat.uri,
+        "turn": sent.turn_id,
+        "state": sent.end.state if sent.end is not None else "unknown",
+        "exitCode": code,
+        "text": _joined(parts, "markdown"),
+        "reasoning": _joined(parts, "reasoning"),
+        "toolCalls": [tool_json(part["toolCall"]) for part in parts if part["kind"] == "toolCall"],
+        "questions": [
+            {**part["request"], "response": part.get("response")}
+            for part in parts
+            if part["kind"] == "inputRequest"
+        ],
+        "usage": turn.get("usage"),
+        "error": turn.get("error"),
+    }
+
+
+def _joined(parts: Sequence[Json], kind: str) -> str:
+    texts = [part["content"] for part in parts if part["kind"] == kind and part["content"]]
+    return "\n\n".join(text.strip("\n") for text in texts)
+
+
+def _was_denied(part: Json) -> bool:
+    call = part["toolCall"] if part["kind"] == "toolCall" else {}
+    return call.get("status") == "cancelled" and call["reason"] in ("denied", "result-denied")
+
+
+def _directory(text: str) -> str:
+    return text if "://" in text else Path(text).expanduser().resolve().as_uri()
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError("seconds are a number above 0")
+    return seconds

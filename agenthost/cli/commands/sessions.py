@@ -1,0 +1,368 @@
+"""``agenthost sessions``: list them, look at one, rename, archive, dispose."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from agenthost.cli.connecting import (
+    FAILED,
+    OK,
+    add_connection_options,
+    add_json_option,
+    complain,
+    connected,
+    run_command,
+    use_colour,
+)
+from agenthost.cli.finding import find_sessions, open_session
+from agenthost.cli.render import (
+    Ink,
+    Style,
+    activity_word,
+    age,
+    directory_text,
+    error_text,
+    is_archived,
+    one_line,
+    question_line,
+    session_id,
+    session_json,
+    status_style,
+    status_words,
+    table,
+    tool_line,
+)
+from agenthost.client import Client
+from agenthost.errors import AgentHostError
+from agenthost.protocol.session.state import SessionState, SessionSummary
+
+__all__ = ["register", "run", "session_page", "session_table"]
+
+# Characters of an id that are shown, and that tell sessions apart when ids are random.
+_SHORT_ID = 8
+
+_EXAMPLES = """examples:
+  agenthost sessions                         the sessions that are not archived, newest first
+  agenthost sessions --filter "needs input"  those that wait for somebody
+  agenthost sessions show 3f2a               one of them, by the beginning of its id
+  agenthost sessions rename 3f2a "Release"   or by its title: sessions archive release
+  agenthost sessions --all --json | jq -r '.[].session'
+
+SESSION is a session's URI, the beginning of its id, its title or a part of the title.
+"""
+
+_HELP = {
+    "archive": "put sessions away",
+    "unarchive": "take sessions back",
+    "read": "mark sessions as read",
+    "dispose": "give sessions up; the host may keep those that hold anything among the archived",
+}
+_DONE = {
+    "archive": "archived",
+    "unarchive": "unarchived",
+    "read": "marked as read",
+    "dispose": "disposed of",
+    "rename": "renamed",
+}
+
+
+def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``sessions`` and its verbs to the argument tree."""
+    sessions = subparsers.add_parser(
+        "sessions",
+        help="list, show, rename, archive and dispose of sessions",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_list_options(sessions, inherited=False)
+    add_connection_options(sessions)
+    add_json_option(sessions)
+    sessions.set_defaults(run=run)
+    verbs = sessions.add_subparsers(dest="verb", metavar="VERB", help="list if there is none")
+    added = [verbs.add_parser("list", help="list sessions, newest first")]
+    _add_list_options(added[0], inherited=True)
+    added.append(verbs.add_parser("show", help="show one session"))
+    added[-1].add_argument("session", metavar="SESSION")
+    added.append(verbs.add_parser("rename", help="give a session another title"))
+    added[-1].add_argument("session", metavar="SESSION")
+    added[-1].add_argument("title", metavar="TITLE")
+    for name, about in _HELP.items():
+        added.append(verbs.add_parser(name, help=about))
+        added[-1].add_argument("sessions", metavar="SESSION", nargs="+")
+    for verb in added:
+        add_connection_options(verb, inherited=True)
+        add_json_option(verb, inherited=True)
+
+
+def _add_list_options(parser: argparse.ArgumentParser, *, inherited: bool) -> None:
+    def default(value: Any) -> Any:
+        return argparse.SUPPRESS if inherited else value
+
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--all", action="store_true", default=default(False), help="archived ones as well"
+    )
+    which.add_argument(
+        "--archived", action="store_true", default=default(False), help="archived ones only"
+    )
+    parser.add_argument(
+        "--filter",
+        metavar="TEXT",
+        default=default(None),
+        help="those with TEXT in their title, id, agent, directory or status",
+    )
+    parser.add_argument(
+        "--limit",
+        metavar="N",
+        type=_count,
+        default=default(None),
+        help="no more than the N newest",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry out the verb."""
+    match args.verb:
+        case None | "list":
+            return run_command(lambda: _list(args))
+        case "show":
+            return run_command(lambda: _show(args))
+    return run_command(lambda: _change(args))
+
+
+# Listing.
+
+
+async def _list(args: argparse.Namespace) -> int:
+    listed: list[SessionSummary] = []
+    async with connected(args) as client:
+        async for summary in _wanted(client, args):
+            listed.append(summary)
+            if len(listed) == args.limit:
+                break
+    if args.json:
+        print(json.dumps([session_json(summary) for summary in listed], indent=2))
+    elif listed:
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        for line in session_table(listed, datetime.now(UTC).astimezone(), width, use_colour()):
+            print(line)
+    else:
+        narrowed = args.filter is not None or args.archived
+        more = "like that." if narrowed else "yet; `agenthost send TEXT` starts one."
+        print(f"There are no sessions {more}", file=sys.stderr)
+    return OK
+
+
+async def _wanted(client: Client, args: argparse.Namespace) -> AsyncIterator[SessionSummary]:
+    async for summary in client.sessions:
+        archived = is_archived(summary["status"])
+        if archived != args.archived and not args.all:
+            continue
+        if args.filter is None or _mentions(summary, args.filter.casefold()):
+            yield summary
+
+
+def _mentions(summary: SessionSummary, word: str) -> bool:
+    texts = [
+        summary["title"],
+        session_id(summary["resource"]),
+        summary["provider"],
+        summary.get("activity") or "",
+        *map(directory_text, summary.get("workingDirectories") or ()),
+        *status_words(summary["status"]),
+    ]
+    return any(word in text.casefold() for text in texts)
+
+
+def session_table(
+    summaries: Sequence[SessionSummary], now: datetime, width: int | None, colour: bool
+) -> list[str]:
+    """Lay out a list of sessions."""
+    rows: list[Sequence[str]] = [("ID", "TITLE", "STATUS", "AGENT", "CHANGED")]
+    styles: list[Sequence[Style | None]] = [("dim",) * 5]
+    for summary in summaries:
+        status = ", ".join(status_words(summary["status"]))
+        activity = one_line(summary.get("activity") or "")
+        rows.append(
+            (
+                _short_id(summary["resource"]),
+                one_line(summary["title"]) or "(no title)",
+                f"{status}: {activity}" if activity else status,
+                one_line(summary["provider"]),
+                age(summary["modifiedAt"], now),
+            )
+        )
+        style = status_style(summary["status"])
+        styles.append(("dim", "dim" if style == "dim" else None, style, None, "dim"))
+    return table(rows, width=width, flexible=1, styles=styles, ink=Ink(colour))
+
+
+def _short_id(uri: str) -> str:
+    id = session_id(uri)
+    # Random ids are told apart by their beginning; ids that people chose are shown whole.
+    return id[:_SHORT_ID] if len(id) >= 32 else one_line(id)
+
+
+# Showing one.
+
+
+async def _show(args: argparse.Namespace) -> int:
+    async with connected(args) as client:
+        session = await open_session(client, args.session)
+        state = session.state
+        summary = {**state, **await _summary(client, session.uri), "resource": session.uri}
+    if args.json:
+        print(json.dumps(_as_json(state, summary), indent=2))
+        return OK
+    for line in session_page(state, summary, datetime.now(UTC).astimezone(), Ink(use_colour())):
+        print(line)
+    return OK
+
+
+async def _summary(client: Client, uri: str) -> Mapping[str, Any]:
+    async for summary in client.sessions:
+        if summary["resource"] == uri:
+            return summary
+    # Not every session that can be followed has to be listed.
+    return {}
+
+
+def _as_json(state: SessionState, summary: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        **session_json(summary),
+        "lifecycle": state["lifecycle"],
+        "creationError": state.get("creationError"),
+        "defaultChat": state.get("defaultChat"),
+        "chats": [
+            {
+                "chat": chat["resource"],
+                "title": chat["title"],
+                "status": activity_word(chat["status"]),
+                "modifiedAt": chat["modifiedAt"],
+                "origin": chat.get("origin"),
+            }
+            for chat in state["chats"]
+        ],
+        "inputNeeded": state.get("inputNeeded", []),
+        "config": _config(state),
+        "clients": [client["clientId"] for client in state["activeClients"]],
+    }
+
+
+def session_page(
+    state: SessionState, summary: Mapping[str, Any], now: datetime, ink: Ink
+) -> list[str]:
+    """Lay out one session: what it is, its chats, and what it waits for."""
+    lines = [ink("bold", one_line(state["title"]) or "(no title)")]
+    facts = _facts(state, summary, now, ink)
+    lines += [f"  {ink('dim', name.ljust(10))} {text}" for name, text in facts if text]
+    lines += ["", ink("bold", "Chats")]
+    rows = [
+        (
+            _short_id(chat["resource"]),
+            one_line(chat["title"]) or "(no title)",
+            activity_word(chat["status"]),
+            age(chat["modifiedAt"], now),
+        )
+        for chat in state["chats"]
+    ]
+    lines += [f"  {line}" for line in table(rows)] or ["  none"]
+    waiting = [line for entry in state.get("inputNeeded") or () for line in _waiting(entry)]
+    if waiting:
+        lines += ["", ink("yellow", "Waits for"), *(f"  {line}" for line in waiting)]
+    return lines
+
+
+def _facts(
+    state: SessionState, summary: Mapping[str, Any], now: datetime, ink: Ink
+) -> Iterator[tuple[str, str]]:
+    status: int = summary["status"]
+    yield "session", summary["resource"]
+    if state["lifecycle"] != "ready":
+        yield "lifecycle", _lifecycle(state)
+    yield "status", ink(status_style(status), ", ".join(status_words(status)))
+    yield "doing", one_line(summary.get("activity") or "")
+    yield "agent", one_line(state["provider"])
+    for uri in state.get("workingDirectories") or ():
+        yield "directory", one_line(directory_text(uri))
+    for what, key in (("created", "createdAt"), ("changed", "modifiedAt")):
+        if key in summary:
+            yield what, age(summary[key], now)
+    for key, value in _config(state).items():
+        yield one_line(key), one_line(json.dumps(value))
+    for client in state["activeClients"]:
+        yield "client", one_line(client["clientId"])
+
+
+def _lifecycle(state: SessionState) -> str:
+    if state["lifecycle"] == "creationFailed":
+        return f"could not be created: {error_text(state.get('creationError'))}"
+    return "being created"
+
+
+def _config(state: SessionState) -> Mapping[str, Any]:
+    config = state.get("config")
+    return {} if config is None else config["values"]
+
+
+def _waiting(entry: Mapping[str, Any]) -> list[str]:
+    match entry["kind"]:
+        case "chatInput":
+            return [question_line(question) for question in entry["request"].get("questions") or ()]
+        case "toolConfirmation":
+            return [f"approval of {tool_line(entry['toolCall'])}"]
+        case "toolAuthentication":
+            return [f"a sign-in for {tool_line(entry['toolCall'])}"]
+        case "toolClientExecution":
+            return [f"{entry['clientId']} to run {tool_line(entry['toolCall'])}"]
+    return [one_line(str(entry["kind"]))]
+
+
+# Changing some.
+
+
+async def _change(args: argparse.Namespace) -> int:
+    outcomes: list[dict[str, Any]] = []
+    async with connected(args) as client:
+        named = [args.session] if args.verb == "rename" else args.sessions
+        for uri in await find_sessions(client, named):
+            outcomes.append({"session": uri, "done": True})
+            try:
+                await _change_one(client, uri, args)
+            except (AgentHostError, TimeoutError) as error:
+                outcomes[-1].update(done=False, error=str(error) or "no answer in time")
+    for outcome in outcomes:
+        if not outcome["done"]:
+            complain(f"{outcome['session']}: {outcome['error']}", FAILED)
+        elif not args.json:
+            print(f"{_DONE[args.verb]}  {outcome['session']}")
+    if args.json:
+        print(json.dumps(outcomes, indent=2))
+    return OK if all(outcome["done"] for outcome in outcomes) else FAILED
+
+
+async def _change_one(client: Client, uri: str, args: argparse.Namespace) -> None:
+    if args.verb == "dispose":
+        await client.sessions.dispose(uri)
+        return
+    async with await open_session(client, uri) as session:
+        match args.verb:
+            case "rename":
+                await session.rename(args.title)
+            case "read":
+                await session.mark_read()
+            case verb:
+                await session.archive(verb == "archive")
+
+
+def _count(text: str) -> int:
+    count = int(text)
+    if count < 1:
+        raise argparse.ArgumentTypeError("N is 1 or more")
+    return count

@@ -1,0 +1,313 @@
+"""``agenthost watch``: follow one session, or all of them, one line per event, until Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import shutil
+import sys
+from collections.abc import Coroutine, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from agenthost.cli.connecting import (
+    OK,
+    add_connection_options,
+    add_json_option,
+    connected,
+    run_command,
+    use_colour,
+)
+from agenthost.cli.finding import open_session
+from agenthost.cli.output import Output
+from agenthost.cli.render import (
+    Ink,
+    activity_word,
+    clip,
+    is_archived,
+    is_unread,
+    one_line,
+    plain,
+    session_id,
+    session_json,
+    status_style,
+    status_words,
+)
+from agenthost.cli.telling import Line, event_json, event_line
+from agenthost.client import ChannelGone, Chat, ChatEvent, Client, Closed, Session, Text
+from agenthost.client.events import chat_events
+from agenthost.protocol.chat.state import ChatSummary
+from agenthost.protocol.session.state import SessionState, SessionSummary
+from agenthost.protocol.structure import without
+
+__all__ = ["catalogue_changes", "register", "run", "session_changes"]
+
+Json = Mapping[str, Any]
+
+_EXAMPLES = """examples:
+  agenthost watch                     what becomes of all sessions
+  agenthost watch release             everything that happens in one of them
+  agenthost watch --json | jq -r 'select(.status == "needs input") | .title'
+"""
+
+# Characters of a chat's id by which it is told from the others.
+_SHORT_ID = 8
+
+
+def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add ``watch`` to the argument tree."""
+    watch = subparsers.add_parser(
+        "watch",
+        help="follow one session or all of them",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    watch.add_argument(
+        "session", metavar="SESSION", nargs="?", help="URI, id or title (default: all sessions)"
+    )
+    add_json_option(watch, "print one JSON object per line")
+    add_connection_options(watch)
+    watch.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print what happens until interrupted."""
+    return run_command(lambda: _watch(args))
+
+
+async def _watch(args: argparse.Namespace) -> int:
+    printer = _Printer(args.json)
+    async with connected(args, tell=Output().tell_connection) as client:
+        if args.session is None:
+            return await _watch_all(client, printer)
+        session = await open_session(client, args.session)
+        return await _SessionWatch(client, session, printer).run()
+
+
+class _Printer:
+    """Prints happenings as lines, of text or of JSON."""
+
+    def __init__(self, as_json: bool) -> None:
+        self.as_json = as_json
+        self._ink = Ink(use_colour())
+
+    def print_line(self, where: str, line: Line) -> None:
+        """Print a line of text: when, where, what."""
+        now = datetime.now().astimezone().strftime("%H:%M:%S")
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        head = f"{now}  {where}  {line.what:<12}"
+        text = clip(line.text, None if width is None else max(width - len(head) - 2, 20))
+        what = self._ink(line.style, f"{line.what:<12}")
+        print(f"{self._ink('dim', now)}  {where}  {what}  {text}".rstrip(), flush=True)
+
+    def print_json(self, happening: Json) -> None:
+        """Print an object on a line."""
+        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        print(json.dumps({"time": now, **happening}), flush=True)
+
+
+# All sessions.
+
+
+async def _watch_all(client: Client, printer: _Printer) -> int:
+    before: Mapping[str, SessionSummary] | None = None
+    async for after in client.sessions.watch():
+        for change, summary in catalogue_changes(before, after):
+            if printer.as_json:
+                printer.print_json({"event": change, **session_json(summary)})
+            else:
+                printer.print_line(_short(summary["resource"]), _summary_line(change, summary))
+        before = after
+    return OK
+
+
+def catalogue_changes(
+    before: Mapping[str, SessionSummary] | None, after: Mapping[str, SessionSummary]
+) -> Iterator[tuple[str, SessionSummary]]:
+    """Tell what became of the catalogue: ``present`` at first, then added, changed, removed.
+
+    At first archived sessions are left out. That a session changed just now is no change.
+    """
+    if before is None:
+        for summary in list(after.values())[::-1]:
+            if not is_archived(summary["status"]):
+                yield "present", summary
+        return
+    for uri, summary in before.items():
+        if uri not in after:
+            yield "removed", summary
+    for uri, summary in after.items():
+        was = before.get(uri)
+        if was is None:
+            yield "added", summary
+        elif {**was, "modifiedAt": ""} != {**summary, "modifiedAt": ""}:
+            yield "changed", summary
+
+
+def _summary_line(change: str, summary: SessionSummary) -> Line:
+    if change == "removed":
+        return Line("removed", one_line(summary["title"]), "dim")
+    words = ", ".join(status_words(summary["status"])[1:])
+    activity = one_line(summary.get("activity") or "")
+    text = " - ".join(filter(None, (one_line(summary["title"]) or "(no title)", activity)))
+    return Line(
+        activity_word(summary["status"]),
+        f"{text} ({words})" if words else text,
+        status_style(summary["status"]),
+    )
+
+
+# One session.
+
+
+class _SessionWatch:
+    """Follows a session and all of its chats, those that are opened meanwhile too."""
+
+    def __init__(self, client: Client, session: Session, printer: _Printer) -> None:
+        self._client = client
+        self._session = session
+        self._printer = printer
+        # Who follows the session and each chat, by URI.
+        self._followers: dict[str, asyncio.Task[None]] = {}
+        # Done when the session is gone, or with whatever else ends this.
+        self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        # The beginning of a line of the answer, and the chat and part that it belongs to.
+        self._text = ""
+        self._text_of = ("", "")
+
+    async def run(self) -> int:
+        """Print until the session is gone."""
+        self._start(self._session.uri, self._follow_session())
+        try:
+            await self._over
+        finally:
+            for task in self._followers.values():
+                task.cancel()
+            await asyncio.gather(*self._followers.values(), return_exceptions=True)
+        return OK
+
+    def _start(self, uri: str, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work, name=f"follow {uri}")
+        task.add_done_callback(self._ended)
+        self._followers[uri] = task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not self._over.done():
+            self._over.set_exception(error)
+
+    async def _follow_session(self) -> None:
+        try:
+            before = await self._begin()
+            async for state in self._session.channel:
+                for chat in state["chats"]:
+                    if chat["resource"] not in self._followers:
+                        self._start(chat["resource"], self._follow_new(chat))
+                for kind, fields in session_changes(before, state):
+                    self._print_change(kind, fields)
+                before = state
+        except ChannelGone:
+            if isinstance(self._client.connection.state, Closed):
+                raise
+            self._print_change("removed", {})
+            self._over.set_result(None)
+
+    async def _begin(self) -> SessionState:
+        """Follow the chats that are there, and say what there is once nothing can be missed."""
+        state = self._session.state
+        uris = [chat["resource"] for chat in state["chats"]]
+        chats = await asyncio.gather(*(self._session.chat(uri, turns=1) for uri in uris))
+        self._print_change("present", _present(state))
+        for chat in chats:
+            # A turn under way is told from its beginning.
+            self._start(chat.uri, self._tell(chat, without(chat.state, "activeTurn")))
+        return state
+
+    async def _follow_new(self, summary: ChatSummary) -> None:
+        """Follow a chat that was opened meanwhile, from its beginning."""
+        origin = summary.get("origin")
+        with contextlib.suppress(ChannelGone):
+            chat = await self._session.chat(summary["resource"])
+            # A fork brings turns along that did not happen in it.
+            is_fork = origin is not None and origin["kind"] == "fork"
+            await self._tell(chat, without(chat.state, "activeTurn") if is_fork else {"turns": []})
+
+    async def _tell(self, chat: Chat, before: Json) -> None:
+        # That a chat was closed is told by its session.
+        with contextlib.suppress(ChannelGone):
+            async for after in chat.channel:
+                for event in chat_events(before, after):
+                    self._print_event(chat.uri, event)
+                before = after
+
+    def _print_change(self, kind: str, fields: Json) -> None:
+        uri = self._session.uri
+        if self._printer.as_json:
+            self._printer.print_json({"event": kind, "session": uri, **fields})
+        else:
+            self._printer.print_line(_short(fields.get("chat", uri)), _change_line(kind, fields))
+
+    def _print_event(self, chat: str, event: ChatEvent) -> None:
+        if self._printer.as_json:
+            told = {"session": self._session.uri, "chat": chat, **event_json(event)}
+            self._printer.print_json(told)
+        elif isinstance(event, Text):
+            self._collect(chat, event)
+        elif (line := event_line(event)) is not None:
+            self._print_answer(self._text)
+            self._printer.print_line(_short(chat), line)
+
+    def _collect(self, chat: str, event: Text) -> None:
+        """Print what is whole of an answer, which comes in crumbs, line by line."""
+        if self._text_of != (chat, event.part_id):
+            self._print_answer(self._text)
+            self._text_of = (chat, event.part_id)
+        *lines, rest = (self._text + event.text).split("\n")
+        for line in lines:
+            self._print_answer(line)
+        self._text = rest
+
+    def _print_answer(self, text: str) -> None:
+        self._text = ""
+        if text.strip():
+            line = Line("answer", plain(text).rstrip())
+            self._printer.print_line(_short(self._text_of[0]), line)
+
+
+def _present(state: SessionState) -> Json:
+    return {
+        "title": state["title"],
+        "agent": state["provider"],
+        "chats": [{"chat": chat["resource"], "title": chat["title"]} for chat in state["chats"]],
+    }
+
+
+def session_changes(before: SessionState, after: SessionState) -> Iterator[tuple[str, Json]]:
+    """Tell what became of a session itself: its title, its flags, its chats, its lifecycle."""
+    if before["title"] != after["title"]:
+        yield "title", {"title": after["title"]}
+    if before["lifecycle"] != after["lifecycle"]:
+        yield "lifecycle", {"lifecycle": after["lifecycle"]}
+    for kind, holds in (("archived", is_archived), ("unread", is_unread)):
+        if holds(before["status"]) != holds(after["status"]):
+            yield kind, {kind: holds(after["status"])}
+    was = {chat["resource"]: chat for chat in before["chats"]}
+    now = {chat["resource"]: chat for chat in after["chats"]}
+    for uri in now.keys() - was.keys():
+        yield "chatAdded", {"chat": uri, "title": now[uri]["title"]}
+    for uri in was.keys() - now.keys():
+        yield "chatRemoved", {"chat": uri, "title": was[uri]["title"]}
+
+
+def _change_line(kind: str, fields: Json) -> Line:
+    if kind in ("archived", "unread"):
+        return Line(kind if fields[kind] else f"not {kind}", "", "magenta")
+    words = {"chatAdded": "new chat", "chatRemoved": "chat closed"}
+    text = fields.get("title", fields.get("lifecycle", ""))
+    return Line(words.get(kind, kind), one_line(text), "magenta")
+
+
+def _short(uri: str) -> str:
+    return session_id(uri)[:_SHORT_ID].ljust(_SHORT_ID)

@@ -1,0 +1,81 @@
+"""Which session a person means: a URI, the beginning of an id, a title or a part of one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from agenthost.cli.connecting import CommandFailed
+from agenthost.cli.render import clip, is_archived, one_line, session_id
+from agenthost.client import Client, Session
+from agenthost.errors import NotFound, SessionNotFound
+from agenthost.protocol.session.state import SessionSummary
+
+__all__ = ["find_session", "find_sessions", "match_sessions", "open_session"]
+
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/\S*")
+
+# Of the sessions that a word could mean, this many are named.
+_MOST_NAMED = 5
+
+
+def match_sessions(summaries: Sequence[SessionSummary], text: str) -> list[SessionSummary]:
+    """Return the sessions that a text means: by the first way to read it that finds any.
+
+    Where archived sessions match as well as others, the others are meant.
+    """
+    word = text.casefold()
+    ways: tuple[Callable[[SessionSummary], bool], ...] = (
+        lambda summary: summary["resource"] == text,
+        lambda summary: session_id(summary["resource"]) == text,
+        lambda summary: session_id(summary["resource"]).startswith(text),
+        lambda summary: summary["title"].casefold() == word,
+        lambda summary: word in summary["title"].casefold(),
+    )
+    for means in ways if text else ():
+        found = [summary for summary in summaries if means(summary)]
+        if found:
+            return [item for item in found if not is_archived(item["status"])] or found
+    return []
+
+
+async def find_session(client: Client, text: str) -> str:
+    """Return the URI of the one session that a text means; a URI is taken as it is.
+
+    Raises:
+        CommandFailed: it means none, or more than one.
+    """
+    return (await find_sessions(client, [text]))[0]
+
+
+async def find_sessions(client: Client, texts: Sequence[str]) -> list[str]:
+    """Return the URIs of the sessions that texts mean, each once, reading the catalogue once."""
+    listed: list[SessionSummary] = []
+    if not all(map(_URI.fullmatch, texts)):
+        listed = await client.sessions.list()
+    found = [text if _URI.fullmatch(text) else _the_one(listed, text) for text in texts]
+    return list(dict.fromkeys(found))
+
+
+async def open_session(client: Client, text: str) -> Session:
+    """Follow the one session that a text means."""
+    uri = await find_session(client, text)
+    try:
+        return await client.sessions.get(uri)
+    except (SessionNotFound, NotFound):
+        raise CommandFailed(f"there is no session {uri}") from None
+
+
+def _the_one(summaries: Sequence[SessionSummary], text: str) -> str:
+    found = match_sessions(summaries, text)
+    if not found:
+        raise CommandFailed(f"no session matches {text!r}; `agenthost sessions --all` lists them")
+    if len(found) > 1:
+        named = [f"  {session_id(s['resource'])}  {_title(s)}" for s in found[:_MOST_NAMED]]
+        more = [f"  and {len(found) - _MOST_NAMED} more"] if len(found) > _MOST_NAMED else []
+        raise CommandFailed("\n".join([f"{text!r} could mean several sessions:", *named, *more]))
+    return found[0]["resource"]
+
+
+def _title(summary: SessionSummary) -> str:
+    return clip(one_line(summary["title"]), 60)

@@ -1,0 +1,275 @@
+"""What each thing in a chat looks like: messages, tool calls, questions, notices, endings.
+
+Pure. Every function turns one piece of wire state into lines that fit a width. When something is
+shown is ``transcript``'s to say; what is asked of the user is ``approvals``' and ``questions``'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from agenthost.cli.interactive.markdown import WIDEST, inline
+from agenthost.cli.interactive.text import (
+    EMPTY,
+    Fragment,
+    Line,
+    clean,
+    clip,
+    hard_wrap,
+    indented,
+    line,
+    plain,
+    visible,
+    wrap,
+)
+from agenthost.cli.render import answer_text, directory_text, error_text, markdown_of, one_line
+
+__all__ = [
+    "call_in_full",
+    "call_lines",
+    "ending_lines",
+    "input_text",
+    "message_lines",
+    "notice_lines",
+    "reasoning_line",
+    "request_lines",
+]
+
+Json = Mapping[str, Any]
+
+LIVE_TAIL = 6
+"""Rows of a running tool's output."""
+
+RESULT_HEAD, RESULT_TAIL = 4, 8
+"""Rows of a finished tool's output, from its beginning and from its end."""
+
+_MARKS: dict[str, Fragment] = {
+    "streaming": ("dim", "◌"),
+    "pending-confirmation": ("ask", "?"),
+    "pending-result-confirmation": ("ask", "?"),
+    "auth-required": ("ask", "?"),
+    "running": ("busy", "●"),
+    "cancelled": ("dim", "⊘"),
+}
+
+
+def message_lines(message: Json, width: int) -> list[Line]:
+    """Return a message as somebody sent it."""
+    origin = message["origin"]["kind"]
+    who = {"user": "› "}.get(origin, "» ")
+    style = "user" if origin == "user" else "other"
+    rows: list[Line] = []
+    for source in clean(message["text"]).rstrip().split("\n"):
+        rows += wrap(line((style, source)), min(width, WIDEST) - 2)
+    lines = indented(rows, (style, who))
+    for attachment in message.get("attachments") or ():
+        label = one_line(str(attachment.get("label") or attachment.get("type")))
+        lines.append(clip(line(("dim", f"  + {label}")), width))
+    return lines
+
+
+def reasoning_line(content: str, width: int, *, live: bool) -> Line:
+    """Return reasoning folded into one line: while it goes on, its end."""
+    if not live:
+        words = len(content.split())
+        return clip(line(("dim", f"∴ thought, {words:,} words · /reasoning shows them")), width)
+    tail = one_line(content[-width * 4 :])
+    room = max(width - 14, 10)
+    shown = tail if len(tail) <= room else "…" + tail[1 - room :]
+    return clip(line(("dim", f"∴ thinking: {shown}")), width)
+
+
+def notice_lines(part: Json, width: int) -> list[Line]:
+    """Return a part that is neither text, tool call nor question."""
+    match part["kind"]:
+        case "systemNotification":
+            rows = wrap(line(*inline(one_line(markdown_of(part["content"])), "dim")), width - 2)
+            return indented(rows, ("dim", "· "))
+        case "contentRef":
+            return [clip(line(("dim", f"⇢ {_reference(part)}")), width)]
+        case kind:
+            return [clip(line(("dim", f"· something this version cannot show ({kind})")), width)]
+
+
+def call_lines(call: Json, width: int, *, live: bool) -> list[Line]:
+    """Return a tool call: a line that says what and how it is, then what it showed."""
+    lines = [_call_head(call, width)]
+    shown_input = _unsaid_input(call)
+    if shown_input and not call["status"].startswith("pending-c"):
+        lines.append(clip(line(("dim", f"  {shown_input}")), width))
+    for note in _call_notes(call):
+        lines += indented(wrap(line(*note), min(width, WIDEST) - 2), ("", "  "))
+    rows = [row for block in call.get("content") or () for row in _block(block, width - 4)]
+    most = (0, LIVE_TAIL) if live else (RESULT_HEAD, RESULT_TAIL)
+    return lines + indented(_shortened(rows, *most), ("dim", "  │ "), ("dim", "  │ "))
+
+
+def call_in_full(call: Json, width: int) -> list[Line]:
+    """Return a tool call with its whole input and all that it showed."""
+    lines = [_call_head(call, width)]
+    for source in visible(input_text(call) or "").split("\n"):
+        lines += indented(hard_wrap(line(("code", source)), width - 2), ("", "  "))
+    rows = [row for block in call.get("content") or () for row in _block(block, width - 4)]
+    return lines + indented(rows, ("dim", "  │ "), ("dim", "  │ "))
+
+
+def request_lines(part: Json, width: int) -> list[Line]:
+    """Return questions that are settled, with their answers."""
+    request, response = part["request"], part.get("response")
+    title = one_line(request.get("message") or "Questions")
+    outcome = {
+        "accept": "",
+        "decline": "  declined",
+        "cancel": "  dismissed",
+        None: "  not answered",
+    }.get(response, f"  {response}")
+    lines = [clip(line(("ask", "? "), ("bold", title), ("dim", outcome)), width)]
+    answers = request.get("answers") or {}
+    for question in (request.get("questions") or ()) if response == "accept" else ():
+        answer = answers.get(question["id"])
+        skipped = answer is None or answer["state"] == "skipped"
+        asked = ("dim", f"{one_line(question['message'])} ")
+        given = ("dim", "—") if skipped else ("", one_line(answer_text(question, answer)))
+        lines += indented(wrap(line(asked, given), min(width, WIDEST) - 2), ("", "  "))
+    return lines
+
+
+def ending_lines(turn: Json, width: int) -> list[Line]:
+    """Return what is to be said at the end of a turn; often nothing."""
+    if turn["state"] == "cancelled":
+        return [line(("dim", "■ cancelled"))]
+    if turn["state"] == "error":
+        why = line(("bad", error_text(turn.get("error"))))
+        return [EMPTY, *indented(wrap(why, min(width, WIDEST) - 2), ("bad", "✗ "))]
+    told = list(_figures(turn))
+    return [clip(line(("dim", " · ".join(told))), width)] if told else []
+
+
+def input_text(call: Json) -> str | None:
+    """Return a tool call's input as text; None where it has none or it is kept elsewhere."""
+    given = call.get("toolInput")
+    return given if isinstance(given, str) else None
+
+
+def _call_head(call: Json, width: int) -> Line:
+    status = call["status"]
+    mark: Fragment = _MARKS.get(status, ("dim", "·"))
+    said = markdown_of(call.get("invocationMessage"))
+    if status in ("completed", "pending-result-confirmation"):
+        said = markdown_of(call["pastTenseMessage"])
+    if status == "completed":
+        mark = ("good", "✓") if call["success"] else ("bad", "✗")
+    name = clean(call["displayName"] or call["toolName"])
+    about = [("dim", " · "), *inline(one_line(said))] if one_line(said) not in ("", name) else []
+    return clip(line(mark, " ", ("bold", one_line(name)), *about, *_outcome(call)), width)
+
+
+def _outcome(call: Json) -> Iterator[Fragment]:
+    """Yield what became of a call, for the end of its line."""
+    chosen = (call.get("selectedOption") or {}).get("label")
+    match call["status"]:
+        case "cancelled":
+            words = {"denied": "denied", "result-denied": "result refused"}
+            yield ("dim", f" — {words.get(call['reason'], 'skipped')}")
+        case "completed" | "running" if chosen:
+            yield ("dim", f"  ({one_line(chosen)})")
+
+
+def _call_notes(call: Json) -> Iterator[list[Fragment]]:
+    """Yield what else has to be said of a call."""
+    status = call["status"]
+    if status == "streaming" and call.get("partialInput"):
+        yield [("dim", one_line(call["partialInput"][-400:]))]
+    if (error := call.get("error")) is not None:
+        yield [("bad", error_text(error))]
+    if status == "auth-required":
+        resource = call["auth"].get("resource") or {}
+        name = resource.get("resource_name") or resource.get("resource") or "its server"
+        yield [("ask", f"waits for somebody to sign in to {one_line(str(name))}")]
+    if status == "cancelled":
+        if call.get("reasonMessage"):
+            yield [("dim", "because: "), ("", one_line(markdown_of(call["reasonMessage"])))]
+        if call.get("userSuggestion"):
+            yield [("dim", "instead: "), ("", one_line(call["userSuggestion"]["text"]))]
+
+
+def _unsaid_input(call: Json) -> str:
+    """Return a call's input unless the line above says it already."""
+    given = one_line(visible(input_text(call) or ""))
+    return "" if given in one_line(markdown_of(call.get("invocationMessage"))) else given
+
+
+def _block(block: Json, width: int) -> list[Line]:
+    """Return one block of a tool's output."""
+    match block["type"]:
+        case "text":
+            sources = clean(block["text"]).rstrip("\n").split("\n") if block["text"] else []
+            return [row for source in sources for row in hard_wrap(line(source), width)]
+        case "fileEdit":
+            return [clip(line(*_edit(block)), width)]
+        case "terminal":
+            return _terminal(block, width)
+        case "subagent":
+            about = f"↳ {one_line(block['title'])}, in a chat of its own · /chats"
+            return [clip(line(("dim", about)), width)]
+        case "resource":
+            return [clip(line(("dim", f"⇢ {_reference(block)}")), width)]
+        case "embeddedResource":
+            size = len(block["data"]) * 3 // 4
+            return [clip(line(("dim", f"[{block['contentType']}, {size:,} bytes]")), width)]
+        case kind:
+            return [clip(line(("dim", f"[{kind}]")), width)]
+
+
+def _terminal(block: Json, width: int) -> list[Line]:
+    result = block.get("result") or {}
+    preview = clean(result.get("preview") or "").rstrip("\n")
+    rows = [row for source in preview.split("\n") for row in hard_wrap(line(source), width)]
+    title = one_line(block["title"])
+    code = f" · exit code {result['exitCode']}" if "exitCode" in result else ""
+    return [clip(line(("dim", f"{title}{code}")), width), *(rows if preview else [])]
+
+
+def _edit(edit: Json) -> Iterator[Fragment]:
+    after, before = edit.get("after"), edit.get("before")
+    side = after or before or {}
+    verb = "new " if before is None else "delete " if after is None else ""
+    yield ("", f"{verb}{clean(directory_text(side.get('uri', '')))}")
+    diff = edit.get("diff") or {}
+    if "added" in diff:
+        yield ("good", f" +{diff['added']}")
+    if "removed" in diff:
+        yield ("bad", f" -{diff['removed']}")
+
+
+def _reference(ref: Json) -> str:
+    size = f" ({ref['sizeHint']:,} bytes)" if "sizeHint" in ref else ""
+    return one_line(f"{directory_text(ref['uri'])}{size}")
+
+
+def _shortened(rows: Sequence[Line], head: int, tail: int) -> list[Line]:
+    # An empty row says nothing at the end of an output that is still coming.
+    kept = list(rows)
+    while kept and not plain(kept[-1]).strip():
+        kept.pop()
+    # To hide a single row would save nothing.
+    if len(kept) <= head + tail + 1:
+        return kept
+    hidden = len(kept) - head - tail
+    hint = " · /show" if head else ""
+    return [*kept[:head], line(("dim", f"… {hidden:,} more rows{hint}")), *kept[-tail:]]
+
+
+def _figures(turn: Json) -> Iterator[str]:
+    seconds = (turn.get("duration") or 0) / 1000
+    if seconds >= 1:
+        yield (
+            f"{seconds:.1f} s" if seconds < 60 else f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+        )
+    usage = turn.get("usage") or {}
+    for key, what in (("inputTokens", "in"), ("outputTokens", "out")):
+        if key in usage:
+            yield f"{usage[key]:,} tokens {what}"
+    if usage.get("model"):
+        yield one_line(usage["model"])

@@ -1,0 +1,354 @@
+"""One chat on the screen: what the host says is drawn, what the user does is carried out.
+
+Wires the pure models to the client and the shell. What things look like is ``transcript``'s and
+``frames``', what is asked ``desk``'s, what our own commands do ``errands``'.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+from prompt_toolkit.input import Input
+
+from agenthost.cli.interactive import frames, intents, listings
+from agenthost.cli.interactive.acting import Acting, trouble
+from agenthost.cli.interactive.desk import Desk
+from agenthost.cli.interactive.dialogue import Act, Hint
+from agenthost.cli.interactive.errands import Errands
+from agenthost.cli.interactive.parting import Leave, Left
+from agenthost.cli.interactive.pending import Pending, waiting
+from agenthost.cli.interactive.questions import Questions
+from agenthost.cli.interactive.shell import Frame, Shell, SteadyOutput
+from agenthost.cli.interactive.text import EMPTY, Line, line
+from agenthost.cli.interactive.transcript import Transcript
+from agenthost.cli.render import one_line
+from agenthost.client import (
+    Chat,
+    Client,
+    Closed,
+    ConnectionState,
+    Session,
+)
+from agenthost.client.signals import Signal
+from agenthost.errors import AgentHostError
+
+__all__ = ["Conversation", "place_of"]
+
+FRAME = 0.03
+"""Seconds between two drawings; several changes within make one."""
+
+TICK = 0.125
+"""Seconds between two drawings while something moves on the screen by itself."""
+
+LOOK_FIRST = 0.7
+"""Seconds in which nobody can have read a question that took another one's place."""
+
+HINT = 10.0
+"""Seconds for which a hint is shown."""
+
+
+class Conversation:
+    """A chat that is followed and taken part in."""
+
+    def __init__(
+        self,
+        client: Client,
+        session: Session,
+        chat: Chat,
+        *,
+        model: str | None = None,
+        colour: bool = True,
+        banner: Sequence[Line] = (),
+        output: SteadyOutput | None = None,
+        input: Input | None = None,
+    ) -> None:
+        self.client = client
+        self.session = session
+        self.chat = chat
+        self.transcript = Transcript()
+        self.desk = Desk()
+        said = listings.user_messages(chat.state)
+        self.shell = Shell(self, output=output, input=input, colour=colour, history=said)
+        self.acting = Acting(client, session, chat, self.desk, self.note, model=model)
+        self._errands = Errands(self)
+        # How it ends, once that is known.
+        self._left: Left | None = None
+        # What to print with the next frame, and what to say above the line until that changes.
+        self._notes: list[Line] = []
+        self._hint = ""
+        self._hint_ends: asyncio.TimerHandle | None = None
+        self._banner = banner
+        self._link = frames.Link(client.connection.state)
+        # Whether the loss of the connection was told.
+        self._lost = False
+        # The turn under way and when it was first seen.
+        self._turn: tuple[str, float] | None = None
+        # Diffs of edits that wait for approval, as far as they are known.
+        self._previews: dict[str, list[Line]] = {}
+        self._interrupts = intents.Interrupts()
+        # Until when an answer must have been meant for what was asked before.
+        self._look_first = 0.0
+        self._wake = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> Left:
+        """Converse until the user leaves or cannot go on."""
+        stop = self.client.connection.on_change(self._on_link)
+        draft = self.chat.state.get("draft")
+        self.shell.text = draft["text"] if draft is not None else ""
+        try:
+            self.start(self._draw(), "draw")
+            for signal in (self.chat.channel.changed, self.session.channel.changed):
+                self.start(self._relay(signal), "relay")
+            self.acting.mark_read()
+            # So that not even the first thing that is drawn is an empty screen.
+            self._refresh()
+            await self.shell.run()
+        finally:
+            stop()
+            self.hint("")
+            await self.acting.finish()
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        return self._left or Leave()
+
+    def leave(self, left: Left) -> None:
+        """End the conversation; what ends it first counts."""
+        if self._left is None:
+            self._left = left
+            self.shell.leave()
+
+    def note(self, *lines: Line) -> None:
+        """Print lines for good."""
+        self._notes += lines
+        self._wake.set()
+
+    def hint(self, text: str, seconds: float = HINT) -> None:
+        """Say something above the line to type into, for a while or until something is entered."""
+        self._hint = text
+        self._wake.set()
+        if self._hint_ends is not None:
+            self._hint_ends.cancel()
+        if text:
+            self._hint_ends = asyncio.get_running_loop().call_later(seconds, self.hint, "")
+
+    def start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        """Run something beside the conversation; if it fails, so does the conversation."""
+        task = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    # What the user does.
+
+    def on_submit(self, text: str) -> None:
+        """Take a line that was entered."""
+        self._hint = ""
+        self._wake.set()
+        dialogue = self.desk.dialogue
+        if dialogue is None:
+            self._carry_out(intents.parse(text))
+            return
+        if time.monotonic() < self._look_first:
+            self.hint("this is another question than a moment ago; look at it first")
+            return
+        if not dialogue.is_literal:
+            intent = intents.parse(text)
+            is_steering = isinstance(intent, intents.Steer) and not isinstance(dialogue, Questions)
+            if is_steering or isinstance(intent, intents.Command):
+                self._carry_out(intent)
+                return
+            text = text.strip()[1:] if text.strip().startswith("//") else text
+        self._respond(text)
+
+    def on_edit(self) -> None:
+        """Take note that what is typed has changed."""
+        self._wake.set()
+
+    def on_interrupt(self) -> None:
+        """Take Ctrl-C."""
+        running = self.chat.active_turn is not None
+        typing = bool(self.shell.text)
+        match self._interrupts.press(time.monotonic(), running=running, typing=typing):
+            case "leave":
+                self.leave(Leave())
+            case "cancel":
+                self.acting.cancel()
+                self.hint("cancelling · Ctrl-C again leaves", self._interrupts.WINDOW)
+            case "clear":
+                self.shell.text = ""
+            case "warn":
+                self.hint("Ctrl-C again leaves", self._interrupts.WINDOW)
+
+    def on_escape(self) -> None:
+        """Take the Escape key: back to what was asked before."""
+        if self.desk.back() and self.desk.dialogue is not None:
+            self.shell.text = self.desk.dialogue.prefill
+            self._wake.set()
+
+    def on_end(self) -> None:
+        """Take Ctrl-D on an empty line."""
+        self.leave(Leave())
+
+    # What that leads to.
+
+    def _carry_out(self, intent: intents.Intent | None) -> None:
+        try:
+            match intent:
+                case intents.Say(text):
+                    self.acting.say(text)
+                case intents.Steer(text):
+                    self.acting.steer(text)
+                case intents.Command():
+                    self._errands.do(intent)
+        except AgentHostError as error:
+            self.note(trouble("that did not work", str(error)))
+
+    def _respond(self, text: str) -> None:
+        reply = self.desk.respond(text)
+        if isinstance(reply, Hint):
+            self.shell.text = text
+            self.hint(reply.text)
+        elif isinstance(reply, Act):
+            self.acting.answer(reply)
+        else:
+            self.shell.text = reply.prefill
+            draft = reply.draft() if isinstance(reply, Questions) else None
+            if draft is not None:
+                self.acting.draft(reply.pending, draft)
+
+    # Drawing.
+
+    async def _draw(self) -> None:
+        while True:
+            self._refresh()
+            moves = self.chat.active_turn is not None or not self._link.is_up
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(TICK if moves else None):
+                    await self._wake.wait()
+            await asyncio.sleep(FRAME)
+            self._wake.clear()
+
+    async def _relay(self, signal: Signal) -> None:
+        count = signal.count
+        while True:
+            count = await signal.beyond(count)
+            self._wake.set()
+
+    def _refresh(self) -> None:
+        gone = self.chat.channel.gone or self.session.channel.gone
+        if gone is not None:
+            self.leave(Leave(gone))
+            return
+        width, rows = self.shell.size
+        confirmed = self.chat.channel.confirmed
+        shown = self.transcript.update(confirmed, width)
+        self._note_turn()
+        self._ask(confirmed)
+        notes, self._notes = self._notes, []
+        live = [*shown.live, *self._lower(width, rows)]
+        dialogue = self.desk.dialogue
+        label = line(("ask", dialogue.label)) if dialogue is not None else line(("user", "› "))
+        bar = frames.bar(
+            place_of(self.client, self.session, self.chat),
+            self._link,
+            running=self.chat.active_turn is not None,
+            now=time.monotonic(),
+            width=width - 1,
+        )
+        self.shell.keeps_history = dialogue is None
+        self.shell.show(Frame([*self._banner, *notes, *shown.printed], live, label, bar))
+        self._banner = ()
+
+    def _lower(self, width: int, rows: int) -> list[Line]:
+        """Return what stands between the turn and the line to type into."""
+        chat, confirmed = self.chat.state, self.chat.channel.confirmed
+        lines = [*frames.unsent_lines(chat, confirmed, self._link, width), EMPTY]
+        current, queued = self.desk.current, frames.pending_lines(chat, width)
+        if current is not None:
+            lines += queued
+            preview = self._previews.get(current.pending.id, ())
+            lines += current.card(width, rows - 6, preview)
+            if self.desk.dialogue is None:
+                lines.append(line(("ask", "▌ "), ("dim", _LATER)))
+            elif len(self.desk.waiting) > 1:
+                more = f"and {len(self.desk.waiting) - 1} more after this"
+                lines.append(line(("ask", "▌ "), ("dim", more)))
+        elif self._turn is not None:
+            now = time.monotonic()
+            lines += [frames.busy_line(chat, self._turn[1], now, self._link), *queued]
+        else:
+            lines += queued
+        return [*lines, line(("ask", self._hint))] if self._hint else lines
+
+    def _ask(self, confirmed: Any) -> None:
+        """Ask what waits, unless something is being typed that is meant as a message."""
+        found = waiting(self.chat.uri, confirmed, self.session.channel.confirmed)
+        was_asking = self.desk.dialogue is not None
+        for told in self.desk.look(found, confirmed):
+            self.note(line(("dim", "· "), told))
+        settled = was_asking and self.desk.dialogue is None
+        if settled:
+            self.shell.text = ""
+        if self.desk.dialogue is None and not self.shell.text:
+            dialogue = self.desk.open()
+            if dialogue is not None:
+                self.shell.text = dialogue.prefill
+                self._look_first = time.monotonic() + LOOK_FIRST if settled else 0.0
+        for pending in self.desk.waiting:
+            self._preview(pending)
+
+    def _preview(self, pending: Pending) -> None:
+        edits = (pending.item.get("edits") or {}).get("items") if pending.kind == "call" else None
+        if edits and pending.id not in self._previews:
+            self._previews[pending.id] = []
+            self.start(self._load_preview(pending.id, edits), "preview")
+
+    async def _load_preview(self, id: str, edits: Sequence[Any]) -> None:
+        # Without it, the names of the files have to do.
+        with contextlib.suppress(AgentHostError, TimeoutError):
+            self._previews[id] = await self._errands.diff(edits)
+            self._wake.set()
+
+    def _note_turn(self) -> None:
+        active = self.chat.active_turn
+        if active is None:
+            if self._turn is not None:
+                self._turn, self._hint = None, ""
+                self.acting.mark_read()
+        elif self._turn is None or self._turn[0] != active["id"]:
+            self._turn = (active["id"], time.monotonic())
+
+    def _on_link(self, state: ConnectionState) -> None:
+        self._link = frames.Link(state, time.monotonic())
+        told = frames.link_note(state, self._lost)
+        if told is not None:
+            self._lost = not self._link.is_up
+            self.note(told)
+        self._wake.set()
+        if isinstance(state, Closed):
+            self.leave(Leave(state.error))
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and isinstance(error := task.exception(), Exception):
+            self.leave(Leave(error))
+
+
+def place_of(client: Client, session: Session, chat: Chat) -> frames.Place:
+    """Say where one is."""
+    state, root = session.state, client.root
+    known = root.state["agents"] if root.has_state else []
+    agents = {agent["provider"]: agent["displayName"] for agent in known}
+    name = one_line(agents.get(state["provider"], state["provider"]))
+    is_default = chat.uri == state.get("defaultChat") or len(state["chats"]) == 1
+    title = "" if is_default else one_line(chat.state["title"])[:20]
+    return frames.Place(name, state["title"], listings.short_id(session.uri), title)
+
+
+_LATER = "your line comes first: Enter sends it, an empty line answers this"

@@ -1,0 +1,192 @@
+"""What our own commands do: each is one small method; what they print is ``listings``'."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agenthost.cli.connecting import CommandFailed
+from agenthost.cli.finding import find_session
+from agenthost.cli.interactive import listings
+from agenthost.cli.interactive.diffs import diff_lines
+from agenthost.cli.interactive.intents import Command
+from agenthost.cli.interactive.parting import GoTo
+from agenthost.cli.interactive.questions import Questions
+from agenthost.cli.interactive.text import Line, line
+from agenthost.cli.render import directory_text, is_archived
+from agenthost.cli.transcript import session_markdown
+from agenthost.errors import AgentHostError
+
+if TYPE_CHECKING:
+    from agenthost.cli.interactive.conversation import Conversation
+
+__all__ = ["Errands"]
+
+Json = Mapping[str, Any]
+
+MOST_SESSIONS = 15
+"""Sessions that a list on half a screen can hold."""
+
+
+LARGEST_DIFF = 64 * 1024
+"""Bytes of a file whose changes are shown; nobody reads more of them on a card."""
+
+
+class Errands:
+    """Carries out the commands of one conversation."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._at = conversation
+        # What was last listed, by its numbers.
+        self._sessions: list[str] = []
+        self._commands: dict[str, Callable[[str], None]] = {
+            "help": self._help,
+            "sessions": self._list_sessions,
+            "open": self._open,
+            "chats": self._list_chats,
+            "chat": self._go_to_chat,
+            "queue": self._queue,
+            "unqueue": self._unqueue,
+            "steer": lambda _: self._at.hint("/steer TEXT: what shall it hear?"),
+            "cancel": lambda _: self._cancel(),
+            "decline": lambda _: self._close_questions(decline=True),
+            "dismiss": lambda _: self._close_questions(decline=False),
+            "back": lambda _: self._at.on_escape(),
+            "reasoning": self._reasoning,
+            "show": self._show,
+            "export": self._export,
+            "quit": lambda _: self._at.on_end(),
+        }
+
+    def do(self, command: Command) -> None:
+        """Carry out a command."""
+        self._commands[command.name](command.argument)
+
+    async def diff(self, edits: Sequence[Json]) -> list[Line]:
+        """Return what edits would change."""
+        width = self._at.shell.size[0] - 4
+        lines: list[Line] = []
+        for edit in edits:
+            before, after = edit.get("before"), edit.get("after")
+            name = directory_text((after or before or {}).get("uri", ""))
+            texts = [await self._read(side) for side in (before, after)]
+            lines += diff_lines(name, texts[0], texts[1], width)
+        return lines
+
+    async def _read(self, side: Json | None) -> str | None:
+        if side is None:
+            return None
+        if side["content"].get("sizeHint", 0) > LARGEST_DIFF:
+            return "(too large to be shown here)"
+        read = await self._at.client.request("resourceRead", {"uri": side["content"]["uri"]})
+        return str(read["data"]) if read["encoding"] == "utf-8" else "(not text)"
+
+    @property
+    def _width(self) -> int:
+        return self._at.shell.size[0]
+
+    def _help(self, _: str) -> None:
+        self._at.note(*listings.help_lines(self._width))
+
+    def _show(self, _: str) -> None:
+        self._at.note(*listings.show_lines(self._at.chat.state, self._width))
+
+    def _reasoning(self, word: str) -> None:
+        if word in ("on", "off"):
+            self._at.transcript.unfold = word == "on"
+            how = "in full" if word == "on" else "folded"
+            self._at.note(line(("dim", f"· reasoning is shown {how} from now on")))
+            return
+        self._at.note(*listings.reasoning_lines(self._at.chat.state, self._width))
+
+    def _cancel(self) -> None:
+        if not self._at.acting.cancel():
+            self._at.hint("no turn is running")
+
+    def _queue(self, text: str) -> None:
+        if text:
+            self._at.acting.queue(text)
+        else:
+            self._at.note(*listings.queue_lines(self._at.chat.state, self._width))
+
+    def _unqueue(self, number: str) -> None:
+        queued = self._at.chat.state.get("queuedMessages") or []
+        index = _index(number or str(len(queued)), len(queued))
+        if index is None:
+            self._at.hint("nothing like that is queued")
+            return
+        self._at.acting.unqueue(queued[index]["id"])
+
+    def _close_questions(self, *, decline: bool) -> None:
+        dialogue = self._at.desk.open()
+        if not isinstance(dialogue, Questions):
+            self._at.hint("there are no questions")
+            return
+        act = dialogue.decline() if decline else dialogue.dismiss()
+        self._at.desk.take(act)
+        self._at.acting.answer(act)
+
+    # Elsewhere.
+
+    def _list_sessions(self, _: str) -> None:
+        self._at.start(self._print_sessions(), "sessions")
+
+    async def _print_sessions(self) -> None:
+        try:
+            page = await self._at.client.sessions.page(limit=MOST_SESSIONS)
+        except AgentHostError as error:
+            self._at.note(line(("bad", "✗ "), str(error)))
+            return
+        shown = [item for item in page["items"] if not is_archived(item["status"])]
+        self._sessions = [item["resource"] for item in shown]
+        now = datetime.now(UTC).astimezone()
+        lines = listings.sessions_lines(shown, self._at.session.uri, now, self._width)
+        self._at.note(*lines)
+
+    def _open(self, text: str) -> None:
+        if not text:
+            self._at.hint("/open SESSION: a number of /sessions, an id or a title")
+            return
+        index = _index(text, len(self._sessions))
+        self._at.start(self._go_to(self._sessions[index] if index is not None else text), "open")
+
+    async def _go_to(self, text: str) -> None:
+        try:
+            self._at.leave(GoTo(await find_session(self._at.client, text)))
+        except (CommandFailed, AgentHostError) as error:
+            self._at.note(*(line(("bad", row)) for row in str(error).splitlines()))
+
+    def _list_chats(self, _: str) -> None:
+        now = datetime.now(UTC).astimezone()
+        state = self._at.session.state
+        self._at.note(*listings.chats_lines(state, self._at.chat.uri, now, self._width))
+
+    def _go_to_chat(self, number: str) -> None:
+        chats = self._at.session.chats
+        index = _index(number, len(chats))
+        if index is None:
+            self._at.hint("/chat N: a number of /chats")
+        else:
+            self._at.leave(GoTo(self._at.session.uri, chats[index]["resource"]))
+
+    def _export(self, text: str) -> None:
+        at = self._at
+        path = Path(text or f"{listings.short_id(at.session.uri)}.md").expanduser()
+        session = {**at.session.state, "resource": at.session.uri}
+        try:
+            # What is there already may be dear to somebody.
+            with path.open("x", encoding="utf-8") as file:
+                file.write(session_markdown(session, [at.chat.channel.confirmed]))
+        except OSError as error:
+            self._at.note(line(("bad", "✗ "), f"{path}: {error.strerror}"))
+            return
+        self._at.note(line(("good", "✓ "), f"written to {path.resolve()}"))
+
+
+def _index(text: str, count: int) -> int | None:
+    """Return the index that a number typed stands for."""
+    if text.isascii() and text.isdigit() and 1 <= int(text) <= count:
+        return int(text) - 1
+    return None

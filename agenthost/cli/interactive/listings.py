@@ -1,0 +1,159 @@
+"""What our own commands print: help, sessions, chats, reasoning, tool calls.
+
+Pure: what is listed and the present moment are handed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from agenthost.cli.interactive.blocks import call_in_full
+from agenthost.cli.interactive.intents import COMMANDS
+from agenthost.cli.interactive.markdown import MarkdownText
+from agenthost.cli.interactive.text import EMPTY, Line, clip, line
+from agenthost.cli.render import activity_word, age, one_line, session_id, table
+
+__all__ = [
+    "chats_lines",
+    "help_lines",
+    "last_call",
+    "queue_lines",
+    "reasoning_lines",
+    "sessions_lines",
+    "short_id",
+    "show_lines",
+    "user_messages",
+]
+
+Json = Mapping[str, Any]
+
+SHORT_ID = 8
+
+_KEYS = (
+    ("Enter", "send; while a turn runs, queue"),
+    ("Alt-Enter", "another line"),
+    ("!TEXT", "steer the running turn"),
+    ("//TEXT", "send /TEXT to the agent, though it looks like a command"),
+    ("Ctrl-C", "cancel the turn; twice, leave"),
+    ("Ctrl-D", "leave; a running turn goes on"),
+)
+
+
+def short_id(uri: str) -> str:
+    """Return enough of an id to tell it from others; ids that people chose are shown whole."""
+    id = session_id(uri)
+    return id[:SHORT_ID] if len(id) >= 32 else one_line(id)
+
+
+def help_lines(width: int) -> list[Line]:
+    """Return what one can type here."""
+    rows = [(f"/{name} {usage}".strip(), about) for name, (usage, about) in COMMANDS.items()]
+    size = max(len(left) for left, _ in (*rows, *_KEYS))
+    listed = [line("  ", ("key", f"{left:<{size}}"), "  ", right) for left, right in rows]
+    keys = [line("  ", ("key", f"{left:<{size}}"), "  ", right) for left, right in _KEYS]
+    lines = [*listed, EMPTY, *keys, EMPTY, line(("dim", "  All other /commands are the agent's."))]
+    return [EMPTY, *(clip(item, width) for item in lines)]
+
+
+def sessions_lines(
+    summaries: Sequence[Json], current: str, now: datetime, width: int
+) -> list[Line]:
+    """Return sessions, numbered for ``/open``."""
+    rows = [
+        (
+            f"{'*' if summary['resource'] == current else ' '}{number:>2}",
+            one_line(summary["title"]) or "(no title)",
+            activity_word(summary["status"]),
+            age(summary["modifiedAt"], now),
+            short_id(summary["resource"]),
+        )
+        for number, summary in enumerate(summaries, 1)
+    ]
+    return _listed(rows, width, "/open N goes to one")
+
+
+def chats_lines(session: Json, current: str, now: datetime, width: int) -> list[Line]:
+    """Return the chats of a session, numbered for ``/chat``."""
+    rows = [
+        (
+            f"{'*' if chat['resource'] == current else ' '}{number:>2}",
+            one_line(chat["title"]) or "(no title)",
+            activity_word(chat["status"]),
+            _origin(chat),
+            age(chat["modifiedAt"], now),
+        )
+        for number, chat in enumerate(session["chats"], 1)
+    ]
+    return _listed(rows, width, "/chat N goes to one")
+
+
+def queue_lines(chat: Json, width: int) -> list[Line]:
+    """Return what waits for its turn."""
+    queued = chat.get("queuedMessages") or ()
+    if not queued:
+        return [line(("dim", "· nothing is queued"))]
+    rows = [
+        (f" {number}", one_line(item["message"]["text"])) for number, item in enumerate(queued, 1)
+    ]
+    return _listed(rows, width, "/unqueue N takes one back")
+
+
+def reasoning_lines(chat: Json, width: int) -> list[Line]:
+    """Return the reasoning of the last turn that has any."""
+    for turn in _newest_first(chat):
+        texts = [part["content"] for part in turn["responseParts"] if part["kind"] == "reasoning"]
+        if texts:
+            told = MarkdownText("dim").settle("\n\n".join(texts), width, whole=True)
+            return [EMPTY, line(("dim", "∴ reasoning")), *told]
+    return [line(("dim", "· no reasoning so far"))]
+
+
+def show_lines(chat: Json, width: int) -> list[Line]:
+    """Return the last tool call in full."""
+    call = last_call(chat)
+    if call is None:
+        return [line(("dim", "· no tool call so far"))]
+    return [EMPTY, *call_in_full(call, width)]
+
+
+def last_call(chat: Json) -> Json | None:
+    """Return the tool call that was made last, or that waits."""
+    for turn in _newest_first(chat):
+        calls = [part["toolCall"] for part in turn["responseParts"] if part["kind"] == "toolCall"]
+        waiting = [call for call in calls if call["status"].startswith("pending")]
+        if calls:
+            found: Json = (waiting or calls[-1:])[0]
+            return found
+    return None
+
+
+def user_messages(chat: Json) -> list[str]:
+    """Return what people said in a chat, oldest first."""
+    return [
+        turn["message"]["text"]
+        for turn in reversed(list(_newest_first(chat)))
+        if turn["message"]["origin"]["kind"] == "user"
+    ]
+
+
+def _listed(rows: Sequence[Sequence[str]], width: int, hint: str) -> list[Line]:
+    lines = [line(text) for text in table(rows, width=width, flexible=1)]
+    return [EMPTY, *lines, line(("dim", f"   {hint}"))]
+
+
+def _origin(chat: Json) -> str:
+    kind = str((chat.get("origin") or {}).get("kind"))
+    words = {"tool": "worker", "fork": "fork", "sideChat": "side chat"}
+    told = [words.get(kind, "")]
+    if chat.get("interactivity", "full") != "full":
+        told.append(chat["interactivity"])
+    return ", ".join(filter(None, told))
+
+
+def _newest_first(chat: Json) -> Iterator[Json]:
+    active = chat.get("activeTurn")
+    if active is not None:
+        yield active
+    yield from reversed(chat["turns"])

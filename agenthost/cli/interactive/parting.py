@@ -1,0 +1,26 @@
+"""How a conversation ends: for good, or for another one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+__all__ = ["GoTo", "Leave", "Left"]
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """The user is done, or nothing is left to do; ``error`` says why in the latter case."""
+
+    error: Exception | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GoTo:
+    """The user wants another chat: that of a session, its default one unless it is named."""
+
+    session: str
+    chat: str | None = None
+
+
+Left: TypeAlias = Leave | GoTo

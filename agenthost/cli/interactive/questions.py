@@ -1,0 +1,285 @@
+"""Asking what an agent wants to know: one question after the other, then all answers at once.
+
+Pure. Only what cannot be an answer at all is refused here; whether it is a good one the host says,
+and then the question is asked again.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from agenthost.cli.interactive.dialogue import Act, Dialogue, Hint, Reply, card, choices
+from agenthost.cli.interactive.pending import Pending
+from agenthost.cli.interactive.text import Line, line, spread, visible, wrap
+from agenthost.cli.render import answer_text, one_line
+from agenthost.client import actions
+
+__all__ = ["Questions", "Unfit", "read_answer"]
+
+Json = Mapping[str, Any]
+
+_YES = frozenset({"y", "yes", "true", "1", "on"})
+_NO = frozenset({"n", "no", "false", "0", "off"})
+_KNOWN = frozenset({"text", "number", "integer", "boolean", "single-select", "multi-select"})
+
+
+class Unfit(ValueError):
+    """A text cannot be an answer to a question; the message says what could."""
+
+
+def read_answer(question: Json, text: str) -> Any:
+    """Return the plain value that a text means as an answer; None passes the question over.
+
+    Raises:
+        Unfit: it cannot be an answer.
+    """
+    text = text.strip()
+    if not text:
+        if question.get("required"):
+            raise Unfit("this one must be answered")
+        return None
+    match question["kind"]:
+        case "text":
+            return text
+        case "number":
+            return _number(text)
+        case "integer":
+            return _whole(text)
+        case "boolean":
+            return _yes_or_no(text)
+        case "single-select":
+            return _option(question, text)
+        case "multi-select":
+            return [_option(question, word.strip()) for word in text.split(",") if word.strip()]
+    raise Unfit(f"this version cannot answer a {question['kind']} question")
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """The questions of one request."""
+
+    pending: Pending
+    index: int = 0
+    # What was answered so far, as it was typed.
+    texts: Mapping[str, str] = field(default_factory=dict)
+    # What the last answers were refused with.
+    problem: str = ""
+
+    def with_pending(self, pending: Pending) -> Questions:
+        """Go on asking what has changed meanwhile."""
+        # Fewer questions may be left than have been asked.
+        last = max(len(pending.item.get("questions") or ()) - 1, 0)
+        return replace(self, pending=pending, index=min(self.index, last))
+
+    @property
+    def all(self) -> Sequence[Json]:
+        """The questions, in their order."""
+        return self.pending.item.get("questions") or ()
+
+    @property
+    def current(self) -> Json | None:
+        """The question at hand; None where there is only something to read or to visit."""
+        return self.all[self.index] if self.index < len(self.all) else None
+
+    @property
+    def label(self) -> str:
+        """What stands in front of the line to type into."""
+        if self.current is None:
+            return "continue? "
+        return f"{one_line(self.current.get('title') or self.current['id'])[:20]}: "
+
+    @property
+    def prefill(self) -> str:
+        """What was answered before, here or by a draft of somebody, or the default."""
+        question = self.current
+        if question is None:
+            return ""
+        if question["id"] in self.texts:
+            return self.texts[question["id"]]
+        draft = (self.pending.item.get("answers") or {}).get(question["id"])
+        if draft is not None:
+            return "" if draft["state"] == "skipped" else answer_text(question, draft)
+        default = question.get("defaultValue")
+        if isinstance(default, bool):
+            return "yes" if default else "no"
+        return "" if default is None else str(default)
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether whatever is typed is meant as it is: no, questions can be declined."""
+        return False
+
+    def respond(self, text: str) -> Reply:
+        """Take an answer; after the last one, all of them are given."""
+        question = self.current
+        if question is None:
+            return self._accept()
+        try:
+            read_answer(question, text)
+        except Unfit as error:
+            return Hint(str(error))
+        answered = replace(self, texts={**self.texts, question["id"]: text.strip()}, problem="")
+        # After a refusal only one answer has to be mended.
+        if all(other["id"] in answered.texts for other in self.all):
+            return answered._accept()
+        return replace(answered, index=self.index + 1)
+
+    def back(self) -> Dialogue | None:
+        """Return to the question before."""
+        return replace(self, index=self.index - 1, problem="") if self.index else None
+
+    def refused(self, reason: str) -> Questions:
+        """Ask again because the host refused the answers; at the question that it names."""
+        for index, question in enumerate(self.all):
+            if re.search(rf"\bquestion {re.escape(question['id'])}(?!\w)", reason):
+                told = re.sub(rf"^question {re.escape(question['id'])}(:| )\s*", "", reason)
+                return replace(self, index=index, problem=told)
+        return replace(self, index=0, problem=reason)
+
+    def draft(self) -> Json | None:
+        """Return the action that shows everybody the answer before the question at hand."""
+        if not self.index or self.index > len(self.all):
+            return None
+        question = self.all[self.index - 1]
+        value = read_answer(question, self.texts.get(question["id"], ""))
+        if value is None:
+            return None
+        answer = actions.answers_to(self.pending.item, {question["id"]: value})[question["id"]]
+        return {
+            "type": "chat/inputAnswerChanged",
+            "requestId": self.pending.id,
+            "questionId": question["id"],
+            "answer": {**answer, "state": "draft"},
+        }
+
+    def decline(self) -> Act:
+        """Refuse to answer."""
+        return Act(actions.input_completed(self.pending.id, "decline"), self)
+
+    def dismiss(self) -> Act:
+        """Close the questions without saying anything about them."""
+        return Act(actions.input_completed(self.pending.id, "cancel"), self)
+
+    def card(self, width: int, rows: int, preview: Sequence[Line] = ()) -> list[Line]:
+        """Return the question at hand."""
+        inner = width - 2
+        request, question = self.pending.item, self.current
+        lines = [self._title(inner)]
+        if request.get("url"):
+            lines.append(line(("link", visible(request["url"]))))
+        if question is not None:
+            asked = one_line(question["message"])
+            hint = ", ".join(_hints(question))
+            told = [("dim", f"  ({hint})")] if hint else []
+            lines += wrap(line(asked, *told), inner)
+            lines += choices(_options(question))
+        if self.problem:
+            lines += wrap(line(("bad", self.problem)), inner)
+        return card([*lines, line(("dim", self._footer()))], width)
+
+    def _accept(self) -> Act:
+        given = {
+            question["id"]: read_answer(question, self.texts[question["id"]])
+            for question in self.all
+            if question["id"] in self.texts
+        }
+        answers = actions.answers_to(self.pending.item, given)
+        return Act(actions.input_completed(self.pending.id, "accept", answers), self)
+
+    def _title(self, width: int) -> Line:
+        title = one_line(self.pending.item.get("message") or "The agent asks")
+        place = [("dim", f"  in {self.pending.place}")] if self.pending.place else []
+        count = f"{self.index + 1} of {len(self.all)}" if len(self.all) > 1 else ""
+        return spread(line(("bold", title), *place), line(("dim", count)), width)
+
+    def _footer(self) -> str:
+        question = self.current
+        told = []
+        if question is None:
+            told.append("Enter continues")
+        elif question["kind"] not in _KNOWN:
+            told.append(f"this version cannot ask a {question['kind']} question")
+        if question is not None and not question.get("required"):
+            told.append("an empty line skips")
+        told += ["/back"] * (self.index > 0)
+        return " · ".join([*told, "/decline", "/dismiss"])
+
+
+def _hints(question: Json) -> Iterator[str]:
+    """Yield what an answer has to be like."""
+    low, high = question.get("min"), question.get("max")
+    unit = {"text": " characters", "multi-select": " choices"}.get(question["kind"], "")
+    match question["kind"]:
+        case "boolean":
+            yield "yes or no"
+        case "integer":
+            yield "a whole number"
+        case "number":
+            yield "a number"
+        case "single-select":
+            yield "number or name"
+        case "multi-select":
+            yield "numbers or names, with commas between them"
+        case "text" if question.get("format"):
+            yield str(question["format"])
+    if low is not None and high is not None:
+        yield f"{low} to {high}{unit}"
+    elif low is not None:
+        yield f"at least {low}{unit}"
+    elif high is not None:
+        yield f"at most {high}{unit}"
+    if question.get("allowFreeformInput"):
+        yield "or your own words"
+
+
+def _options(question: Json) -> list[tuple[str, str, int]]:
+    return [
+        (
+            one_line(option["label"]),
+            one_line(option.get("description") or "")
+            + ("(recommended)" if option.get("recommended") else ""),
+            0,
+        )
+        for option in question.get("options") or ()
+    ]
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text.replace(",", "."))
+    except ValueError:
+        raise Unfit("that is no number") from None
+    if not math.isfinite(number):
+        raise Unfit("that is no number")
+    return int(number) if number.is_integer() and abs(number) < 1e15 else number
+
+
+def _whole(text: str) -> int:
+    number = _number(text)
+    if not isinstance(number, int):
+        raise Unfit("that is no whole number")
+    return number
+
+
+def _yes_or_no(text: str) -> bool:
+    word = text.lower()
+    if word in _YES or word in _NO:
+        return word in _YES
+    raise Unfit("yes or no?")
+
+
+def _option(question: Json, word: str) -> str:
+    """Return the id of the option that a word means, or the word where any will do."""
+    options = question["options"]
+    for option in options:
+        if word.lower() in (option["id"].lower(), option["label"].lower()):
+            return str(option["id"])
+    if word.isascii() and word.isdigit() and 1 <= int(word) <= len(options):
+        return str(options[int(word) - 1]["id"])
+    if question.get("allowFreeformInput"):
+        return word
+    raise Unfit(f"there is no option {word!r}: type a number from 1 to {len(options)}")

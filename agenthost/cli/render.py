@@ -1,0 +1,437 @@
+"""State as text for a terminal, and as the plain objects that ``--json`` prints.
+
+Pure: no clock, no terminal, no connection. Widths, colours and the present moment are handed in.
+Whatever comes from an agent may hold escape sequences; ``plain`` and ``one_line`` take them out,
+and everything here that makes lines has used them.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal, TypeAlias
+from urllib.parse import unquote, urlsplit
+
+from agenthost.protocol.status import (
+    ACTIVITY_MASK,
+    ERROR,
+    IDLE,
+    IN_PROGRESS,
+    INPUT_NEEDED,
+    IS_ARCHIVED,
+    IS_READ,
+)
+
+__all__ = [
+    "Ink",
+    "Style",
+    "activity_word",
+    "age",
+    "answer_text",
+    "clip",
+    "columns",
+    "content_text",
+    "directory_text",
+    "error_text",
+    "fence",
+    "is_archived",
+    "is_unread",
+    "markdown_of",
+    "one_line",
+    "plain",
+    "question_line",
+    "session_id",
+    "session_json",
+    "status_style",
+    "status_words",
+    "table",
+    "tool_input",
+    "tool_json",
+    "tool_line",
+    "tool_output",
+    "tool_style",
+    "tool_word",
+    "usage_line",
+]
+
+Json = Mapping[str, Any]
+Style: TypeAlias = Literal["bold", "dim", "red", "green", "yellow", "blue", "magenta", "cyan"]
+
+_CODES: Mapping[Style, int] = {
+    "bold": 1,
+    "dim": 2,
+    "red": 31,
+    "green": 32,
+    "yellow": 33,
+    "blue": 34,
+    "magenta": 35,
+    "cyan": 36,
+}
+
+# Whole escape sequences (CSI, OSC and the like), then every control character but tab and newline.
+_ESCAPES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"
+    r"|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?"
+    r"|\x1b[ -/]*[0-~]?"
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+    # Characters that reorder the text around them.
+    r"|[\u202a-\u202e\u2066-\u2069]"
+)
+
+
+class Ink:
+    """Colours text, or leaves it alone where there is no terminal: ``ink("red", "no")``."""
+
+    def __init__(self, on: bool) -> None:
+        self.on = on
+
+    def __call__(self, style: Style | None, text: str) -> str:
+        """Return the text in a style."""
+        return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if self.on and style and text else text
+
+
+# Text that fits.
+
+
+def plain(text: str) -> str:
+    """Return text without escape sequences and control characters; lines and tabs stay."""
+    return _ESCAPES.sub("", text.replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    """Return text as a single line that is safe to print."""
+    return " ".join(plain(text).split())
+
+
+def columns(text: str) -> int:
+    """Count the columns that a line takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_columns, text))
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Cf", "Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def clip(text: str, width: int | None) -> str:
+    """Return a line cut to a width, with an ellipsis where something is missing; None cuts not."""
+    if width is None or columns(text) <= width:
+        return text
+    room = max(width - 1, 0)
+    kept: list[str] = []
+    for character in text:
+        room -= _columns(character)
+        if room < 0:
+            break
+        kept.append(character)
+    return "".join(kept).rstrip() + "…" if width > 0 else ""
+
+
+def table(
+    rows: Sequence[Sequence[str]],
+    *,
+    width: int | None = None,
+    flexible: int = 0,
+    styles: Sequence[Sequence[Style | None]] = (),
+    ink: Ink | None = None,
+) -> list[str]:
+    """Lay rows out in columns; the flexible column gives way until a line fits the width.
+
+    ``styles`` has one style per cell; rows without any are left plain.
+    """
+    if not rows:
+        return []
+    widths = [max(columns(row[index]) for row in rows) for index in range(len(rows[0]))]
+    if width is not None:
+        others = sum(widths) - widths[flexible] + 2 * (len(widths) - 1)
+        widths[flexible] = min(widths[flexible], max(width - others, 8))
+    return [
+        _laid_out(row, widths, styles[number] if number < len(styles) else (), ink or Ink(False))
+        for number, row in enumerate(rows)
+    ]
+
+
+def _laid_out(
+    row: Sequence[str], widths: Sequence[int], styles: Sequence[Style | None], ink: Ink
+) -> str:
+    cells: list[str] = []
+    for index, (text, width) in enumerate(zip(row, widths, strict=True)):
+        shown = clip(text, width)
+        padding = "" if index == len(row) - 1 else " " * (width - columns(shown))
+        cells.append(ink(styles[index] if index < len(styles) else None, shown) + padding)
+    return "  ".join(cells).rstrip()
+
+
+def age(moment: str, now: datetime) -> str:
+    """Return how long ago a moment was, in words; a moment that cannot be read as it is."""
+    try:
+        then = datetime.fromisoformat(moment)
+    except ValueError:
+        return one_line(moment)
+    then = then if then.tzinfo is not None else then.replace(tzinfo=UTC)
+    seconds = (now - then).total_seconds()
+    for limit, unit, name in ((3600, 60, "min"), (86_400, 3600, "h"), (7 * 86_400, 86_400, "d")):
+        if seconds < 60:
+            return "just now"
+        if seconds < limit:
+            return f"{int(seconds // unit)} {name} ago"
+    return then.astimezone(now.tzinfo).strftime("%Y-%m-%d")
+
+
+def fence(text: str, language: str = "") -> str:
+    """Return text as a fenced block of markdown, whatever fences it holds itself."""
+    runs = [len(run) for run in re.findall(r"^\s*(`{3,})", text, re.MULTILINE)]
+    marks = "`" * max(3, max(runs, default=0) + 1)
+    return f"{marks}{language}\n{text.rstrip()}\n{marks}"
+
+
+def markdown_of(value: Any) -> str:
+    """Return the text of what the protocol lets be a string or ``{"markdown": …}``."""
+    if isinstance(value, Mapping):
+        return str(value.get("markdown", ""))
+    return "" if value is None else str(value)
+
+
+def error_text(error: Json | None) -> str:
+    """Return why something failed, in a line."""
+    return one_line(str((error or {}).get("message") or "no reason given"))
+
+
+# Sessions.
+
+_ACTIVITIES: Mapping[int, tuple[str, Style | None]] = {
+    IDLE: ("idle", None),
+    ERROR: ("error", "red"),
+    IN_PROGRESS: ("running", "green"),
+    INPUT_NEEDED: ("needs input", "yellow"),
+}
+
+
+def activity_word(status: int) -> str:
+    """Return what a session or chat is doing: idle, running, needs input or error."""
+    return _ACTIVITIES.get(status & ACTIVITY_MASK, ("idle", None))[0]
+
+
+def status_style(status: int) -> Style | None:
+    """Return the colour of an activity."""
+    if is_archived(status):
+        return "dim"
+    return _ACTIVITIES.get(status & ACTIVITY_MASK, ("idle", None))[1]
+
+
+def status_words(status: int) -> tuple[str, ...]:
+    """Return the activity and whatever else holds: archived, unread."""
+    words = [activity_word(status)]
+    words += ["archived"] if is_archived(status) else []
+    words += ["unread"] if is_unread(status) else []
+    return tuple(words)
+
+
+def is_archived(status: int) -> bool:
+    """Say whether a session is put away."""
+    return bool(status & IS_ARCHIVED)
+
+
+def is_unread(status: int) -> bool:
+    """Say whether something happened that nobody has seen."""
+    return not status & IS_READ
+
+
+def session_id(uri: str) -> str:
+    """Return the part of a session's or chat's URI that people type."""
+    return uri.rpartition("/")[2] or uri
+
+
+def directory_text(uri: str) -> str:
+    """Return a directory's path, or its URI where it is no local one."""
+    parts = urlsplit(uri)
+    return unquote(parts.path) if parts.scheme == "file" and parts.path else uri
+
+
+def session_json(summary: Json) -> dict[str, Any]:
+    """Return a session's summary as ``--json`` shows it."""
+    status: int = summary["status"]
+    shown = {
+        "session": summary["resource"],
+        "id": session_id(summary["resource"]),
+        "title": summary["title"],
+        "status": activity_word(status),
+        "archived": is_archived(status),
+        "unread": is_unread(status),
+        "agent": summary["provider"],
+        "createdAt": summary.get("createdAt"),
+        "modifiedAt": summary.get("modifiedAt"),
+        "directories": [directory_text(uri) for uri in summary.get("workingDirectories") or ()],
+    }
+    more = {key: summary[key] for key in ("activity", "project", "changes") if key in summary}
+    return {**shown, **more}
+
+
+# Tool calls.
+
+
+def tool_word(call: Json) -> str:
+    """Return where a tool call stands, in words."""
+    match call["status"]:
+        case "streaming":
+            return "preparing"
+        case "pending-confirmation":
+            return "waits for approval"
+        case "running":
+            return "running"
+        case "auth-required":
+            return "waits for a sign-in"
+        case "pending-result-confirmation":
+            return "its result waits for approval"
+        case "completed":
+            return "done" if call.get("success") else "failed"
+        case "cancelled":
+            reason = str(call.get("reason", "skipped"))
+            return "result denied" if reason == "result-denied" else reason
+    return one_line(str(call["status"]))
+
+
+def tool_style(call: Json) -> Style | None:
+    """Return the colour of where a tool call stands."""
+    match tool_word(call):
+        case "done":
+            return "green"
+        case "failed" | "denied" | "result denied":
+            return "red"
+        case "skipped":
+            return "dim"
+        case "running" | "preparing":
+            return "cyan"
+    return "yellow"
+
+
+def tool_line(call: Json) -> str:
+    """Return what a tool call does, or did, in a line without its status."""
+    name = one_line(str(call.get("displayName") or call["toolName"]))
+    said = one_line(markdown_of(call.get("pastTenseMessage") or call.get("invocationMessage")))
+    return f"{name}: {said}" if said and said != name else name
+
+
+def tool_input(call: Json) -> str:
+    """Return the parameters of a tool call as far as they are known."""
+    given = call.get("toolInput", call.get("partialInput"))
+    if isinstance(given, Mapping):
+        return f"[{given.get('uri', 'input kept elsewhere')}]"
+    return "" if given is None else str(given)
+
+
+def tool_output(call: Json) -> str:
+    """Return what a tool call has shown or returned, as text."""
+    texts = [content_text(block) for block in call.get("content") or ()]
+    if call.get("error"):
+        texts.append(error_text(call["error"]))
+    return "\n".join(text.rstrip("\n") for text in texts if text)
+
+
+def content_text(block: Json) -> str:
+    """Return one block of a tool's content as text."""
+    match block.get("type"):
+        case "text":
+            return str(block["text"])
+        case "terminal":
+            result = block.get("result") or {}
+            ended = f"[exit code {result['exitCode']}]" if "exitCode" in result else ""
+            return "\n".join(filter(None, (str(result.get("preview") or ""), ended)))
+        case "fileEdit":
+            return _edit_text(block)
+        case "subagent":
+            return f"[worker {block['title']}: {block['resource']}]"
+        case "embeddedResource":
+            return f"[{block['contentType']}, {len(block['data']) * 3 // 4} bytes]"
+        case "resource":
+            return f"[{block['uri']}]"
+    return f"[{block.get('type', 'something')} that this version does not know]"
+
+
+def _edit_text(edit: Json) -> str:
+    before, after = edit.get("before"), edit.get("after")
+    side = after or before or {"uri": "a file"}
+    verb = "edited" if before and after else "created" if after else "deleted"
+    diff = edit.get("diff") or {}
+    marks = {"added": "+", "removed": "-"}
+    count = [f"{mark}{diff[key]}" for key, mark in marks.items() if key in diff]
+    return " ".join([f"{verb} {directory_text(side['uri'])}", *count])
+
+
+def tool_json(call: Json) -> dict[str, Any]:
+    """Return a tool call as ``--json`` shows it."""
+    shown: dict[str, Any] = {
+        "id": call["toolCallId"],
+        "tool": call["toolName"],
+        "name": call.get("displayName"),
+        "status": call["status"],
+        "input": call.get("toolInput"),
+        "output": tool_output(call),
+    }
+    more = ("success", "reason", "confirmed", "error", "content", "structuredContent")
+    return {**shown, **{key: call[key] for key in more if key in call}}
+
+
+# Questions and usage.
+
+
+def question_line(question: Json) -> str:
+    """Return a question in a line: its id, what it asks, and what an answer may be."""
+    asked = one_line(str(question.get("message") or question.get("title") or ""))
+    kinds = ", ".join(_answer_kinds(question))
+    return f"{question['id']}: {asked}" + (f" ({kinds})" if kinds else "")
+
+
+def _answer_kinds(question: Json) -> Iterator[str]:
+    match question["kind"]:
+        case "boolean":
+            yield "yes or no"
+        case "single-select" | "multi-select":
+            several = question["kind"] == "multi-select"
+            labels = [one_line(str(option["label"])) for option in question["options"]]
+            yield ("any of " if several else "one of ") + ", ".join(labels)
+            if question.get("allowFreeformInput"):
+                yield "or other text"
+        case "number" | "integer" as kind:
+            yield "a whole number" if kind == "integer" else "a number"
+    if not question.get("required"):
+        yield "optional"
+
+
+def answer_text(question: Json, answer: Json | None) -> str:
+    """Return what was answered to a question, with the labels of options for their ids."""
+    if answer is None:
+        return "no answer"
+    free = [str(value) for value in answer.get("freeformValues") or ()]
+    value = answer.get("value")
+    if answer.get("state") == "skipped" or value is None:
+        return ", ".join(free) or "skipped"
+    free += [str(text) for text in value.get("freeformValues") or ()]
+    labels = {option["id"]: option["label"] for option in question.get("options") or ()}
+    match value["kind"]:
+        case "boolean":
+            return "yes" if value["value"] else "no"
+        case "selected":
+            chosen = [value["value"]] if value["value"] else []
+        case "selected-many":
+            chosen = list(value["value"])
+        case _:
+            return str(value["value"])
+    return ", ".join([*(str(labels.get(id, id)) for id in chosen), *free]) or "nothing"
+
+
+def usage_line(usage: Json) -> str:
+    """Return what a turn used, in a line; empty when nothing is known."""
+    counts = {
+        "in": usage.get("inputTokens"),
+        "cached": usage.get("cacheReadTokens"),
+        "out": usage.get("outputTokens"),
+    }
+    told = [f"{count:,} {name}" for name, count in counts.items() if count is not None]
+    model = [one_line(str(usage["model"]))] if usage.get("model") else []
+    return " · ".join([*model, *([f"{', '.join(told)} tokens"] if told else [])])

@@ -1,0 +1,106 @@
+"""The client SDK: connect to a host, mirror it, act on it, and come back after every drop."""
+
+from agenthost.client.annotations import Annotations
+from agenthost.client.channel import Channel, Reset
+from agenthost.client.chat import Chat, TurnStream
+from agenthost.client.client import Client, connect
+from agenthost.client.clock import Clock, SystemClock
+from agenthost.client.dispatches import Dispatch
+from agenthost.client.errors import (
+    CannotConnect,
+    ChannelGone,
+    ClientClosed,
+    ClientError,
+    ConnectionLost,
+    CreationFailed,
+    DispatchFailed,
+    GivenUp,
+    Lagged,
+    NoCommonVersion,
+    NotAdmitted,
+    NotSent,
+    Rejected,
+    Superseded,
+    TurnFailed,
+    Uncertain,
+    Unsupported,
+)
+from agenthost.client.events import (
+    ChatEvent,
+    ConfirmationNeeded,
+    PartAdded,
+    Question,
+    QuestionClosed,
+    Reasoning,
+    Redrawn,
+    Text,
+    ToolCallChanged,
+    TurnEnded,
+    TurnStarted,
+    UsageReported,
+)
+from agenthost.client.mirror import Mirror
+from agenthost.client.reconnect import Backoff
+from agenthost.client.serving import MemoryResources, ResourceProvider
+from agenthost.client.sessions import Session, Sessions
+from agenthost.client.status import Closed, Connected, Connecting, ConnectionState, Reconnecting
+from agenthost.client.tools import ToolFailure, ToolResult, ToolRun
+from agenthost.client.transports import command, websocket
+
+__all__ = [
+    "Annotations",
+    "Backoff",
+    "CannotConnect",
+    "Channel",
+    "ChannelGone",
+    "Chat",
+    "ChatEvent",
+    "Client",
+    "ClientClosed",
+    "ClientError",
+    "Clock",
+    "Closed",
+    "ConfirmationNeeded",
+    "Connected",
+    "Connecting",
+    "ConnectionLost",
+    "ConnectionState",
+    "CreationFailed",
+    "Dispatch",
+    "DispatchFailed",
+    "GivenUp",
+    "Lagged",
+    "MemoryResources",
+    "Mirror",
+    "NoCommonVersion",
+    "NotAdmitted",
+    "NotSent",
+    "PartAdded",
+    "Question",
+    "QuestionClosed",
+    "Reasoning",
+    "Reconnecting",
+    "Redrawn",
+    "Rejected",
+    "Reset",
+    "ResourceProvider",
+    "Session",
+    "Sessions",
+    "Superseded",
+    "SystemClock",
+    "Text",
+    "ToolCallChanged",
+    "ToolFailure",
+    "ToolResult",
+    "ToolRun",
+    "TurnEnded",
+    "TurnFailed",
+    "TurnStarted",
+    "TurnStream",
+    "Uncertain",
+    "Unsupported",
+    "UsageReported",
+    "command",
+    "connect",
+    "websocket",
+]

@@ -1,0 +1,93 @@
+"""The annotations of a session: conversations about places in its files."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any, Self
+
+from agenthost.client.channel import Channel
+from agenthost.client.core import Core
+from agenthost.client.dispatches import Dispatch
+from agenthost.protocol.annotations import Annotation, AnnotationsState
+
+__all__ = ["Annotations"]
+
+
+class Annotations:
+    """The annotations of one session that the client follows."""
+
+    def __init__(self, core: Core, channel: Channel[AnnotationsState]) -> None:
+        self._core = core
+        self.channel = channel
+        self._closed = False
+
+    @property
+    def state(self) -> AnnotationsState:
+        """All annotations, with this client's unanswered actions on top."""
+        return self.channel.state
+
+    def __getitem__(self, annotation_id: str) -> Annotation:
+        for annotation in self.state["annotations"]:
+            if annotation["id"] == annotation_id:
+                return annotation
+        raise KeyError(annotation_id)
+
+    def add(
+        self,
+        resource: str,
+        text: str,
+        *,
+        turn_id: str,
+        range: Mapping[str, Any] | None = None,
+    ) -> tuple[str, Dispatch]:
+        """Annotate a file, or a range of it, as a turn left it; return the annotation's id too."""
+        id = str(uuid.uuid4())
+        annotation: dict[str, Any] = {
+            "id": id,
+            "turnId": turn_id,
+            "resource": resource,
+            "resolved": False,
+            "entries": [{"id": str(uuid.uuid4()), "text": text}],
+        }
+        if range is not None:
+            annotation["range"] = dict(range)
+        return id, self._dispatch({"type": "annotations/set", "annotation": annotation})
+
+    def reply(self, annotation_id: str, text: str) -> Dispatch:
+        """Add an entry to an annotation."""
+        entry = {"id": str(uuid.uuid4()), "text": text}
+        return self._dispatch(
+            {"type": "annotations/entrySet", "annotationId": annotation_id, "entry": entry}
+        )
+
+    def resolve(self, annotation_id: str, resolved: bool = True) -> Dispatch:
+        """Say that an annotation is dealt with, or that it is not."""
+        action = {"type": "annotations/updated", "annotationId": annotation_id}
+        return self._dispatch({**action, "resolved": resolved})
+
+    def remove(self, annotation_id: str) -> Dispatch:
+        """Remove an annotation."""
+        return self._dispatch({"type": "annotations/removed", "annotationId": annotation_id})
+
+    def remove_entry(self, annotation_id: str, entry_id: str) -> Dispatch:
+        """Remove one entry of an annotation."""
+        action = {"type": "annotations/entryRemoved", "annotationId": annotation_id}
+        return self._dispatch({**action, "entryId": entry_id})
+
+    def close(self) -> None:
+        """Stop following the annotations; idempotent."""
+        if not self._closed:
+            self._closed = True
+            self._core.release(self.channel)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self.close()
+
+    def _dispatch(self, action: Mapping[str, Any]) -> Dispatch:
+        if self.channel.gone is not None:
+            raise self.channel.gone
+        return self._core.dispatch(self.channel.uri, action)

@@ -1,0 +1,361 @@
+"""A chat, as people use it: send, follow, approve, answer, queue, steer, cut.
+
+Every method dispatches an action, which shows in ``state`` at once; what it returns can be awaited
+to learn what the host made of it. What an action looks like is in ``actions``, and how a turn
+becomes events in ``events``.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Self
+
+from agenthost.client import actions
+from agenthost.client.channel import Channel
+from agenthost.client.core import Core
+from agenthost.client.dispatches import Dispatch
+from agenthost.client.errors import TurnFailed, Uncertain
+from agenthost.client.events import ChatEvent, TurnEnded, chat_events
+from agenthost.protocol import translator
+from agenthost.protocol.chat.commands import CompletionItem
+from agenthost.protocol.chat.state import ActiveTurn, ChatState, Turn
+
+__all__ = ["Chat", "TurnStream"]
+
+Json = Mapping[str, Any]
+
+
+class Chat:
+    """One chat that the client follows."""
+
+    def __init__(self, core: Core, channel: Channel[ChatState]) -> None:
+        self._core = core
+        self.channel = channel
+        self._closed = False
+
+    @property
+    def uri(self) -> str:
+        """The chat's URI."""
+        return self.channel.uri
+
+    @property
+    def state(self) -> ChatState:
+        """The chat as it is, with this client's unanswered actions on top."""
+        return self.channel.state
+
+    @property
+    def active_turn(self) -> ActiveTurn | None:
+        """The turn under way, if there is one."""
+        return self.state.get("activeTurn")
+
+    # Talking.
+
+    def send(
+        self,
+        text: str,
+        *,
+        attachments: Sequence[Json] = (),
+        model: str | Json | None = None,
+        agent: str | None = None,
+    ) -> TurnStream:
+        """Start a turn; iterate over what this returns to follow it to its end."""
+        turn_id = str(uuid.uuid4())
+        message = actions.user_message(text, attachments=attachments, model=model, agent=agent)
+        before = self.channel.confirmed
+        started = self._dispatch(actions.turn_started(turn_id, message, self._core.clock.now()))
+        self.channel.turn_seen = (turn_id, self._core.clock.monotonic())
+        return TurnStream(self.channel, turn_id, before, started)
+
+    async def ask(self, text: str, **options: Any) -> str:
+        """Start a turn, wait for its end, and return the answer's markdown.
+
+        Whatever the agent asks on the way has to be answered elsewhere.
+        """
+        return await self.send(text, **options).text()
+
+    def follow(self) -> TurnStream | None:
+        """Return the turn under way, from its beginning, to follow it to its end."""
+        active = self.channel.confirmed.get("activeTurn")
+        if active is None:
+            return None
+        before: Any = {**self.channel.confirmed}
+        del before["activeTurn"]
+        return TurnStream(self.channel, active["id"], before)
+
+    async def events(self) -> AsyncIterator[ChatEvent]:
+        """Yield what happens in this chat from now on, whoever's turn it is, until it is gone."""
+        before = self.channel.confirmed
+        while True:
+            count = self.channel.changed.count
+            if self.channel.gone is not None:
+                raise self.channel.gone
+            after = self.channel.confirmed
+            for event in chat_events(before, after):
+                yield event
+            before = after
+            await self.channel.changed.beyond(count)
+
+    def queue(self, text: str, **options: Any) -> Dispatch:
+        """Queue a message, to be sent when the turns before it are over."""
+        return self._pend("queued", text, options)
+
+    def steer(self, text: str, **options: Any) -> Dispatch:
+        """Say something to the turn under way; the last one counts until the agent takes it."""
+        return self._pend("steering", text, options)
+
+    def unqueue(self, id: str) -> Dispatch:
+        """Take a message off the queue; ids are in ``state["queuedMessages"]``."""
+        return self._dispatch({"type": "chat/pendingMessageRemoved", "kind": "queued", "id": id})
+
+    def unsteer(self) -> Dispatch | None:
+        """Take back the steering message, if it still waits."""
+        waiting = self.state.get("steeringMessage")
+        if waiting is None:
+            return None
+        target = {"kind": "steering", "id": waiting["id"]}
+        return self._dispatch({"type": "chat/pendingMessageRemoved", **target})
+
+    def reorder(self, ids: Sequence[str]) -> Dispatch:
+        """Put queued messages in this order; those not named follow behind."""
+        return self._dispatch({"type": "chat/queuedMessagesReordered", "order": list(ids)})
+
+    def draft(self, text: str | None, **options: Any) -> Dispatch:
+        """Keep what somebody is about to send, for all who open the chat; None clears it."""
+        action: dict[str, Any] = {"type": "chat/draftChanged"}
+        if text is not None:
+            action["draft"] = actions.user_message(text, **options)
+        return self._dispatch(action)
+
+    # Deciding.
+
+    def cancel(self) -> Dispatch | None:
+        """Stop the turn under way, if there is one."""
+        active = self.active_turn
+        if active is None:
+            return None
+        return self._dispatch(actions.turn_cancelled(active["id"], self._elapsed(active["id"])))
+
+    def truncate(self, turn_id: str | None = None) -> Dispatch:
+        """Keep the chat up to and including a turn, and drop the rest; None drops everything."""
+        action = {"type": "chat/truncated"}
+        return self._dispatch(action if turn_id is None else {**action, "turnId": turn_id})
+
+    def approve(
+        self, call: str | Json, *, option: str | None = None, edited_input: str | None = None
+    ) -> Dispatch:
+        """Let a tool call go ahead, or accept its result: whichever waits.
+
+        ``call`` is the call or its id, ``option`` the id of one of the options it offers.
+        """
+        turn_id, found = self._call(call)
+        return self._dispatch(
+            actions.approval(turn_id, found, option=option, edited_input=edited_input)
+        )
+
+    def deny(
+        self,
+        call: str | Json,
+        *,
+        reason: str | None = None,
+        suggestion: str | None = None,
+        option: str | None = None,
+        skip: bool = False,
+    ) -> Dispatch:
+        """Refuse a tool call or its result; ``suggestion`` tells the agent what to do instead."""
+        turn_id, found = self._call(call)
+        return self._dispatch(
+            actions.denial(
+                turn_id, found, option=option, reason=reason, suggestion=suggestion, skip=skip
+            )
+        )
+
+    def answer(self, request: str | Json, answers: Any) -> Dispatch:
+        """Answer an agent's questions; see ``actions.answers_to`` for what an answer may be.
+
+        Raises:
+            LookupError: there is no such open request.
+            ValueError: an answer does not fit its question.
+        """
+        found = self._request(request)
+        given = actions.answers_to(found, answers)
+        return self._dispatch(actions.input_completed(found["id"], "accept", given))
+
+    def decline(self, request: str | Json) -> Dispatch:
+        """Tell the agent that its questions will not be answered."""
+        return self._dispatch(actions.input_completed(self._request(request)["id"], "decline"))
+
+    def dismiss(self, request: str | Json) -> Dispatch:
+        """Close an agent's questions without saying anything about them."""
+        return self._dispatch(actions.input_completed(self._request(request)["id"], "cancel"))
+
+    def draft_answer(self, request: str | Json, question: str, value: Any) -> Dispatch:
+        """Show all clients what is about to be answered; None takes it back."""
+        found = self._request(request)
+        action: dict[str, Any] = {
+            "type": "chat/inputAnswerChanged",
+            "requestId": found["id"],
+            "questionId": question,
+        }
+        if value is not None:
+            given = actions.answers_to(found, {question: value})[question]
+            action["answer"] = {**given, "state": "draft"}
+        return self._dispatch(action)
+
+    # Looking back, and leaving.
+
+    async def load_earlier(self) -> bool:
+        """Load the next older turns into the state; False when there are none left."""
+        cursor = self.state.get("turnsNextCursor")
+        if cursor is None:
+            return False
+        params = {"channel": self.uri, "cursor": cursor}
+        _, page = await self._core.ask("fetchTurns", params)
+        if not translator(self._core.version).pages_into_state:
+            # Old hosts answer with the turns; all others have put them into the state by now.
+            self.channel.mirror.load_page(page["turns"], has_more=bool(page.get("hasMore")))
+            self.channel.changed.send()
+        if self.channel.turns is not None:
+            # After a reconnect as much is to be there as before it.
+            self.channel.turns = max(self.channel.turns, len(self.state["turns"]))
+            self.channel.asked = self.channel.wanted
+        return "turnsNextCursor" in self.state
+
+    async def completions(self, text: str, offset: int | None = None) -> list[CompletionItem]:
+        """Ask what could be inserted; ``offset`` counts characters and defaults to the end."""
+        before = text if offset is None else text[:offset]
+        # The protocol counts in UTF-16 code units.
+        units = len(before.encode("utf-16-le")) // 2
+        params = {"channel": self.uri, "kind": "userMessage", "text": text, "offset": units}
+        result = await self._core.request("completions", params)
+        items: list[CompletionItem] = result["items"]
+        return items
+
+    async def dispose(self) -> None:
+        """Remove the chat from its session."""
+        await self._core.request("disposeChat", {"channel": self.uri})
+
+    def close(self) -> None:
+        """Stop following the chat; idempotent."""
+        if not self._closed:
+            self._closed = True
+            self._core.release(self.channel)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self.close()
+
+    def _dispatch(self, action: Json) -> Dispatch:
+        if self.channel.gone is not None:
+            raise self.channel.gone
+        return self._core.dispatch(self.uri, action)
+
+    def _pend(self, kind: Any, text: str, options: Json) -> Dispatch:
+        message = actions.user_message(text, **options)
+        return self._dispatch(actions.pending_message(kind, str(uuid.uuid4()), message))
+
+    def _elapsed(self, turn_id: str) -> int:
+        """Return the milliseconds since a turn was first seen to run, by our own clock."""
+        seen = self.channel.turn_seen
+        if seen is None or seen[0] != turn_id:
+            return 0
+        return round((self._core.clock.monotonic() - seen[1]) * 1000)
+
+    def _call(self, call: str | Json) -> tuple[str, Json]:
+        call_id = call if isinstance(call, str) else call["toolCallId"]
+        active = self.active_turn
+        for part in () if active is None else active["responseParts"]:
+            if part["kind"] == "toolCall" and part["toolCall"]["toolCallId"] == call_id:
+                assert active is not None
+                return active["id"], part["toolCall"]
+        raise LookupError(f"there is no tool call {call_id} in the turn under way")
+
+    def _request(self, request: str | Json) -> Json:
+        request_id = request if isinstance(request, str) else request["id"]
+        active = self.active_turn
+        for part in () if active is None else active["responseParts"]:
+            if part["kind"] == "inputRequest" and part.get("response") is None:
+                found: Json = part["request"]
+                if found["id"] == request_id:
+                    return found
+        raise LookupError(f"there is no open request {request_id}")
+
+
+class TurnStream:
+    """One turn as it happens: iterate over its events; the last one is ``TurnEnded``."""
+
+    def __init__(
+        self,
+        channel: Channel[ChatState],
+        turn_id: str,
+        before: Any,
+        started: Dispatch | None = None,
+    ) -> None:
+        self.turn_id = turn_id
+        # The action that started the turn, where this client did.
+        self.started = started
+        self._channel = channel
+        self._before = before
+
+    async def __aiter__(self) -> AsyncIterator[ChatEvent]:
+        """Yield the turn's events.
+
+        Raises:
+            Rejected: the host did not let the turn start.
+            NotSent, Uncertain: it is not known to have started.
+            ChannelGone: the chat ceased to exist.
+        """
+        await self.accepted()
+        before = self._before
+        while True:
+            count = self._channel.changed.count
+            if self._channel.gone is not None:
+                raise self._channel.gone
+            after = self._channel.confirmed
+            for event in chat_events(before, after):
+                if event.turn_id == self.turn_id:
+                    yield event
+                    if isinstance(event, TurnEnded):
+                        return
+            before = after
+            await self._channel.changed.beyond(count)
+
+    async def text(self) -> str:
+        """Follow the turn to its end and return the markdown of its answer.
+
+        Raises:
+            TurnFailed: it ended otherwise than with an answer.
+        """
+        async for event in self:
+            if isinstance(event, TurnEnded):
+                if event.state != "complete" or event.turn is None:
+                    raise TurnFailed(event.state, event.turn)
+                parts = event.turn["responseParts"]
+                return "".join(part["content"] for part in parts if part["kind"] == "markdown")
+        raise AssertionError("a turn's last event is its end")
+
+    async def accepted(self) -> None:
+        """Wait until the turn has started; at once, where it was followed from the outside.
+
+        Raises:
+            Rejected, NotSent, Uncertain: as iterating does.
+        """
+        if self.started is None:
+            return
+        try:
+            await self.started
+        except Uncertain:
+            # Its answer is lost, but the turn has an id that nobody else has: if it is there, it
+            # did start.
+            if not _has_turn(self._channel.confirmed, self.turn_id):
+                raise
+
+
+def _has_turn(chat: ChatState, turn_id: str) -> bool:
+    active = chat.get("activeTurn")
+    turns: list[Turn] = chat["turns"]
+    return (active is not None and active["id"] == turn_id) or any(
+        turn["id"] == turn_id for turn in reversed(turns)
+    )

@@ -1,0 +1,303 @@
+"""The client: connect to a host and use everything it has, across every drop of the connection.
+
+Wires the parts together and holds no behaviour of its own::
+
+    async with connect("127.0.0.1:8765", token=token) as client:
+        session = await client.sessions.create()
+        chat = await session.chat()
+        async for event in chat.send("hello"):
+            ...
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from types import TracebackType
+from typing import Any, Self
+
+from agenthost.client.channel import Channel
+from agenthost.client.clock import Clock, SystemClock
+from agenthost.client.connection import LinkOptions, Observe
+from agenthost.client.core import Core
+from agenthost.client.dispatches import Dispatch
+from agenthost.client.errors import ClientClosed
+from agenthost.client.reconnect import Backoff
+from agenthost.client.resume import Introduction
+from agenthost.client.serving import Allow, ResourceProvider, reading
+from agenthost.client.sessions import Session, Sessions
+from agenthost.client.signals import Reader
+from agenthost.client.status import Closed, Connected, ConnectionStatus
+from agenthost.client.supervisor import Dial, Supervisor
+from agenthost.client.tools import Toolbox, ToolFunction
+from agenthost.client.transports import websocket
+from agenthost.errors import WireError
+from agenthost.protocol import SUPPORTED_VERSIONS
+from agenthost.protocol.root import RootState
+from agenthost.protocol.uris import ROOT
+
+__all__ = ["Client", "connect"]
+
+log = logging.getLogger(__name__)
+
+REQUEST_TIMEOUT = 60.0
+"""Seconds within which a request must be answered, reconnecting included."""
+
+
+def connect(
+    host: str | Dial,
+    *,
+    token: str | None = None,
+    token_in_url: bool = False,
+    client_id: str | None = None,
+    versions: Sequence[str] = SUPPORTED_VERSIONS,
+    display_name: str | None = None,
+    locale: str | None = None,
+    wait: bool = False,
+    request_timeout: float | None = REQUEST_TIMEOUT,
+    ping_interval: float = 20.0,
+    ping_timeout: float = 20.0,
+    backoff: Backoff | None = None,
+    clock: Clock | None = None,
+    roll: Callable[[], float] = random.random,
+    observe: Observe | None = None,
+) -> Client:
+    """Return a client of a host; ``async with`` connects it.
+
+    Args:
+        host: the host's address, or what dials it (``transports.command`` for a process).
+        token: what the host lets in; sent as a Bearer header.
+        token_in_url: send the token as ``?tkn=`` instead.
+        client_id: who this client is across restarts; without one, somebody new.
+        versions: the protocol versions to offer, most preferred first.
+        display_name: how people see this client in sessions where it offers tools.
+        locale: the language for texts of the host, as BCP 47.
+        wait: whether to wait for a host that is not there yet, rather than fail.
+        request_timeout: seconds within which a request must be answered.
+        ping_interval: seconds of silence after which the host is asked whether it is there.
+        ping_timeout: seconds within which it must then answer.
+        backoff: how long to wait between attempts to reconnect.
+        clock: where times come from and waiting happens.
+        roll: randomness in [0, 1) for the waiting.
+        observe: sees every message, for logs; mind that messages may hold secrets.
+
+    Raises:
+        ValueError: the address cannot be one.
+    """
+    dial = websocket(host, token, token_in_url=token_in_url) if isinstance(host, str) else host
+    return Client(
+        dial,
+        client_id=client_id or f"agenthost-{uuid.uuid4()}",
+        introduction=Introduction(versions, info=client_info(), locale=locale),
+        display_name=display_name,
+        wait=wait,
+        request_timeout=request_timeout,
+        options=LinkOptions(ping_interval, ping_timeout, observe),
+        backoff=backoff,
+        clock=clock or SystemClock(),
+        roll=roll,
+    )
+
+
+class Client:
+    """A client of one host, made by ``connect``."""
+
+    def __init__(
+        self,
+        dial: Dial,
+        *,
+        client_id: str,
+        introduction: Introduction,
+        display_name: str | None,
+        wait: bool,
+        request_timeout: float | None,
+        options: LinkOptions,
+        backoff: Backoff | None,
+        clock: Clock,
+        roll: Callable[[], float],
+    ) -> None:
+        self.client_id = client_id
+        self._dial = dial
+        self._introduction = introduction
+        self._display_name = display_name
+        self._wait = wait
+        self._request_timeout = request_timeout
+        self._options = options
+        self._backoff = backoff
+        self._clock = clock
+        self._roll = roll
+        # How the connection is doing: ``state``, ``on_change``, and iteration over changes.
+        self.connection = ConnectionStatus()
+        # Tokens for protected resources; the host forgets them with every connection.
+        self._tokens: dict[str, Mapping[str, Any]] = {}
+        self._started = False
+
+    async def __aenter__(self) -> Self:
+        if self._started:
+            raise RuntimeError("a client connects once; make another one")
+        self._started = True
+        self._core = Core(
+            client_id=self.client_id,
+            clock=self._clock,
+            # Numbers go on rising over restarts of a client that keeps its id.
+            first_seq=int(time.time() * 1000),
+            status=self.connection,
+        )
+        self._core.on_up.append(self._authenticate_again)
+        self._tools = Toolbox(self._core, self._display_name)
+        self._root: Channel[RootState] = self._core.follow(ROOT)
+        # All sessions of the host.
+        self.sessions = Sessions(self._core)
+        supervisor = Supervisor(
+            self._core,
+            self._dial,
+            self._introduction,
+            backoff=self._backoff,
+            roll=self._roll,
+            options=self._options,
+            patient=self._wait,
+        )
+        self._running = asyncio.create_task(supervisor.run(), name="client")
+        try:
+            await self._first_connection()
+        except BaseException:
+            await self.aclose()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """End the connection and everything that waits for it; idempotent."""
+        await self._tools.close()
+        self._running.cancel()
+        await asyncio.gather(self._running, return_exceptions=True)
+        if not isinstance(self.connection.state, Closed):
+            self.connection.set(Closed())
+        self._core.close(None)
+        await self._core.tasks.close()
+
+    @property
+    def version(self) -> str:
+        """The protocol version spoken with the host."""
+        return self._core.version
+
+    @property
+    def host(self) -> Mapping[str, Any]:
+        """What the host said of itself: ``serverInfo``, ``defaultDirectory`` and so on."""
+        return self._core.host
+
+    @property
+    def root(self) -> Channel[RootState]:
+        """The host's own channel: its agents, its terminals, its settings."""
+        return self._root
+
+    # Everything that has no method of its own.
+
+    async def request(
+        self, method: str, params: Mapping[str, Any] | None = None, *, timeout: float | None = None
+    ) -> Any:
+        """Send any request and return its result; ``channel`` is the root unless it is given.
+
+        Raises:
+            WireError: the host refuses.
+            ConnectionLost: the answer was lost; the request may have been carried out.
+            TimeoutError: there was no answer in time.
+            Unsupported: the host's version has no such thing.
+        """
+        async with asyncio.timeout(timeout if timeout is not None else self._request_timeout):
+            return await self._core.request(method, params or {})
+
+    async def subscribe(
+        self, uri: str, *, turns: int | None = None, max_latency_ms: int | None = None
+    ) -> Channel[Any]:
+        """Follow a channel; ``turns`` asks for the newest turns of a chat only."""
+        return await self._core.subscribe(uri, turns, max_latency_ms)
+
+    def unsubscribe(self, channel: Channel[Any]) -> None:
+        """Stop following a channel, once everybody who subscribed to it has done so."""
+        self._core.release(channel)
+
+    def dispatch(self, uri: str, action: Mapping[str, Any]) -> Dispatch:
+        """Dispatch an action on a channel, followed or not; await it for what became of it."""
+        return self._core.dispatch(uri, action)
+
+    def notifications(self) -> Reader[tuple[str, dict[str, Any]]]:
+        """Return an iterator over (method, params) of every notification but actions, from now."""
+        return self._core.notifications.read()
+
+    async def authenticate(
+        self, resource: str, token: str, *, scopes: Sequence[str] | None = None
+    ) -> None:
+        """Hand over a token for a protected resource, now and after every reconnect."""
+        params: dict[str, Any] = {"resource": resource, "token": token}
+        if scopes is not None:
+            params["scopes"] = list(scopes)
+        await self.request("authenticate", params)
+        self._tokens[resource] = params
+
+    # What the host may ask of this client.
+
+    def serve_resources(
+        self, prefix: str, provider: ResourceProvider, *, allow: Allow = reading
+    ) -> Callable[[], None]:
+        """Let the host reach URIs that begin with a prefix; return what ends that.
+
+        ``allow(method, uri)`` decides on every request; by default reading is allowed.
+        """
+        return self._core.resources.offer(prefix, provider, allow)
+
+    async def tool(
+        self,
+        session: str | Session,
+        name: str,
+        function: ToolFunction,
+        *,
+        description: str = "",
+        schema: Mapping[str, Any] | None = None,
+    ) -> Callable[[], None]:
+        """Offer an async function to a session's agent as a tool; return what takes it back.
+
+        ``function`` gets the arguments as a mapping, and a ``ToolRun`` if it takes two.
+        """
+        uri = session if isinstance(session, str) else session.uri
+        return await self._tools.add(uri, name, function, description=description, schema=schema)
+
+    async def _first_connection(self) -> None:
+        while True:
+            count = self.connection.changed.count
+            match self.connection.state:
+                case Connected():
+                    return
+                case Closed(error):
+                    raise error or ClientClosed("the client was closed")
+            await self.connection.changed.beyond(count)
+
+    def _authenticate_again(self) -> None:
+        for params in self._tokens.values():
+            self._core.tasks.start(self._authenticate(params), name="authenticate")
+
+    async def _authenticate(self, params: Mapping[str, Any]) -> None:
+        try:
+            await self._core.request("authenticate", params)
+        except WireError as error:
+            log.warning("%s takes its token no more: %s", params["resource"], error.message)
+
+
+def client_info() -> Mapping[str, Any]:
+    """Say what this client is."""
+    try:
+        return {"name": "agenthost-client", "version": version("agenthost")}
+    except PackageNotFoundError:
+        return {"name": "agenthost-client"}

@@ -1,0 +1,98 @@
+"""Coming back: how long to wait before the next attempt, and when to stop trying.
+
+Pure. Owns the policy alone: randomness and time are handed in, and ``supervisor`` acts on it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agenthost.client.errors import CannotConnect, GivenUp, NotAdmitted, Superseded
+from agenthost.errors import (
+    AuthRequired,
+    InvalidParams,
+    InvalidRequest,
+    MethodNotFound,
+    PermissionDenied,
+    RemoteProtocolError,
+    WireError,
+)
+from agenthost.transport import TransportClosed
+
+__all__ = ["Backoff", "GiveUp", "Retry", "judge"]
+
+_POLICY_VIOLATION = 1008
+
+# A handshake refused with one of these will be refused again in the same words.
+_FINAL = (AuthRequired, InvalidParams, InvalidRequest, MethodNotFound, PermissionDenied)
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Full jitter: anything between nothing and a bound that doubles with every attempt.
+
+    Spreading over the whole range is what keeps the clients of a host that restarted from coming
+    back all at once.
+    """
+
+    # Seconds: the bound of the first delay, and the largest bound.
+    first: float = 0.25
+    longest: float = 30.0
+    # A connection that lasted this many seconds was a good one: the next attempt is a first one.
+    stable: float = 10.0
+
+    def delay(self, attempt: int, roll: float, at_least: float = 0.0) -> float:
+        """Return the seconds before an attempt, counted from 0; ``roll`` is random in [0, 1)."""
+        # Beyond 2**16 the bound is the longest one anyway, and numbers stay small.
+        bound: float = min(self.longest, self.first * 2 ** min(attempt, 16))
+        return max(at_least, roll * bound)
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Try again; the host may have asked for some seconds of rest."""
+
+    reason: str
+    at_least: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """Trying again cannot help."""
+
+    error: GivenUp
+
+
+def judge(error: Exception, *, established: bool, lasted: bool) -> Retry | GiveUp:
+    """Decide what the end of a connection, or of the attempt to open one, means.
+
+    ``established`` says whether the handshake had succeeded, ``lasted`` whether the connection
+    then was a stable one.
+    """
+    match error:
+        case GivenUp():
+            return GiveUp(error)
+        case CannotConnect():
+            return Retry(str(error), error.retry_after or 0.0)
+        case TransportClosed() if error.code == _POLICY_VIOLATION and established:
+            return _expelled(error, lasted)
+        case TransportClosed():
+            return Retry(error.reason or f"the connection ended ({error.code})")
+        case RemoteProtocolError():
+            return GiveUp(GivenUp(f"this is no host we can talk to: {error}"))
+        case _ if isinstance(error, _FINAL):
+            return GiveUp(NotAdmitted(f"the host refuses this client: {error.message}"))
+        case WireError():
+            return Retry(f"the host cannot serve us now: {error.message}")
+    return Retry(f"{type(error).__name__}: {error}")
+
+
+def _expelled(error: TransportClosed, lasted: bool) -> Retry | GiveUp:
+    why = f"the host ended the connection: {error.reason or 'policy violation'}"
+    if "supersede" not in error.reason:
+        return GiveUp(NotAdmitted(why))
+    if not lasted:
+        # It may be our own last connection, which the host got round to only now.
+        return Retry(why)
+    # Two processes that share a client id would otherwise throw each other out for ever.
+    return GiveUp(Superseded(why))

@@ -1,0 +1,208 @@
+"""The client's side of the two-way protocol: resources that a client publishes to its host.
+
+Owns which URIs are served, by whom, and under which policy. A host may read what a client publishes
+under a prefix of its choosing, and nothing else: everything that was not offered is refused.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agenthost.errors import InvalidParams, MethodNotFound, NotFound, PermissionDenied
+from agenthost.protocol import translator
+from agenthost.protocol.inbound import accept_params
+from agenthost.protocol.uris import ROOT
+
+__all__ = ["Allow", "MemoryResources", "ResourceProvider", "ResourceServer", "reading"]
+
+Json = dict[str, Any]
+Allow = Callable[[str, str], bool]
+"""Says whether a method, such as ``resourceRead``, may be carried out on a URI."""
+
+READING = frozenset({"resourceRead", "resourceList", "resourceResolve"})
+
+# Where a method names what it works on; ``resourceRequest`` is decided by the policy alone.
+_TARGETS: Mapping[str, tuple[str, ...]] = {
+    "resourceCopy": ("source", "destination"),
+    "resourceMove": ("source", "destination"),
+}
+
+
+def reading(method: str, uri: str) -> bool:
+    """Allow to look at everything and to change nothing: the policy unless another is given."""
+    return method in READING
+
+
+class ResourceProvider:
+    """Serves resources: override what can be served; everything else is refused as unknown.
+
+    Every method gets the command's validated params and returns its result, and raises the
+    errors of ``agenthost.errors``: NotFound, PermissionDenied, AlreadyExists, Conflict.
+    """
+
+    async def read(self, params: Json) -> Json:
+        """Serve ``resourceRead``."""
+        raise MethodNotFound("resourceRead is not served here")
+
+    async def write(self, params: Json) -> Json:
+        """Serve ``resourceWrite``."""
+        raise MethodNotFound("resourceWrite is not served here")
+
+    async def list(self, params: Json) -> Json:
+        """Serve ``resourceList``."""
+        raise MethodNotFound("resourceList is not served here")
+
+    async def copy(self, params: Json) -> Json:
+        """Serve ``resourceCopy``."""
+        raise MethodNotFound("resourceCopy is not served here")
+
+    async def move(self, params: Json) -> Json:
+        """Serve ``resourceMove``."""
+        raise MethodNotFound("resourceMove is not served here")
+
+    async def delete(self, params: Json) -> Json:
+        """Serve ``resourceDelete``."""
+        raise MethodNotFound("resourceDelete is not served here")
+
+    async def resolve(self, params: Json) -> Json:
+        """Serve ``resourceResolve``."""
+        raise MethodNotFound("resourceResolve is not served here")
+
+    async def mkdir(self, params: Json) -> Json:
+        """Serve ``resourceMkdir``."""
+        raise MethodNotFound("resourceMkdir is not served here")
+
+
+class MemoryResources(ResourceProvider):
+    """Serves texts and bytes out of a mapping from URI to content, which may change meanwhile."""
+
+    def __init__(self, contents: Mapping[str, str | bytes]) -> None:
+        self._contents = contents
+
+    async def read(self, params: Json) -> Json:
+        """Return the content, as text where it is one and nobody asked otherwise."""
+        content = self._find(params["uri"])
+        data = content.encode() if isinstance(content, str) else content
+        if params.get("encoding") != "base64":
+            try:
+                return {"data": data.decode(), "encoding": "utf-8"}
+            except UnicodeDecodeError:
+                # Bytes that are no text travel as base64, whatever was asked for.
+                pass
+        return {"data": base64.b64encode(data).decode(), "encoding": "base64"}
+
+    async def list(self, params: Json) -> Json:
+        """Return the direct children of a URI, each once."""
+        base = params["uri"].rstrip("/") + "/"
+        children: dict[str, str] = {}
+        for uri in self._contents:
+            name, slash, _ = uri.removeprefix(base).partition("/")
+            if uri.startswith(base) and name:
+                children[name] = "directory" if slash else "file"
+        if not children:
+            raise NotFound(f"there is no folder {params['uri']}")
+        return {"entries": [{"name": name, "type": type} for name, type in children.items()]}
+
+    async def resolve(self, params: Json) -> Json:
+        """Say what a URI stands for."""
+        content = self._find(params["uri"])
+        size = len(content.encode() if isinstance(content, str) else content)
+        return {"uri": params["uri"], "type": "file", "size": size}
+
+    def _find(self, uri: str) -> str | bytes:
+        if uri not in self._contents:
+            raise NotFound(f"there is no resource {uri}")
+        return self._contents[uri]
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    prefix: str
+    provider: ResourceProvider
+    allow: Allow
+
+
+class ResourceServer:
+    """Everything that one client publishes."""
+
+    def __init__(self) -> None:
+        self._offers: list[_Offer] = []
+
+    def offer(
+        self, prefix: str, provider: ResourceProvider, allow: Allow = reading
+    ) -> Callable[[], None]:
+        """Serve the URIs that begin with a prefix; return what ends that."""
+        if not prefix:
+            raise ValueError("name the prefix of the URIs to serve")
+        offer = _Offer(prefix, provider, allow)
+        # The longest prefix decides, so a part of what is offered can be offered otherwise.
+        self._offers = sorted([*self._offers, offer], key=lambda o: -len(o.prefix))
+
+        def end() -> None:
+            self._offers = [kept for kept in self._offers if kept is not offer]
+
+        return end
+
+    async def serve(self, method: str, params: Json, version: str) -> Any:
+        """Carry out a request of the host, or raise the error that it gets."""
+        if not self._offers:
+            raise MethodNotFound(f"this client does not serve {method}")
+        accepted = accept_params(version, method, params)
+        uris = [accepted[key] for key in _TARGETS.get(method, ("uri",))]
+        offers = {self._offer_of(method, uri) for uri in uris}
+        if len(offers) > 1:
+            raise PermissionDenied("the two are served by different providers")
+        (offer,) = offers
+        if method == "resourceRequest":
+            return self._grant(accepted, offer)
+        for uri in uris:
+            if not offer.allow(method, uri):
+                raise _denied(method, uri)
+        result = await _handler(offer.provider, method)(accepted)
+        return translator(version).result_down(method, accepted, result)
+
+    def _offer_of(self, method: str, uri: str) -> _Offer:
+        if any(segment in (".", "..") for segment in uri.split("/")):
+            # It would begin with the prefix and lead out of it.
+            raise InvalidParams("a URI with dot segments is not served", path="uri")
+        for offer in self._offers:
+            if uri.startswith(offer.prefix):
+                return offer
+        raise _denied(method, uri)
+
+    def _grant(self, params: Json, offer: _Offer) -> Json:
+        wanted = {"resourceWrite"} if params.get("write") else set()
+        if params.get("read") or not wanted:
+            wanted.add("resourceRead")
+        for method in wanted:
+            if not offer.allow(method, params["uri"]):
+                raise PermissionDenied("this client does not grant that")
+        return {}
+
+
+def _denied(method: str, uri: str) -> PermissionDenied:
+    access = "read" if method in READING else "write"
+    request = {"channel": ROOT, "uri": uri, access: True}
+    return PermissionDenied("this client does not allow that", request=request)
+
+
+def _handler(
+    provider: ResourceProvider, method: str
+) -> Callable[[Json], Coroutine[Any, Any, Json]]:
+    handlers = {
+        "resourceRead": provider.read,
+        "resourceWrite": provider.write,
+        "resourceList": provider.list,
+        "resourceCopy": provider.copy,
+        "resourceMove": provider.move,
+        "resourceDelete": provider.delete,
+        "resourceResolve": provider.resolve,
+        "resourceMkdir": provider.mkdir,
+    }
+    if method not in handlers:
+        # Watching the other way round is not a typed part of the protocol.
+        raise MethodNotFound(f"this client does not serve {method}")
+    return handlers[method]

@@ -1,0 +1,308 @@
+"""Sessions, as people use them: find, create, fork, rename, archive, dispose, and their chats."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Self
+
+from agenthost.client import actions
+from agenthost.client.annotations import Annotations
+from agenthost.client.catalogue import Catalogue
+from agenthost.client.channel import Channel
+from agenthost.client.chat import Chat
+from agenthost.client.core import Core
+from agenthost.client.dispatches import Dispatch
+from agenthost.client.errors import ConnectionLost, CreationFailed
+from agenthost.errors import AlreadyExists, SessionAlreadyExists, SessionNotFound, WireError
+from agenthost.protocol.chat.state import ChatSummary
+from agenthost.protocol.commands import ListSessionsResult, ResolveSessionConfigResult
+from agenthost.protocol.session.state import SessionInputRequest, SessionState, SessionSummary
+from agenthost.protocol.uris import annotations_uri, chat_uri, session_uri
+
+__all__ = ["Session", "Sessions"]
+
+_MOST_TRIES = 10
+
+
+class Sessions:
+    """The sessions of a host."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    async def page(
+        self, *, limit: int | None = None, cursor: str | None = None
+    ) -> ListSessionsResult:
+        """Return one page of the catalogue, newest first; ``nextCursor`` leads to the next."""
+        given = {"limit": limit, "cursor": cursor}
+        params = {key: value for key, value in given.items() if value is not None}
+        result: ListSessionsResult = await self._core.request("listSessions", params)
+        return result
+
+    async def __aiter__(self) -> AsyncIterator[SessionSummary]:
+        """Yield every session of the catalogue once, newest first, page by page."""
+        seen: set[str] = set()
+        cursor: str | None = None
+        while True:
+            page = await self.page(cursor=cursor)
+            for summary in page["items"]:
+                # Entries may move to a later page while we read.
+                if summary["resource"] not in seen:
+                    seen.add(summary["resource"])
+                    yield summary
+            cursor = page.get("nextCursor")
+            if cursor is None:
+                return
+
+    async def list(self) -> list[SessionSummary]:
+        """Return the whole catalogue, newest first."""
+        return [summary async for summary in self]
+
+    async def watch(self) -> AsyncIterator[Mapping[str, SessionSummary]]:
+        """Yield the whole catalogue by URI, now and after every change of it."""
+        async for summaries in Catalogue(self._core, self.list):
+            yield summaries
+
+    async def get(self, uri: str) -> Session:
+        """Follow a session that exists."""
+        return Session(self._core, await self._core.subscribe(uri))
+
+    async def create(
+        self,
+        provider: str | None = None,
+        *,
+        directories: Sequence[str] = (),
+        config: Mapping[str, Any] | None = None,
+        uri: str | None = None,
+        wait: bool = True,
+    ) -> Session:
+        """Create a session and follow it, once it is ready or, without ``wait``, at once.
+
+        Raises:
+            CreationFailed: the agent could not be started.
+        """
+        params: dict[str, Any] = {}
+        if provider is not None:
+            params["provider"] = provider
+        if directories:
+            params["workingDirectories"] = list(directories)
+        if config is not None:
+            params["config"] = dict(config)
+        return await self._create(uri, params, wait)
+
+    async def fork(self, session: str, turn_id: str, *, uri: str | None = None) -> Session:
+        """Create a session that continues another one after one of its turns."""
+        return await self._create(uri, {"fork": {"session": session, "turnId": turn_id}}, True)
+
+    async def dispose(self, uri: str) -> None:
+        """Give up a session; the host may keep it among the archived ones."""
+        await _once(self._core, "disposeSession", {"channel": uri}, SessionNotFound)
+
+    def archive(self, uri: str, archived: bool = True) -> Dispatch:
+        """Put a session among the archived ones, or take it back."""
+        action = {"type": "session/isArchivedChanged", "isArchived": archived}
+        return self._core.dispatch(uri, action)
+
+    async def config(
+        self,
+        provider: str | None = None,
+        *,
+        directory: str | None = None,
+        values: Mapping[str, Any] | None = None,
+    ) -> ResolveSessionConfigResult:
+        """Ask which settings a session can be created with, given what is chosen so far."""
+        given = {"provider": provider, "workingDirectory": directory, "config": values}
+        params = {key: value for key, value in given.items() if value is not None}
+        result: ResolveSessionConfigResult = await self._core.request(
+            "resolveSessionConfig", params
+        )
+        return result
+
+    async def _create(self, uri: str | None, params: dict[str, Any], wait: bool) -> Session:
+        uri = uri or session_uri(str(uuid.uuid4()))
+        # The name is ours: if it is taken after an answer was lost, then by us.
+        await _once(self._core, "createSession", {"channel": uri, **params}, SessionAlreadyExists)
+        session = await self.get(uri)
+        if wait:
+            await session.ready()
+        return session
+
+
+class Session:
+    """One session that the client follows."""
+
+    def __init__(self, core: Core, channel: Channel[SessionState]) -> None:
+        self._core = core
+        self.channel = channel
+        self._closed = False
+
+    @property
+    def uri(self) -> str:
+        """The session's URI."""
+        return self.channel.uri
+
+    @property
+    def state(self) -> SessionState:
+        """The session as it is, with this client's unanswered actions on top."""
+        return self.channel.state
+
+    @property
+    def title(self) -> str:
+        """The session's title."""
+        return self.state["title"]
+
+    @property
+    def chats(self) -> list[ChatSummary]:
+        """The session's chats, as it lists them."""
+        return self.state["chats"]
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The session's settings."""
+        config = self.state.get("config")
+        return {} if config is None else config["values"]
+
+    @property
+    def input_needed(self) -> list[SessionInputRequest]:
+        """Everything in this session that waits for somebody."""
+        return self.state.get("inputNeeded") or []
+
+    async def ready(self) -> Self:
+        """Wait until the session takes messages.
+
+        Raises:
+            CreationFailed: it never will.
+        """
+        state = await self.channel.until(lambda state: state["lifecycle"] != "creating")
+        if state["lifecycle"] == "creationFailed":
+            raise CreationFailed(self.uri, state.get("creationError") or {})
+        return self
+
+    # Chats.
+
+    async def chat(self, uri: str | None = None, *, turns: int | None = None) -> Chat:
+        """Follow a chat, the default one if none is named; ``turns`` limits how many are loaded."""
+        if uri is None:
+            state = await self.channel.until(lambda state: _default_chat(self.uri, state))
+            uri = _default_chat(self.uri, state)
+            assert uri is not None
+        channel = await self._core.subscribe(uri, turns)
+        channel.owner = self.uri
+        return Chat(self._core, channel)
+
+    async def create_chat(
+        self,
+        message: str | None = None,
+        *,
+        source: Mapping[str, Any] | None = None,
+        directories: Sequence[str] | None = None,
+        uri: str | None = None,
+    ) -> Chat:
+        """Create a chat, possibly with a first message, and follow it."""
+        uri = uri or chat_uri(str(uuid.uuid4()))
+        params: dict[str, Any] = {"channel": self.uri, "chat": uri}
+        if message is not None:
+            params["initialMessage"] = actions.user_message(message)
+        if source is not None:
+            params["source"] = dict(source)
+        if directories is not None:
+            params["workingDirectories"] = list(directories)
+        await _once(self._core, "createChat", params, AlreadyExists)
+        return await self.chat(uri)
+
+    async def fork_chat(self, chat: str, turn_id: str) -> Chat:
+        """Create a chat that continues another one after one of its turns."""
+        return await self.create_chat(source={"kind": "fork", "chat": chat, "turnId": turn_id})
+
+    async def side_chat(self, chat: str, turn_id: str, selection: str | None = None) -> Chat:
+        """Create an empty chat whose agent knows another one up to a turn."""
+        source: dict[str, Any] = {"kind": "sideChat", "chat": chat, "turnId": turn_id}
+        if selection is not None:
+            source["selection"] = {"text": selection}
+        return await self.create_chat(source=source)
+
+    async def annotations(self) -> Annotations:
+        """Follow the session's annotations."""
+        summary = self.state.get("annotations")
+        uri = annotations_uri(self.uri) if summary is None else summary["resource"]
+        channel = await self._core.subscribe(uri)
+        channel.owner = self.uri
+        return Annotations(self._core, channel)
+
+    # The session itself.
+
+    def rename(self, title: str) -> Dispatch:
+        """Give the session another title."""
+        return self._dispatch({"type": "session/titleChanged", "title": title})
+
+    def mark_read(self, read: bool = True) -> Dispatch:
+        """Say that somebody has seen what happened here."""
+        return self._dispatch({"type": "session/isReadChanged", "isRead": read})
+
+    def archive(self, archived: bool = True) -> Dispatch:
+        """Put the session among the archived ones, or take it back."""
+        return self._dispatch({"type": "session/isArchivedChanged", "isArchived": archived})
+
+    def configure(self, values: Mapping[str, Any]) -> Dispatch:
+        """Change settings; those not named stay as they are."""
+        return self._dispatch({"type": "session/configChanged", "config": dict(values)})
+
+    def toggle(self, customization_id: str, enabled: bool) -> Dispatch:
+        """Switch a customization on or off."""
+        action = {"type": "session/customizationToggled", "id": customization_id}
+        return self._dispatch({**action, "enabled": enabled})
+
+    async def fork(self, turn_id: str) -> Session:
+        """Create a session that continues this one after one of its turns."""
+        return await Sessions(self._core).fork(self.uri, turn_id)
+
+    async def dispose(self) -> None:
+        """Give up the session; the host may keep it among the archived ones."""
+        await Sessions(self._core).dispose(self.uri)
+
+    def close(self) -> None:
+        """Stop following the session; idempotent."""
+        if not self._closed:
+            self._closed = True
+            self._core.release(self.channel)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self.close()
+
+    def _dispatch(self, action: Mapping[str, Any]) -> Dispatch:
+        if self.channel.gone is not None:
+            raise self.channel.gone
+        return self._core.dispatch(self.uri, action)
+
+
+async def _once(core: Core, method: str, params: Mapping[str, Any], done: type[WireError]) -> None:
+    """Carry out a request that can tell when it has been carried out already.
+
+    Where an answer was lost, the request is made again, and ``done`` then means success.
+    """
+    tried = False
+    for _ in range(_MOST_TRIES):
+        try:
+            await core.request(method, params)
+            return
+        except ConnectionLost:
+            tried = True
+        except done:
+            if tried:
+                return
+            raise
+    raise ConnectionLost(f"the connection is lost whenever {method} is asked for")
+
+
+def _default_chat(uri: str, state: SessionState) -> str | None:
+    if state["lifecycle"] == "creationFailed":
+        raise CreationFailed(uri, state.get("creationError") or {})
+    named = state.get("defaultChat")
+    if named is not None:
+        return named
+    # A host may name none; then the only chat is meant.
+    return state["chats"][0]["resource"] if len(state["chats"]) == 1 else None

@@ -1,0 +1,124 @@
+"""``agenthost doctor`` with a host that is well, and with everything that can be wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agenthost.protocol import SUPPORTED_VERSIONS
+from tests.cli.running import Cli, Done, serving
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+def checks(done: Done) -> dict[str, Any]:
+    return {check["name"]: check for check in done.json["checks"]}
+
+
+async def test_a_host_that_is_well_gets_a_clean_bill(cli: Cli) -> None:
+    text, document = await asyncio.gather(cli("doctor"), cli("doctor", "--json"))
+    assert text.code == document.code == 0
+    assert text.out.endswith("Everything is fine.\n")
+    assert document.json["ok"] is True
+    found = checks(document)
+    assert {check["verdict"] for check in found.values()} == {"ok"}
+    assert found["versions"]["data"] == list(SUPPORTED_VERSIONS)
+    assert found["role"]["data"] == "owner"
+    assert str(cli.host.pid) in found["store"]["detail"]
+    assert found["agents"]["data"] == ["demo"]
+    assert cli.host.token not in document.out
+
+
+@pytest.mark.parametrize("role", ["viewer", "operator"])
+async def test_who_i_am_is_found_out_without_touching_anything(cli: Cli, role: str) -> None:
+    before = await cli.main("sessions", "--all", "--json")
+    created = await cli.main("token", "create", role, "--role", role)
+    done = await cli.main("doctor", "--json", "--token", created.out.strip())
+    assert done.code == 0
+    assert checks(done)["role"]["data"] == role
+    assert (await cli.main("sessions", "--all", "--json")).out == before.out
+
+
+async def test_a_wrong_token_is_told_apart_from_none(cli: Cli) -> None:
+    given = ("doctor", "--json", "--url", cli.host.address)
+    wrong, none = await cli.main(*given, "--token", "w" * 43), await cli.main(*given)
+    for done in (wrong, none):
+        assert done.code == 1
+        connection = checks(done)["connection"]
+        assert connection["verdict"] == "problem"
+        assert "--token" in connection["fix"]
+    assert checks(none)["token"]["verdict"] == "skipped"
+    assert "required" in checks(none)["connection"]["detail"]
+
+
+async def test_no_host_is_a_problem_with_a_remedy(alone: Cli) -> None:
+    done = await alone.main("doctor", "--json")
+    assert done.code == 1
+    assert checks(done)["host"]["verdict"] == "problem"
+    assert "agenthost serve" in checks(done)["host"]["fix"]
+
+
+async def test_a_host_that_died_is_a_problem(tmp_path: Path) -> None:
+    async with serving(tmp_path) as cli:
+        await cli.host.kill()
+        done = await cli.main("doctor", "--json")
+    assert done.code == 1
+    assert "without saying goodbye" in checks(done)["host"]["detail"]
+    assert "agenthost serve" in checks(done)["host"]["fix"]
+
+
+async def test_a_token_and_a_directory_that_others_can_read_are_found(tmp_path: Path) -> None:
+    async with serving(tmp_path) as cli:
+        cli.data_dir.chmod(0o755)
+        (cli.data_dir / "token").chmod(0o644)
+        done = await cli.main("doctor", "--json")
+    assert done.code == 1
+    found = checks(done)
+    assert found["data directory"]["verdict"] == "warning"
+    assert "chmod 700" in found["data directory"]["fix"]
+    assert found["token"]["verdict"] == "problem"
+    assert "chmod 600" in found["token"]["fix"]
+
+
+async def test_addresses_that_lead_nowhere_say_so(alone: Cli) -> None:
+    closed = await alone.main("doctor", "--json", "--url", "127.0.0.1:1")
+    unknown = await alone.main("doctor", "--json", "--url", "no.such.host.invalid:1")
+    nonsense = await alone.main("doctor", "--json", "--url", "ftp://box")
+    assert closed.code == unknown.code == nonsense.code == 1
+    assert "refused" in checks(closed)["port"]["detail"]
+    assert checks(unknown)["port"]["verdict"] == "problem"
+    assert checks(nonsense)["host"]["verdict"] == "problem"
+
+
+async def test_something_else_than_a_host_is_recognised(alone: Cli) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        date = b"Date: Thu, 01 Jan 1970 00:00:00 GMT\r\n"
+        writer.write(b"HTTP/1.1 404 Not Found\r\n" + date + b"Content-Length: 0\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        done = await alone.main("doctor", "--json", "--url", f"127.0.0.1:{port}")
+    assert done.code == 1
+    found = checks(done)
+    assert found["port"]["verdict"] == "ok"
+    assert found["health"]["verdict"] == "skipped"
+    assert "address of a host" in found["connection"]["fix"]
+
+
+async def test_a_stale_note_of_another_process_does_not_fool_it(alone: Cli) -> None:
+    alone.data_dir.mkdir(mode=0o700)
+    (alone.data_dir / "agenthost.sqlite").touch()
+    told = {"url": "ws://127.0.0.1:1", "pid": os.getpid(), "tokenFile": None}
+    (alone.data_dir / "host.json").write_text(json.dumps(told))
+    done = await alone.main("doctor", "--json")
+    assert done.code == 1
+    assert "not in use" in checks(done)["store"]["detail"]
+    assert checks(done)["port"]["verdict"] == "problem"

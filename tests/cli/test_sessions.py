@@ -1,0 +1,189 @@
+"""``agenthost sessions`` against a real host."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pty
+import re
+import termios
+from typing import Any
+
+import pytest
+
+from agenthost.cli.render import columns, plain, session_id
+from tests.cli.running import Cli
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+async def listed(cli: Cli, *options: str) -> list[Any]:
+    done = await cli.main("sessions", "--json", *options)
+    assert done.code == 0
+    sessions: list[Any] = done.json
+    return sessions
+
+
+async def titles(cli: Cli, *options: str) -> list[str]:
+    return [session["title"] for session in await listed(cli, *options)]
+
+
+async def test_a_list_shows_what_there_is_newest_first(cli: Cli) -> None:
+    await cli.new("an older one")
+    await cli.new("/fail in a newer one")
+    done = await cli.main("sessions")
+    head, newer, older, *_ = done.out.splitlines()
+    assert head.split() == ["ID", "TITLE", "STATUS", "AGENT", "CHANGED"]
+    assert re.fullmatch(r"\w{8}  /fail in a newer one +error, unread +demo +just now", newer)
+    assert re.fullmatch(r"\w{8}  an older one +idle, unread +demo +just now", older)
+    assert "\x1b" not in done.out
+
+
+async def test_a_list_is_narrowed_by_words_and_numbers(cli: Cli) -> None:
+    await cli.new("needle")
+    await cli.new("hay")
+    assert await titles(cli, "--filter", "NEEDLE") == ["needle"]
+    assert await titles(cli, "--limit", "1") == ["hay"]
+    assert "hay" not in await titles(cli, "--filter", "error")
+    nothing = await cli.main("sessions", "--filter", "there is no such thing")
+    assert (nothing.code, nothing.out) == (0, "")
+    assert "no sessions like that" in nothing.err
+
+
+async def test_archived_sessions_are_out_of_the_way(cli: Cli) -> None:
+    uri = await cli.new("to be archived")
+    done = await cli.main("sessions", "archive", session_id(uri)[:13])
+    assert (done.code, done.out) == (0, f"archived  {uri}\n")
+    normal, archived = await titles(cli), await titles(cli, "--archived")
+    both = await titles(cli, "--all")
+    assert "to be archived" not in normal
+    assert "to be archived" in archived
+    assert "to be archived" in both
+    assert len(both) == len(normal) + len(archived)
+    assert (await cli.main("sessions", "unarchive", uri)).code == 0
+    assert "to be archived" in await titles(cli, "list")
+
+
+async def test_a_session_is_renamed_and_found_by_its_new_title(cli: Cli) -> None:
+    uri = await cli.new("before")
+    assert (await cli.main("sessions", "rename", uri, "A better name")).code == 0
+    done = await cli.main("sessions", "show", "better NAME", "--json")
+    assert done.json["session"] == uri
+    assert done.json["title"] == "A better name"
+
+
+async def test_read_takes_the_mark_off(cli: Cli) -> None:
+    uri = await cli.new("unread")
+    assert (await cli.main("sessions", "read", uri)).code == 0
+    (session,) = await listed(cli, "--filter", session_id(uri))
+    assert session["unread"] is False
+
+
+async def test_a_session_is_disposed_of(cli: Cli) -> None:
+    async with cli.client() as client:
+        empty = (await client.sessions.create()).uri
+    done = await cli.main("sessions", "dispose", empty, "--json")
+    assert (done.code, done.json) == (0, [{"session": empty, "done": True}])
+    assert empty not in [session["session"] for session in await listed(cli, "--all")]
+
+
+async def test_one_failure_among_several_is_told_and_the_rest_is_done(cli: Cli) -> None:
+    uri = await cli.new("one of two")
+    done = await cli.main("sessions", "archive", "ahp-session:/nope", uri, "--json")
+    assert done.code == 1
+    failed, archived = done.json
+    assert failed["done"] is False
+    assert "there is no session" in failed["error"]
+    assert archived == {"session": uri, "done": True}
+
+
+async def test_one_session_is_shown_with_its_chats(cli: Cli) -> None:
+    uri = await cli.new("/subagent hello")
+    text = await cli("sessions", "show", uri)
+    document = await cli.main("sessions", "show", uri, "--json")
+    assert text.code == document.code == 0
+    lines = text.out.splitlines()
+    assert lines[0] == "/subagent hello"
+    assert f"  session    {uri}" in lines
+    assert f"  directory  {cli.cwd}" in lines
+    assert [chat["title"] for chat in document.json["chats"]] == ["/subagent hello", "Worker"]
+    assert document.json["lifecycle"] == "ready"
+    assert document.json["defaultChat"] == document.json["chats"][0]["chat"]
+
+
+async def test_a_session_that_waits_says_for_what(cli: Cli) -> None:
+    async with cli.client() as client:
+        session = await client.sessions.create()
+        chat = await session.chat()
+        chat.send("/run ls")
+        await session.channel.until(lambda state: state.get("inputNeeded"))
+        done = await cli.main("sessions", "show", session.uri)
+        row = await listed(cli, "--filter", "needs input")
+        chat.cancel()
+    assert "Waits for\n  approval of Shell: Run `ls`" in done.out
+    assert [item["session"] for item in row] == [session.uri]
+
+
+async def test_a_text_that_means_several_sessions_is_refused_with_their_names(cli: Cli) -> None:
+    first, second = await cli.new("twin one"), await cli.new("twin two")
+    done = await cli.main("sessions", "show", "twin")
+    assert (done.code, done.out) == (1, "")
+    assert session_id(first) in done.err
+    assert session_id(second) in done.err
+    none = await cli.main("sessions", "show", "no such twin")
+    assert (none.code, none.out) == (1, "")
+    assert "agenthost sessions --all" in none.err
+
+
+# Terminals, pipes and misuse
+
+
+async def on_terminal(cli: Cli, width: int, *arguments: str, **environ: str) -> str:
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, width))
+    code, _ = await cli.with_output(theirs, *arguments, **environ)
+    assert code == 0
+    text = b""
+    try:
+        while data := os.read(ours, 65536):
+            text += data
+    except OSError:
+        # Linux says so when the other side is closed.
+        pass
+    finally:
+        os.close(ours)
+    return text.decode().replace("\r\n", "\n")
+
+
+async def test_a_terminal_gets_colours_and_lines_that_fit_it(cli: Cli) -> None:
+    await cli.new("a title that is much too long for a narrow terminal to show it whole")
+    shown = await on_terminal(cli, 60, "sessions")
+    assert "\x1b[" in shown
+    assert max(columns(plain(line)) for line in shown.splitlines()) <= 60
+    assert "…" in shown
+    colourless = await on_terminal(cli, 60, "sessions", NO_COLOR="1")
+    assert "\x1b[" not in colourless
+
+
+async def test_a_reader_that_has_enough_is_no_error_to_shout_about(cli: Cli) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    assert await cli.with_output(writing, "sessions", "--all") == (141, "")
+
+
+async def test_misuse_ends_with_2(alone: Cli) -> None:
+    misuse = (["burn"], ["--limit", "0"], ["--all", "--archived"], ["rename", "x"])
+    for words in misuse:
+        done = await alone.main("sessions", *words)
+        assert (done.code, done.out) == (2, "")
+        assert done.err.startswith("usage: agenthost sessions")
+
+
+async def test_no_host_or_a_dead_one_ends_with_3(alone: Cli) -> None:
+    none, closed = await asyncio.gather(
+        alone("sessions"), alone("sessions", "--url", "127.0.0.1:1", "list")
+    )
+    assert (none.code, none.out) == (closed.code, closed.out) == (3, "")
+    assert "agenthost serve" in none.err
+    assert "cannot be reached" in closed.err
+    assert "agenthost doctor" in closed.err
