@@ -20,7 +20,7 @@ def annotation(id: str, *entries: str, **fields: Any) -> Json:
     return {
         "id": id,
         "turnId": "t1",
-        "resource": "file:///work/a.py",
+        "resource": "file:///srv/a.py",
         "resolved": False,
         "entries": [{"id": entry, "text": f"text of {entry}"} for entry in entries],
         **fields,

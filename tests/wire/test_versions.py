@@ -32,7 +32,7 @@ def annotation(id: str, turn: str) -> dict[str, Any]:
         "annotation": {
             "id": id,
             "turnId": turn,
-            "resource": "file:///work/a.py",
+            "resource": "file:///srv/a.py",
             "range": {"start": {"line": 1, "character": 0}, "end": {"line": 2, "character": 4}},
             "resolved": False,
             "entries": [{"id": "e1", "text": "Why?", "_meta": {"mine": None}}],

@@ -17,7 +17,7 @@ OPERATOR = Principal("ann", Role.OPERATOR)
 VIEWER = Principal("bob", Role.VIEWER)
 NO_FACTS = Facts()
 FACTS = Facts(
-    resource_roots=("/work/app",), is_content=lambda uri: uri.startswith("agenthost-content:/")
+    resource_roots=("/srv/app",), is_content=lambda uri: uri.startswith("agenthost-content:/")
 )
 POLICY: Policy = RolePolicy()
 
@@ -91,10 +91,10 @@ def test_operators_may_work_and_viewers_may_not(method: str) -> None:
 @pytest.mark.parametrize("method", sorted(RESOURCES))
 def test_operators_reach_files_inside_their_sessions_folders_only(method: str) -> None:
     both = method in ("resourceCopy", "resourceMove")
-    inside: dict[str, Any] = {"source": "file:///work/app/a", "destination": "file:///work/app/b"}
+    inside: dict[str, Any] = {"source": "file:///srv/app/a", "destination": "file:///srv/app/b"}
     outside = {**inside, "destination": "file:///etc/cron.d/x"}
     if not both:
-        inside, outside = {"uri": "file:///work/app/a"}, {"uri": "file:///work/other"}
+        inside, outside = {"uri": "file:///srv/app/a"}, {"uri": "file:///srv/other"}
     assert may(OPERATOR, method, **inside)
     assert not may(OPERATOR, method, **outside)
     assert not may(OPERATOR, method, NO_FACTS, **inside)
@@ -104,20 +104,20 @@ def test_operators_reach_files_inside_their_sessions_folders_only(method: str) -
 
 @pytest.mark.parametrize("method", ["resourceCopy", "resourceMove"])
 def test_a_copy_needs_both_ends_inside(method: str) -> None:
-    ends = {"source": "file:///etc/passwd", "destination": "file:///work/app/b"}
+    ends = {"source": "file:///etc/passwd", "destination": "file:///srv/app/b"}
     assert not may(OPERATOR, method, FACTS, **ends)
 
 
 @pytest.mark.parametrize(
     "uri",
     [
-        "file:///work/app",
-        "file:///work/app/",
-        "file:///work/app/deep/er",
-        "file://localhost/work/app/a",
-        "file:///work/app/x/../y",
-        "file:///work/app/with%20space",
-        "FILE:///work/app/a",
+        "file:///srv/app",
+        "file:///srv/app/",
+        "file:///srv/app/deep/er",
+        "file://localhost/srv/app/a",
+        "file:///srv/app/x/../y",
+        "file:///srv/app/with%20space",
+        "FILE:///srv/app/a",
     ],
 )
 def test_a_uri_inside_is_recognised_in_every_spelling(uri: str) -> None:
@@ -127,22 +127,22 @@ def test_a_uri_inside_is_recognised_in_every_spelling(uri: str) -> None:
 @pytest.mark.parametrize(
     "uri",
     [
-        "file:///work/app/../secret",
-        "file:///work/app/%2e%2e/secret",
-        "file:///work/app/..%2f..%2fetc/passwd",
-        "file:///work/application",
+        "file:///srv/app/../secret",
+        "file:///srv/app/%2e%2e/secret",
+        "file:///srv/app/..%2f..%2fetc/passwd",
+        "file:///srv/application",
         "file:///work",
         "file:///",
-        "file://server/work/app/a",
+        "file://server/srv/app/a",
         "file:work/app/a",
-        "/work/app/a",
-        "http://work/app/a",
-        "virtual:///work/app/a",
+        "/srv/app/a",
+        "http://srv/app/a",
+        "virtual:///srv/app/a",
         "file://[",
         "",
         None,
         7,
-        ["file:///work/app/a"],
+        ["file:///srv/app/a"],
     ],
 )
 def test_a_uri_outside_is_recognised_in_every_disguise(uri: Any) -> None:
@@ -154,9 +154,9 @@ def test_a_link_that_leads_outside_is_followed_by_the_hosts_resolver() -> None:
     def resolved(uri: str) -> str | None:
         return "/etc/passwd" if uri.endswith("/link") else lexical_path(uri)
 
-    facts = Facts(resource_roots=("/work/app",), real_path=resolved)
-    assert may(OPERATOR, "resourceRead", facts, uri="file:///work/app/file")
-    assert not may(OPERATOR, "resourceRead", facts, uri="file:///work/app/link")
+    facts = Facts(resource_roots=("/srv/app",), real_path=resolved)
+    assert may(OPERATOR, "resourceRead", facts, uri="file:///srv/app/file")
+    assert not may(OPERATOR, "resourceRead", facts, uri="file:///srv/app/link")
 
 
 def test_a_session_in_the_root_folder_reaches_everything_by_its_own_choice() -> None:
@@ -180,7 +180,7 @@ def test_a_method_nobody_classified_is_the_owners_alone(principal: Principal) ->
 
 def test_a_refusal_offers_no_request_that_could_not_help() -> None:
     with pytest.raises(PermissionDenied) as caught:
-        POLICY.command(VIEWER, "resourceWrite", {"uri": "file:///work/app/a"}, FACTS)
+        POLICY.command(VIEWER, "resourceWrite", {"uri": "file:///srv/app/a"}, FACTS)
     assert caught.value.to_wire() == {
         "code": -32009,
         "message": "the role viewer may not call resourceWrite",
