@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from typing import Any
 
 from agenthost.cli.connecting import FAILED
@@ -46,6 +46,8 @@ from agenthost.client import (
     UsageReported,
     actions,
 )
+from agenthost.client.events import chat_events
+from agenthost.protocol.structure import without
 
 __all__ = ["Unattended"]
 
@@ -85,26 +87,28 @@ class Unattended:
         self.denied = False
         # Whether an answer was given that is none.
         self.misfit = False
-        # What workers asked for and was decided.
-        self._decided: set[str] = set()
+        # Who looks after workers.
+        self._tasks: list[asyncio.Task[None]] = []
 
     async def send(self, text: str, *, model: str | None, timeout: float | None) -> None:
         """Send a prompt and follow its turn."""
         stream = self._chat.send(text, model=model)
         self.turn_id = stream.turn_id
-        workers = asyncio.create_task(self._look_after_workers(), name="workers")
+        self._start(self._look_for_workers(), "look for workers")
         try:
             with self._stopping(timeout):
                 await self._follow(stream)
         finally:
-            workers.cancel()
-            await asyncio.gather(workers, return_exceptions=True)
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
         self._out.end()
 
     async def _follow(self, stream: TurnStream) -> None:
         try:
             async for event in stream:
-                await self._on_event(event)
+                self._tell(event)
+                await self._attend(self._chat, event)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if self.stopped is None or task is None:
@@ -112,7 +116,8 @@ class Unattended:
             task.uncancel()
             self._out.warn("the host has not confirmed that the turn is cancelled")
 
-    async def _on_event(self, event: ChatEvent) -> None:
+    def _tell(self, event: ChatEvent) -> None:
+        """Print what happens in the turn."""
         out = self._out
         match event:
             case Text(part_id=part_id, text=text):
@@ -120,11 +125,7 @@ class Unattended:
             case Reasoning(text=text):
                 out.think(text)
             case ToolCallChanged(call=call, before=before):
-                await self._on_call(call, before)
-            case ConfirmationNeeded(turn_id=turn_id, call=call):
-                await self._decide(self._chat.uri, turn_id, call)
-            case Question(request=request):
-                await self._answer(self._chat.uri, request)
+                self._tell_call(call, before)
             case PartAdded(part=part) if part["kind"] == "systemNotification":
                 out.note(one_line(markdown_of(part["content"])), "yellow")
             case UsageReported(usage=usage) if out.verbose:
@@ -134,18 +135,58 @@ class Unattended:
             case TurnEnded():
                 self.end = event
 
-    async def _on_call(self, call: Json, before: Json | None) -> None:
+    def _tell_call(self, call: Json, before: Json | None) -> None:
         word = tool_word(call)
-        if word != "preparing" and (before is None or word != tool_word(before)):
-            self._out.note(f"{tool_line(call)} - {word}", tool_style(call))
-            if self._out.verbose and call["status"] == "completed":
-                self._out.note(plain(tool_output(call)), "dim")
-        if call["status"] == "auth-required" and (before or {}).get("status") != "auth-required":
-            await self._refuse_sign_in(self._chat.uri, self.turn_id, call)
+        if word == "preparing" or (before is not None and word == tool_word(before)):
+            return
+        self._out.note(f"{tool_line(call)} - {word}", tool_style(call))
+        if self._out.verbose and call["status"] == "completed":
+            self._out.note(plain(tool_output(call)), "dim")
+
+    # Workers.
+
+    async def _look_for_workers(self) -> None:
+        """Attend to what workers of this turn ask for; they work in chats of their own."""
+        seen = {self._chat.uri}
+        with contextlib.suppress(ChannelGone):
+            async for state in self._session.channel:
+                for uri in family(state["chats"], self._chat.uri) - seen:
+                    seen.add(uri)
+                    self._start(self._look_after(uri), f"look after {uri}")
+
+    async def _look_after(self, uri: str) -> None:
+        with contextlib.suppress(ChannelGone):
+            chat = await self._session.chat(uri, turns=1)
+            before: Json = without(chat.state, "activeTurn")
+            async for after in chat.channel:
+                for event in chat_events(before, after):
+                    await self._attend(chat, event)
+                before = after
+
+    def _start(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        task = asyncio.create_task(work, name=name)
+        task.add_done_callback(self._ended)
+        self._tasks.append(task)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self._out.warn(f"a worker may wait for ever: {error}")
 
     # Deciding.
 
-    async def _decide(self, chat: str, turn_id: str, call: Json) -> None:
+    async def _attend(self, chat: Chat, event: ChatEvent) -> None:
+        """Decide what is asked, if somebody still waits for it."""
+        match event:
+            case ConfirmationNeeded(turn_id=turn_id, call=call) if _waits(chat, call):
+                await self._decide(chat, turn_id, call)
+            case Question(request=request) if _is_open(chat, request):
+                await self._answer(chat, request)
+            case ToolCallChanged(turn_id=turn_id, call=call, before=before):
+                if call["status"] == "auth-required" != (before or {}).get("status"):
+                    await self._refuse_sign_in(chat, turn_id, call)
+
+    async def _decide(self, chat: Chat, turn_id: str, call: Json) -> None:
         allowed = self._approvals.allow(call)
         what = "the result of " if call["status"] == "pending-result-confirmation" else ""
         verdict = "approved" if allowed else "denied"
@@ -153,30 +194,30 @@ class Unattended:
         self.denied = self.denied or not allowed
         await self._dispatch(chat, self._approvals.decide(turn_id, call))
 
-    async def _answer(self, chat: str, request: Json) -> None:
+    async def _answer(self, chat: Chat, request: Json) -> None:
         for question in request.get("questions") or ():
             self._out.note(f"? {question_line(question)}", "cyan")
         reply = self._answers.reply(request)
         self.misfit = self.misfit or reply.is_misfit
         if reply.problem:
             self._out.note(f"declined: {reply.problem}", "yellow")
-        if not await self._dispatch(chat, reply.action) and not reply.problem:
+        if not await self._dispatch(chat, reply.action) and _is_open(chat, request):
             self.misfit = True
             await self._dispatch(chat, actions.input_completed(request["id"], "decline"))
 
-    async def _refuse_sign_in(self, chat: str, turn_id: str, call: Json) -> None:
+    async def _refuse_sign_in(self, chat: Chat, turn_id: str, call: Json) -> None:
         self._out.note(f"denied: a sign-in for {tool_line(call)}", "red")
         self.denied = True
         error = {"message": "nobody is there to sign in", "code": "cancelled"}
         result = {"success": False, "pastTenseMessage": "Not signed in", "error": error}
         await self._dispatch(chat, actions.completion(turn_id, call["toolCallId"], result))
 
-    async def _dispatch(self, chat: str, action: Json) -> bool:
+    async def _dispatch(self, chat: Chat, action: Json) -> bool:
         """Carry out a decision; False when the host does not take it."""
         lost: DispatchFailed | None = None
         for _ in range(_MOST_TRIES):
             try:
-                await self._client.dispatch(chat, action)
+                await self._client.dispatch(chat.uri, action)
             except Rejected as error:
                 # Somebody was faster: this one itself, if an answer was lost.
                 if lost is None:
@@ -188,25 +229,6 @@ class Unattended:
                 return True
         assert lost is not None
         raise lost
-
-    async def _look_after_workers(self) -> None:
-        """Decide what workers of this turn ask for; they work in chats of their own."""
-        with contextlib.suppress(ChannelGone):
-            async for state in self._session.channel:
-                workers = family(state["chats"], self._chat.uri) - {self._chat.uri}
-                for entry in state.get("inputNeeded") or ():
-                    if entry["chat"] in workers and entry["id"] not in self._decided:
-                        self._decided.add(entry["id"])
-                        await self._decide_for_worker(entry)
-
-    async def _decide_for_worker(self, entry: Any) -> None:
-        match entry["kind"]:
-            case "toolConfirmation":
-                await self._decide(entry["chat"], entry["turnId"], entry["toolCall"])
-            case "toolAuthentication":
-                await self._refuse_sign_in(entry["chat"], entry["turnId"], entry["toolCall"])
-            case "chatInput":
-                await self._answer(entry["chat"], entry["request"])
 
     # Stopping.
 
@@ -239,3 +261,25 @@ class Unattended:
                 timer.cancel()
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.remove_signal_handler(number)
+
+
+def _waits(chat: Chat, call: Json) -> bool:
+    """Say whether a call stands where it stood when somebody was asked about it."""
+    parts = () if chat.active_turn is None else chat.active_turn["responseParts"]
+    return any(
+        part["kind"] == "toolCall"
+        and part["toolCall"]["toolCallId"] == call["toolCallId"]
+        and part["toolCall"]["status"] == call["status"]
+        for part in parts
+    )
+
+
+def _is_open(chat: Chat, request: Json) -> bool:
+    """Say whether questions have not been settled."""
+    parts = () if chat.active_turn is None else chat.active_turn["responseParts"]
+    return any(
+        part["kind"] == "inputRequest"
+        and part["request"]["id"] == request["id"]
+        and part.get("response") is None
+        for part in parts
+    )

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agenthost.cli import connecting
+from agenthost.cli.commands.send import send
+from agenthost.cli.main import build_parser
+from agenthost.client import connect
+from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.cli.running import Cli, serving
 from tests.wire.hosting import PATIENCE
 
@@ -108,6 +115,27 @@ async def test_the_policy_holds_for_workers_as_well(cli: Cli) -> None:
     assert "Then I will not" in denied.out
     assert approved.code == 0
     assert "exit code 0" in approved.out
+
+
+@pytest.mark.parametrize("version", SUPPORTED_VERSIONS)
+async def test_all_of_it_works_in_every_version_of_the_protocol(
+    cli: Cli, version: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(connecting, "connect", partial(connect, versions=[version]))
+    given = ("--url", cli.host.address, "--token", cli.host.token, "--json")
+
+    async def sent(*arguments: str) -> Any:
+        args = build_parser("send").parse_args(["send", *arguments, *given])
+        code = await send(args)
+        document = json.loads(capsys.readouterr().out)
+        assert document["exitCode"] == code
+        return document
+
+    worker = await sent("/subagent /run ls", "--approve", "always")
+    assert worker["text"] == "The worker is complete: The command ended with exit code 0."
+    asked = await sent("/ask", "--answer", "name=Ada")
+    assert asked["text"].startswith('- name: "Ada"')
+    assert (await sent("/review"))["exitCode"] == 4
 
 
 # Questions

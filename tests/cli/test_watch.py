@@ -26,12 +26,13 @@ async def told(watching: Running, **wanted: Any) -> dict[str, Any]:
 
 async def test_all_sessions_are_followed_until_ctrl_c(cli: Cli) -> None:
     first = await cli.new("already there")
-    async with cli.running("watch", "--json") as watching:
+    async with cli.running("watch", "--json") as watching, cli.client() as client:
         present = await told(watching, session=first)
         assert (present["event"], present["status"]) == ("present", "idle")
-        second = await cli.new("/fail")
-        assert (await told(watching, event="added"))["session"] == second
-        assert (await told(watching, session=second, status="error"))["event"] == "changed"
+        second = await client.sessions.create()
+        assert (await told(watching, event="added"))["session"] == second.uri
+        (await second.chat()).send("/fail")
+        assert (await told(watching, session=second.uri, status="error"))["event"] == "changed"
         await cli.main("sessions", "archive", first)
         assert (await told(watching, session=first, archived=True))["event"] == "changed"
         done = await watching.end(signal.SIGINT)
@@ -40,15 +41,18 @@ async def test_all_sessions_are_followed_until_ctrl_c(cli: Cli) -> None:
 
 async def test_one_session_is_followed_event_by_event(cli: Cli) -> None:
     uri = await cli.new("hello")
-    async with cli.running("watch", "hello", "--json") as watching:
+    async with cli.running("watch", "hello", "--json") as watching, cli.client() as client:
         present = await told(watching, event="present")
         assert (present["session"], present["title"]) == (uri, "hello")
-        await cli("send", "/run ls", "--session", uri, "--approve", "always")
+        chat = await (await client.sessions.get(uri)).chat()
+        chat.send("/run ls")
         started = await told(watching, event="turnStarted")
         assert started["message"]["text"] == "/run ls"
-        assert started["chat"] == present["chats"][0]["chat"]
+        assert started["chat"] == present["chats"][0]["chat"] == chat.uri
         needed = await told(watching, event="confirmationNeeded")
         assert needed["toolCall"]["input"] == "ls"
+        await chat.channel.until(lambda state: state["status"] & 31 == 24)
+        await chat.approve(needed["toolCall"]["id"])
         assert "exit code 0" in (await told(watching, event="text"))["text"]
         assert (await told(watching, event="turnEnded"))["state"] == "complete"
         await cli.main("sessions", "rename", uri, "hello again")
@@ -67,7 +71,9 @@ async def test_lines_tell_a_turn_under_way_from_its_beginning_and_workers_too(cl
             short = session_id(chat.uri)[:8]
             assert f"{short}  prompt        /run echo hi" in await watching.until("prompt")
             await watching.until("Shell: Run `echo hi` - waits for approval")
-            chat.approve(session.input_needed[0]["toolCall"]["toolCallId"])  # type: ignore[typeddict-item]
+            (waiting,) = session.input_needed
+            assert waiting["kind"] == "toolConfirmation"
+            await chat.approve(waiting["toolCall"])
             await watching.until("Shell: Ran the command - done")
             await watching.until("answer        The command ended with exit code 0.")
             await watching.until("complete")

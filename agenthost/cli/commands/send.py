@@ -32,7 +32,7 @@ from agenthost.cli.render import error_text, tool_json
 from agenthost.cli.unattended import Unattended
 from agenthost.client import Chat, Client, Session
 
-__all__ = ["register", "run"]
+__all__ = ["register", "run", "send"]
 
 Json = Mapping[str, Any]
 
@@ -53,15 +53,15 @@ exit codes: 0 the turn is complete, 1 it failed or was cancelled, 2 misuse, 3 no
 
 def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``send`` to the argument tree."""
-    send = subparsers.add_parser(
+    parser = subparsers.add_parser(
         "send",
         help="send one prompt and print the answer",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add = send.add_argument
+    add = parser.add_argument
     add("text", metavar="TEXT", help="what to say; - reads it from standard input")
-    which = send.add_mutually_exclusive_group()
+    which = parser.add_mutually_exclusive_group()
     which.add_argument("--session", metavar="SESSION", help="continue this one: URI, id or title")
     which.add_argument("--new", action="store_true", help="start a new session (the default)")
     add("--agent", metavar="PROVIDER", help="who answers, in a new session (default: the host's)")
@@ -83,19 +83,20 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="the answer to a question of the agent; may be repeated",
     )
     add("--timeout", metavar="SECONDS", type=_seconds, help="cancel the turn after so long")
-    add_json_option(send, "print one JSON document instead of the answer")
+    add_json_option(parser, "print one JSON document instead of the answer")
     add("-q", "--quiet", action="store_true", help="nothing but errors on standard error")
     add("-v", "--verbose", action="store_true", help="reasoning and tool output as well")
-    add_connection_options(send)
-    send.set_defaults(run=run)
+    add_connection_options(parser)
+    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Send the prompt and follow its turn to the end."""
-    return run_command(lambda: _send(args))
+    return run_command(lambda: send(args))
 
 
-async def _send(args: argparse.Namespace) -> int:
+async def send(args: argparse.Namespace) -> int:
+    """Send the prompt, print the answer, and return the exit code."""
     if args.session is not None and (args.agent or args.dir):
         raise CommandFailed("--agent and --dir are for new sessions", USAGE)
     try:
