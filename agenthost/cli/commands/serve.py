@@ -146,8 +146,12 @@ async def _serve(args: argparse.Namespace) -> None:
             prompt_timeout=args.prompt_timeout or None,
         ) as host:
             if not args.stdio:
-                url = await _listen(host, args, data_dir)
-                announced.enter_context(announce(data_dir, url, _token_file(args, data_dir)))
+                secret, gate = _gate(args, data_dir)
+                url = await host.listen(args.host, args.port, gate=gate)
+                local = _seen_from_here(url)
+                announced.enter_context(announce(data_dir, local, _token_file(args, data_dir)))
+                # Last, because scripts take it as the sign that everything is in place.
+                _tell(url, secret, data_dir)
             work = _serve_stdio(host) if args.stdio else host.serve_forever()
             serving = asyncio.create_task(work, name="serve")
             await _until(stop, serving)
@@ -159,10 +163,8 @@ async def _serve(args: argparse.Namespace) -> None:
             await asyncio.gather(serving, return_exceptions=True)
 
 
-async def _listen(host: Host, args: argparse.Namespace, data_dir: Path) -> str:
-    """Listen, say so, and return the URL for clients on this machine."""
-    secret, gate = _gate(args, data_dir)
-    url = await host.listen(args.host, args.port, gate=gate)
+def _tell(url: str, secret: str | None, data_dir: Path) -> None:
+    """Say where the host listens and how to connect to it."""
     query = f"/?tkn={quote(secret, safe='')}" if secret is not None else "/"
     address = url.removeprefix("ws://")
     token = f', "connectionToken": "{secret}"' if secret is not None else ""
@@ -179,7 +181,10 @@ async def _listen(host: Host, args: argparse.Namespace, data_dir: Path) -> str:
         "Ctrl-C stops it; sessions are kept in " + str(data_dir),
     ]
     print("\n".join(lines), flush=True)
-    # Whoever listens everywhere is also reached here.
+
+
+def _seen_from_here(url: str) -> str:
+    """Return the URL for clients on this machine: who listens everywhere is reached here too."""
     return url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
 
 
