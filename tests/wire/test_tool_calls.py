@@ -111,10 +111,13 @@ async def parked(chat: Chat, status: str, owner: str = HOST) -> AsyncIterator[st
     client = {HOST: "", MINE: me, OTHERS: another}[owner]
     await chat.start(turn_id, f"{status} {client}".strip())
     await chat.client.until(lambda: chat.state if chat.state.get("activity") else None)
-    assert (await call_in(chat.client, chat.uri, status))["toolCallId"] == CALL
-    yield turn_id
-    await chat.cancel(turn_id)
-    await chat.end(turn_id)
+    try:
+        assert (await call_in(chat.client, chat.uri, status))["toolCallId"] == CALL
+        yield turn_id
+    finally:
+        # A test that fails here must not leave its turn to the tests behind it.
+        await chat.cancel(turn_id)
+        await chat.end(turn_id)
     await chat.assert_at_rest()
 
 
@@ -142,12 +145,14 @@ async def test_a_legal_step_acts_once_and_any_other_is_refused(
             await assert_refused(parking, action)
             return
         await parking.answer(action)
-        call = await call_in(parking.clients[1], parking.uri, leads_to)
+        witness = parking.clients[1]
         if name == "ContentChanged":
             # Content may be shown again and again.
-            assert call["content"] == action["content"]
+            await call_in(witness, parking.uri, leads_to, content=action["content"])
             await parking.answer({**action, "content": []})
+            await call_in(witness, parking.uri, leads_to, content=[])
         else:
+            await call_in(witness, parking.uri, leads_to)
             await assert_refused(parking, action)
 
 
