@@ -53,7 +53,16 @@ __all__ = [
     "TurnInProgress",
     "UnsupportedProtocolVersion",
     "WireError",
+    "shortened",
 ]
+
+# What a peer made up may be of any length; what an error says about it may not.
+_LONGEST_QUOTED = 60
+
+
+def shortened(text: str) -> str:
+    """Return a text of the peer's as an error may quote it."""
+    return text if len(text) <= _LONGEST_QUOTED else text[:_LONGEST_QUOTED] + "..."
 
 
 class AgentHostError(Exception):
@@ -95,18 +104,28 @@ class WireError(AgentHostError):
             error["data"] = self.data
         return error
 
+    def _datum(self, name: str) -> object:
+        # Read from the data alone: an error that a peer sent has nothing else.
+        return self.data.get(name) if isinstance(self.data, Mapping) else None
+
     @staticmethod
     def from_wire(error: Mapping[str, Any]) -> WireError:
         """Rebuild the exception a peer sent, as its own class where the code is known."""
-        code = error.get("code")
+        code = _whole(error.get("code"), InternalError.code)
         message = error.get("message")
-        code = code if isinstance(code, int) else InternalError.code
         cls = WireError._by_code.get(code, WireError)
         rebuilt = cls.__new__(cls)
         WireError.__init__(rebuilt, message if isinstance(message, str) else None)
         rebuilt.data = error.get("data")
         rebuilt.wire_code = code
         return rebuilt
+
+
+def _whole(number: object, default: int) -> int:
+    """Return a number that is whole, even if it is spelled as a float, or else the default."""
+    if isinstance(number, float) and number.is_integer():
+        return int(number)
+    return number if isinstance(number, int) and not isinstance(number, bool) else default
 
 
 class ParseError(WireError):
@@ -137,9 +156,13 @@ class InvalidParams(WireError):
     default_message = "invalid params"
 
     def __init__(self, message: str | None = None, *, path: str | None = None) -> None:
-        # The path names the first offending field, e.g. ``action.message.text``.
-        self.path = path
         super().__init__(message, {"path": path} if path else None)
+
+    @property
+    def path(self) -> str | None:
+        """The first offending field, e.g. ``action.message.text``, where the error names one."""
+        path = self._datum("path")
+        return path if isinstance(path, str) else None
 
 
 class InternalError(WireError):
@@ -183,8 +206,14 @@ class UnsupportedProtocolVersion(WireError):
     default_message = "none of the offered protocol versions is supported"
 
     def __init__(self, supported: Sequence[str], message: str | None = None) -> None:
-        self.supported = tuple(supported)
         super().__init__(message, {"supportedVersions": list(supported)})
+
+    @property
+    def supported(self) -> tuple[str, ...]:
+        """The versions that would have worked, as far as the error tells."""
+        told = self._datum("supportedVersions")
+        versions = told if isinstance(told, list) else []
+        return tuple(version for version in versions if isinstance(version, str))
 
 
 class ContentNotFound(WireError):
@@ -201,8 +230,14 @@ class AuthRequired(WireError):
     default_message = "authentication required"
 
     def __init__(self, resources: Sequence[Mapping[str, Any]], message: str | None = None) -> None:
-        self.resources = tuple(resources)
         super().__init__(message, {"resources": [dict(resource) for resource in resources]})
+
+    @property
+    def resources(self) -> tuple[Mapping[str, Any], ...]:
+        """The metadata of the resources that need a token, as far as the error tells."""
+        told = self._datum("resources")
+        resources = told if isinstance(told, list) else []
+        return tuple(resource for resource in resources if isinstance(resource, Mapping))
 
 
 class NotFound(WireError):
@@ -221,9 +256,13 @@ class PermissionDenied(WireError):
     def __init__(
         self, message: str | None = None, *, request: Mapping[str, Any] | None = None
     ) -> None:
-        # A ready-to-send resourceRequest payload with which the caller may ask for access.
-        self.request = request
         super().__init__(message, {"request": dict(request)} if request is not None else {})
+
+    @property
+    def request(self) -> Mapping[str, Any] | None:
+        """A ready-to-send resourceRequest payload with which the caller may ask for access."""
+        request = self._datum("request")
+        return request if isinstance(request, Mapping) else None
 
 
 class AlreadyExists(WireError):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from agenthost.errors import InvalidParams, WireError
+from agenthost.errors import InvalidParams, WireError, shortened
 from agenthost.protocol.registry import Kind, client_may_dispatch, kind_of
 from agenthost.protocol.validation import validate_action, validate_params
 from agenthost.protocol.versions import Untranslatable, translator
@@ -22,7 +22,7 @@ _T = TypeVar("_T")
 def accept_params(version: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
     """Return canonical, validated params, or raise InvalidParams."""
     canonical = _translated(lambda: translator(version).params_up(method, params))
-    return validate_params(method, canonical)
+    return _checked(version, lambda: validate_params(method, canonical))
 
 
 def accept_action(
@@ -36,13 +36,26 @@ def accept_action(
         raise InvalidParams("an action is an object with a type", path="action.type")
     action_type: str = action["type"]
     if kind_of(action_type) != kind:
-        raise InvalidParams(
-            f"{action_type} does not belong on a {kind} channel", path="action.type"
-        )
+        reason = f"{shortened(action_type)} does not belong on a {kind} channel"
+        raise InvalidParams(reason, path="action.type")
     if not client_may_dispatch(action_type):
-        raise InvalidParams(f"clients may not dispatch {action_type}", path="action.type")
+        reason = f"clients may not dispatch {shortened(action_type)}"
+        raise InvalidParams(reason, path="action.type")
     canonical = _translated(lambda: translator(version).action_up(kind, action, before, now=now))
-    return validate_action(canonical)
+    return _checked(version, lambda: validate_action(canonical))
+
+
+def _checked(version: str, validate: Callable[[], _T]) -> _T:
+    """Validate, with the fault named as the peer spells the field."""
+    try:
+        return validate()
+    except InvalidParams as error:
+        if error.path is None:
+            raise
+        sent = translator(version).path_down(error.path)
+        if sent == error.path:
+            raise
+        raise InvalidParams(error.message.replace(error.path, sent, 1), path=sent) from None
 
 
 def _translated(translate: Callable[[], _T]) -> _T:

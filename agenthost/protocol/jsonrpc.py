@@ -103,7 +103,7 @@ def decode(raw: bytes | str) -> Message:
         raise _refuse(None, "a message must be one JSON object")
     if "method" in value:
         return _decode_call(value)
-    if "id" in value and ("result" in value) != ("error" in value):
+    if "result" in value or "error" in value:
         return _decode_response(value)
     raise _refuse(_readable_id(value), "a message needs a method, or an id with a result or error")
 
@@ -141,9 +141,12 @@ def _decode_call(value: dict[str, Any]) -> Request | Notification:
 
 
 def _decode_response(value: dict[str, Any]) -> Success | Failure:
-    id = value["id"]
-    if not _is_id(id):
+    # Its id is one of ours. An answer under that id would reach a call of the peer's.
+    if "id" not in value or not _is_id(value["id"]):
         raise _unanswerable("a response's id must be a number or a string")
+    if "result" in value and "error" in value:
+        raise _unanswerable("a response has either a result or an error")
+    id = value["id"]
     if "result" in value:
         return Success(id, value["result"])
     error = value["error"]

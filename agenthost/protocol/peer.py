@@ -17,7 +17,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal, TypeAlias
 
-from agenthost.errors import InvalidRequest, LocalProtocolError, MethodNotFound, WireError
+from agenthost.errors import (
+    InvalidRequest,
+    LocalProtocolError,
+    MethodNotFound,
+    WireError,
+    shortened,
+)
 from agenthost.protocol import jsonrpc
 from agenthost.protocol.jsonrpc import Failure, Id, InboundError, Notification, Request, Success
 from agenthost.protocol.methods import Direction, methods
@@ -116,11 +122,13 @@ class Peer:
 
     def call(self, method: str, params: dict[str, Any]) -> int:
         """Send a request and return its id; the answer comes as Answered or Refused."""
-        id, self._next_id = self._next_id, self._next_id + 1
+        id = self._next_id
+        frame = jsonrpc.encode(Request(id, method, params))
+        self._next_id += 1
         self._calls[id] = method
         if self.role == "client" and method in OPENERS:
             self.handshake, self._opener = Handshake.NEGOTIATING, id
-        self._output.append(jsonrpc.encode(Request(id, method, params)))
+        self._output.append(frame)
         return id
 
     def abandon(self, id: int) -> None:
@@ -133,8 +141,10 @@ class Peer:
 
     def respond(self, id: Id, result: Any) -> None:
         """Answer a request of the peer's."""
+        # Encoded first: a result that cannot be encoded leaves the request open, to be refused.
+        frame = jsonrpc.encode(Success(id, result))
         self._close_request(id, succeeded=True)
-        self._output.append(jsonrpc.encode(Success(id, result)))
+        self._output.append(frame)
 
     def respond_encoded(self, id: Id, result: Sequence[bytes]) -> None:
         """Answer a request with a result that is JSON already, in pieces."""
@@ -144,8 +154,9 @@ class Peer:
 
     def refuse(self, id: Id, error: WireError) -> None:
         """Answer a request of the peer's with an error."""
+        frame = jsonrpc.encode(Failure(id, error))
         self._close_request(id, succeeded=False)
-        self._output.append(jsonrpc.encode(Failure(id, error)))
+        self._output.append(frame)
 
     def _close_request(self, id: Id, *, succeeded: bool) -> None:
         method = self._open_requests.pop(id, None)
@@ -174,7 +185,7 @@ class Peer:
         refusal = self._refusal(request)
         if refusal is not None:
             self._output.append(jsonrpc.encode(Failure(request.id, refusal)))
-            return Violation(f"{request.method}: {refusal.message}")
+            return Violation(f"{shortened(request.method)}: {refusal.message}")
         self._open_requests[request.id] = request.method
         if self.role == "host" and request.method in OPENERS:
             self.handshake, self._opener = Handshake.NEGOTIATING, request.id
@@ -182,9 +193,9 @@ class Peer:
 
     def _refusal(self, request: Request) -> WireError | None:
         if request.id in self._open_requests:
-            return InvalidRequest(f"request id {request.id!r} is in use")
+            return InvalidRequest(f"request id {_quoted(request.id)} is in use")
         if request.method not in self._known_requests:
-            return MethodNotFound(f"unknown method {request.method!r}")
+            return MethodNotFound(f"unknown method {shortened(request.method)!r}")
         if self.role == "client" or request.method in ALWAYS_ALLOWED:
             return None
         if request.method in OPENERS:
@@ -202,10 +213,12 @@ class Peer:
             return Violation(f"{notification.method} before initialize")
         return notification
 
-    def _read_answer(self, id: Id, message: Success | Failure) -> Event:
-        method = self._calls.pop(id, None) if isinstance(id, int) else None
-        if method is None or not isinstance(id, int):
-            return Violation(f"an answer to request {id!r}, which is not open")
+    def _read_answer(self, answered: Id, message: Success | Failure) -> Event:
+        # Peers that have only floating-point numbers say 3.0 for our 3; to a look-up both are one.
+        if not isinstance(answered, int | float) or answered not in self._calls:
+            return Violation(f"an answer to request {_quoted(answered)}, which is not open")
+        id = int(answered)
+        method = self._calls.pop(id)
         if self.role == "client" and method in OPENERS and self._opener == id:
             succeeded = isinstance(message, Success)
             self.handshake = Handshake.ESTABLISHED if succeeded else Handshake.AWAITING
@@ -213,3 +226,7 @@ class Peer:
         if isinstance(message, Success):
             return Answered(id, method, message.result)
         return Refused(id, method, message.error)
+
+
+def _quoted(id: Id) -> str:
+    return repr(shortened(id) if isinstance(id, str) else id)

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agenthost.errors import InvalidParams, MethodNotFound
+from agenthost.errors import InvalidParams, MethodNotFound, shortened
 from agenthost.protocol.envelopes import StateAction
 from agenthost.protocol.leniency import forgiven
 from agenthost.protocol.methods import METHODS, Method
@@ -165,9 +165,6 @@ def _refusal(path: str, why: str) -> InvalidParams:
     return InvalidParams(f"{path}: {why}" if path else why, path=path or None)
 
 
-# Keys and values of a peer may be of any length; an error message may not.
-_LONGEST_SHOWN = 60
-
 # No honest message comes near it; the library itself gives up at a few hundred.
 _DEEPEST = 100
 
@@ -179,7 +176,7 @@ def _path(root: str, location: tuple[str | int, ...]) -> str:
     for step in location:
         if isinstance(step, int):
             path += f"[{step}]"
-        elif _PLAIN_KEY.match(step) and len(step) <= _LONGEST_SHOWN:
+        elif _PLAIN_KEY.match(step) and shortened(step) == step:
             path += f".{step}" if path else step
         else:
             path += f"[{_shown(step)}]"
@@ -202,7 +199,7 @@ def _named(value: object) -> str:
 def _shown(value: object) -> str:
     """Show a short scalar as it was sent; name the type of anything else."""
     if isinstance(value, str):
-        return json.dumps(value if len(value) <= _LONGEST_SHOWN else value[:_LONGEST_SHOWN] + "...")
+        return json.dumps(shortened(value))
     if isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 2**63):
         return json.dumps(value)
     return _named(value)

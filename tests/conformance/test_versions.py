@@ -11,9 +11,17 @@ import pytest
 
 from agenthost.protocol import jsonrpc
 from agenthost.protocol.validation import validate_as
-from agenthost.protocol.versions import SUPPORTED_VERSIONS, Untranslatable, reduce, translator
+from agenthost.protocol.versions import (
+    NEWEST,
+    SUPPORTED_VERSIONS,
+    Untranslatable,
+    reduce,
+    translator,
+)
 from agenthost.protocol.versions.ladder import Translator
 from tests.conformance import corpus
+from tests.protocol.versions.law import hold_the_law
+from tests.strategies import History
 
 Record = Callable[[str, object], None]
 
@@ -22,6 +30,8 @@ REDUCERS = [path for version in SUPPORTED_VERSIONS[1:] for path in corpus.reduce
 ROUND_TRIPS = [
     path for version in SUPPORTED_VERSIONS for path in corpus.round_trip_fixtures(version)
 ]
+
+CHUNKS = 10 if (corpus.CONFORMANCE / NEWEST / "differential.jsonl").is_file() else 0
 
 # Milliseconds; the fixtures' clock.
 CLOCK = 9999
@@ -71,6 +81,16 @@ def climb(old: Translator, kind: str, action: Any, before: Any) -> Any:
         return old.action_up(kind, action, before, now=corpus.CLOCK, sender="host")
     except Untranslatable:
         return None
+
+
+@pytest.mark.parametrize(
+    "chunk", corpus.parameters(range(CHUNKS), (f"{n + 1} of {CHUNKS}" for n in range(CHUNKS)))
+)
+def test_older_clients_follow_the_random_sequences_of_the_newest_version(chunk: int) -> None:
+    for sequence in corpus.differential_sequences(NEWEST)[chunk::CHUNKS]:
+        # What the reference leaves undefined is written as null there, and absent on any wire.
+        initial, actions = map(corpus.without_nulls, (sequence.initial, sequence.actions))
+        hold_the_law(History(sequence.kind, initial, actions))
 
 
 @pytest.mark.parametrize("path", corpus.parameters(ROUND_TRIPS, map(name, ROUND_TRIPS)))

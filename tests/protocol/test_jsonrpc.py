@@ -109,6 +109,8 @@ def test_a_frame_that_is_no_message_is_answered_by_its_error(
         b'{"jsonrpc":"2.0","method":"x","params":3}',
         b'{"jsonrpc":"2.0","id":[],"result":1}',
         b'{"jsonrpc":"2.0","id":1,"error":"no"}',
+        b'{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":"no"}}',
+        b'{"jsonrpc":"2.0","result":1}',
     ],
 )
 def test_a_broken_notification_or_response_is_not_answered(frame: bytes) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from agenthost.errors import LocalProtocolError, NotFound
+from agenthost.errors import InternalError, LocalProtocolError, NotFound
 from agenthost.protocol.jsonrpc import Notification, Request
 from agenthost.protocol.peer import Answered, Event, Handshake, Peer, Refused, Violation
 
@@ -162,6 +162,62 @@ def test_an_answer_nobody_waits_for_is_a_violation_and_nothing_more() -> None:
     peer.feed(b'{"jsonrpc":"2.0","id":"x","result":1}')
     assert [type(event) for event in events(peer)] == [Violation, Violation]
     assert sent(peer) == []
+
+
+@pytest.mark.parametrize("id", ["1", "1.0", "1e0"])
+def test_an_answer_finds_its_call_however_its_number_is_spelled(id: str) -> None:
+    client = Peer("client")
+    client.call("initialize", ROOT)
+    client.feed(f'{{"jsonrpc":"2.0","id":{id},"result":{{}}}}')
+    assert events(client) == [Answered(1, "initialize", {})]
+    assert type(client.call("ping", ROOT)) is int
+    assert client.handshake is Handshake.ESTABLISHED
+    assert client.pending_calls == 1
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b'{"jsonrpc":"2.0","id":7,"result":1,"error":{"code":1,"message":"x"}}',
+        b'{"jsonrpc":"2.0","result":1}',
+        b'{"jsonrpc":"2.0","error":{"code":-32600,"message":"x"}}',
+    ],
+)
+def test_a_broken_answer_is_not_answered_under_an_id_that_may_be_the_peers(broken: bytes) -> None:
+    peer = established()
+    peer.feed(broken)
+    assert [type(event) for event in events(peer)] == [Violation]
+    assert sent(peer) == []
+
+
+def test_a_result_that_cannot_be_encoded_leaves_its_request_to_be_refused() -> None:
+    peer = established()
+    peer.feed(frame("ping", 7))
+    events(peer)
+    with pytest.raises(TypeError):
+        peer.respond(7, object())
+    assert sent(peer) == []
+    peer.refuse(7, InternalError())
+    assert [message["id"] for message in sent(peer)] == [7]
+
+
+def test_a_call_that_cannot_be_encoded_was_never_made() -> None:
+    client = Peer("client")
+    with pytest.raises(TypeError):
+        client.call("initialize", {"x": object()})
+    assert (client.pending_calls, client.handshake) == (0, Handshake.AWAITING)
+    assert client.take_output() == []
+
+
+def test_a_name_or_id_of_any_length_is_told_in_short() -> None:
+    peer = established()
+    peer.feed(frame("x" * 10_000, 2))
+    peer.feed(frame("ping", "y" * 10_000))
+    peer.feed(frame("ping", "y" * 10_000))
+    reasons = [event.reason for event in events(peer) if isinstance(event, Violation)]
+    messages = [message["error"]["message"] for message in sent(peer)]
+    assert len(reasons) == len(messages) == 2
+    assert all(len(text) < 300 for text in (*reasons, *messages))
 
 
 def test_a_refused_call_carries_the_peers_error() -> None:

@@ -10,9 +10,12 @@ __all__ = ["edit_calls", "find_call"]
 
 
 def find_call(state: Json, action: Json) -> Json | None:
-    """Return the first call of the action's id, if the turn that it names is active."""
+    """Return the call of the action's id, if the turn that it names is active.
+
+    An agent may use an id again: then it is the last call that the action is about.
+    """
     turn = _named_turn(state, action)
-    for part in [] if turn is None else turn["responseParts"]:
+    for part in [] if turn is None else reversed(turn["responseParts"]):
         if _is_named(part, action):
             call: Json = part["toolCall"]
             return call

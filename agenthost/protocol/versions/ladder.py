@@ -177,6 +177,12 @@ class Translator:
             params = step.params_up(method, params)
         return params
 
+    def path_down(self, path: str) -> str:
+        """Translate the path of a canonical field DOWN, for whoever sent it under another name."""
+        for step in self._steps:
+            path = step.path_down(path)
+        return path
+
     def result_down(
         self, method: str, params: Any, result: Any, *, read_text: ReadText = unreadable
     ) -> Any:

@@ -158,6 +158,10 @@ class Step:
         """Translate a command's params UP."""
         return walk_params(self.up(), method, params)
 
+    def path_down(self, path: str) -> str:
+        """Translate the path of a field DOWN, as far as a rename is all that happened to it."""
+        return path
+
     def result_down(self, method: str, params: Any, result: Any, outside: Outside) -> Any:
         """Translate a command's result DOWN; ``params`` are in the newer form."""
         return walk_result(self.down(outside), method, result)

@@ -23,6 +23,7 @@ __all__ = ["Step051To050", "turns_page"]
 _PARAMS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "subscribe": (("delivery", "view"), ("delivery", "view")),
     "listSessions": (("limit", "cursor"), ("filter", "limit", "cursor")),
+    "fetchTurns": (("cursor",), ("cursor",)),
 }
 
 
@@ -37,6 +38,8 @@ def turns_page(turns: list[Json], params: Json, *, cap: int) -> Json:
         end = index_by(turns, "id", before)
     if end is None:
         raise InvalidParams("there is no such turn", path="before")
+    if isinstance(limit, float) and limit.is_integer():
+        limit = int(limit)
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
         raise InvalidParams("limit is not a count", path="limit")
     start = max(0, end - (cap if limit is None else min(limit, cap)))
@@ -66,7 +69,7 @@ class Step051To050(Step):
         if not isinstance(params, dict):
             return params
         if method == "fetchTurns":
-            return put(without(params, "cursor"), "before", params.get("cursor"))
+            params = put(params, "before", params.get("cursor"))
         return without(params, *_PARAMS.get(method, ((), ()))[0])
 
     def params_up(self, method: str, params: Any) -> Any:

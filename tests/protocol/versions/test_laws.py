@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from agenthost.protocol.registry import client_may_dispatch
 from agenthost.protocol.versions import NEWEST, reduce, translator
 from agenthost.protocol.versions.ladder import Translator
-from tests.protocol.versions.law import OLDER, comparable, differs_lawlessly
+from tests.protocol.versions.law import OLDER, down, hold_the_law
 from tests.strategies import (
     NOW,
     History,
@@ -31,31 +31,6 @@ MODEST = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-
-
-def hold_the_law(history: History) -> None:
-    ladder = [translator(version) for version in OLDER]
-    before = history.initial
-    held = {old.version: down(old, history, before) for old in ladder}
-    for action in history.actions:
-        after = reduce(history.kind, before, action, now=NOW)
-        for old in ladder:
-            state = held[old.version]
-            for sent in old.action_down(history.kind, before, action, after, read_text=read_text):
-                state = reduce(history.kind, state, sent, now=NOW, version=old.version)
-            fresh = down(old, history, after)
-            if comparable(state) == comparable(fresh):
-                held[old.version] = state
-                continue
-            lawless = differs_lawlessly(old.version, before, action, after, state, fresh)
-            assert not lawless, f"{old.version}: {action}\n holds {state}\n fresh {fresh}"
-            held[old.version] = fresh
-        before = after
-
-
-def down(old: Translator, history: History, state: Json) -> Json:
-    translated: Json = old.state_down(history.kind, state, read_text=read_text)
-    return translated
 
 
 @MODEST

@@ -60,6 +60,7 @@ def test_loading_turns_is_not_told() -> None:
         ({"before": None, "limit": None}, ["t2", "t3", "t4", "t5"], True),
         ({"before": "t1"}, [], False),
         ({"limit": 0}, [], True),
+        ({"limit": 2.0}, ["t4", "t5"], True),
     ],
 )
 def test_turns_are_fetched_as_a_page_before_a_turn(
@@ -70,7 +71,15 @@ def test_turns_are_fetched_as_a_page_before_a_turn(
 
 
 @pytest.mark.parametrize(
-    "params", [{"before": "x"}, {"before": 3}, {"limit": -1}, {"limit": "1"}, {"limit": True}]
+    "params",
+    [
+        {"before": "x"},
+        {"before": 3},
+        {"limit": -1},
+        {"limit": "1"},
+        {"limit": True},
+        {"limit": 1.5},
+    ],
 )
 def test_a_page_that_cannot_be_found_is_refused(params: Json) -> None:
     with pytest.raises(InvalidParams):
@@ -98,6 +107,8 @@ def test_a_client_pages_an_old_host_by_the_oldest_turn_it_has() -> None:
 def test_an_old_clients_request_for_turns_keeps_its_params() -> None:
     params = {"channel": "c", "before": "t3", "limit": 2}
     assert LADDER.params_up("fetchTurns", params) == params
+    # A cursor is nothing that this version knows, so nothing that could be wrong.
+    assert LADDER.params_up("fetchTurns", {**params, "cursor": 3}) == params
 
 
 # What needs input

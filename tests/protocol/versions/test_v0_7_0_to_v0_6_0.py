@@ -8,6 +8,7 @@ import pytest
 
 from agenthost.protocol.versions import Untranslatable, translator
 from agenthost.protocol.versions.v0_7_0_to_v0_6_0.attachments import STASH
+from agenthost.protocol.versions.v0_7_0_to_v0_6_0.terminals import fold_terminals
 from tests.protocol.versions.samples import (
     Json,
     call,
@@ -269,6 +270,30 @@ def test_a_pending_call_is_never_left_with_the_input_it_had_before() -> None:
     assert sent(OLD, "chat", state, ready) == [{**ready, "toolInput": ""}]
 
 
+@pytest.mark.parametrize(
+    ("held", "given"),
+    [
+        ({"toolInput": {"uri": "res:/binary"}}, {}),
+        ({}, {"toolInput": {"uri": "res:/binary"}}),
+        ({"toolInput": "harmless"}, {"toolInput": {"uri": "res:/binary"}, "confirmed": "setting"}),
+    ],
+)
+def test_an_input_that_was_not_shown_or_will_not_be_kept_needs_no_empty_one_in_its_place(
+    held: Json, given: Json
+) -> None:
+    state = chat(tool_part("pending-confirmation", **held))
+    ready = on_call("Ready", invocationMessage="m", **given)
+    [told] = sent(OLD, "chat", state, ready)
+    assert "toolInput" not in told
+
+
+def test_a_call_id_that_is_used_again_means_the_later_call() -> None:
+    done = {"confirmed": "setting", "success": True, "pastTenseMessage": "did"}
+    first = tool_part("completed", toolInput={"uri": "res:/binary"}, **done)
+    ready = on_call("Ready", invocationMessage="m", toolInput="ls", confirmed="setting")
+    assert sent(OLD, "chat", chat(first, tool_part("streaming")), ready) == [ready]
+
+
 def test_ready_tells_neither_contributor_nor_intention() -> None:
     ready = on_call("Ready", invocationMessage="m", confirmed="setting")
     refined = {"contributor": {"kind": "mcp", "customizationId": "x"}, "intention": "why"}
@@ -366,6 +391,32 @@ def test_an_outcome_finds_its_terminal_or_stands_for_one(old: list[Json], new: l
     assert up(OLD, "chat", state, changed)["content"] == new
     completed = on_call("Complete", result={"success": True, "content": old})
     assert up(OLD, "chat", state, completed)["result"]["content"] == new
+
+
+def test_outcomes_are_folded_without_searching_for_their_terminals() -> None:
+    looks = 0
+
+    class Block(dict[str, Any]):
+        def get(self, key: str, default: Any = None) -> Any:
+            nonlocal looks
+            looks += 1
+            return super().get(key, default)
+
+    number = 300
+    terminals = [Block(type="terminal", resource=f"t{n}", title="") for n in range(number)]
+    outcomes = [Block(type="terminalComplete", resource=f"t{n}", exitCode=n) for n in range(number)]
+    folded = fold_terminals([*terminals, *reversed(outcomes)], None)
+    assert [block["result"]["exitCode"] for block in folded] == list(range(number))
+    assert looks < 30 * number
+
+
+@pytest.mark.parametrize("resource", [3, None, ["t"], {"t": 1}])
+def test_an_outcome_that_names_no_terminal_properly_trips_nothing(resource: Any) -> None:
+    outcome = {"type": "terminalComplete", "resource": resource}
+    terminal = {"type": "terminal", "resource": resource, "title": ""}
+    [kept, folded] = fold_terminals([terminal, outcome], "Shell")
+    assert kept is terminal
+    assert folded["type"] == ("text" if resource is None else "terminal")
 
 
 def test_an_outcome_of_an_unknown_call_still_gets_a_title() -> None:

@@ -86,6 +86,10 @@ class Step070To060(Step):
             return inside(params, "source", _source_up)
         return params
 
+    def path_down(self, path: str) -> str:
+        """Translate the path of a field DOWN: the first directory was the only one."""
+        return path.replace("workingDirectories[0]", "workingDirectory")
+
     def _delta_down(self, action: Json, context: DownContext) -> list[Json]:
         # Without content an old reducer appends the word "undefined".
         return [action if action.get("content") is not None else {**action, "content": ""}]
@@ -93,11 +97,18 @@ class Step070To060(Step):
     def _ready_down(self, action: Json, context: DownContext) -> list[Json]:
         given = (find_call(context.after(), action) or action).get("toolInput")
         text = _inline(given, context.outside.read_text)
-        if text is None and given is not None:
+        if text is None and given is not None and self._shows_input(action, context):
             # Nobody must approve a call by the input that it had before.
-            text = "" if _is_pending(context.before(), action) else None
+            text = ""
         # Old reducers forget the input unless it is repeated.
         return [put(without(action, "contributor", "intention"), "toolInput", text)]
+
+    def _shows_input(self, action: Json, context: DownContext) -> bool:
+        """Say whether an old client would keep the input that it was shown for a pending call."""
+        call = find_call(context.before(), action) or {}
+        if call.get("status") != "pending-confirmation" or action.get("confirmed"):
+            return False
+        return _inline(call.get("toolInput"), context.outside.read_text) is not None
 
     def _confirmed_down(self, action: Json, context: DownContext) -> list[Json]:
         (rewritten,) = self.rewritten_down(action, context)
@@ -195,11 +206,6 @@ def _capabilities_down(capabilities: Any) -> Any:
         return capabilities
     older = without(capabilities, "multipleWorkingDirectories")
     return inside(older, "multipleChats", lambda chats: without(chats, "sideChat"))
-
-
-def _is_pending(state: Json, action: Json) -> bool:
-    call = find_call(state, action)
-    return call is not None and call["status"] == "pending-confirmation"
 
 
 def _inline(given: Any, read_text: ReadText) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 from agenthost.protocol.versions.edits import Json, without
@@ -56,24 +57,20 @@ def fold_terminals(contents: list[Any], title: str | None) -> list[Any]:
     if not has_outcome(contents):
         return contents
     folded: list[Any] = []
+    # Terminal blocks without a result so far, by resource, the first of them first. Looked up
+    # rather than searched for: a peer decides how many there are.
+    waiting: dict[str, deque[int]] = {}
     for block in contents:
-        if not _is_outcome(block):
-            folded.append(block)
-            continue
-        index = _waiting(folded, block.get("resource"))
-        if index is None:
-            folded.append(_alone(block, title))
-        else:
+        resource = block.get("resource") if isinstance(block, dict) else None
+        queue = waiting.setdefault(resource, deque()) if isinstance(resource, str) else deque()
+        if _is_outcome(block) and queue:
+            index = queue.popleft()
             folded[index] = {**folded[index], "result": _result(block)}
+            continue
+        if _is(block, "terminal") and "result" not in block:
+            queue.append(len(folded))
+        folded.append(_alone(block, title) if _is_outcome(block) else block)
     return folded
-
-
-def _waiting(blocks: list[Any], resource: object) -> int | None:
-    for index, block in enumerate(blocks):
-        waits = _is(block, "terminal") and "result" not in block
-        if waits and block.get("resource") == resource:
-            return index
-    return None
 
 
 def _alone(outcome: Json, title: str | None) -> Json:
