@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from soak.witness import NEWEST, Seen, Witness, open_witness
-from tests.wire.client import ROOT
-from tests.wire.mirrors import comparable
+from tests.wire.client import ROOT, promised
 
 __all__ = ["Findings", "audit", "check_mirror"]
 
@@ -97,7 +96,7 @@ async def check_mirror(witness: Witness, findings: Findings) -> None:
     """Compare what a client holds with fresh snapshots; nothing may be going on meanwhile."""
     for channel in list(witness.states):
         fresh = await witness.fresh(channel)
-        where = _difference(comparable(witness.states[channel]), comparable(fresh))
+        where = _difference(promised(witness.states[channel]), promised(fresh))
         if where is not None:
             who = f"{witness.client_id} ({witness.version})"
             findings.losses.append(f"{who} holds something else than {channel} is: {where}")

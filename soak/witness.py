@@ -11,8 +11,7 @@ from typing import Any
 from websockets.asyncio.client import ClientConnection, connect
 
 from agenthost.protocol import SUPPORTED_VERSIONS
-from tests.wire.client import WireClient
-from tests.wire.mirrors import comparable
+from tests.wire.client import WireClient, promised
 
 __all__ = ["NEWEST", "Seen", "Witness", "open_witness"]
 
@@ -84,7 +83,7 @@ class Witness(WireClient):
         # An action that changes nothing goes back to its sender and is not logged.
         if envelope.get("origin", {}).get("clientId") != self.client_id:
             return False
-        return comparable(before) == comparable(self.states[envelope["channel"]])
+        return bool(promised(before) == promised(self.states[envelope["channel"]]))
 
 
 async def open_witness(url: str, client_id: str, version: str) -> Witness:

@@ -9,14 +9,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
 
+from agenthost.agents.folders import file_path
 from agenthost.errors import AgentHostError
 
 if TYPE_CHECKING:
     from agenthost.agents.turn import Turn
 
-__all__ = ["Agent", "AgentError", "SessionContext"]
+__all__ = ["Agent", "AgentError", "SessionContext", "own_words"]
 
 _NO_CONFIG: Mapping[str, Any] = {"type": "object", "properties": {}}
 _MANY_CHATS: Mapping[str, Any] = {"multipleChats": {"fork": True, "sideChat": True}}
@@ -25,9 +25,28 @@ _MANY_CHATS: Mapping[str, Any] = {"multipleChats": {"fork": True, "sideChat": Tr
 class AgentError(AgentHostError):
     """An agent gives up on its turn; the message is shown to people, so it must be fit for them."""
 
-    def __init__(self, message: str, error_type: str = "agentError") -> None:
-        self.error_type = error_type
+    # A short name for programs.
+    error_type = "agentError"
+
+    def __init__(self, message: str, error_type: str | None = None) -> None:
+        if error_type is not None:
+            self.error_type = error_type
         super().__init__(message)
+
+    def __str__(self) -> str:
+        # It travels, and UTF-8 cannot carry half a character.
+        return super().__str__().encode(errors="replace").decode() or type(self).__name__
+
+
+def own_words(error: BaseException) -> AgentError | None:
+    """Return what an agent has to say, also where a TaskGroup has wrapped it up; None if nothing.
+
+    In a group that holds anything else as well, that is what went wrong.
+    """
+    if isinstance(error, BaseExceptionGroup):
+        said = [own_words(inner) for inner in error.exceptions]
+        return said[0] if all(said) else None
+    return error if isinstance(error, AgentError) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +61,8 @@ class SessionContext:
     @property
     def folder(self) -> str | None:
         """The path of the first working directory that is a folder of this machine."""
-        for uri in self.working_directories:
-            parts = urlsplit(uri)
-            if parts.scheme == "file" and parts.netloc in ("", "localhost"):
-                return unquote(parts.path)
-        return None
+        paths = (file_path(uri) for uri in self.working_directories)
+        return next((str(path) for path in paths if path is not None), None)
 
 
 class Agent(ABC):

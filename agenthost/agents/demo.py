@@ -6,15 +6,16 @@ Also a worked example: each command is one small method, and uses one feature of
 from __future__ import annotations
 
 import asyncio
-import difflib
 import json
 import os
-from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from agenthost.agents import content, inputs
 from agenthost.agents.api import Agent, AgentError
+from agenthost.agents.edits import changed_lines
+from agenthost.agents.folders import FileRefused, Folders, OutsideFolders
 from agenthost.agents.turn import Turn
 
 __all__ = ["Demo"]
@@ -25,6 +26,8 @@ DEFAULT_DELTA_BYTES = 24
 MOST_DELTAS = 10_000_000
 MOST_DELTA_BYTES = 1_000_000
 LONGEST_SLEEP = 3600
+# A longer file is none that a demonstration edits.
+MOST_FILE = 2 * 1024 * 1024
 # No sensible numbers take more characters.
 LONGEST_NUMBERS = 40
 
@@ -112,8 +115,10 @@ class Demo(Agent):
         name, _, text = rest.partition(" ")
         if not name:
             raise AgentError("usage: /edit PATH TEXT", "badArguments")
-        path = _inside(_folder(turn), name)
-        edit = await self._preview(turn, path, text + "\n")
+        folders = Folders(turn.session.working_directories)
+        with _refusals(name):
+            path, old = folders.resolve(name), _read(folders, name)
+        edit = await self._preview(turn, path.as_uri(), old, text + "\n")
         async with turn.tool(
             "edit", display_name="Edit file", input={"path": name, "text": text}
         ) as call:
@@ -121,20 +126,21 @@ class Demo(Agent):
             if not answer:
                 await turn.write(_refused(answer.reason_message, answer.suggestion))
                 return
-            _write(path, text + "\n")
+            with _refusals(name):
+                if _read(folders, name) != old:
+                    # What people approved must still be what happens.
+                    raise AgentError(f"{name} has changed in the meantime", "changed")
+                folders.write(name, f"{text}\n".encode())
             await call.complete(f"Edited {name}", [content.file_edit(edit)])
         await turn.write(f"`{name}` is written.")
 
-    async def _preview(self, turn: Turn, path: Path, text: str) -> dict[str, Any]:
-        old = _read(path)
+    async def _preview(self, turn: Turn, uri: str, old: str | None, text: str) -> dict[str, Any]:
         after = await turn.store(text.encode(), "text/plain")
-        edit: dict[str, Any] = {"after": {"uri": path.as_uri(), "content": after}}
+        edit: dict[str, Any] = {"after": {"uri": uri, "content": after}}
         if old is not None:
             before = await turn.store(old.encode(), "text/plain")
-            edit["before"] = {"uri": path.as_uri(), "content": before}
-        lines = list(difflib.ndiff((old or "").splitlines(), text.splitlines()))
-        count = {mark: sum(line.startswith(mark) for line in lines) for mark in "+-"}
-        return {**edit, "diff": {"added": count["+"], "removed": count["-"]}}
+            edit["before"] = {"uri": uri, "content": before}
+        return {**edit, "diff": changed_lines(old or "", text)}
 
     async def _review(self, turn: Turn, rest: str) -> None:
         """A tool call whose result must be approved."""
@@ -240,31 +246,26 @@ def _folder(turn: Turn) -> str:
     return folder
 
 
-def _inside(folder: str, name: str) -> Path:
+def _read(folders: Folders, name: str) -> str | None:
     try:
-        path = (Path(folder) / name).resolve()
-    except (OSError, ValueError) as error:
-        raise AgentError(f"{name} is no path", "badArguments") from error
-    if not path.is_relative_to(Path(folder).resolve()):
-        raise AgentError(f"{name} lies outside of the working directory", "outside")
-    return path
+        return folders.read(name, MOST_FILE).decode()
+    except FileNotFoundError:
+        return None
 
 
-def _read(path: Path) -> str | None:
+@contextmanager
+def _refusals(name: str) -> Iterator[None]:
+    """Say in words fit for people why a file cannot be used."""
     try:
-        return path.read_text() if path.exists() else None
-    except (OSError, ValueError) as error:
-        raise AgentError(f"{path.name} cannot be read as text", "unreadable") from error
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        yield
+    except OutsideFolders as error:
+        raise AgentError(str(error), "outside") from error
+    except FileRefused as error:
+        raise AgentError(str(error), "unusable") from error
+    except UnicodeDecodeError as error:
+        raise AgentError(f"{name} cannot be read as text", "unreadable") from error
     except OSError as error:
-        raise AgentError(
-            f"{path.name} cannot be written: {error.strerror}", "unwritable"
-        ) from error
+        raise AgentError(f"{name} cannot be used: {error.strerror}", "unusable") from error
 
 
 def _refused(reason: str | None, suggestion: str | None) -> str:

@@ -1,7 +1,8 @@
 """Running a command for an agent: a real child process, bounded, and gone when it must be.
 
 The one seam through which agents run commands; a terminal channel can take its place. The child
-leads a process group of its own, so that whatever it started ends with it.
+leads a process group of its own, so that whatever it started ends with it, and is gone even when
+the host is killed.
 """
 
 from __future__ import annotations
@@ -13,18 +14,23 @@ import errno
 import os
 import signal
 from asyncio.subprocess import DEVNULL, STDOUT, Process
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+
+from agenthost.agents.lifeline import Lifeline
 
 __all__ = ["CommandResult", "run_command"]
 
 OnOutput = Callable[[str], Awaitable[None]]
 
-# Of a longer output the beginning is kept; what follows is read and dropped.
+# Characters; of a longer output the end is kept, which says how it went.
 MOST_OUTPUT = 256 * 1024
 READ_SIZE = 16 * 1024
-# Seconds in which many small pieces of output are gathered into one.
+# Seconds in which many small pieces of output are gathered into one, and those of a command that
+# prints on and on: whoever stores what it shows must not be filled up by it.
 REPORT_INTERVAL = 0.05
+SLOW_REPORT_INTERVAL = 1.0
 # Seconds of silence after which the children that a command left behind are ended.
 LEFTOVER_GRACE = 0.2
 # Seconds between asking a process group to end and making it.
@@ -36,7 +42,9 @@ class CommandResult:
     """How a command ended; a signalled one has 128 plus the signal's number as its code."""
 
     exit_code: int
+    # What it printed, or the end of that.
     output: str
+    # Whether the beginning is missing.
     truncated: bool
 
 
@@ -50,23 +58,60 @@ async def run_command(
 ) -> CommandResult:
     """Run a shell command line, or a program with arguments, until it ends.
 
-    Standard output and error arrive together, as text, at ``on_output`` while it runs. Children
-    that the command leaves behind end with it. When this is cancelled or the time is up
-    (TimeoutError), the whole process group is ended first.
+    Standard output and error arrive together, as text, at ``on_output`` while it runs; of what
+    comes faster than it can be shown, the newest part. Children that the command leaves behind end
+    with it. When this is cancelled or the time is up (TimeoutError), the whole process group is
+    ended first.
 
     Raises:
         OSError: the program or the directory does not exist.
     """
     words = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
     output = _Output(on_output)
-    async with _pipe() as (stream, writing):
-        process = await _start(words, cwd, env, writing)
-        try:
-            async with asyncio.timeout(timeout):
-                code = await _follow(process, output, stream)
-        finally:
-            await _end_group(process)
+    lifeline = await Lifeline.start()
+    try:
+        async with _pipe() as (stream, writing):
+            process = await _start(words, cwd, env, writing)
+            lifeline.hold(process.pid)
+            try:
+                async with asyncio.timeout(timeout):
+                    code = await _follow(process, output, stream)
+            finally:
+                await _end_group(process)
+    finally:
+        await lifeline.release()
     return CommandResult(128 - code if code < 0 else code, output.text, output.truncated)
+
+
+class _Tail:
+    """The end of a text that grows."""
+
+    def __init__(self) -> None:
+        self._pieces: deque[str] = deque()
+        # Characters that are held, and whether any had to go.
+        self._size = 0
+        self._dropped = False
+
+    def __bool__(self) -> bool:
+        return self._size > 0
+
+    @property
+    def text(self) -> str:
+        """What is kept of it."""
+        return "".join(self._pieces)[-MOST_OUTPUT:]
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether that is not all of it."""
+        return self._dropped or self._size > MOST_OUTPUT
+
+    def add(self, text: str) -> None:
+        """Append to it."""
+        self._pieces.append(text)
+        self._size += len(text)
+        while self._size - len(self._pieces[0]) >= MOST_OUTPUT:
+            self._size -= len(self._pieces.popleft())
+            self._dropped = True
 
 
 class _Output:
@@ -75,21 +120,24 @@ class _Output:
     def __init__(self, on_output: OnOutput | None) -> None:
         self._on_output = on_output
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-        self._kept: list[str] = []
-        # How many characters are kept, and how many bytes have come.
-        self._size = 0
+        self._kept = _Tail()
+        # How many bytes have come.
         self.received = 0
-        self.truncated = False
         # Whether everything that has come is dealt with, and more is waited for.
         self.waiting = False
         # What is not handed on yet, and when that is due.
-        self._unreported = ""
+        self._unreported = _Tail()
         self._due = 0.0
 
     @property
     def text(self) -> str:
         """What is kept of it."""
-        return "".join(self._kept)
+        return self._kept.text
+
+    @property
+    def truncated(self) -> bool:
+        """Whether its beginning is missing."""
+        return self._kept.is_cut
 
     async def read(self, stream: asyncio.StreamReader) -> None:
         """Take all there is until the stream ends."""
@@ -111,21 +159,18 @@ class _Output:
                 self.waiting = False
 
     async def _take(self, text: str) -> None:
-        room = MOST_OUTPUT - self._size
-        self.truncated = self.truncated or len(text) > room
-        text = text[:room]
         if text:
-            self._size += len(text)
-            self._kept.append(text)
-            self._unreported += text
+            self._kept.add(text)
+            self._unreported.add(text)
             if asyncio.get_running_loop().time() >= self._due:
                 await self._report()
 
     async def _report(self) -> None:
-        text, self._unreported = self._unreported, ""
-        self._due = asyncio.get_running_loop().time() + REPORT_INTERVAL
-        if text and self._on_output is not None:
-            await self._on_output(text)
+        unreported, self._unreported = self._unreported, _Tail()
+        interval = SLOW_REPORT_INTERVAL if self.truncated else REPORT_INTERVAL
+        self._due = asyncio.get_running_loop().time() + interval
+        if unreported and self._on_output is not None:
+            await self._on_output(unreported.text)
 
 
 @contextlib.asynccontextmanager

@@ -17,7 +17,9 @@ from typing import Any
 
 from agenthost.agents.api import Agent
 from agenthost.agents.demo import Demo
-from agenthost.errors import AgentHostError
+from agenthost.agents.emitting import fit_data
+from agenthost.errors import AgentHostError, InvalidParams
+from agenthost.protocol.validation import validate_as
 
 __all__ = [
     "CONFIG_FILE",
@@ -132,7 +134,18 @@ def _made(spec: str, find: Callable[[], Any]) -> Agent:
         raise UnknownAgent(f"agent {spec} cannot be made: {error}") from error
     if not isinstance(made, Agent):
         raise UnknownAgent(f"agent {spec} is no Agent: derive it from agenthost.agents.Agent")
+    _check_info(spec, made)
     return made
+
+
+def _check_info(spec: str, agent: Agent) -> None:
+    """Refuse an agent that clients could not be told of, before any is connected."""
+    try:
+        validate_as("AgentInfo", fit_data(agent.info()))
+    except InvalidParams as error:
+        raise UnknownAgent(f"agent {spec} describes itself wrongly: {error.message}") from error
+    except Exception as error:
+        raise UnknownAgent(f"agent {spec} cannot describe itself: {error}") from error
 
 
 def _make_llm() -> Agent:

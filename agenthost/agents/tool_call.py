@@ -14,7 +14,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from agenthost.agents import content as contents
-from agenthost.agents.api import AgentError
+from agenthost.agents.api import AgentError, own_words
+from agenthost.agents.emitting import emit, fit_data, fit_text
 from agenthost.agents.options import ALLOW_IN_SESSION, standard_options
 from agenthost.agents.port import Interactivity, TurnPort, Worker
 from agenthost.agents.processes import CommandResult, run_command
@@ -25,6 +26,7 @@ __all__ = ["Confirmation", "ToolCall"]
 MOST_LIVE_TEXT = 16 * 1024
 # A larger result travels as a reference.
 MOST_INLINE_RESULT = 64 * 1024
+_NOT_ENTERED = "the agent made a mistake: a tool call is used with async with turn.tool(…) as call"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class ToolCall:
         intention: str | None = None,
         invocation: str | None = None,
         contributor: Mapping[str, Any] | None = None,
+        meta: Mapping[str, Any] | None = None,
     ) -> None:
         self._port = port
         self._turn_id = turn_id
@@ -68,17 +71,19 @@ class ToolCall:
         self._intention = intention
         self._invocation = invocation or self._display_name
         self._contributor = contributor
+        self._meta = meta
         self._input = _as_text(input)
+        # Whether people have been shown that there is this call.
+        self._announced = False
         # Partial content: text written so far, and other blocks shown so far.
         self._live_text = ""
-        self._blocks: list[dict[str, Any]] = []
+        self._blocks: Sequence[Mapping[str, Any]] = ()
 
     async def __aenter__(self) -> Self:
         start: dict[str, Any] = {"toolName": self.name, "displayName": self._display_name}
-        if self._intention is not None:
-            start["intention"] = self._intention
-        if self._contributor is not None:
-            start["contributor"] = dict(self._contributor)
+        more = {"intention": self._intention, "contributor": self._contributor, "_meta": self._meta}
+        start |= {name: value for name, value in more.items() if value is not None}
+        self._announced = True
         # Nothing is awaited here: cancelled in between, nobody would end the call.
         self._emit("chat/toolCallStart", **start)
         return self
@@ -93,8 +98,7 @@ class ToolCall:
             # Of a turn that is over the host has ended everything; here only this call may be.
             self._give_up("it was cancelled", "cancelled")
         elif exc is not None:
-            told = str(exc) if isinstance(exc, AgentError) else f"it failed ({type(exc).__name__})"
-            self._give_up(told)
+            self._give_up(str(own_words(exc) or f"it failed ({type(exc).__name__})"))
         elif self.status in ("streaming", "running"):
             await self.complete()
         else:
@@ -116,7 +120,7 @@ class ToolCall:
 
     async def stream_input(self, text: str) -> None:
         """Show parameters while they are still being made."""
-        self._emit("chat/toolCallDelta", content=text)
+        self._emit("chat/toolCallDelta", content=fit_text(text))
         await self._port.flow()
 
     async def start(
@@ -146,33 +150,47 @@ class ToolCall:
         if rememberable and self._port.is_allowed(self.name):
             self._ready(input, invocation, confirmed="setting")
             await self._port.flow()
-            return Confirmation(True, self._input)
+            return self._read_answer()
         shown = standard_options(self._port.locale) if options is None else list(options)
         if not rememberable:
             shown = [item for item in shown if item["id"] != ALLOW_IN_SESSION]
-        fields: dict[str, Any] = {"options": [dict(item) for item in shown]} if shown else {}
-        if title is not None:
-            fields["confirmationTitle"] = title
+        fields: dict[str, Any] = {"options": shown} if shown else {}
         if editable:
             fields["editable"] = True
-        if edits is not None:
-            fields["edits"] = {"items": [dict(edit) for edit in edits]}
-        if risk is not None:
-            fields["riskAssessment"] = dict(risk)
-        self._ready(input, invocation, **fields)
+        self._ready(input, invocation, **fields, **_prompt(title, edits, risk))
         if not await self._left("pending-confirmation"):
             self._give_up("nobody answered in time")
         return self._read_answer()
 
+    async def update_confirmation(
+        self,
+        title: str | None = None,
+        *,
+        invocation: str | None = None,
+        risk: Mapping[str, Any] | None = None,
+    ) -> bool:
+        """Say more about a call while ``confirm`` waits for people in another task.
+
+        What is not given stays, and so does what they approve: clients of old versions are not
+        shown any change. Without effect, and False, once the question is answered.
+        """
+        if self.status != "pending-confirmation":
+            return False
+        self._ready(None, invocation, **_prompt(title, None, risk))
+        await self._port.flow()
+        return True
+
     async def write(self, text: str) -> None:
         """Show output while the call runs; of a long one, the newest part."""
-        self._live_text = (self._live_text + text)[-MOST_LIVE_TEXT:]
-        await self._show()
+        await self._show((self._live_text + fit_text(text))[-MOST_LIVE_TEXT:], self._blocks)
 
     async def show(self, *content: Mapping[str, Any]) -> None:
         """Show further content while the call runs."""
-        self._blocks += [dict(block) for block in content]
-        await self._show()
+        await self._show(self._live_text, [*self._blocks, *content])
+
+    async def replace(self, *content: Mapping[str, Any]) -> None:
+        """Show this content instead of all that was written and shown so far."""
+        await self._show("", content)
 
     async def complete(
         self,
@@ -228,6 +246,17 @@ class ToolCall:
         await self._end_command(result)
         return result
 
+    async def run_in_terminal(
+        self,
+        command: str | Sequence[str],
+        *,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> CommandResult:
+        """Run a command where people can watch it; for now as ``run`` does."""
+        return await self.run(command, cwd=cwd, env=env, timeout=timeout)
+
     async def delegate(
         self, text: str, *, title: str, interactivity: Interactivity = "read-only"
     ) -> Worker:
@@ -235,12 +264,12 @@ class ToolCall:
         await self._begin()
 
         def announce(chat: str) -> None:
-            self._blocks.append(contents.subagent(chat, title))
-            self._emit("chat/toolCallContentChanged", content=list(self._blocks))
+            self._blocks = [*self._blocks, contents.subagent(chat, title)]
+            self._emit("chat/toolCallContentChanged", content=self._blocks)
 
         worker = await self._port.run_worker(
-            text,
-            title=title,
+            fit_text(text),
+            title=fit_text(title),
             tool_call_id=self.id,
             interactivity=interactivity,
             announce=announce,
@@ -267,7 +296,9 @@ class ToolCall:
     def _read_answer(self) -> Confirmation:
         state = self.state
         option = (state.get("selectedOption") or {}).get("id")
-        if state["status"] != "cancelled":
+        if state["status"] not in ("running", "cancelled"):
+            raise AgentError(f"{self._display_name} has ended and cannot be approved", "callEnded")
+        if state["status"] == "running":
             if option == ALLOW_IN_SESSION:
                 self._port.allow(self.name)
             given = state.get("toolInput")
@@ -323,7 +354,7 @@ class ToolCall:
         if input is not None:
             self._input = _as_text(input)
         self._invocation = invocation or self._invocation
-        self._live_text, self._blocks = "", []
+        self._live_text, self._blocks = "", ()
         if self._input is not None:
             fields["toolInput"] = self._input
         self._emit("chat/toolCallReady", invocationMessage=self._invocation, **fields)
@@ -356,7 +387,7 @@ class ToolCall:
         content: Sequence[Mapping[str, Any]] | None,
         structured: Mapping[str, Any] | None,
     ) -> dict[str, Any]:
-        shown = self._content() if content is None else [dict(block) for block in content]
+        shown = _content(self._live_text, self._blocks) if content is None else list(content)
         result: dict[str, Any] = {
             "success": success,
             "pastTenseMessage": message or f"Used {self._display_name}",
@@ -367,17 +398,18 @@ class ToolCall:
             result["structuredContent"] = dict(structured)
         return result
 
-    def _content(self) -> list[dict[str, Any]]:
-        written = [contents.text(self._live_text)] if self._live_text else []
-        return [*written, *self._blocks]
-
-    async def _show(self) -> None:
-        self._emit("chat/toolCallContentChanged", content=self._content())
+    async def _show(self, text: str, blocks: Sequence[Mapping[str, Any]]) -> None:
+        blocks = fit_data(blocks)
+        self._emit("chat/toolCallContentChanged", content=_content(text, blocks))
+        # Only now: what was refused must not come back with the result.
+        self._live_text, self._blocks = text, blocks
         await self._port.flow()
 
     def _emit(self, action_type: str, **fields: Any) -> None:
+        if not self._announced:
+            raise AgentError(_NOT_ENTERED, "badAction")
         target = {"turnId": self._turn_id, "toolCallId": self.id}
-        self._port.emit({"type": action_type, **target, **fields})
+        emit(self._port, {"type": action_type, **target, **fields})
 
 
 def _find(state: Mapping[str, Any], call_id: str) -> Mapping[str, Any] | None:
@@ -389,10 +421,26 @@ def _find(state: Mapping[str, Any], call_id: str) -> Mapping[str, Any] | None:
     return None
 
 
+def _content(text: str, blocks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [contents.text(text), *blocks] if text else list(blocks)
+
+
 def _as_text(input: Any) -> str | None:
     if input is None or isinstance(input, str):
         return input
-    return json.dumps(input, ensure_ascii=False)
+    return json.dumps(fit_data(input), ensure_ascii=False)
+
+
+def _prompt(
+    title: str | None, edits: Sequence[Mapping[str, Any]] | None, risk: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Spell what an approval may show as the protocol does."""
+    fields = {
+        "confirmationTitle": title,
+        "edits": None if edits is None else {"items": list(edits)},
+        "riskAssessment": risk,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _plain(text: Any) -> str | None:

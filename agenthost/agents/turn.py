@@ -14,6 +14,7 @@ from typing import Any
 
 from agenthost.agents import inputs
 from agenthost.agents.api import AgentError, SessionContext
+from agenthost.agents.emitting import emit, fit_bytes, fit_text
 from agenthost.agents.inputs import Answers, read_answers
 from agenthost.agents.port import TurnPort
 from agenthost.agents.tool_call import ToolCall
@@ -119,20 +120,23 @@ class Turn:
 
     async def notify(self, content: str) -> None:
         """Add a notice of the system to the answer."""
-        await self._emit_part({"kind": "systemNotification", "content": content})
+        self._emit_part({"kind": "systemNotification", "content": content})
+        await self._port.flow()
 
     async def attach(self, data: bytes, content_type: str | None = None) -> None:
         """Add large content to the answer by reference; clients fetch it when they want it."""
-        ref = await self._port.store_content(data, content_type)
-        await self._emit_part({"kind": "contentRef", **ref})
+        ref = await self.store(data, content_type)
+        self._emit_part({"kind": "contentRef", **ref})
+        await self._port.flow()
 
     async def store(self, data: bytes, content_type: str | None = None) -> dict[str, Any]:
         """Keep content with the session and return a reference to it."""
-        return await self._port.store_content(data, content_type)
+        kind = None if content_type is None else fit_text(content_type)
+        return await self._port.store_content(fit_bytes(data), kind)
 
     async def report_usage(self, usage: Mapping[str, Any]) -> None:
         """Report what the turn used so far; the last report counts."""
-        self._port.emit({"type": "chat/usage", "turnId": self.id, "usage": dict(usage)})
+        emit(self._port, {"type": "chat/usage", "turnId": self.id, "usage": usage})
         await self._port.flow()
 
     async def set_activity(self, activity: str | None) -> None:
@@ -140,7 +144,7 @@ class Turn:
         action: dict[str, Any] = {"type": "chat/activityChanged"}
         if activity is not None:
             action["activity"] = activity
-        self._port.emit(action)
+        emit(self._port, action)
         await self._port.flow()
 
     def tool(
@@ -151,8 +155,12 @@ class Turn:
         display_name: str | None = None,
         intention: str | None = None,
         invocation: str | None = None,
+        meta: Mapping[str, Any] | None = None,
     ) -> ToolCall:
-        """Begin a tool call: ``async with turn.tool("shell", input={"cmd": "ls"}) as call``."""
+        """Begin a tool call: ``async with turn.tool("shell", input={"cmd": "ls"}) as call``.
+
+        ``meta`` is for programs that know what to make of it.
+        """
         self._open_part = None
         return ToolCall(
             self._port,
@@ -162,6 +170,7 @@ class Turn:
             display_name=display_name,
             intention=intention,
             invocation=invocation,
+            meta=meta,
         )
 
     async def call_client_tool(
@@ -201,12 +210,12 @@ class Turn:
         self._open_part = None
         request: dict[str, Any] = {"id": self._port.new_id("input")}
         if questions:
-            request["questions"] = [dict(question) for question in questions]
+            request["questions"] = list(questions)
         if message is not None:
             request["message"] = message
         if url is not None:
             request["url"] = url
-        self._port.emit({"type": "chat/inputRequested", "request": request})
+        emit(self._port, {"type": "chat/inputRequested", "request": request})
         id = request["id"]
         with contextlib.suppress(TimeoutError):
             try:
@@ -221,9 +230,12 @@ class Turn:
 
     async def next_steering(self) -> str:
         """Wait for a message with which somebody steers the turn, and return its text."""
-        message = await self._port.next_steering()
-        text: str = message["text"]
+        text: str = (await self.next_steering_message())["text"]
         return text
+
+    async def next_steering_message(self) -> Mapping[str, Any]:
+        """Wait for a message that steers the turn, and return all of it, attachments too."""
+        return await self._port.next_steering()
 
     def _owner_of(self, tool: str) -> str | None:
         owners: list[str] = [
@@ -235,21 +247,24 @@ class Turn:
         return self._port.client if self._port.client in owners else next(iter(owners), None)
 
     async def _append(self, kind: str, action_type: str, text: str) -> None:
+        text = fit_text(text)
         if not text:
             return
         if self._open_part is None or self._open_part[0] != kind:
             id = self._port.new_id("part")
-            await self._emit_part({"kind": kind, "id": id, "content": text})
+            self._emit_part({"kind": kind, "id": id, "content": text})
+            # Before anything is awaited: another task of the agent may write as well.
             self._open_part = (kind, id)
+            await self._port.flow()
             return
         target = {"turnId": self.id, "partId": self._open_part[1]}
+        # Nothing but the text comes from the agent, so this, the most frequent of all, is sound.
         self._port.emit({"type": action_type, **target, "content": text})
         await self._port.flow()
 
-    async def _emit_part(self, part: dict[str, Any]) -> None:
+    def _emit_part(self, part: dict[str, Any]) -> None:
         self._open_part = None
-        self._port.emit({"type": "chat/responsePart", "turnId": self.id, "part": part})
-        await self._port.flow()
+        emit(self._port, {"type": "chat/responsePart", "turnId": self.id, "part": part})
 
 
 def _completed(state: Mapping[str, Any], request_id: str) -> Mapping[str, Any] | None:

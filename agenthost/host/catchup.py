@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
-from agenthost.host.channel import Channel
-from agenthost.host.clients import EVERYTHING
+from agenthost.host.channel import Channel, Subscription
+from agenthost.host.clients import EVERYTHING, View
 from agenthost.host.handlers.snapshots import follow, listed, snapshot
 from agenthost.host.replay import Replay, Snapshots, plan_reconnect
 from agenthost.host.store import Append, StoredChannel
+from agenthost.host.windows import page_start
 from agenthost.protocol.jsonrpc import dumps, loads
 from agenthost.protocol.registry import Kind
 from agenthost.protocol.versions import translator
@@ -36,6 +37,9 @@ async def catch_up(
     """Subscribe the connection to the channels and return the JSON of the reconnect result."""
     core = connection.core
     ledger = core.writer.ledger
+    record = core.clients.recall(connection.client_id)
+    # As they were before this connection follows anything.
+    views = dict(record.views) if record is not None else {}
     uris = {channel.uri: uri for uri, channel in channels.items()}
     # What was created a moment ago is not in the store yet, and so has no position there.
     await ledger.settle()
@@ -46,7 +50,7 @@ async def catch_up(
         # From here on live envelopes queue up behind the answer.
         connection.outbox.hold()
         for uri, channel in channels.items():
-            _resume(connection, channel, uri)
+            _resume(connection, channel, uri, views.get(channel.uri, EVERYTHING))
         through = ledger.last_seq
         await ledger.settle()
         actions = await _replay(connection, uris, last_seen, through)
@@ -57,18 +61,31 @@ async def catch_up(
     snapshots = []
     for uri, channel in channels.items():
         if _exists(core, channel):
-            snapshots.append(snapshot(connection, channel, follow(connection, channel, uri)))
-            core.clients.note_view(connection.client_id, channel.uri, EVERYTHING)
+            view = views.get(channel.uri, EVERYTHING)
+            subscription = _resume(connection, channel, uri, _still_shown(core, channel, view))
+            snapshots.append(snapshot(connection, channel, subscription))
+    for channel, subscription in connection.subscriptions.items():
+        if subscription.view != views.get(channel.uri, EVERYTHING):
+            core.clients.note_view(connection.client_id, channel.uri, subscription.view)
     return (b'{"type":"snapshot","snapshots":[', *listed(snapshots), b"]}")
 
 
-def _resume(connection: Connection, channel: Channel, uri: str) -> None:
+def _resume(connection: Connection, channel: Channel, uri: str, view: View) -> Subscription:
     """Follow a channel as the client saw it before."""
-    record = connection.core.clients.recall(connection.client_id)
-    first_turn, latency = (record.views if record else {}).get(channel.uri, EVERYTHING)
+    first_turn, latency = view
     subscription = follow(connection, channel, uri, max_latency=latency)
     if channel.kind == "chat":
         subscription.first_turn = min(first_turn, len(channel.state["turns"]))
+    return subscription
+
+
+def _still_shown(core: Core, channel: Channel, view: View) -> View:
+    """Return a view that shows something of a chat which was cut below the turns it showed."""
+    first_turn, latency = view
+    if channel.kind != "chat" or first_turn < len(channel.state["turns"]):
+        return view
+    sizes = channel.turn_sizes()
+    return page_start(sizes, len(sizes), core.limits.max_turns_page), latency
 
 
 def _exists(core: Core, channel: Channel) -> bool:

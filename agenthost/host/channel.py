@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agenthost.host.encoded_turns import EncodedTurns
+from agenthost.host.summaries import aggregated_status
 from agenthost.host.texts import GrowingText
 from agenthost.host.windows import cursor_before
 from agenthost.protocol.jsonrpc import dumps
@@ -92,6 +93,8 @@ class Channel:
         self.stored_bytes = 0
         # Turns that a side chat's agent knows of although the chat does not show them.
         self.context: list[Any] = []
+        # Turn or pending message -> its attachments as the agent is given them, where that differs.
+        self.attached: dict[str, list[Any]] = {}
         # When it was last needed, by the host's monotonic clock.
         self.last_used = 0.0
         self._state = state
@@ -134,16 +137,26 @@ class Channel:
         return Change((before, after))
 
     def snapshot_json(self, version: str = NEWEST, *, first_turn: int = 0) -> Sequence[bytes]:
-        """Encode the state for one protocol version, chats from their ``first_turn`` on.
+        """Encode what a subscriber in one version starts from, chats from their ``first_turn`` on.
 
         The pieces belong together; they are apart so that a long history is copied only once.
         """
         state = self.state
-        if self.kind != "chat":
-            return (dumps(translator(version).state_down(self.kind, state)),)
-        if first_turn:
+        if self.kind == "session":
+            # No action tells a session what its chats do, so whoever comes new hears it here.
+            state = {**state, "status": aggregated_status(state)}
+        elif first_turn:
             state = {**state, "turnsNextCursor": cursor_before(state["turns"], first_turn)}
-        return self._turns_in(version).encode(state, first_turn)
+        return self._encode(state, version, first_turn)
+
+    def stored_json(self) -> Sequence[bytes]:
+        """Encode the state as the reducers made it, which is what the log goes on from."""
+        return self._encode(self.state, NEWEST, 0)
+
+    def _encode(self, state: State, version: str, first_turn: int) -> Sequence[bytes]:
+        if self.kind == "chat":
+            return self._turns_in(version).encode(state, first_turn)
+        return (dumps(translator(version).state_down(self.kind, state)),)
 
     def turn_sizes(self) -> list[int]:
         """Return how many bytes each completed turn of a chat takes on the wire."""

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from agenthost.agents.port import Interactivity
 from agenthost.errors import AlreadyExists, InvalidParams, NotFound, SessionNotFound
+from agenthost.host.attached import ATTACHED, pin_attachments, record, references
 from agenthost.host.channel import Channel
 from agenthost.host.clock import Clock
+from agenthost.host.contents import copy_content
 from agenthost.host.directory import Directory
+from agenthost.host.loading import reveal
+from agenthost.host.origins import History, derive, title_of
 from agenthost.host.rules import Facts
 from agenthost.host.rules.chat import check_message
 from agenthost.host.store import DropRecord, PutRecord, Store
@@ -20,12 +25,13 @@ from agenthost.host.writer import Writer
 from agenthost.protocol.jsonrpc import dumps, loads
 from agenthost.protocol.uris import chat_uri, is_root
 
-__all__ = ["CONTEXTS", "UNTITLED", "Chats", "turns_through"]
+__all__ = ["CONTEXTS", "UNTITLED", "Chats"]
 
 # The record of what a side chat's agent knows beyond the chat's own turns.
 CONTEXTS = "contexts"
-# What a session is called until its first message names it.
+# What a session and a chat are called until a first message names them.
 UNTITLED = "New session"
+UNTITLED_CHAT = "New chat"
 LONGEST_TITLE = 60
 
 
@@ -43,12 +49,21 @@ class Chats:
         # Chat URI -> who set each of its queued messages.
         self._authors: dict[str, dict[str, Starter]] = {}
 
-    def add_default(self, session: Channel, turns: list[Any]) -> Channel:
-        """Give a new session its first chat, with the turns of a fork if it is one."""
-        chat = self._register(session, self._state(chat_uri(str(uuid.uuid4())), {}, turns))
+    def add_default(self, session: Channel, history: History) -> Channel:
+        """Give a new session its first chat, with the history of a fork if it is one."""
+        extra = {"title": history.title} if history.title is not None else {}
+        state = self._state(chat_uri(str(uuid.uuid4())), extra, history.turns)
+        chat = self._register(session, state, history)
         action = {"type": "session/defaultChatChanged", "defaultChat": chat.uri}
         self._writer.apply(session, action)
         return chat
+
+    async def own(self, history: History, session: Channel) -> History:
+        """Give a session that forks another its own copy of what the turns refer to."""
+        ledger = self._writer.ledger
+        turns = await copy_content(history.turns, session.uri, self._store, ledger)
+        context = await copy_content(history.context, session.uri, self._store, ledger)
+        return replace(history, turns=turns, context=context)
 
     def add_worker(
         self,
@@ -59,7 +74,7 @@ class Chats:
     ) -> Channel:
         """Open a chat for a worker that a tool call starts; people may at most look on."""
         extra = {"title": title, "origin": dict(origin), "interactivity": interactivity}
-        return self._register(session, self._state(chat_uri(str(uuid.uuid4())), extra, []))
+        return self._register(session, self._state(chat_uri(str(uuid.uuid4())), extra))
 
     async def create(
         self, params: Mapping[str, Any], capabilities: Mapping[str, Any], starter: Starter
@@ -70,24 +85,24 @@ class Chats:
             raise SessionNotFound
         uri = params["chat"]
         source = await self._source(params, session, capabilities)
-        extra, turns, context = _derive(params, source)
         message = params.get("initialMessage")
         facts = await self.facts("", session, capabilities, message)
         if is_root(uri) or await self._directory.find(uri) or self._directory.get(uri):
             raise AlreadyExists(f"{uri} is in use")
-        _check_directories(params, session)
+        if self._directory.get(session.uri) is not session:
+            # A chat without its session could never be loaded again.
+            raise SessionNotFound("the session was disposed meanwhile")
         if session.state["lifecycle"] == "creationFailed":
             raise InvalidParams("the session could not be created", path="channel")
-        state = self._state(uri, extra, turns)
+        extra, history = derive(params, session, source)
+        state = self._state(uri, extra, history.turns)
         if message is not None:
             refusal = check_message(state, message, facts)
             if refusal is not None:
                 raise InvalidParams(refusal, path="initialMessage")
-        chat = self._register(session, state)
-        if context:
-            chat.context = context
-            self._writer.ledger.write(PutRecord(CONTEXTS, uri, dumps(context)))
+        chat = self._register(session, state, history)
         if message is not None:
+            self.reveal_attached(message)
             self.start_turn(chat, message, starter)
 
     async def dispose(self, uri: str) -> None:
@@ -109,7 +124,7 @@ class Chats:
                     self._writer.apply(session, action)
             self._writer.apply(session, {"type": "session/chatRemoved", "chat": chat.uri})
         self._directory.drop(chat)
-        self._writer.ledger.write(DropRecord(CONTEXTS, chat.uri))
+        self._writer.ledger.write(DropRecord(CONTEXTS, chat.uri), DropRecord(ATTACHED, chat.uri))
 
     async def leave_directory(self, session: Channel, directory: str) -> None:
         """Take a directory that has left the session away from its chats."""
@@ -156,17 +171,30 @@ class Chats:
         author = self._authors.get(chat.uri, {}).pop(first["id"], NOBODY)
         self.start_turn(chat, first["message"], author, first["id"])
 
-    def name_session(self, chat: Channel, session: Channel) -> None:
-        """Name a new session after its first message."""
+    def name(self, chat: Channel, session: Channel) -> None:
+        """Name a new chat, and a new session, after the first message."""
         message = chat.state["activeTurn"]["message"]
         text = " ".join(message["text"].split())
-        if session.state["title"] != UNTITLED or not text:
+        if not text:
             return
         title = text if len(text) <= LONGEST_TITLE else text[: LONGEST_TITLE - 1].rstrip() + "…"
-        self._writer.apply(session, {"type": "session/titleChanged", "title": title})
-        changes = {"title": title}
-        action = {"type": "session/chatUpdated", "chat": chat.uri, "changes": changes}
-        self._writer.apply(session, action)
+        if session.state["title"] == UNTITLED:
+            self._writer.apply(session, {"type": "session/titleChanged", "title": title})
+        if title_of(chat, session) == UNTITLED_CHAT:
+            action = {"type": "session/chatUpdated", "chat": chat.uri, "changes": {"title": title}}
+            self._writer.apply(session, action)
+
+    def pin(self, chat: Channel, action: Mapping[str, Any]) -> None:
+        """Keep what an accepted message refers to, for the agent that will read it."""
+        if pin_attachments(chat, action, self._directory.get):
+            self._writer.ledger.write(record(chat))
+
+    def reveal_attached(self, message: Mapping[str, Any] | None) -> None:
+        """Show the turns that a message names in other chats to those who follow these."""
+        for _, uri, end in references(message):
+            chat = self._directory.get(uri)
+            if chat is not None and chat.kind == "chat" and end is not None:
+                reveal(chat, end)
 
     async def facts(
         self,
@@ -175,35 +203,48 @@ class Chats:
         capabilities: Mapping[str, Any],
         message: Mapping[str, Any] | None,
     ) -> Facts:
-        """Gather what the rules need to know, loading the chats that a message attaches."""
+        """Gather what the rules need to know, loading what a message refers to."""
         chats: dict[str, Mapping[str, Any] | None] = {}
-        for attachment in (message or {}).get("attachments", ()):
-            if attachment.get("type") == "chat":
-                chat = await self._directory.find(attachment["resource"])
-                known = chat is not None and chat.kind == "chat"
-                chats[attachment["resource"]] = chat.state if chat and known else None
+        for kind, uri, _ in references(message):
+            channel = await self._directory.find(uri)
+            if kind == "chat":
+                known = channel is not None and channel.kind == "chat"
+                chats[uri] = channel.state if channel and known else None
         state = session.state if session is not None else None
         return Facts(client_id, state, capabilities, chats)
 
     async def restore(self, channel: Channel) -> None:
-        """Give a side chat that is being loaded its context back."""
+        """Give a chat that is being loaded back what its agent knows and the chat does not show."""
         if channel.kind == "chat":
             context = await self._store.record(CONTEXTS, channel.uri)
             if context is not None:
                 channel.context = loads(context)
+            attached = await self._store.record(ATTACHED, channel.uri)
+            if attached is not None:
+                channel.attached = loads(attached)
 
-    def _state(self, uri: str, extra: Mapping[str, Any], turns: list[Any]) -> dict[str, Any]:
+    def _state(
+        self, uri: str, extra: Mapping[str, Any], turns: Sequence[Any] = ()
+    ) -> dict[str, Any]:
         state = {
             "resource": uri,
-            "title": UNTITLED,
+            "title": UNTITLED_CHAT,
             "status": 1,
             "modifiedAt": self._clock.now(),
-            "turns": turns,
+            "turns": list(turns),
         }
         return {**state, **extra}
 
-    def _register(self, session: Channel, state: dict[str, Any]) -> Channel:
+    def _register(
+        self, session: Channel, state: dict[str, Any], history: History | None = None
+    ) -> Channel:
         chat = self._directory.create(state["resource"], "chat", state, session.uri)
+        if history is not None and history.context:
+            chat.context = list(history.context)
+            self._writer.ledger.write(PutRecord(CONTEXTS, chat.uri, dumps(chat.context)))
+        if history is not None and history.attached:
+            chat.attached = dict(history.attached)
+            self._writer.ledger.write(record(chat))
         self._writer.apply(session, {"type": "session/chatAdded", "summary": chat_summary(state)})
         return chat
 
@@ -224,50 +265,3 @@ class Chats:
         if chat is None or chat.session != session.uri or chat.kind != "chat":
             raise InvalidParams("the source is no chat of this session", path="source.chat")
         return chat
-
-
-def _derive(
-    params: Mapping[str, Any], source: Channel | None
-) -> tuple[dict[str, Any], list[Any], list[Any]]:
-    """Return a new chat's own fields, its visible turns, and its agent's hidden context."""
-    directories = params.get("workingDirectories")
-    own = {"workingDirectories": list(directories)} if directories is not None else {}
-    if source is None:
-        return {**own, "origin": {"kind": "user"}}, [], []
-    wanted, state = params["source"], source.state
-    origin = {key: value for key, value in wanted.items() if value is not None}
-    turns = turns_through(state, wanted["turnId"])
-    if wanted["kind"] == "fork":
-        if turns is None:
-            raise InvalidParams("only a completed turn can be forked", path="source.turnId")
-        inherited = state.get("workingDirectories")
-        kept = {"workingDirectories": inherited} if inherited is not None else {}
-        return {**kept, "origin": origin}, turns, list(source.context)
-    selection = wanted.get("selection")
-    if selection is not None and not selection["text"]:
-        raise InvalidParams("the selection is empty", path="source.selection.text")
-    if turns is None:
-        active = state.get("activeTurn")
-        if active is None or active["id"] != wanted["turnId"]:
-            raise InvalidParams("the source has no such turn", path="source.turnId")
-        # The partial answer as it stands now; what is streamed later changes nothing here.
-        turns = [*state["turns"], {**active, "state": "cancelled"}]
-    return {**own, "origin": origin}, [], [*source.context, *turns]
-
-
-def turns_through(state: Mapping[str, Any], turn_id: str) -> list[Any] | None:
-    """Return the completed turns up to and including one, or None when it is not among them."""
-    for index, turn in enumerate(state["turns"]):
-        if turn["id"] == turn_id:
-            return list(state["turns"][: index + 1])
-    return None
-
-
-def _check_directories(params: Mapping[str, Any], session: Channel) -> None:
-    allowed = session.state.get("workingDirectories") or ()
-    for index, directory in enumerate(params.get("workingDirectories") or ()):
-        if directory not in allowed:
-            raise InvalidParams(
-                "the directory is not among the session's working directories",
-                path=f"workingDirectories[{index}]",
-            )

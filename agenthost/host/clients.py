@@ -11,25 +11,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agenthost.errors import PermissionDenied
+from agenthost.errors import InvalidParams, PermissionDenied
 from agenthost.host.channel import Channel
 from agenthost.host.directory import Directory
 from agenthost.host.store import DropRecord, PutRecord, Store
-from agenthost.host.trust import ClientBindings, Principal
+from agenthost.host.trust import MAX_CLIENT_ID, ClientBindings, Principal
 from agenthost.host.writer import Writer
 from agenthost.protocol.jsonrpc import dumps, loads
 
 if TYPE_CHECKING:
     from agenthost.host.connection import Connection
 
-__all__ = ["EVERYTHING", "ClientRecord", "Clients"]
+__all__ = ["EVERYTHING", "ClientRecord", "Clients", "View"]
 
 # The bucket of what is known of clients.
 CLIENTS = "clients"
 # Seconds that an active client may be away before its tools are taken off its sessions.
 ACTIVE_GRACE = 30.0
+# How a client wants to see a channel: first turn shown, seconds of gathering allowed.
+View = tuple[int, float | None]
 # A channel seen whole, and at once.
-EVERYTHING: tuple[int, float | None] = (0, None)
+EVERYTHING: View = (0, None)
 # Statuses in which a tool call still waits for its owner.
 _UNFINISHED = ("streaming", "pending-confirmation", "running")
 
@@ -45,9 +47,8 @@ class ClientRecord:
     answer: str
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     locale: str | None = None
-    # Channel -> how the client wanted to see it: first turn shown, seconds of gathering allowed.
-    # Only where that is not everything at once.
-    views: dict[str, tuple[int, float | None]] = field(default_factory=dict)
+    # Channel -> how the client wanted to see it, where that is not everything at once.
+    views: dict[str, View] = field(default_factory=dict)
 
     def encode(self) -> bytes:
         """Return the record as it is stored."""
@@ -99,6 +100,8 @@ class Clients:
 
     def claim(self, client_id: str, principal: Principal) -> None:
         """Bind a client id to its principal, or refuse another's."""
+        if len(client_id) > MAX_CLIENT_ID:
+            raise InvalidParams(f"longer than {MAX_CLIENT_ID} characters", path="clientId")
         refusal = self._bindings.claim(client_id, principal)
         if refusal is not None:
             raise PermissionDenied(refusal)
@@ -112,17 +115,19 @@ class Clients:
         self._records[record.client_id] = record
         self._writer.ledger.write(PutRecord(CLIENTS, record.client_id, record.encode()))
 
-    def note_view(self, client_id: str, uri: str, view: tuple[int, float | None]) -> None:
+    def note_view(self, client_id: str, uri: str, view: View) -> None:
         """Remember how a client sees a channel, because ``reconnect`` does not say."""
-        record = self._records.get(client_id)
+        record, live = self._records.get(client_id), self._live.get(client_id)
         if record is None:
             return
-        before = dict(record.views)
-        if view == EVERYTHING:
-            record.views.pop(uri, None)
-        else:
-            record.views[uri] = view
-        if record.views != before:
+        followed = {channel.uri for channel in live.subscriptions} if live is not None else set()
+        # A channel that was disposed meanwhile would be remembered for ever.
+        views = {known: seen for known, seen in record.views.items() if known in followed}
+        views.pop(uri, None)
+        if view != EVERYTHING:
+            views[uri] = view
+        if views != record.views:
+            record.views = views
             self.remember(record)
 
     def arrived(self, connection: Connection) -> Connection | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agenthost.errors import ParseError, UnsupportedProtocolVersion
@@ -120,14 +120,8 @@ class Connection:
 
     def send(self, *payloads: Frame) -> None:
         """Send encoded messages to this client alone, in order with everything else."""
-        if not payloads:
-            return
-        messages = tuple(map(Answer, payloads))
-        self.outbox.expect(messages)
-        if self.outbox.held:
-            self.core.writer.ledger.deliver(lambda: self.outbox.resume(messages))
-        else:
-            self.core.writer.send(self, messages)
+        if payloads:
+            self.core.writer.send(self, self._expected(payloads))
 
     def end(self, code: int, reason: str) -> asyncio.Task[None]:
         """End the connection behind all that waits for the client, telling it why."""
@@ -164,8 +158,21 @@ class Connection:
                     self._violated(reason)
                 case Answered() | Refused():
                     log.debug("%s answered %s, which nobody awaits", self.name, event.method)
-            self.send(*self.peer.take_output())
-        self.send(*self.peer.take_output())
+            self._answer(self.peer.take_output())
+        self._answer(self.peer.take_output())
+
+    def _answer(self, payloads: Sequence[Frame]) -> None:
+        """Send what the client asked for; all that was held back for it follows."""
+        if not self.outbox.held:
+            self.send(*payloads)
+        elif payloads:
+            messages = self._expected(payloads)
+            self.core.writer.ledger.deliver(lambda: self.outbox.resume(messages))
+
+    def _expected(self, payloads: Sequence[Frame]) -> Sequence[Answer]:
+        messages = tuple(map(Answer, payloads))
+        self.outbox.expect(messages)
+        return messages
 
     async def _answer_the_rest(self) -> None:
         """Send what is owed to a peer that has ended its own side only, as pipes allow."""

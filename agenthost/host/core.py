@@ -5,6 +5,7 @@ Handlers receive this and nothing else, so what they may touch is listed here.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,11 +22,12 @@ from agenthost.host.metrics import Metrics
 from agenthost.host.permissions import Credentials, Permissions
 from agenthost.host.sessions import Sessions
 from agenthost.host.store import Store
-from agenthost.host.trust import Limits, Policy
+from agenthost.host.trust import Facts, Limits, Policy
+from agenthost.host.trust.policy import lexical_path
 from agenthost.host.turns import TurnRunner
 from agenthost.host.wirelog import WireLog
 from agenthost.host.writer import Writer
-from agenthost.protocol.uris import ROOT
+from agenthost.protocol.uris import ROOT, content_uri
 from agenthost.tasks import Tasks
 
 __all__ = ["Core"]
@@ -56,6 +58,8 @@ class Core:
     # What ``initialize`` tells of this host.
     server_info: Mapping[str, Any]
     default_directory: str
+    # Real paths of the folders that the host was told to work in.
+    roots: tuple[str, ...]
 
     @property
     def root(self) -> Channel:
@@ -63,3 +67,17 @@ class Core:
         root = self.directory.get(ROOT)
         assert root is not None
         return root
+
+    @property
+    def policy_facts(self) -> Facts:
+        """What the policy may need to know of this host."""
+        return Facts(host_roots=self.roots, is_content=_is_content, real_path=_real_path)
+
+
+def _is_content(uri: str) -> bool:
+    return uri.startswith(content_uri(""))
+
+
+def _real_path(uri: str) -> str | None:
+    path = lexical_path(uri)
+    return os.path.realpath(path) if path is not None else None

@@ -40,6 +40,9 @@ SMALLEST_TAIL = 64 * 1024
 REPLAY_WINDOW = 200_000
 # Seconds after which a channel that nobody uses leaves memory.
 IDLE_SECONDS = 60.0
+# Ended subscriptions that are remembered; whoever was away for longer resumes an archived channel
+# as it is, which after a restart everybody does.
+MOST_ENDED = 10_000
 
 
 class Directory:
@@ -51,7 +54,7 @@ class Directory:
         self._clock = clock
         self._loaded: dict[str, Channel] = {}
         self._loading: dict[str, asyncio.Task[Channel | None]] = {}
-        # Channels whose subscriptions were ended, and at which number.
+        # Channels that exist and whose subscriptions were ended, and at which number; latest last.
         self._ended: dict[str, int] = {}
         # Told of each channel that leaves memory.
         self.on_evicted: list[Callable[[Channel], None]] = []
@@ -97,16 +100,17 @@ class Directory:
     def drop(self, channel: Channel) -> None:
         """Forget a channel, in memory and in the store; its subscriptions end."""
         self._forget(channel)
-        self.end_subscriptions(channel)
+        # What does not exist is missing without being remembered.
+        self._ended.pop(channel.uri, None)
+        self._end_subscriptions(channel)
         self._ledger.write(DropChannel(channel.uri), DropRecord(OWNERS, channel.uri))
 
     def end_subscriptions(self, channel: Channel) -> None:
         """End everybody's subscription to a channel; whoever was away finds it missing."""
-        for subscription in channel.subscriptions.values():
-            subscription.connection.subscriptions.pop(channel, None)
-        channel.subscriptions.clear()
-        # A number of its own tells those who left before from those who came afterwards.
-        self._ended[channel.uri] = self._ledger.take_seq()
+        self._ended.pop(channel.uri, None)
+        self._ended[channel.uri] = self._end_subscriptions(channel)
+        if len(self._ended) > MOST_ENDED:
+            del self._ended[next(iter(self._ended))]
 
     def ended_after(self, uri: str, seq: int) -> bool:
         """Say whether the subscriptions to a channel were ended since ``seq``."""
@@ -114,7 +118,7 @@ class Directory:
 
     def save(self, channel: Channel) -> None:
         """Store the channel's state, and forget the log that is older than anybody may replay."""
-        state = b"".join(channel.snapshot_json())
+        state = b"".join(channel.stored_json())
         channel.stored_bytes, channel.tail_bytes = len(state), 0
         horizon = replay_horizon(self._ledger.last_seq, self._store.gaps, REPLAY_WINDOW)
         self._ledger.write(
@@ -162,6 +166,13 @@ class Directory:
         self._loaded[uri] = channel
         self._hold_owner(channel, +1)
         return channel
+
+    def _end_subscriptions(self, channel: Channel) -> int:
+        for subscription in channel.subscriptions.values():
+            subscription.connection.subscriptions.pop(channel, None)
+        channel.subscriptions.clear()
+        # A number of its own tells those who left before from those who came afterwards.
+        return self._ledger.take_seq()
 
     def _forget(self, channel: Channel) -> None:
         if self._loaded.pop(channel.uri, None) is not None:

@@ -17,7 +17,6 @@ from agenthost.errors import (
     WireError,
 )
 from agenthost.host.store import StoreError
-from agenthost.host.trust import Facts
 from agenthost.protocol.inbound import accept_params
 from agenthost.protocol.jsonrpc import Notification, Request, dumps
 from agenthost.protocol.versions import translator
@@ -116,8 +115,8 @@ async def _carry_out(connection: Connection, method: str, params: Params) -> Any
     if method in _RAW:
         return await handler(connection, params)
     accepted = accept_params(connection.version, method, params)
-    facts = Facts(is_content=lambda uri: uri.startswith("ahp-content:"))
-    connection.core.policy.command(connection.principal, method, accepted, facts)
+    core = connection.core
+    core.policy.command(connection.principal, method, accepted, core.policy_facts)
     result = await handler(connection, accepted)
     if isinstance(result, Encoded):
         return result

@@ -88,6 +88,7 @@ class Host:
         policy: Policy | None = None,
         clock: Clock | None = None,
         default_directory: str | Path = ".",
+        roots: Sequence[str | Path] | None = None,
         wire_log: str | Path | None = None,
         disposal: Disposal = "archive",
         active_grace: float = ACTIVE_GRACE,
@@ -104,6 +105,7 @@ class Host:
             clock: where times come from.
             default_directory: where clients start to browse, and where a session works that names
                 no directory.
+            roots: the folders that operators may work in; without any, the default directory.
             wire_log: a file that receives every message, without tokens.
             disposal: what becomes of a disposed session that holds turns.
             active_grace: seconds that an active client may be away before it stops counting.
@@ -115,6 +117,7 @@ class Host:
         self._policy = policy or RolePolicy()
         self._clock = clock or SystemClock()
         self._directory_uri = Path(default_directory).resolve().as_uri()
+        self._roots = tuple(str(Path(root).resolve()) for root in roots or [default_directory])
         self._wire_log_path = Path(wire_log) if wire_log is not None else None
         self._disposal: Disposal = disposal
         self._active_grace = active_grace
@@ -225,6 +228,7 @@ class Host:
         clock, tasks = self._clock, Tasks()
         writer = Writer(ledger, fanout, clock)
         directory = Directory(store, ledger, clock)
+        writer.on_long_tail = directory.save_if_due
 
         def root() -> Channel:
             channel = directory.get(ROOT)
@@ -286,6 +290,7 @@ class Host:
             wire_log=wire_log,
             server_info=server_info(),
             default_directory=self._directory_uri,
+            roots=self._roots,
         )
 
     def _metrics(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
 from agenthost.host.envelopes import Envelope, MergedText, text_key
@@ -78,6 +78,7 @@ class Outbox:
     def drop_held(self) -> None:
         """Forget what was kept back: a snapshot of the same moment will hold it."""
         self.held = False
+        self._count_answers(-_answer_bytes(chain.from_iterable(self._gathered)))
         self._gathered.clear()
 
     def resume(self, first: Sequence[Encoded]) -> None:
@@ -232,10 +233,13 @@ class Outbox:
             for message in messages:
                 self._observe(message)
         if self._answer_bytes:
-            answers = (message for message in messages if isinstance(message, Answer))
-            self._count_answers(-sum(map(len, answers)))
+            self._count_answers(-_answer_bytes(messages))
         self._transport.write(messages)
 
 
 def _counted(message: Encoded) -> int:
     return 0 if isinstance(message, Answer) else len(message)
+
+
+def _answer_bytes(messages: Iterable[Encoded]) -> int:
+    return sum(len(message) for message in messages if isinstance(message, Answer))

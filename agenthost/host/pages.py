@@ -43,6 +43,9 @@ Prometheus (send the token as a Bearer header).</p>
 </html>
 """
 
+# The text format's own name; without a character set some would read it as Latin-1.
+_PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+
 # The page needs its own styles and nothing else, and belongs into nobody's frame.
 _PAGE_POLICY = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; "
@@ -73,7 +76,7 @@ class Pages:
                     "ok\n" if healthy else "storage failed\n", status=200 if healthy else 503
                 )
             case "/metrics":
-                return _text(self._core.metrics.render(), "text/plain; version=0.0.4")
+                return _text(self._core.metrics.render(), _PROMETHEUS)
         return None
 
 

@@ -56,6 +56,7 @@ class Reactions:
         if applied.action["type"] == "chat/pendingMessageSet" and applied.dispatch is not None:
             author = applied.dispatch.connection.starter
             self._chats.note_author(chat, applied.action["id"], author)
+        self._chats.pin(chat, applied.action)
         for action in session_actions(applied.action, applied.after, session.state):
             self._writer.apply(session, action)
         for effect in chat_effects(applied.action, applied.before, applied.after):
@@ -66,7 +67,7 @@ class Reactions:
         chat, dispatch = applied.channel, applied.dispatch
         match effect:
             case Effect.START_TURN:
-                self._chats.name_session(chat, session)
+                self._chats.name(chat, session)
                 starter = dispatch.connection.starter if dispatch is not None else None
                 self._turns.start(chat, session, starter)
             case Effect.STOP_TURN:

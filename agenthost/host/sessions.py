@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
@@ -16,9 +17,11 @@ from agenthost.errors import (
 )
 from agenthost.host.catalogue import Catalogue
 from agenthost.host.channel import Channel
-from agenthost.host.chats import UNTITLED, Chats, turns_through
+from agenthost.host.chats import UNTITLED, Chats
 from agenthost.host.clock import Clock
 from agenthost.host.directory import Directory
+from agenthost.host.loading import reveal
+from agenthost.host.origins import History, fork_history
 from agenthost.host.rules.config import check_complete, sanitize
 from agenthost.host.store import DropBlobs
 from agenthost.host.turns import TurnRunner
@@ -36,6 +39,8 @@ Progress = Callable[[int, int, str], None]
 
 IDLE_AND_READ = 1 | 32
 IS_ARCHIVED = 64
+# Seconds that an agent may take to start: some fetch themselves from the network first.
+START_PATIENCE = 300.0
 # The steps of a creation, for those who asked to be told.
 CREATION_STEPS = 3
 
@@ -100,7 +105,7 @@ class Sessions:
     ) -> None:
         """Carry out ``createSession``: the session exists when this returns, and gets ready."""
         uri = params["channel"]
-        source, turns = await self._fork_source(params.get("fork"))
+        source, history = await self._fork_source(params.get("fork"))
         provider = source.state["provider"] if source is not None else params.get("provider")
         agent = self.agent(provider)
         missing = self._turns.credentials.missing(principal, agent.protected_resources)
@@ -115,7 +120,7 @@ class Sessions:
         session = self._directory.create(uri, "session", state)
         self._directory.create(annotations, "annotations", {"annotations": []}, uri)
         self._catalogue.add(session, self._clock.now())
-        work = self._get_ready(session, agent, turns, progress)
+        work = self._get_ready(session, agent, history, progress)
         self._tasks.start(work, name=f"create {uri}")
 
     async def restore(self, channel: Channel) -> None:
@@ -128,20 +133,38 @@ class Sessions:
     async def dispose(self, uri: str) -> None:
         """Carry out ``disposeSession``; one that holds turns is archived unless told otherwise."""
         session = await self.find(uri)
-        chats = [await self._directory.find(chat["resource"]) for chat in session.state["chats"]]
-        present = [chat for chat in chats if chat is not None]
-        holds_turns = any(chat.state["turns"] or chat.state.get("activeTurn") for chat in present)
+        chats = await self._load_chats(session)
+        if self._directory.get(session.uri) is not session:
+            raise SessionNotFound(f"there is no session {uri}")
+        holds_turns = any(chat.state["turns"] or chat.state.get("activeTurn") for chat in chats)
         if holds_turns and self._disposal == "archive":
-            self._archive(session, present)
+            self._archive(session, chats)
         else:
-            self._delete(session, present)
+            self._delete(session, chats)
         agent = self._agents.get(session.state["provider"])
         if agent is not None:
-            self._tasks.start(agent.end_session(session.uri), name=f"end {session.uri}")
+            self._end(agent, session.uri)
+
+    def _end(self, agent: Agent, uri: str) -> None:
+        self._tasks.start(agent.end_session(uri), name=f"end {uri}")
+
+    async def _load_chats(self, session: Channel) -> list[Channel]:
+        """Return all chats of a session, those too that are added while others are loaded."""
+        found: dict[str, Channel | None] = {}
+        while missing := [
+            chat["resource"] for chat in session.state["chats"] if chat["resource"] not in found
+        ]:
+            for uri in missing:
+                found[uri] = await self._directory.find(uri)
+        return [chat for chat in found.values() if chat and self._directory.get(chat.uri) is chat]
 
     def _archive(self, session: Channel, chats: list[Channel]) -> None:
         for chat in chats:
             self._turns.cancel(chat)
+        for client in session.state["activeClients"]:
+            # Whoever does not follow a session is not active there.
+            action = {"type": "session/activeClientRemoved", "clientId": client["clientId"]}
+            self._writer.apply(session, action)
         self._writer.apply(session, {"type": "session/isArchivedChanged", "isArchived": True})
         for channel in (*chats, self._directory.get(annotations_uri(session.uri)), session):
             if channel is not None:
@@ -202,23 +225,22 @@ class Sessions:
             raise InvalidParams(refusal, path="config")
         return {"schema": dict(schema), "values": complete}
 
-    async def _fork_source(
-        self, fork: Mapping[str, Any] | None
-    ) -> tuple[Channel | None, list[Any]]:
+    async def _fork_source(self, fork: Mapping[str, Any] | None) -> tuple[Channel | None, History]:
         if fork is None:
-            return None, []
+            return None, History()
         source = await self.find(fork["session"])
         default = source.state.get("defaultChat")
         chats = sorted(source.state["chats"], key=lambda chat: chat["resource"] != default)
         for entry in chats:
             chat = await self._directory.find(entry["resource"])
-            turns = turns_through(chat.state, fork["turnId"]) if chat is not None else None
-            if turns is not None:
-                return source, turns
+            history = fork_history(chat, fork["turnId"], source) if chat is not None else None
+            if chat is not None and history is not None:
+                reveal(chat, fork["turnId"])
+                return source, history
         raise InvalidParams("the session has no such completed turn", path="fork.turnId")
 
     async def _get_ready(
-        self, session: Channel, agent: Agent, turns: list[Any], progress: Progress | None
+        self, session: Channel, agent: Agent, history: History, progress: Progress | None
     ) -> None:
         def step(number: int, message: str) -> None:
             if progress is not None:
@@ -228,14 +250,18 @@ class Sessions:
         # Nobody may be watching, and yet it must not leave memory half made.
         session.holds += 1
         error = await _start(agent, session)
+        history = await self._chats.own(history, session)
         session.holds -= 1
-        # It may have been disposed while its agent was starting.
-        if self._directory.get(session.uri) is session:
+        present = self._directory.get(session.uri)
+        if present is None and error is None:
+            # It was disposed while its agent was starting, which has something to let go of now.
+            self._end(agent, session.uri)
+        if present is session:
             if error is not None:
                 self._writer.apply(session, {"type": "session/creationFailed", "error": error})
             else:
                 step(2, "opening a chat")
-                self._chats.add_default(session, turns)
+                self._chats.add_default(session, history)
                 if agent.tools:
                     tools = [dict(tool) for tool in agent.tools]
                     self._writer.apply(
@@ -254,10 +280,13 @@ async def _start(agent: Agent, session: Channel) -> dict[str, Any] | None:
         dict((state.get("config") or {}).get("values", {})),
     )
     try:
-        await agent.start_session(context)
+        async with asyncio.timeout(START_PATIENCE) as patience:
+            await agent.start_session(context)
     except AgentError as error:
         return {"errorType": error.error_type, "message": str(error)}
     except Exception as error:
+        if patience.expired():
+            return {"errorType": "timeout", "message": "the agent did not start in time"}
         log.exception("the agent failed to start %s", session.uri)
         name = type(error).__name__
         message = f"the agent failed ({name}); the host's log says more"

@@ -1,4 +1,4 @@
-"""A session's line in the catalogue, aggregated from its state and its chats: pure."""
+"""What a session shows of its chats, and its line in the catalogue: pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from agenthost.protocol.uris import annotations_uri
 
-__all__ = ["changed_fields", "summarize"]
+__all__ = ["aggregated_status", "changed_fields", "summarize"]
 
 State = Mapping[str, Any]
 
@@ -31,7 +31,7 @@ def summarize(session: str, state: State, facts: Mapping[str, Any]) -> dict[str,
         "resource": session,
         "provider": state["provider"],
         "title": state["title"],
-        "status": (state["status"] & ~ACTIVITY_MASK) | _activity_bits(state, lead),
+        "status": aggregated_status(state),
         "createdAt": facts["createdAt"],
         "modifiedAt": max([facts["createdAt"], *(chat["modifiedAt"] for chat in chats)]),
     }
@@ -50,6 +50,16 @@ def summarize(session: str, state: State, facts: Mapping[str, Any]) -> dict[str,
         if key in facts:
             summary[key] = facts[key]
     return summary
+
+
+def aggregated_status(state: State) -> int:
+    """Return a session's status with the activity of its chats, which no action tells it."""
+    if state.get("inputNeeded"):
+        activity = INPUT_NEEDED
+    else:
+        lead = _leading_chat(state)
+        activity = lead["status"] & ACTIVITY_MASK if lead is not None else IDLE
+    return int((state["status"] & ~ACTIVITY_MASK) | activity)
 
 
 def changed_fields(before: State, after: State) -> dict[str, Any]:
@@ -81,9 +91,3 @@ def _leading_chat(state: State) -> State | None:
         if chat["resource"] == default:
             return chat  # type: ignore[no-any-return]
     return max(chats, key=lambda chat: str(chat["modifiedAt"]), default=None)
-
-
-def _activity_bits(state: State, lead: State | None) -> int:
-    if state.get("inputNeeded"):
-        return INPUT_NEEDED
-    return int(lead["status"]) & ACTIVITY_MASK if lead is not None else IDLE

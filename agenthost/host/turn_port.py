@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from agenthost.agents.api import AgentError
 from agenthost.agents.port import Interactivity, Worker
+from agenthost.host.attached import given_message
 from agenthost.host.channel import Channel
 from agenthost.host.store import PutBlob
 from agenthost.protocol.uris import content_uri
@@ -110,8 +111,7 @@ class RunningTurn:
         pending = await self.wait_for(lambda state: state.get("steeringMessage"))
         removed = {"type": "chat/pendingMessageRemoved", "kind": "steering", "id": pending["id"]}
         self.emit(removed)
-        message: Mapping[str, Any] = pending["message"]
-        return message
+        return given_message(self.channel, pending["id"], pending["message"], pending=True)
 
     def new_id(self, prefix: str) -> str:
         """Return an id that is unique in this chat."""

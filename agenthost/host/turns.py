@@ -13,9 +13,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from agenthost.agents.api import Agent, AgentError, SessionContext
+from agenthost.agents.api import Agent, AgentError, SessionContext, own_words
 from agenthost.agents.port import Interactivity
 from agenthost.agents.turn import Turn
+from agenthost.host.attached import given_message, turns_as_given
 from agenthost.host.channel import Channel
 from agenthost.host.clock import Clock
 from agenthost.host.permissions import Credentials, Permissions
@@ -133,8 +134,8 @@ class TurnRunner:
             running,
             id=active["id"],
             chat=chat.uri,
-            message=active["message"],
-            history=[*chat.context, *state["turns"]],
+            message=given_message(chat, active["id"], active["message"]),
+            history=[*chat.context, *turns_as_given(chat)],
             session=session_context(session.uri, owner, state),
             models=agent.models if agent is not None else (),
         )
@@ -210,17 +211,25 @@ class TurnRunner:
             # not cancelled and still raises this must not leave its turn open.
             self._finish(running, "cancelled", "the agent stopped")
             raise
-        except AgentError as error:
-            self._finish(running, error.error_type, str(error))
         except StoreError:
             # Nothing can be recorded any more; the host is stopping.
             return
-        except Exception as error:
-            log.exception("the agent failed in %s", running.channel.uri)
-            name = type(error).__name__
-            self._finish(running, name, f"the agent failed ({name}); the host's log says more")
+        except BaseException as error:
+            # Not Exception: an agent's code that calls sys.exit must not take the host with it.
+            self._fail(running, error)
+            if isinstance(error, KeyboardInterrupt):
+                raise
         else:
             self._finish(running)
+
+    def _fail(self, running: RunningTurn, error: BaseException) -> None:
+        said = own_words(error)
+        if said is not None:
+            self._finish(running, said.error_type, str(said))
+            return
+        log.error("the agent failed in %s", running.channel.uri, exc_info=error)
+        name = type(error).__name__
+        self._finish(running, name, f"the agent failed ({name}); the host's log says more")
 
     def _finish(
         self, running: RunningTurn, error_type: str | None = None, message: str = ""

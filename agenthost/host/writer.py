@@ -28,6 +28,9 @@ Action = dict[str, Any]
 
 # Bytes that a log entry costs besides its action.
 ENTRY_OVERHEAD = 96
+# Bytes of log after which streamed text is worth a snapshot in its middle. Read back in a tenth of
+# a second; far more than what a client that was away for a moment is replayed.
+LONG_TAIL = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,8 @@ class Writer:
         self._clock = clock
         # Told of every change but text appends, in order; they may apply further actions.
         self.observers: list[Callable[[Applied], None]] = []
+        # Told of a channel whose log has grown long by text appends alone.
+        self.on_long_tail: Callable[[Channel], None] = lambda channel: None
 
     def apply(self, channel: Channel, action: Action, dispatch: Dispatch | None = None) -> bool:
         """Apply an action; False when it changed nothing (then only its sender hears of it)."""
@@ -92,6 +97,8 @@ class Writer:
             applied = Applied(channel, action, *change.states, dispatch)
             for observer in self.observers:
                 observer(applied)
+        elif channel.tail_bytes > LONG_TAIL:
+            self.on_long_tail(channel)
         return True
 
     def reject(self, dispatch: Dispatch, reason: str) -> None:

@@ -88,13 +88,16 @@ def read_private(path: Path) -> tuple[bytes, Signature]:
         raise
     except OSError as error:
         raise TokenFileError(f"cannot read {path}: {_reason(error)}") from error
-    with open(descriptor, "rb") as file:
-        try:
-            info = os.fstat(file.fileno())
-            _check_private(path, info)
+    try:
+        info = os.fstat(descriptor)
+        # Before anything is made of it: what is no file, such as a directory, cannot be read.
+        _check_private(path, info)
+        with open(descriptor, "rb", closefd=False) as file:
             return file.read(MAX_FILE_BYTES), _signature(info)
-        except OSError as error:
-            raise TokenFileError(f"cannot read {path}: {_reason(error)}") from error
+    except OSError as error:
+        raise TokenFileError(f"cannot read {path}: {_reason(error)}") from error
+    finally:
+        os.close(descriptor)
 
 
 def create_private(path: Path, data: bytes) -> None:

@@ -19,6 +19,8 @@ Json = dict[str, Any]
 
 NOW = "1970-01-01T00:00:09.999Z"
 TURN = "t1"
+# Seconds that anything here may take before the test is broken rather than slow.
+PATIENCE = 30.0
 
 
 class FakePort:
@@ -75,7 +77,7 @@ class FakePort:
             found = calls and {key: calls[-1].get(key) for key in wanted} == wanted
             return calls[-1] if found else None
 
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             return await self.wait_for(look)
 
     async def until_asked(self) -> Json:
@@ -85,7 +87,7 @@ class FakePort:
             open = (p for p in self.parts if p["kind"] == "inputRequest" and "response" not in p)
             return next((part["request"] for part in open), None)
 
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             return await self.wait_for(look)
 
     def answer(self, action_type: str, **fields: Any) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import resource
 import signal
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,7 +15,17 @@ import pytest
 from agenthost.agents import processes
 from agenthost.agents.processes import MOST_OUTPUT, CommandResult, run_command
 
-PATIENCE = 10.0
+PATIENCE = 30.0
+# A program that does nothing but run a command, and pass on what it prints.
+RUNNER = """
+import asyncio, sys
+from agenthost.agents.processes import run_command
+
+async def passed_on(text):
+    print(text, end="", flush=True)
+
+asyncio.run(run_command(sys.argv[1], on_output=passed_on))
+"""
 needs_pidfd = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs a system with pidfd")
 
 
@@ -173,14 +184,15 @@ async def test_many_small_pieces_are_handed_on_together() -> None:
     assert len(printed.pieces) < 300
 
 
-async def test_of_a_hundred_megabytes_the_beginning_is_kept_and_memory_stays_small() -> None:
+async def test_of_a_hundred_megabytes_the_end_is_kept_and_memory_stays_small() -> None:
     printed = Printed()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    result = await run_command("echo begin; head -c 100000000 /dev/zero; exit 5", on_output=printed)
+    result = await run_command("head -c 100000000 /dev/zero; echo end; exit 5", on_output=printed)
     assert (result.exit_code, result.truncated) == (5, True)
     assert len(result.output) == MOST_OUTPUT
-    assert result.output.startswith("begin\n")
-    assert "".join(printed.pieces) == result.output
+    assert result.output.endswith("\0end\n")
+    assert printed.pieces[-1].endswith("\0end\n")
+    assert max(map(len, printed.pieces)) <= MOST_OUTPUT
     # In kilobytes.
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000
 
@@ -188,6 +200,27 @@ async def test_of_a_hundred_megabytes_the_beginning_is_kept_and_memory_stays_sma
 async def test_output_that_just_fits_is_not_called_truncated() -> None:
     result = await run_command(f"head -c {MOST_OUTPUT} /dev/zero")
     assert (len(result.output), result.truncated) == (MOST_OUTPUT, False)
+
+
+async def test_one_character_more_drops_the_first() -> None:
+    result = await run_command(f"printf x; head -c {MOST_OUTPUT} /dev/zero")
+    assert (len(result.output), result.truncated) == (MOST_OUTPUT, True)
+    assert "x" not in result.output
+
+
+@needs_pidfd
+@pytest.mark.parametrize("trap", ["", "trap '' TERM; "], ids=["willing", "stubborn"])
+async def test_a_command_ends_when_whoever_runs_it_is_killed(trap: str) -> None:
+    command = f"{trap}echo $$; sleep 1000 & echo $!; wait; sleep 1000"
+    runner = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", RUNNER, command, stdout=asyncio.subprocess.PIPE
+    )
+    assert runner.stdout is not None
+    pids = [int(await runner.stdout.readline()) for _ in range(2)]
+    runner.kill()
+    await runner.wait()
+    for pid in pids:
+        await gone(pid)
 
 
 @needs_pidfd
@@ -230,7 +263,7 @@ async def test_cancelling_again_while_it_is_being_ended_leaves_nobody() -> None:
 
 @needs_pidfd
 async def test_cancelling_at_any_early_moment_leaves_nobody(tmp_path: Path) -> None:
-    for steps in range(12):
+    for steps in range(30):
         task = asyncio.create_task(run_command("echo $$ >> pids; exec sleep 1000", cwd=tmp_path))
         for _ in range(steps):
             await asyncio.sleep(0)

@@ -41,6 +41,21 @@ class NoAgent:
     pass
 
 
+class Nameless(Agent):
+    async def run(self, turn: Turn) -> None:
+        pass
+
+
+class Speechless(Helpful):
+    @property
+    def models(self) -> list[dict[str, str]]:  # type: ignore[override]
+        raise OSError("the models cannot be listed")
+
+
+class Muddled(Helpful):
+    models = ({"name": "Small"},)
+
+
 def providers(*specs: str) -> list[str]:
     return [agent.provider for agent in load_agents([f"{HERE}:{spec}" for spec in specs])]
 
@@ -62,6 +77,9 @@ def test_any_class_of_any_module_can_be_named() -> None:
         (f"{HERE}:NoAgent", "is no Agent: derive it from agenthost.agents.Agent"),
         (f"{HERE}:Broken", "cannot be made: no battery"),
         (f"{HERE}:Agent", "cannot be made"),
+        (f"{HERE}:Nameless", "cannot describe itself: 'Nameless' object has no attribute"),
+        (f"{HERE}:Speechless", "cannot describe itself: the models cannot be listed"),
+        (f"{HERE}:Muddled", "describes itself wrongly: models[0].id: is required"),
         (":", "cannot be made: Empty module name"),
     ],
 )

@@ -45,7 +45,7 @@ async def test_parameters_are_shown_while_they_are_made() -> None:
         assert call.status == "running"
         await call.complete("Did it")
 
-    await using(port, work, display_name="Tool", intention="to see")
+    await using(port, work, display_name="Tool", intention="to see", meta={"step": 1})
     steps = [step.removeprefix("toolCall") for step in port.steps]
     assert steps == ["Start", "Delta", "Delta", "Ready", "Complete"]
     assert port.call == {
@@ -53,6 +53,7 @@ async def test_parameters_are_shown_while_they_are_made() -> None:
         "toolName": "tool",
         "displayName": "Tool",
         "intention": "to see",
+        "_meta": {"step": 1},
         "status": "completed",
         "invocationMessage": "Do it",
         "toolInput": '{"a": "ä"}',
@@ -401,3 +402,121 @@ async def test_ending_a_call_twice_changes_nothing() -> None:
     await using(port, work)
     assert (port.call["success"], port.call["pastTenseMessage"]) == (True, "first")
     assert "content" not in port.call
+
+
+async def test_content_is_replaced_while_the_call_runs() -> None:
+    port = FakePort()
+
+    async def work(call: ToolCall) -> None:
+        await call.start()
+        await call.write("10 %")
+        await call.replace(content.text("20 %"), content.text("of it"))
+        assert call.state["content"] == [content.text("20 %"), content.text("of it")]
+        await call.replace(content.text("done"))
+
+    await using(port, work)
+    assert port.call["content"] == [content.text("done")]
+
+
+async def test_a_question_that_waits_is_changed_in_place_and_then_answered() -> None:
+    port = FakePort()
+    loading = {"kind": "judge", "status": "loading"}
+    judged = {"kind": "judge", "status": "complete", "reason": "harmless", "safety": 1}
+
+    async def work(call: ToolCall) -> Any:
+        assert await call.update_confirmation(risk=judged) is False
+        asking = asyncio.create_task(call.confirm("Sure?", input="ls", risk=loading, editable=True))
+        await port.until_status("pending-confirmation")
+        assert await call.update_confirmation("Really?", risk=judged) is True
+        answer = await asking
+        assert await call.update_confirmation("Too late?") is False
+        return answer
+
+    task = using(port, work)
+    waiting = await port.until_status("pending-confirmation", confirmationTitle="Really?")
+    assert (waiting["riskAssessment"], waiting["toolInput"]) == (judged, "ls")
+    assert waiting["editable"] is True
+    assert waiting["options"][0]["id"] == "allow-once"
+    port.answer("Confirmed", approved=True, confirmed="user-action", editedToolInput="ls -l")
+    assert (await task).input == "ls -l"
+    assert port.call["status"] == "completed"
+
+
+async def test_what_runs_in_a_terminal_is_run() -> None:
+    port = FakePort()
+    result = await using(port, lambda call: call.run_in_terminal("echo out", timeout=60))
+    assert (result.exit_code, result.output) == (0, "out\n")
+
+
+async def test_a_call_that_has_ended_cannot_be_approved() -> None:
+    port = FakePort()
+
+    async def work(call: ToolCall) -> None:
+        await call.complete()
+        port.allowed.add("tool")
+        for rememberable in (True, False):
+            with pytest.raises(AgentError, match="has ended and cannot be approved"):
+                await call.confirm("Sure?", rememberable=rememberable)
+
+    await using(port, work)
+
+
+async def test_a_call_that_was_denied_stays_so_when_its_tool_is_allowed_later() -> None:
+    port = FakePort()
+
+    async def work(call: ToolCall) -> None:
+        assert not await call.confirm("Sure?")
+        port.allowed.add("tool")
+        assert not await call.confirm("And now?")
+
+    task = using(port, work)
+    await port.until_status("pending-confirmation")
+    port.answer("Confirmed", approved=False, reason="denied")
+    await task
+
+
+async def test_a_call_that_nobody_was_shown_is_the_agents_mistake() -> None:
+    port = FakePort()
+    call = make_turn(port).tool("tool")
+    with pytest.raises(AgentError, match="used with async with"):
+        await call.start()
+    assert port.actions == []
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda call: call.confirm("Sure?", options=["yes", "no"]),
+        lambda call: call.complete(5),
+        lambda call: call.complete("Did it", [{"type": "text"}]),
+        lambda call: call.show({"text": "typeless"}),
+        lambda call: call.write(b"bytes"),
+        lambda call: call.stream_input(None),
+    ],
+)
+async def test_what_the_protocol_does_not_know_fails_the_call(work: Work) -> None:
+    port = FakePort()
+    with pytest.raises(AgentError, match="the agent made a mistake"):
+        await using(port, work)
+    assert (port.call["status"], port.call["success"]) == ("completed", False)
+
+
+@pytest.mark.parametrize(
+    ("errors", "told"),
+    [
+        ([AgentError("no paper"), AgentError("no ink")], "no paper"),
+        ([AgentError("no paper"), ValueError("secret")], "it failed (ExceptionGroup)"),
+        ([ExceptionGroup("inner", [AgentError("no ink")])], "no ink"),
+    ],
+)
+async def test_what_tasks_of_an_agent_raise_is_told_like_its_own(
+    errors: list[Exception], told: str
+) -> None:
+    port = FakePort()
+
+    async def work(call: ToolCall) -> None:
+        raise ExceptionGroup("several", errors)
+
+    with pytest.raises(ExceptionGroup):
+        await using(port, work)
+    assert port.call["error"] == {"message": told}

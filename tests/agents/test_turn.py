@@ -196,6 +196,34 @@ async def test_steering_messages_are_taken_off_the_chat() -> None:
     assert "steeringMessage" not in port.state
 
 
+async def test_a_steering_message_is_to_be_had_with_its_attachments() -> None:
+    port = FakePort()
+    note = {"type": "simple", "label": "note", "modelRepresentation": "n"}
+    message = {"text": "left", "origin": {"kind": "user"}, "attachments": [note]}
+    port.act({"type": "chat/pendingMessageSet", "kind": "steering", "id": "m", "message": message})
+    assert await make_turn(port).next_steering_message() == message
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda turn: turn.write(42),
+        lambda turn: turn.write(None),
+        lambda turn: turn.think(b"hm"),
+        lambda turn: turn.notify({"text": "x"}),
+        lambda turn: turn.attach("text"),
+        lambda turn: turn.set_activity(1),
+        lambda turn: turn.report_usage({"_meta": {"x": {1, 2}}}),
+        lambda turn: turn.ask_all([{"id": "kindless"}]),
+    ],
+)
+async def test_a_mistake_is_told_to_its_agent_and_the_chat_stays_whole(work: Any) -> None:
+    port = FakePort()
+    with pytest.raises(AgentError, match="the agent made a mistake"):
+        await work(make_turn(port))
+    assert (port.parts, port.actions) == ([], [])
+
+
 def offer(port: FakePort, client: str, *tools: Json) -> None:
     port.session_state["activeClients"].append({"clientId": client, "tools": list(tools)})
 
@@ -266,3 +294,17 @@ async def test_a_tool_that_no_client_offers_is_an_error() -> None:
     with pytest.raises(AgentError, match="no attached client offers the tool look") as error:
         await make_turn(FakePort()).call_client_tool("look")
     assert error.value.error_type == "unknownTool"
+
+
+async def test_what_several_tasks_write_stays_in_the_order_in_which_they_wrote() -> None:
+    port = FakePort()
+    turn = make_turn(port)
+
+    async def write(*pieces: str) -> None:
+        for piece in pieces:
+            await turn.write(piece)
+
+    # They take turns: the port lets others go on whenever something was emitted.
+    await asyncio.gather(write("a", "b", "c"), write("1", "2", "3"))
+    assert "".join(part["content"] for part in port.parts) == "a1b2c3"
+    assert len(port.parts) == 1

@@ -72,3 +72,20 @@ async def test_whoever_sends_nothing_but_nonsense_is_closed_in_the_end() -> None
         with pytest.raises(TransportClosed) as end:
             await client.receive()
     assert (end.value.code, end.value.reason) == (1008, "too many messages that break the protocol")
+
+
+async def test_what_is_sent_while_an_answer_is_being_made_waits_behind_it() -> None:
+    ours, theirs = memory_pair()
+    async with Host() as host, asyncio.timeout(10):
+        task = asyncio.create_task(host.serve(theirs))
+        ours.write([Encoded(PING)])
+        await ours.receive()
+        (connection,) = host.connections
+        connection.outbox.hold()
+        connection.send(b'"behind"')
+        await host.core.writer.ledger.settle()
+        ours.write([Encoded(PING)])
+        assert loads(await ours.receive())["id"] == 1
+        assert loads(await ours.receive()) == "behind"
+        await ours.close()
+        await task

@@ -97,8 +97,10 @@ def test_bytes_that_are_no_text_are_garbled_too(tmp_path: Path) -> None:
 
 def test_something_that_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo", 0o600)
-    with pytest.raises(TokenFileError, match="not a regular file"):
-        read_owner_token(tmp_path / "fifo")
+    (tmp_path / "directory").mkdir(0o700)
+    for name in ("fifo", "directory"):
+        with pytest.raises(TokenFileError, match=f"{name} is not a regular file"):
+            read_owner_token(tmp_path / name)
 
 
 def test_a_file_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

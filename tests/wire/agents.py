@@ -28,6 +28,8 @@ class Puppet(Agent):
         self.may_start.set()
         # A turn that was told to wait ends when this is set.
         self.may_finish = asyncio.Event()
+        # Which sessions it started, and let go of.
+        self.log: list[str] = []
         # Why the next session cannot be started, if it cannot.
         self.trouble: Exception | None = None
 
@@ -35,6 +37,10 @@ class Puppet(Agent):
         await self.may_start.wait()
         if self.trouble is not None:
             raise self.trouble
+        self.log.append(f"started {session.session}")
+
+    async def end_session(self, session: str) -> None:
+        self.log.append(f"end {session}")
 
     def config_schema(
         self, values: Mapping[str, Any], working_directory: str | None

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
+import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -18,20 +20,32 @@ from websockets.asyncio.client import ClientConnection, connect
 from agenthost.protocol import reduce
 from agenthost.protocol.registry import KINDS, Kind, kind_of
 
-__all__ = ["WireClient", "WireFailure", "open_client", "user_message", "without_times"]
+__all__ = ["ACTIVITY", "WireClient", "WireFailure", "open_client", "promised", "user_message"]
 
 ROOT = "ahp-root://"
-PATIENCE = 30.0
+PATIENCE = 60.0
+# Seconds by which each client's reading is put off at random, each message anew. Set, it shows
+# tests that take for granted what another client, or another channel, has heard already.
+JITTER = float(os.environ.get("AGENTHOST_TEST_JITTER", "0"))
+# The bits of a status that say what is going on.
+ACTIVITY = 31
 NOW = "1970-01-01T00:00:09.999Z"
 
 Json = dict[str, Any]
 
 
-def without_times(state: Any) -> Any:
-    """Drop every ``modifiedAt`` from a state."""
-    if isinstance(state, dict):
-        return {key: without_times(value) for key, value in state.items() if key != "modifiedAt"}
-    return [without_times(item) for item in state] if isinstance(state, list) else state
+def promised(state: Any) -> Any:
+    """Drop what no client is promised to hold as a fresh snapshot has it.
+
+    Every reducer stamps ``modifiedAt`` with its own clock, and no action carries what a session is
+    doing: its clients look at its chats, and only who comes new is told.
+    """
+    if isinstance(state, list):
+        return [promised(item) for item in state]
+    if not isinstance(state, dict):
+        return state
+    kept = {key: promised(value) for key, value in state.items() if key != "modifiedAt"}
+    return {**kept, "status": kept["status"] & ~ACTIVITY} if "lifecycle" in kept else kept
 
 
 def user_message(text: str, **more: Any) -> Json:
@@ -186,16 +200,15 @@ class WireClient:
         return state
 
     async def compared(self, channel: str) -> tuple[Json, Json]:
-        """Return what this client mirrors and a fresh snapshot, of the same moment, without times.
+        """Return what this client mirrors and a fresh snapshot of the same moment, as promised.
 
         For a channel at rest: subscribing anew skips what is under way, for the snapshot has it.
-        ``modifiedAt`` is left out everywhere: every reducer stamps it with its own clock.
         """
         mirrored: list[Json] = []
         result = await self.request(
             "subscribe", channel=channel, at_answer=lambda: mirrored.append(self.states[channel])
         )
-        return without_times(mirrored[0]), without_times(result["snapshot"]["state"])
+        return promised(mirrored[0]), promised(result["snapshot"]["state"])
 
     async def dispatch(self, channel: str, action: Json) -> int:
         """Dispatch an action and return its clientSeq."""
@@ -228,9 +241,17 @@ class WireClient:
 
     async def envelope(self, channel: str, matches: Callable[[Json], bool]) -> Json:
         """Wait for an envelope on a channel."""
-        return await self.until(
-            lambda: next((e for e in self.envelopes.get(channel, ()) if matches(e)), None)
-        )
+        looked_at = 0
+
+        def find() -> Json | None:
+            # What was looked at is not looked at again: a long stream would make that slow, and
+            # a client that is slow for its own reasons looks to the host like one that fell behind.
+            nonlocal looked_at
+            envelopes = self.envelopes.get(channel, [])
+            new, looked_at = envelopes[looked_at:], len(envelopes)
+            return next(filter(matches, new), None)
+
+        return await self.until(find)
 
     async def action(self, channel: str, action_type: str, **fields: Any) -> Json:
         """Wait for an accepted action of a type on a channel, and return it."""
@@ -355,6 +376,8 @@ class WireClient:
         try:
             async for frame in self.socket:
                 message = orjson.loads(frame)
+                if JITTER and '"chat/delta"' not in str(frame):
+                    await asyncio.sleep(random.uniform(0, JITTER))
                 self.received.append(message)
                 if message.get("method") == "action":
                     self.take_envelope(message["params"])

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
+import os
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
-from agenthost.agents import Agent, AgentError, Turn
+from agenthost.agents import Agent, AgentError, Turn, option
 from tests.wire.hosting import embed
 from tests.wire.talking import (
     ERROR,
@@ -21,8 +24,11 @@ from tests.wire.talking import (
     call_in,
     calls_of,
     confirmed,
+    input_completed,
     parts_of,
+    request_in,
     said,
+    submitted,
 )
 
 Json = dict[str, Any]
@@ -95,10 +101,16 @@ async def raises_over_a_streaming_call(turn: Turn) -> None:
         raise RuntimeError(DETAIL)
 
 
+async def leaves(turn: Turn) -> None:
+    await turn.write("so far so good")
+    sys.exit(DETAIL)
+
+
 @pytest.mark.parametrize(
     "work",
     [
         raises,
+        leaves,
         raises_over_a_prompt,
         raises_over_questions,
         raises_over_a_running_call,
@@ -111,7 +123,8 @@ async def test_an_agent_that_raises_ends_its_turn_and_tells_nobody_its_secrets(
     async with scripted(work) as chat:
         turn = await chat.run("t1", "go")
         assert turn["state"] == "error"
-        name = "ExceptionGroup" if work is raises_over_questions else "RuntimeError"
+        named: dict[Work, str] = {raises_over_questions: "ExceptionGroup", leaves: "SystemExit"}
+        name = named.get(work, "RuntimeError")
         assert turn["error"] == {
             "errorType": name,
             "message": f"the agent failed ({name}); the host's log says more",
@@ -122,6 +135,16 @@ async def test_an_agent_that_raises_ends_its_turn_and_tells_nobody_its_secrets(
         assert DETAIL in caplog.text
         for secret in (DETAIL, "Traceback", "test_agents.py"):
             assert secret not in sent(chat)
+
+
+async def test_an_agent_is_quoted_also_where_it_gave_up_in_a_task_group() -> None:
+    async def gives_up(turn: Turn) -> None:
+        async with asyncio.TaskGroup():
+            raise AgentError("No luck today.", "noLuck")
+
+    async with scripted(gives_up) as chat:
+        turn = await chat.run("t1", "go")
+        assert turn["error"] == {"errorType": "noLuck", "message": "No luck today."}
 
 
 async def test_an_agent_s_own_error_is_shown_in_its_own_words() -> None:
@@ -137,6 +160,78 @@ async def test_an_agent_s_own_error_is_shown_in_its_own_words() -> None:
         (call,) = calls_of(turn)
         assert call["error"] == {"message": "the printer is out of paper"}
         assert (call["success"], call["pastTenseMessage"]) == (False, "Tool failed")
+
+
+async def writes_half_characters(turn: Turn) -> None:
+    await turn.write("half \ud800")
+    async with turn.tool("t\udc00", input={"a": "\ud800", "b": math.nan}) as call:
+        await call.stream_input("\udfff")
+        await call.start()
+        await call.write("x\ud800")
+        await call.complete("did \ud800", structured={"n": math.inf})
+    raise AgentError("half \ud800")
+
+
+async def writes_a_number(turn: Turn) -> None:
+    await turn.write(42)  # type: ignore[arg-type]
+
+
+async def reports_what_is_no_data(turn: Turn) -> None:
+    await turn.report_usage({"_meta": {"models": {"a", "b"}}})
+
+
+async def offers_what_are_no_options(turn: Turn) -> None:
+    async with turn.tool("t") as call:
+        await call.confirm("Sure?", options=["yes", "no"])  # type: ignore[list-item]
+
+
+async def asks_what_is_no_question(turn: Turn) -> None:
+    await turn.ask_all([{"id": "kindless"}])
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        writes_half_characters,
+        writes_a_number,
+        reports_what_is_no_data,
+        offers_what_are_no_options,
+        asks_what_is_no_question,
+    ],
+)
+async def test_what_the_wire_cannot_carry_ends_the_turn_and_leaves_the_chat_whole(
+    work: Work,
+) -> None:
+    async with scripted(work) as chat:
+        turn = await chat.run("t1", "go")
+        assert turn["state"] == "error"
+        expected = "half ?" if work is writes_half_characters else "the agent made a mistake: "
+        assert turn["error"]["message"].startswith(expected)
+        assert all(call["status"] == "completed" for call in calls_of(turn))
+        await chat.assert_agreed()
+
+
+async def test_the_sketch_of_the_design_works() -> None:
+    async def work(turn: Turn) -> None:
+        await turn.write("Hello, ")
+        name = await turn.ask("Who are you?")
+        async with turn.tool("shell", input={"cmd": "id"}) as call:
+            yes = option("yes", "Yes", approve=True)
+            if await call.confirm("Run `id`?", options=[yes]):
+                await call.run_in_terminal("id -u")
+        await turn.write(str(name))
+
+    async with scripted(work) as chat:
+        await chat.start("t1", "go")
+        request = await request_in(chat.client, chat.uri)
+        answers = {"answer": submitted("text", "Ann")}
+        await chat.answer(input_completed(request, answers), chat.clients[1])
+        call = await call_in(chat.client, chat.uri, "pending-confirmation")
+        await chat.answer(confirmed("t1", call, True, selectedOptionId="yes"))
+        turn = await chat.end("t1")
+        assert said(turn) == "Hello, Ann"
+        (call,) = calls_of(turn)
+        assert call["content"] == [{"type": "text", "text": f"{os.getuid()}\n"}]
 
 
 async def test_a_call_that_an_agent_leaves_open_ends_with_the_turn() -> None:

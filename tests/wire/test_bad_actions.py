@@ -14,7 +14,7 @@ from agenthost.protocol.registry import kind_of
 from agenthost.protocol.unions import tags_of
 from tests.protocol.refusals import ACTIONS, CLIENT_ACTIONS
 from tests.protocol.wire_samples import changed, full, minimal, places, variants
-from tests.wire.client import WireClient, open_client, user_message, without_times
+from tests.wire.client import WireClient, open_client, promised, user_message
 from tests.wire.hosting import ServedHost
 from tests.wire.scenes import (
     NEWEST,
@@ -182,10 +182,11 @@ async def test_nobody_can_speak_for_the_agent_in_a_turn_that_runs(host: ServedHo
                 "result": {"success": True, "pastTenseMessage": "Did it"},
             },
         ]
+        await asker.ping()
         seen = len(asker.received)
         for _, reason in await rejections(impostor, chat, actions):
             assert reason
-        assert without_times(await impostor.fresh(chat)) == without_times(before)
+        assert promised(await impostor.fresh(chat)) == promised(before)
         await asker.ping()
         assert len(asker.received) == seen + 1
         await asker.dispatch(chat, {"type": "chat/turnCancelled", **turn, "duration": 1})

@@ -119,7 +119,6 @@ async def test_what_is_no_json_or_too_deep_is_a_parse_error(
         ("{}", None),
         ('{"jsonrpc":"2.0"}', None),
         ('{"jsonrpc":"2.0","id":5}', 5),
-        ('{"jsonrpc":"2.0","id":5,"result":null,"error":{}}', 5),
         ('{"jsonrpc":"1.0","id":5,"method":"ping","params":{"channel":"ahp-root://"}}', 5),
         ('{"id":5,"method":"ping","params":{"channel":"ahp-root://"}}', 5),
         ('{"jsonrpc":"2.0","id":5,"method":7,"params":{}}', 5),
@@ -196,6 +195,8 @@ async def test_an_unknown_method_is_not_found(shared: Scene, method: str) -> Non
         {"id": "x", "error": {"code": "x", "message": []}},
         {"id": 1, "error": "x"},
         {"id": [], "result": None},
+        {"id": 5, "result": None, "error": {}},
+        {"result": None},
     ],
 )
 async def test_a_notification_or_answer_that_means_nothing_is_ignored(
@@ -284,6 +285,14 @@ async def test_a_bad_offer_of_versions_is_refused_by_what_is_wrong_with_it(
         else:
             assert failure.data["supportedVersions"] == list(SUPPORTED_VERSIONS)
             await client.closed
+
+
+async def test_a_client_id_without_end_is_a_bad_parameter(shared: Scene) -> None:
+    async with open_client(shared.host.url, "x" * 256) as client:
+        opening = {"protocolVersions": [NEWEST], "clientId": "x" * 257}
+        failure = await client.refusal("initialize", **opening)
+        assert (failure.code, failure.data) == (INVALID_PARAMS, {"path": "clientId"})
+        await client.initialize()
 
 
 # Every field of every command

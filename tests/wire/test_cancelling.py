@@ -12,7 +12,7 @@ import pytest
 
 from agenthost.agents import Agent, Turn
 from tests.wire.client import WireClient
-from tests.wire.hosting import PATIENCE, ServedHost, embed
+from tests.wire.hosting import PATIENCE, ServedHost, embed, serve
 from tests.wire.talking import (
     IDLE,
     OLDEST,
@@ -373,3 +373,15 @@ async def test_only_the_running_turn_can_be_cancelled_and_only_once(
         assert "no turn to cancel" in refused[0]["rejectionReason"]
         await chat.end("t1")
         await chat.assert_at_rest()
+
+
+@pytest.mark.parametrize("command", [COMMAND, STUBBORN], ids=["willing", "stubborn"])
+async def test_a_command_does_not_outlive_a_host_that_is_killed(
+    tmp_path: Path, command: str
+) -> None:
+    async with serve(tmp_path / "data", cwd=tmp_path) as host:
+        async with at_chat(host.url, "orphans") as chat:
+            pids = await running_command(chat, "t1", command)
+            await host.kill()
+        for pid in pids:
+            await gone(pid)

@@ -240,6 +240,41 @@ async def test_a_queued_or_initial_message_names_a_session_too(shared_host: Serv
         await client.action("name:/initial", "session/titleChanged", title="initial first")
 
 
+async def test_each_chat_is_named_by_its_own_first_message_and_a_fork_as_its_source(
+    shared_host: ServedHost,
+) -> None:
+    session = "name:/chats"
+    async with open_client(shared_host.url, "names chats") as client:
+        await client.initialize()
+        chat = await client.ready_session(session)
+        await client.subscribe(chat)
+        await client.run_turn(chat, "t1", "the first")
+        source = {"chat": chat, "turnId": "t1"}
+        await client.request("createChat", channel=session, chat="name-chat:/second")
+        for kind in ("sideChat", "fork"):
+            await client.request(
+                "createChat",
+                channel=session,
+                chat=f"name-chat:/{kind}",
+                source={**source, "kind": kind},
+            )
+
+        def titles() -> list[str]:
+            return [entry["title"] for entry in client.states[session]["chats"]]
+
+        assert titles() == ["the first", "New chat", "New chat", "the first"]
+        for uri in ("name-chat:/second", "name-chat:/sideChat", "name-chat:/fork"):
+            await client.subscribe(uri)
+            await client.run_turn(uri, "t2", f"hello  {uri[11:]}")
+        await client.ping()
+        assert titles() == ["the first", "hello second", "hello sideChat", "the first"]
+        assert client.states[session]["title"] == "the first"
+        fork = {"session": session, "turnId": "t1"}
+        await client.ready_session("name:/fork", fork=fork)
+        assert client.states["name:/fork"]["title"] == "the first"
+        assert client.states["name:/fork"]["chats"][0]["title"] == "the first"
+
+
 async def test_annotations_are_counted_in_the_summary(shared_host: ServedHost) -> None:
     session = "notes:/1"
     notes = f"{session}/annotations"

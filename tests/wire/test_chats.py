@@ -254,6 +254,7 @@ async def test_chats_work_in_some_of_the_sessions_directories() -> None:
             removed = {"type": "chat/workingDirectoryRemoved", "directory": directory}
             await client.accepted("c:/1", removed)
         assert client.states["c:/1"]["workingDirectories"] == []
+        await client.ping()
         entries = {entry["resource"]: entry for entry in client.states["s:/1"]["chats"]}
         assert entries["c:/1"]["workingDirectories"] == []
         # A directory that leaves the session leaves its chats.
@@ -266,7 +267,7 @@ async def test_chats_work_in_some_of_the_sessions_directories() -> None:
         await client.run_turn("c:/1", "t1", "hello")
         source = {"kind": "fork", "chat": "c:/1", "turnId": "t1"}
         await client.request(
-            "createChat", channel="s:/1", chat="c:/3", source=source, workingDirectories=[a]
+            "createChat", channel="s:/1", chat="c:/3", source=source, workingDirectories=[c]
         )
         assert (await client.subscribe("c:/3"))["workingDirectories"] == []
 
@@ -393,13 +394,15 @@ async def test_the_queue_is_held_after_a_turn_that_did_not_end_well(
             await client.action(chat, "chat/error")
         await client.ping()
         assert "activeTurn" not in client.states[chat]
-        held = [entry["message"]["text"] for entry in client.states[chat]["queuedMessages"]]
-        assert held == ["first"]
+        (held,) = client.states[chat]["queuedMessages"]
+        waiting = held["id"]
+        assert held["message"]["text"] == "first"
         # A turn that ends well moves the queue on.
         await client.run_turn(chat, "t2", "hello")
-        await client.until(lambda: {} if "queuedMessages" not in client.states[chat] else None)
-        await client.until(lambda: {} if "activeTurn" not in client.states[chat] else None)
+        moved = await client.action(chat, "chat/turnStarted", queuedMessageId=waiting)
+        await client.turn_end(chat, moved["turnId"])
         assert client.states[chat]["turns"][-1]["message"]["text"] == "first"
+        assert "queuedMessages" not in client.states[chat]
 
 
 async def test_a_held_queue_moves_on_with_the_next_message_put_into_it(
@@ -452,7 +455,7 @@ async def test_truncation_keeps_what_it_names_and_stops_what_runs(
         await client.accepted(chat, {"type": "chat/truncated", "turnId": "t1"})
         assert turn_ids(client, chat) == ["t1"]
         assert "activeTurn" not in client.states[chat]
-        assert "activity" not in client.states[chat]
+        await client.until(lambda: {} if "activity" not in client.states[chat] else None)
         assert client.states[chat]["queuedMessages"][0]["id"] == "q1"
         assert client.states[chat]["draft"] == draft
         # A removed turn's id may come back: the message is edited and sent again.
@@ -512,6 +515,7 @@ async def test_clients_dispatch_what_is_theirs_on_channels_where_it_belongs(
     async with in_chat(shared_host, "not-theirs") as (client, session, chat):
         await client.start_turn(chat, "t1", "/slow 60")
         await client.action(chat, "chat/activityChanged")
+        await client.ping()
         states = (client.states[chat], client.states[session])
         part = {"kind": "markdown", "id": "p", "content": "I am the agent"}
         for channel, action in (

@@ -137,6 +137,7 @@ async def test_run_asks_first_and_everybody_sees_what_is_asked(
         assert [option["id"] for option in call["options"]] == OPTIONS
         assert [option["kind"] for option in call["options"]] == ["approve"] * 2 + ["deny"] * 2
         assert [option["group"] for option in call["options"]] == [0, 0, 1, 1]
+        await chat.client.ping()
         (needed,) = chat.waiting
         assert (needed["kind"], needed["chat"]) == ("toolConfirmation", chat.uri)
         assert (needed["turnId"], needed["toolCall"]) == ("t1", call)
@@ -456,15 +457,31 @@ async def test_an_edit_that_is_denied_changes_nothing(
         await chat.assert_at_rest()
 
 
+async def test_an_edit_of_what_has_changed_since_it_was_shown_is_not_made(
+    shared_host: ServedHost, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("as it was")
+    async with demo(shared_host, tmp_path) as chat:
+        call = await asked(chat, "t1", "/edit a.txt otherwise")
+        path.write_text("somebody else was here")
+        await chat.answer(confirmed("t1", call, True))
+        turn = await chat.end("t1")
+        assert turn["error"]["message"] == "a.txt has changed in the meantime"
+        (call,) = calls_of(turn)
+        assert (call["status"], call["success"]) == ("completed", False)
+        assert path.read_text() == "somebody else was here"
+
+
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("/edit ../outside text", "../outside lies outside of the working directory"),
-        ("/edit /etc/passwd text", "/etc/passwd lies outside of the working directory"),
-        ("/edit link/inside text", "link/inside lies outside of the working directory"),
-        ("/edit folder text", "folder cannot be read as text"),
+        ("/edit ../outside text", "../outside lies outside of the working directories"),
+        ("/edit /etc/passwd text", "/etc/passwd lies outside of the working directories"),
+        ("/edit link/inside text", "link/inside lies outside of the working directories"),
+        ("/edit folder text", "folder is no file"),
         ("/edit binary text", "binary cannot be read as text"),
-        ("/edit a\0b text", "a\0b is no path"),
+        ("/edit a\0b text", "a\0b leads nowhere"),
         ("/edit", "usage: /edit PATH TEXT"),
         ("/run", "usage: /run CMD"),
         ("/stream", "usage: /stream N [BYTES]"),
@@ -516,6 +533,7 @@ async def test_review_waits_until_somebody_judges_the_result(
 ) -> None:
     async with demo(shared_host, tmp_path, OLDEST) as chat:
         call = await asked(chat, "t1", "/review", "pending-result-confirmation")
+        await chat.client.ping()
         (needed,) = chat.waiting
         assert needed["kind"] == "toolConfirmation"
         assert needed["toolCall"]["content"] == [{"type": "text", "text": "All is well."}]
@@ -546,7 +564,7 @@ async def test_slow_shows_what_it_does_and_echoes_whoever_steers_it(
         await chat.cancel("t1")
         turn = await chat.end("t1")
         assert said(turn) == "You steer me: go 0\n\nYou steer me: go 1\n\n"
-        assert "activity" not in chat.state
+        await chat.client.until(lambda: None if "activity" in chat.state else chat.state)
         assert "steeringMessage" not in chat.state
         await chat.assert_at_rest()
 

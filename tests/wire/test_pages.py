@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 
 import pytest
 
@@ -157,6 +159,7 @@ async def test_every_answer_carries_the_safety_headers(shared_host: ServedHost, 
     ):
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["referrer-policy"] == "no-referrer"
+        assert parsedate_to_datetime(answer.headers["date"]).tzinfo is UTC
         assert answer.headers["cache-control"] == "no-store"
         assert "access-control-allow-origin" not in answer.headers
 

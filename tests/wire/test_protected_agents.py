@@ -16,7 +16,7 @@ from agenthost.tokens import BOOK_FILE, Role, TokenBook
 from tests.wire.client import WireClient, open_client, user_message
 from tests.wire.guarded import EXTRA, OPTIONAL, REQUIRED, RESOURCE, Guarded
 from tests.wire.hosting import ServedHost, embed, serve
-from tests.wire.talking import OLDEST, call_in, confirmed, said
+from tests.wire.talking import OLDEST, call_in, cancelled, confirmed, said
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -119,6 +119,23 @@ async def test_a_token_that_has_expired_is_asked_for_again() -> None:
         await client.request("authenticate", resource=RESOURCE, token=SECRET)
         await client.run_turn(chat, "t3", "hello")
         assert client.states[chat]["turns"][1]["state"] == "complete"
+
+
+async def test_what_waits_may_be_taken_back_without_a_token() -> None:
+    async with at_guarded() as (client, _):
+        chat = await signed_in(client)
+        await client.start_turn(chat, "t1", "ask")
+        await call_in(client, chat, "pending-confirmation")
+        waiting = {"kind": "queued", "id": "q1"}
+        message = user_message("hello again")
+        queued = {"type": "chat/pendingMessageSet", **waiting, "message": message}
+        await client.accepted(chat, queued)
+        await client.accepted(chat, cancelled(client, "t1"))
+        # The agent gives this one back.
+        await client.request("authenticate", resource=RESOURCE, token="old token")
+        await client.run_turn(chat, "t2", "hello")
+        await client.rejected(chat, queued)
+        await client.accepted(chat, {"type": "chat/pendingMessageRemoved", **waiting})
 
 
 async def test_a_restart_forgets_every_token_and_asks_again(tmp_path: Path) -> None:

@@ -1,23 +1,25 @@
-"""Sessions on the wire: created step by step, forked, put away."""
+"""Sessions on the wire: created step by step, put away."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agenthost.agents import AgentError
-from agenthost.host import SqliteStore
+from agenthost.host import SqliteStore, sessions
+from agenthost.tokens import BOOK_FILE, Role, TokenBook
 from tests.wire.agents import Puppet
 from tests.wire.client import WireClient, open_client, user_message
-from tests.wire.hosting import ServedHost, embed
+from tests.wire.hosting import ServedHost, embed, serve
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ROOT = "ahp-root://"
-INVALID, NO_SESSION, NO_PROVIDER, TAKEN = -32602, -32001, -32002, -32003
+INVALID, NO_SESSION, NO_PROVIDER, TAKEN, NOT_FOUND = -32602, -32001, -32002, -32003, -32008
 ARCHIVED = 64
 
 Json = dict[str, Any]
@@ -104,6 +106,36 @@ async def test_a_session_disposed_while_it_starts_is_gone_for_good() -> None:
         await client.ready_session("s:/1", config={"mode": "ask"})
 
 
+async def test_an_agent_lets_go_of_a_session_that_was_disposed_while_it_started() -> None:
+    puppet = Puppet()
+    puppet.may_start.clear()
+    async with embed(puppet) as url, open_client(url) as client:
+        await client.initialize(ROOT)
+        await client.request(
+            "createSession", channel="s:/1", config={"mode": "ask"}, progressToken="p"
+        )
+        await client.request("disposeSession", channel="s:/1")
+        puppet.may_start.set()
+        await client.notification("root/progress", lambda p: p["progress"] == p["total"])
+        await client.ping()
+        assert puppet.log == ["end s:/1", "started s:/1", "end s:/1"]
+
+
+async def test_an_agent_that_never_starts_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sessions, "START_PATIENCE", 0.0)
+    puppet = Puppet()
+    puppet.may_start.clear()
+    async with embed(puppet) as url, open_client(url) as client:
+        await client.initialize()
+        await client.request("createSession", channel="s:/1", config={"mode": "ask"})
+        await client.subscribe("s:/1")
+        await client.until(lambda: client.states["s:/1"].get("creationError"))
+        error = client.states["s:/1"]["creationError"]
+        assert error == {"errorType": "timeout", "message": "the agent did not start in time"}
+
+
 async def test_a_session_that_was_starting_when_its_host_stopped_does_not_start_for_ever(
     tmp_path: Path,
 ) -> None:
@@ -134,61 +166,6 @@ async def test_uris_in_use_and_unknown_agents_are_refused(shared_host: ServedHos
         assert failure.code == NO_PROVIDER
         # What was refused left nothing behind.
         assert (await client.refusal("disposeSession", channel="x:/y")).code == NO_SESSION
-
-
-async def test_a_fork_holds_the_source_through_its_turn_and_lives_on_its_own(
-    shared_host: ServedHost,
-) -> None:
-    async with open_client(shared_host.url, "forker") as client:
-        await client.initialize()
-        source = "ahp-session:/source"
-        chat = await client.ready_session(source, workingDirectories=["file:///work"])
-        await client.subscribe(chat)
-        for turn in ("t1", "t2", "t3"):
-            await client.run_turn(chat, turn, f"say {turn}")
-        fork = {"session": source, "turnId": "t2"}
-        forked = await client.ready_session(
-            "ahp-session:/fork", fork=fork, workingDirectories=["file:///elsewhere"]
-        )
-        state = await client.subscribe(forked)
-        assert state["turns"] == client.states[chat]["turns"][:2]
-        session = client.states["ahp-session:/fork"]
-        # A fork inherits where it works.
-        assert session["workingDirectories"] == ["file:///work"]
-        assert session["title"] == client.states[source]["title"] == "say t1"
-        await client.run_turn(forked, "t3", "differently")
-        await client.ping()
-        assert [turn["id"] for turn in client.states[forked]["turns"]] == ["t1", "t2", "t3"]
-        texts = [turn["message"]["text"] for turn in client.states[chat]["turns"]]
-        assert texts == ["say t1", "say t2", "say t3"]
-
-
-async def test_a_fork_names_a_completed_turn_in_any_chat_of_a_known_session(
-    shared_host: ServedHost,
-) -> None:
-    async with open_client(shared_host.url, "fork refused") as client:
-        await client.initialize()
-        source = "ahp-session:/fork-source"
-        chat = await client.ready_session(source)
-        await client.subscribe(chat)
-        await client.start_turn(chat, "running", "/slow 60")
-        for turn in ("never", "running"):
-            failure = await client.refusal(
-                "createSession", channel="f:/1", fork={"session": source, "turnId": turn}
-            )
-            assert failure.code == INVALID
-        for session in ("ahp-session:/nowhere", chat):
-            failure = await client.refusal(
-                "createSession", channel="f:/1", fork={"session": session, "turnId": "running"}
-            )
-            assert failure.code == NO_SESSION
-        other = "ahp-chat:/fork-other"
-        await client.request("createChat", channel=source, chat=other)
-        await client.subscribe(other)
-        await client.run_turn(other, "elsewhere", "in another chat")
-        fork = {"session": source, "turnId": "elsewhere"}
-        forked = await client.subscribe(await client.ready_session("f:/1", fork=fork))
-        assert [turn["id"] for turn in forked["turns"]] == ["elsewhere"]
 
 
 async def test_settings_are_checked_completed_and_changed_only_where_they_may_be() -> None:
@@ -266,6 +243,36 @@ async def test_only_agents_with_the_capability_get_several_directories(
         assert client.states["d:/1"]["workingDirectories"] == ["file:///a", "file:///c"]
 
 
+async def test_an_operator_works_inside_the_hosts_roots_and_an_owner_where_it_likes(
+    tmp_path: Path,
+) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    for folder in (root / "inner", outside):
+        folder.mkdir(parents=True)
+    (root / "link").symlink_to(outside)
+    elsewhere = [outside.as_uri(), (root / "link").as_uri(), f"{root.as_uri()}/../outside"]
+    elsewhere += ["file:///", f"{root.as_uri()}er", "virtual:///root", "file://other/root", "x"]
+    async with serve(tmp_path / "data", "--root", str(root)) as host:
+        book = TokenBook(host.data_dir / BOOK_FILE)
+        made = book.create("helper", Role.OPERATOR, expires=None, now=time.time())
+        async with open_client(host.url, "owner") as owner:
+            await owner.initialize()
+            await owner.ready_session("o:/1", workingDirectories=elsewhere[:1])
+        async with open_client(f"ws://{host.address}/?tkn={made.secret}", "helper") as operator:
+            await operator.initialize()
+            for directory in elsewhere:
+                failure = await operator.refusal(
+                    "createSession", channel="d:/no", workingDirectories=[root.as_uri(), directory]
+                )
+                assert failure.code == -32009
+                assert directory in failure.message
+            for number, directories in enumerate(([], [root.as_uri()], [f"{root.as_uri()}/inner"])):
+                session = f"d:/{number}"
+                await operator.ready_session(session, workingDirectories=directories)
+                named = directories or [root.as_uri()]
+                assert operator.states[session]["workingDirectories"] == named
+
+
 async def test_a_creator_may_announce_itself_as_active_and_nobody_else(
     shared_host: ServedHost,
 ) -> None:
@@ -323,8 +330,9 @@ async def test_disposing_a_session_without_turns_destroys_it(shared_host: Served
             assert len(told(each, "root/sessionAdded", session)) == 1
             (removed,) = told(each, "root/sessionRemoved", session)
             assert removed["channel"] == ROOT
-        for channel in (session, chat, f"{session}/annotations"):
-            assert (await client.refusal("subscribe", channel=channel)).code in (-32001, -32008)
+        assert (await client.refusal("subscribe", channel=session)).code == NO_SESSION
+        for channel in (chat, f"{session}/annotations"):
+            assert (await client.refusal("subscribe", channel=channel)).code == NOT_FOUND
         assert (await client.refusal("disposeSession", channel=session)).code == NO_SESSION
         listed = await client.request("listSessions")
         assert session not in [item["resource"] for item in listed["items"]]

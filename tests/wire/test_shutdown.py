@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 from contextlib import AsyncExitStack
@@ -60,7 +61,9 @@ def check_was_told(client: WireClient, chat: str, turn_id: str) -> None:
     assert_ascending(client)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name
+)
 async def test_a_signal_during_a_turn_ends_the_turn_then_the_connections_then_the_host(
     tmp_path: Path, number: signal.Signals
 ) -> None:
@@ -89,6 +92,41 @@ async def check_resumption(host: ServedHost, before: list[WireClient], chat: str
             assert [e for e in result["actions"] if e["channel"] != ROOT] == []
             await assert_mirrors(client)
             assert [message["id"] for message in client.states[chat]["queuedMessages"]] == ["q1"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+async def test_more_signals_do_not_spoil_a_clean_stop(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    async with serve(tmp_path / "data") as host:
+        async with open_client(host.url, "c") as client:
+            await client.initialize()
+            chat = await client.ready_session(SESSION)
+            await client.subscribe(chat)
+            await client.start_turn(chat, "t1", "/slow 60")
+            async with asyncio.timeout(PROMPT):
+                while host.running:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(host.pid, number)
+                    await asyncio.sleep(0.001)
+            await client.closed
+            check_was_told(client, chat, "t1")
+        assert await host.wait() == 0
+        assert set(os.listdir(host.data_dir)) == KEPT
+
+
+async def test_a_hangup_is_nothing_to_a_host_that_was_told_to_ignore_it(tmp_path: Path) -> None:
+    handler = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        # As under nohup: what is ignored stays ignored in a new process.
+        host = ServedHost(tmp_path / "data")
+        await host.start()
+    finally:
+        signal.signal(signal.SIGHUP, handler)
+    os.kill(host.pid, signal.SIGHUP)
+    async with open_client(host.url, "c") as client:
+        await client.initialize()
+    await stop_promptly(host)
 
 
 async def test_a_stream_is_cut_off_where_the_clients_can_see_it(tmp_path: Path) -> None:

@@ -193,6 +193,7 @@ async def test_a_viewer_sees_everything_and_changes_nothing_but_what_it_has_read
         await viewer.initialize(ROOT, session, chat)
         await owner.run_turn(chat, "t1", "hello")
         await viewer.turn_end(chat, "t1")
+        await owner.ping()
         seen = len(owner.received)
         turn = {"type": "chat/turnStarted", "turnId": "t2", "startedAt": "2026-01-01T00:00:00.000Z"}
         for channel, action in (

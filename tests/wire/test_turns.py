@@ -3,8 +3,17 @@ from __future__ import annotations
 import pytest
 
 from agenthost.protocol import SUPPORTED_VERSIONS
-from tests.wire.client import open_client
+from tests.wire.client import ACTIVITY, open_client
 from tests.wire.hosting import ServedHost
+from tests.wire.talking import (
+    ERROR,
+    IDLE,
+    IN_PROGRESS,
+    INPUT_NEEDED,
+    at_chat,
+    input_completed,
+    request_in,
+)
 
 
 @pytest.mark.parametrize("version", SUPPORTED_VERSIONS)
@@ -22,3 +31,27 @@ async def test_a_turn_runs_to_its_end_and_the_mirror_equals_a_fresh_snapshot(
         assert mirrored == fresh
         assert fresh["turns"][0]["state"] == "complete"
         assert fresh["turns"][0]["responseParts"][0]["content"].startswith("You said **hello**")
+
+
+async def test_whoever_opens_a_session_is_told_what_it_is_doing(shared_host: ServedHost) -> None:
+    async with at_chat(shared_host.url, "doing") as chat:
+        client = chat.client
+
+        async def told() -> int:
+            return int((await client.fresh(chat.session))["status"]) & ACTIVITY
+
+        assert await told() == IDLE
+        await chat.start("t1", "/slow 60")
+        assert await told() == IN_PROGRESS
+        await chat.cancel("t1")
+        await chat.end("t1")
+        await chat.start("t2", "/ask")
+        request = await request_in(client, chat.uri)
+        assert await told() == INPUT_NEEDED
+        await chat.answer(input_completed(request, response="decline"))
+        await chat.end("t2")
+        await client.ping()
+        assert await told() == IDLE
+        await chat.run("t3", "/fail")
+        await client.ping()
+        assert await told() == ERROR

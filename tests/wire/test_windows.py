@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from agenthost.host import Limits
+from agenthost.host import Limits, catchup
 from agenthost.protocol import SUPPORTED_VERSIONS
-from tests.wire.client import WireClient, open_client, without_times
+from tests.wire.client import WireClient, open_client, promised
 from tests.wire.hosting import ServedHost, embed
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -60,7 +60,7 @@ async def test_a_view_shows_the_newest_turns_and_where_the_others_are() -> None:
             assert state["turnsNextCursor"]
         for count in (8, 9, 10**6):
             state = await client.subscribe(chat, view={"turns": count})
-            assert without_times(state) == without_times(everything)
+            assert promised(state) == promised(everything)
         # A view that this host does not know is no reason to refuse.
         assert ids(await client.subscribe(chat, view={"sideways": True})) == TURNS
         for wrong in (-1, "3", 1.5, True):
@@ -214,6 +214,35 @@ async def test_a_window_outlives_a_dropped_connection() -> None:
             assert mirrored == fresh
 
 
+async def test_a_window_outlives_a_gap_that_takes_snapshots(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(catchup, "MOST_REPLAYED", 3)
+    async with long_chat() as (url, writer, chat):
+        async with open_client(url, "drops") as client:
+            await client.initialize()
+            delivery = {"maxLatencyMs": 1}
+            await client.subscribe(chat, view={"turns": 2}, delivery=delivery)
+            client.abort()
+            await client.closed
+        await writer.run_turn(chat, "t8", "while you were away")
+        for _ in range(2):
+            async with open_client(url, "drops") as again:
+                result = await again.reconnect(client.last_seen, chat)
+                assert result["type"] == "snapshot"
+                assert ids(again.states[chat]) == [*TURNS[-2:], "t8"]
+                assert again.states[chat]["turnsNextCursor"]
+        await writer.accepted(chat, {"type": "chat/truncated", "turnId": "t4"})
+        async with open_client(url, "drops") as again:
+            await again.reconnect(client.last_seen, chat)
+            # All that it was shown is cut off, so it is shown one page of what is left.
+            assert ids(again.states[chat]) == ["t3", "t4"]
+            while "turnsNextCursor" in again.states[chat]:
+                await again.request("fetchTurns", channel=chat)
+            mirrored, fresh = await again.compared(chat)
+            assert mirrored == fresh
+
+
 async def test_the_oldest_version_gets_pages_as_answers(shared_host: ServedHost) -> None:
     async with open_client(shared_host.url, "oldest", SUPPORTED_VERSIONS[-1]) as client:
         await client.initialize()
@@ -257,7 +286,7 @@ async def test_gathered_delivery_leads_to_the_same_state(
         await prompt.run_turn(chat, "t1", "/stream 400")
         await prompt.run_turn(chat, "t2", "/think")
         await patient.turn_end(chat, "t2")
-        assert without_times(patient.states[chat]) == without_times(prompt.states[chat])
+        assert promised(patient.states[chat]) == promised(prompt.states[chat])
         seqs = [envelope["serverSeq"] for envelope in patient.envelopes[chat]]
         assert seqs == sorted(set(seqs))
         if latency == 0:

@@ -14,7 +14,7 @@ import pytest
 from agenthost.host.wirelog import MOST_RAW
 from agenthost.protocol import SUPPORTED_VERSIONS, reduce
 from agenthost.protocol.registry import kind_of
-from tests.wire.client import NOW, open_client, without_times
+from tests.wire.client import NOW, open_client, promised
 from tests.wire.hosting import serve
 
 ROOT = "ahp-root://"
@@ -97,7 +97,7 @@ async def test_the_log_has_every_message_both_ways_and_plays_back_to_the_final_s
         assert messages(lines, connection, "out") == client.received
     states = played_back(messages(lines, connection_of(lines, "watcher"), "out"), version)
     for channel, state in final.items():
-        assert without_times(states[channel]) == without_times(state)
+        assert promised(states[channel]) == promised(state)
     assert len(final[chat]["turns"]) == 2
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ from acp.schema import (
 )
 
 from agenthost.agents import content
+from agenthost.agents.edits import changed_lines
 from agenthost.agents.turn import Turn
 
 __all__ = [
@@ -55,8 +55,6 @@ Block = (
 MOST_INLINE = 64 * 1024
 # Of a large text this much is shown beside the reference.
 MOST_SHOWN = 16 * 1024
-# Counting the changed lines of longer texts takes too long to be worth it.
-MOST_COMPARED = 2000
 
 
 def as_prompt(
@@ -191,16 +189,4 @@ async def as_edit(turn: Turn, diff: Diff, folder: str) -> dict[str, Any]:
     if diff.old_text is not None:
         before = await turn.store(diff.old_text.encode(errors="replace"), "text/plain")
         edit["before"] = {"uri": uri, "content": before}
-    counted = _count((diff.old_text or "").splitlines(), diff.new_text.splitlines())
-    return edit if counted is None else {**edit, "diff": counted}
-
-
-def _count(old: Sequence[str], new: Sequence[str]) -> dict[str, int] | None:
-    if len(old) + len(new) > MOST_COMPARED:
-        return None
-    changes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    changed = [change for change in changes if change[0] != "equal"]
-    return {
-        "added": sum(to - start for _, _, _, start, to in changed),
-        "removed": sum(to - start for _, start, to, _, _ in changed),
-    }
+    return {**edit, "diff": changed_lines(diff.old_text or "", diff.new_text)}

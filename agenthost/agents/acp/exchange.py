@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import Any
 
-from acp import text_block
 from acp.schema import (
     AgentMessageChunk,
     AgentPlanUpdate,
@@ -65,7 +65,7 @@ class Exchange:
         self._usage: dict[str, Any] = {}
         self._meta: dict[str, Any] = thread.memo
         # What people said while the agent worked.
-        self._steering: list[str] = []
+        self._steering: list[Mapping[str, Any]] = []
 
     async def run(self, introduction: str) -> None:
         """Prompt the agent until it is done.
@@ -82,7 +82,8 @@ class Exchange:
                 response = await self._prompt(prompt)
                 while self._steering:
                     said, self._steering = self._steering, []
-                    response = await self._prompt([text_block(text) for text in said])
+                    prompts = [as_prompt(message, self._link.prompts) for message in said]
+                    response = await self._prompt([block for some in prompts for block in some])
                 await self._conclude(response)
         finally:
             self._leave()
@@ -117,7 +118,7 @@ class Exchange:
     async def _listen(self) -> None:
         """Take what people say meanwhile; an ACP agent can be told once it has answered."""
         while True:
-            self._steering.append(await self._turn.next_steering())
+            self._steering.append(await self._turn.next_steering_message())
 
     async def _stop(self, work: asyncio.Task[PromptResponse]) -> None:
         """Make the agent stop working on the turn, and the process if it does not."""
@@ -191,7 +192,7 @@ class Exchange:
             self._calls[id] = CallView(
                 self._turn,
                 self._thread.terminals,
-                self._thread.folders.first,
+                str(self._thread.folders.primary),
                 self._open_calls.enter_async_context,
             )
         return self._calls[id]

@@ -25,11 +25,12 @@ from acp.schema import (
     WriteTextFileResponse,
 )
 
-from agenthost.agents.acp.folders import FileRefused
+from agenthost.agents.acp.files import read_text, write_text
 from agenthost.agents.acp.inbox import Inbox, PermissionRequest
 from agenthost.agents.acp.permissions import cancelled
 from agenthost.agents.acp.terminals import Terminal, TerminalRefused
 from agenthost.agents.acp.thread import Thread
+from agenthost.agents.folders import FileRefused
 
 __all__ = ["HostSide"]
 
@@ -80,7 +81,7 @@ class HostSide:
     ) -> ReadTextFileResponse:
         """Read a file inside the chat's folders."""
         folders = self._thread(session_id).folders
-        text = await _served(path, lambda: folders.read_text(path, line, limit))
+        text = await _served(path, lambda: read_text(folders, path, line, limit))
         return ReadTextFileResponse(content=text)
 
     async def write_text_file(
@@ -88,7 +89,7 @@ class HostSide:
     ) -> WriteTextFileResponse:
         """Write a file inside the chat's folders."""
         folders = self._thread(session_id).folders
-        await _served(path, lambda: folders.write_text(path, content))
+        await _served(path, lambda: write_text(folders, path, content))
         return WriteTextFileResponse()
 
     async def create_terminal(
@@ -109,7 +110,7 @@ class HostSide:
             id = thread.terminals.create(
                 command,
                 args or (),
-                cwd=str(thread.folders.resolve(cwd or thread.folders.first)),
+                cwd=str(thread.folders.resolve(cwd or ".")),
                 env={variable.name: variable.value for variable in env or ()},
                 limit=output_byte_limit,
             )

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 
 from agenthost.agents.acp.redaction import Redactor
+from agenthost.agents.lifeline import Lifeline
 
 __all__ = ["AgentProcess"]
 
@@ -54,6 +55,7 @@ class AgentProcess:
         transport: asyncio.SubprocessTransport,
         protocol: _Protocol,
         redact: Redactor,
+        lifeline: Lifeline,
     ) -> None:
         assert protocol.stdin is not None
         assert protocol.stdout is not None
@@ -65,6 +67,8 @@ class AgentProcess:
         self.exited = protocol.exited
         self.redact = redact
         self._transport = transport
+        self._lifeline = lifeline
+        lifeline.hold(self.pid)
         # The last lines of standard error, without secrets.
         self._last_lines: deque[str] = deque(maxlen=LAST_LINES)
         self._logged = 0
@@ -81,17 +85,22 @@ class AgentProcess:
         Raises:
             OSError: there is no such program or directory.
         """
-        transport, protocol = await asyncio.get_running_loop().subprocess_exec(
-            _Protocol,
-            *command,
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=PIPE,
-            cwd=cwd,
-            env=dict(env),
-            start_new_session=True,
-        )
-        return cls(name, transport, protocol, Redactor(env))
+        lifeline = await Lifeline.start()
+        try:
+            transport, protocol = await asyncio.get_running_loop().subprocess_exec(
+                _Protocol,
+                *command,
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=PIPE,
+                cwd=cwd,
+                env=dict(env),
+                start_new_session=True,
+            )
+        except BaseException:
+            await lifeline.release()
+            raise
+        return cls(name, transport, protocol, Redactor(env), lifeline)
 
     @property
     def fate(self) -> str:
@@ -119,6 +128,7 @@ class AgentProcess:
             # Also when this is cancelled: nobody may be left.
             self.kill()
         await self.exited.wait()
+        await self._lifeline.release()
         # An heir of the pipe that left the group is not waited for.
         await asyncio.wait({self._listening}, timeout=TERMINATION_GRACE)
         self._listening.cancel()

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agenthost.agents.acp.exchange import Exchange
-from agenthost.agents.acp.folders import Folders
 from agenthost.agents.acp.link import Link
 from agenthost.agents.acp.settings import Setting
 from agenthost.agents.acp.thread import Thread
 from agenthost.agents.acp.transcript import transcript
 from agenthost.agents.api import AgentError, SessionContext
+from agenthost.agents.folders import Folders
 from agenthost.agents.turn import Turn
 
 __all__ = ["AgentSession", "Program"]
@@ -91,7 +90,7 @@ class AgentSession:
             if self._link is None or not self._link.alive:
                 program = self._program
                 self._link = await Link.open(
-                    program.name, program.command, cwd=folders.first, env=program.env
+                    program.name, program.command, cwd=str(folders.primary), env=program.env
                 )
             if self._closed.is_set():
                 await self._link.close(patience=0)
@@ -126,10 +125,9 @@ def _wanted(turn: Turn) -> dict[str, Any]:
 
 
 def _folders(session: SessionContext) -> Folders:
-    found = [SessionContext("", [uri]).folder for uri in session.working_directories]
-    folders = [folder for folder in found if folder is not None]
-    if not folders:
+    folders = Folders(session.working_directories)
+    if not folders.paths:
         raise AgentError("this session has no folder to work in", "noFolder")
-    if not os.path.isdir(folders[0]):
-        raise AgentError(f"the session's folder {folders[0]} does not exist", "noFolder")
-    return Folders(folders)
+    if not folders.paths[0].is_dir():
+        raise AgentError(f"the session's folder {folders.paths[0]} does not exist", "noFolder")
+    return folders

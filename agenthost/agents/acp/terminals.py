@@ -10,7 +10,7 @@ import os
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from agenthost.agents.processes import run_command
+from agenthost.agents.processes import MOST_OUTPUT, run_command
 from agenthost.errors import AgentHostError
 
 __all__ = ["Terminal", "TerminalRefused", "Terminals"]
@@ -35,7 +35,7 @@ class Terminal:
         self._command = command
         # Bytes of output that the agent wants to see at most.
         self._limit = limit
-        # What it printed; running commands is bounded, so this is.
+        # The end of what it printed, and whether that is not all.
         self.output = ""
         self._truncated = False
         # How it ended: an exit code, or the name of the signal with which the host ended it.
@@ -88,10 +88,13 @@ class Terminal:
             self.exit_code = NOT_RUN
             await self._take(f"the command cannot be run: {error.strerror}\n")
             return
-        self.exit_code, self._truncated = result.exit_code, result.truncated
+        self.exit_code = result.exit_code
+        self.output, self._truncated = result.output, result.truncated
 
     async def _take(self, text: str) -> None:
-        self.output += text
+        output = self.output + text
+        self.output = output[-MOST_OUTPUT:]
+        self._truncated = self._truncated or len(output) > MOST_OUTPUT
         for listener in list(self.listeners):
             await listener()
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from acp import RequestError
 
 from agenthost.agents.acp.choosing import Choices, offered
-from agenthost.agents.acp.folders import Folders
 from agenthost.agents.acp.inbox import Inbox, Replay
 from agenthost.agents.acp.terminals import Terminals
+from agenthost.agents.folders import Folders
 from agenthost.agents.turn import Turn
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Thread:
         known = self.session_id
         if known is None or not link.can_load or not await self._load(link, known, history):
             self._forget()
-            answer = await link.connection.new_session(cwd=self.folders.first)
+            answer = await link.connection.new_session(cwd=str(self.folders.primary))
             self.session_id = answer.session_id
             link.threads[answer.session_id] = self
             self.choices = Choices(offered(answer.modes, answer.config_options))
@@ -111,7 +111,7 @@ class Thread:
         is_fitting = False
         try:
             answer = await link.connection.load_session(
-                cwd=self.folders.first, session_id=session_id
+                cwd=str(self.folders.primary), session_id=session_id
             )
         except RequestError as error:
             log.info("%s cannot load a session: %s", link.name, link.process.redact(str(error)))

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from pydantic_ai.messages import BinaryContent, UserContent
 
-from agenthost.agents.llm.folders import Folders, OutsideFolders, file_path
+from agenthost.agents.folders import FileRefused, Folders, file_path
 
 __all__ = ["prompt_of"]
 
@@ -67,11 +67,8 @@ def _resource(label: str, attachment: Mapping[str, Any], folders: Folders) -> li
         path = folders.resolve(str(path))
         if path.is_dir():
             return _note(label, f"it is the folder {folders.shown(path)}")
-        if path.exists() and not path.is_file():
-            return _note(label, "it is not a regular file")
-        with path.open("rb") as file:
-            data = file.read(MOST_BINARY + 1)
-    except OutsideFolders as error:
+        data = folders.read(str(path), MOST_BINARY)
+    except FileRefused as error:
         return _note(label, str(error))
     except OSError as error:
         return _note(label, f"it cannot be read: {error.strerror}")

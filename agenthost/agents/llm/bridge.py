@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, Final
 
@@ -37,6 +37,7 @@ from pydantic_ai.messages import (
     ThinkingPartDelta,
     ToolCallPart,
     ToolCallPartDelta,
+    UserContent,
 )
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import (
@@ -49,6 +50,8 @@ from pydantic_ai.tools import (
 
 from agenthost.agents import content
 from agenthost.agents.api import AgentError
+from agenthost.agents.folders import Folders
+from agenthost.agents.llm.attachments import prompt_of
 from agenthost.agents.llm.history import denial
 from agenthost.agents.tool_call import Confirmation, ToolCall
 from agenthost.agents.turn import Turn
@@ -62,16 +65,19 @@ MOST_INLINE_RESULT: Final = 64 * 1024
 MOST_SHOWN_OF_LONG: Final = 16 * 1024
 
 
-async def take_steering(turn: Turn) -> str | None:
-    """Return what somebody said to steer the turn, if anybody did; never wait."""
+async def take_steering(turn: Turn) -> Sequence[UserContent]:
+    """Return what somebody said to steer the turn, nothing if nobody did; never wait."""
     try:
         # Taking a message that is there does not suspend, so the time-out cannot lose it.
         async with asyncio.timeout(0):
-            said = await turn.next_steering()
+            message = await turn.next_steering_message()
     except TimeoutError:
-        return None
-    await turn.notify(said)
-    return said
+        return ()
+    labels = [f"(attached: {item['label']})" for item in message.get("attachments", ())]
+    await turn.notify("\n".join([message["text"], *labels]))
+    folders = Folders(turn.session.working_directories)
+    said = await asyncio.to_thread(prompt_of, message, folders)
+    return [said] if isinstance(said, str) else said
 
 
 class TurnBridge(AbstractCapability[Any]):
@@ -112,8 +118,8 @@ class TurnBridge(AbstractCapability[Any]):
         """Tell the model what somebody said since its last step."""
         self._streaming.clear()
         said = await take_steering(self._turn)
-        if said is not None:
-            ctx.enqueue(said)
+        if said:
+            ctx.enqueue(*said)
         return request_context
 
     async def after_model_request(
@@ -133,6 +139,8 @@ class TurnBridge(AbstractCapability[Any]):
         if used.cache_read_tokens:
             usage["cacheReadTokens"] = used.cache_read_tokens
         await self._turn.report_usage(usage)
+        if response.finish_reason == "length":
+            await self._turn.notify("(The model reached its limit; its answer is cut off here.)")
         return response
 
     async def on_event(self, ctx: RunContext[Any], *, event: AgentStreamEvent) -> None:

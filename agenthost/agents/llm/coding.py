@@ -13,8 +13,8 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ExternalToolset
 from pydantic_ai.usage import UsageLimits
 
+from agenthost.agents.folders import Folders
 from agenthost.agents.llm.bridge import TurnBridge
-from agenthost.agents.llm.folders import Folders
 from agenthost.agents.llm.models import thinking_settings
 from agenthost.agents.llm.runner import Run, run_turn
 from agenthost.agents.llm.tools import TOOLS, Desk

@@ -1,20 +1,20 @@
 """What the coding tools do with files: list, read, plan a change, write; each bounded.
 
-Takes paths that are known to be inside. Blocks, so tools call it in a thread.
+Takes names, which the session's folders make paths of. Blocks, so tools call it in a thread.
 """
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from agenthost.agents.folders import Folders
 from agenthost.agents.llm.texts import MOST_RESULT
 from agenthost.errors import AgentHostError
 
-__all__ = ["IGNORED", "Refused", "diff_counts", "list_folder", "plan", "read_lines", "read_text"]
+__all__ = ["IGNORED", "Refused", "list_folder", "plan", "read_lines", "read_text"]
 
 # Folders full of what others made; their names are listed, their insides are not.
 IGNORED: Final = frozenset(
@@ -33,16 +33,17 @@ class Refused(AgentHostError):
     """A file cannot be used as asked; the message is written for the model."""
 
 
-def list_folder(folder: Path, depth: int) -> str:
+def list_folder(folders: Folders, name: str, depth: int) -> str:
     """List a folder and, up to a depth, those inside; links are not followed."""
+    folder = folders.resolve(name)
     if not folder.is_dir():
         raise Refused("that is not a folder")
     names: list[str] = []
-    for name in _walk(folder, "", max(1, min(depth, DEEPEST))):
+    for entry in _walk(folder, "", max(1, min(depth, DEEPEST))):
         if len(names) == MOST_ENTRIES:
             names.append(f"… (more than {MOST_ENTRIES} entries; list a folder inside)")
             break
-        names.append(name)
+        names.append(entry)
     return "\n".join(names) or "(empty)"
 
 
@@ -65,13 +66,13 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
         return []
 
 
-def read_lines(path: Path, start: int, count: int) -> str:
+def read_lines(folders: Folders, name: str, start: int, count: int) -> str:
     """Return some lines of a text file, under a line that says which they are."""
-    _check(path, MOST_READ)
+    _check(folders.resolve(name), MOST_READ)
     start, count = max(1, start), max(1, min(count, MOST_LINES))
     kept: list[str] = []
     size, number = 0, 0
-    with path.open("rb") as file:
+    with folders.open(name) as file:
         for number, line in enumerate(file, 1):
             if b"\0" in line:
                 raise Refused("that is not a text file")
@@ -84,13 +85,14 @@ def read_lines(path: Path, start: int, count: int) -> str:
     return f"(lines {start} to {last} of {number})\n" + "\n".join(kept)
 
 
-def read_text(path: Path) -> str | None:
+def read_text(folders: Folders, name: str) -> str | None:
     """Return the text of a file as it is, line ends included; None when there is none."""
+    path = folders.resolve(name)
     if not path.exists():
         return None
     _check(path, MOST_EDITED)
     try:
-        return path.read_bytes().decode()
+        return folders.read(name, MOST_EDITED).decode()
     except UnicodeDecodeError as error:
         raise Refused("that is not a text file") from error
 
@@ -128,10 +130,3 @@ def plan(before: str | None, old_text: str | None, new_text: str) -> str:
     if len(after) > MOST_EDITED:
         raise Refused("that is too large for one file")
     return after
-
-
-def diff_counts(before: str, after: str) -> dict[str, int]:
-    """Count the lines that a change adds and removes."""
-    lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm=""))
-    changed = [line[0] for line in lines[2:] if line[:1] in ("+", "-")]
-    return {"added": changed.count("+"), "removed": changed.count("-")}

@@ -23,14 +23,20 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.native_tools import NATIVE_TOOL_TYPES
 
+from agenthost.agents.folders import Folders
 from agenthost.agents.llm.attachments import prompt_of
-from agenthost.agents.llm.folders import Folders
 from agenthost.agents.llm.texts import clipped
 
 __all__ = ["denial", "messages_of"]
 
 Outcome = Literal["success", "failed", "denied", "interrupted"]
 
+# Characters of earlier turns that a model is told: some hundred thousand tokens, which is about
+# what models take. Without a bound a long chat would come to a point where no turn works any more.
+MOST_HISTORY: Final = 400_000
+# Of pictures and the like providers count no bytes, but about this much.
+PER_FILE: Final = 4000
+LEFT_OUT: Final = "(The conversation began earlier; the beginning is left out.)"
 _ENDINGS: Final = {
     "cancelled": "(The user cancelled this answer before it was complete.)",
     "error": "(This answer ended early because of an error.)",
@@ -45,17 +51,47 @@ def messages_of(
     """Return the conversation that these turns were.
 
     ``plain_inputs`` names, for tools whose input is shown as plain text, the argument that it is.
+    Of a very long conversation the newest turns are told.
     """
-    retelling = _Retelling(plain_inputs or {})
-    for turn in turns:
-        retelling.said(prompt_of(turn["message"], folders))
-        for part in turn["responseParts"]:
-            retelling.tell(part)
-        ending = _ENDINGS.get(turn["state"])
-        if ending is not None:
-            retelling.said(ending)
+    told: list[list[ModelMessage]] = []
+    room = MOST_HISTORY
+    for turn in reversed(turns):
+        messages = _retold(turn, folders, plain_inputs or {})
+        room -= sum(map(_size, messages))
+        if room < 0 and told:
+            told.append([ModelRequest(parts=[UserPromptPart(content=LEFT_OUT)])])
+            break
+        told.append(messages)
+    return [message for messages in reversed(told) for message in messages]
+
+
+def _retold(
+    turn: Mapping[str, Any], folders: Folders, plain_inputs: Mapping[str, str]
+) -> list[ModelMessage]:
+    retelling = _Retelling(plain_inputs)
+    retelling.said(prompt_of(turn["message"], folders))
+    for part in turn["responseParts"]:
+        retelling.tell(part)
+    ending = _ENDINGS.get(turn["state"])
+    if ending is not None:
+        retelling.said(ending)
     retelling.flush()
     return retelling.messages
+
+
+def _size(message: ModelMessage) -> int:
+    """Return about how many characters a message is for its model."""
+    return sum(
+        len(str(part.args)) if isinstance(part, ToolCallPart) else _length(part.content)
+        for part in message.parts
+        if isinstance(part, UserPromptPart | TextPart | ToolCallPart | ToolReturnPart)
+    )
+
+
+def _length(content: Any) -> int:
+    if isinstance(content, str):
+        return len(content)
+    return sum(len(item) if isinstance(item, str) else PER_FILE for item in content)
 
 
 def denial(reason: str | None, suggestion: str | None) -> str:

@@ -22,10 +22,10 @@ from pydantic_ai.usage import RunUsage, UsageLimits
 from pydantic_core import to_json
 
 from agenthost.agents.api import AgentError
+from agenthost.agents.folders import Folders
 from agenthost.agents.llm.attachments import prompt_of
 from agenthost.agents.llm.bridge import TurnBridge, take_steering
 from agenthost.agents.llm.failures import explain
-from agenthost.agents.llm.folders import Folders
 from agenthost.agents.llm.history import messages_of
 from agenthost.agents.turn import Turn
 
@@ -82,8 +82,8 @@ async def _converse(
     prompt: str | Sequence[UserContent],
 ) -> None:
     usage = RunUsage()
-    said: str | Sequence[UserContent] | None = prompt
-    while said is not None:
+    said: str | Sequence[UserContent] = prompt
+    while True:
         result = await run.agent.run(
             said,
             message_history=history,
@@ -103,6 +103,8 @@ async def _converse(
         history = result.all_messages()
         # Somebody may have spoken during the last step.
         said = await take_steering(turn)
+        if not said:
+            return
 
 
 def _fenced(output: Any) -> str:

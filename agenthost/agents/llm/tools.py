@@ -19,17 +19,17 @@ from pydantic_ai.exceptions import ToolFailed
 
 from agenthost.agents import content
 from agenthost.agents.api import AgentError
+from agenthost.agents.edits import changed_lines
+from agenthost.agents.folders import FileRefused, Folders, OutsideFolders
 from agenthost.agents.llm.bridge import TurnBridge
 from agenthost.agents.llm.files import (
     IGNORED,
     Refused,
-    diff_counts,
     list_folder,
     plan,
     read_lines,
     read_text,
 )
-from agenthost.agents.llm.folders import Folders, OutsideFolders
 from agenthost.agents.llm.history import denial
 from agenthost.agents.llm.models import API_KEY, PROVIDER_KEYS
 from agenthost.agents.llm.texts import clipped
@@ -74,6 +74,8 @@ def _refusals(name: str) -> Iterator[None]:
         yield
     except OutsideFolders as error:
         raise ToolFailed(f"refused: {error}") from None
+    except FileRefused as error:
+        raise ToolFailed(str(error)) from None
     except Refused as error:
         raise ToolFailed(f"{name}: {error}") from None
     except OSError as error:
@@ -90,8 +92,7 @@ async def list_files(ctx: RunContext[Desk], path: str = ".", depth: int = 1) -> 
     call = ctx.deps.bridge.call(ctx)
     await call.start({"path": path, "depth": depth}, invocation=f"List `{path}`")
     with _refusals(path):
-        folder = ctx.deps.folders.resolve(path)
-        listing = await asyncio.to_thread(list_folder, folder, depth)
+        listing = await asyncio.to_thread(list_folder, ctx.deps.folders, path, depth)
     await call.complete(f"Listed `{path}`", [content.text(listing)])
     return listing
 
@@ -110,8 +111,7 @@ async def read_file(
     shown = {"path": path, "start_line": start_line, "line_count": line_count}
     await call.start(shown, invocation=f"Read `{path}`")
     with _refusals(path):
-        file = ctx.deps.folders.resolve(path)
-        text = await asyncio.to_thread(read_lines, file, start_line, line_count)
+        text = await asyncio.to_thread(read_lines, ctx.deps.folders, path, start_line, line_count)
     await call.complete(f"Read `{path}`", [content.text(text)])
     return text
 
@@ -170,7 +170,7 @@ async def edit_file(
     desk, call = ctx.deps, ctx.deps.bridge.call(ctx)
     with _refusals(path):
         file = desk.folders.resolve(path)
-        before = await asyncio.to_thread(read_text, file)
+        before = await asyncio.to_thread(read_text, desk.folders, path)
         after = plan(before, old_text, new_text)
     edit = await _preview(desk.turn, file, before, after)
     shown: dict[str, Any] = {"path": path, "new_text": new_text}
@@ -194,7 +194,7 @@ async def _preview(turn: Turn, file: Path, before: str | None, after: str) -> di
     uri = file.as_uri()
     edit: dict[str, Any] = {
         "after": {"uri": uri, "content": await turn.store(after.encode(), "text/plain")},
-        "diff": await asyncio.to_thread(diff_counts, before or "", after),
+        "diff": await asyncio.to_thread(changed_lines, before or "", after),
     }
     if before is not None:
         content_ref = await turn.store(before.encode(), "text/plain")
@@ -204,10 +204,9 @@ async def _preview(turn: Turn, file: Path, before: str | None, after: str) -> di
 
 def _write(folders: Folders, name: str, file: Path, before: str | None, after: str) -> None:
     # People may take their time: what they approved must still be what happens.
-    if folders.resolve(name) != file or read_text(file) != before:
+    if folders.resolve(name) != file or read_text(folders, name) != before:
         raise Refused("the file has changed in the meantime; read it again")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(after.encode())
+    folders.write(name, after.encode())
 
 
 async def run_command(ctx: RunContext[Desk], command: str) -> str:
@@ -240,7 +239,8 @@ async def run_command(ctx: RunContext[Desk], command: str) -> str:
         return f"{changed}The command was ended after {COMMAND_TIMEOUT:g} seconds."
     except AgentError as error:
         return f"{changed}{error}"
-    return f"{changed}{clipped(result.output)}\n(exit code {result.exit_code})"
+    left_out = "(the beginning of the output is left out)\n" if result.truncated else ""
+    return f"{changed}{left_out}{clipped(result.output)}\n(exit code {result.exit_code})"
 
 
 def _environment(given: Mapping[str, str]) -> dict[str, str]:

@@ -33,6 +33,9 @@ def run(args: argparse.Namespace) -> int:
     from agenthost.agents.registry import CONFIG_FILE, configured_specs, find_agents
 
     import_from_here()
+    if args.config is not None and not args.config.exists():
+        print(f"agenthost: there is no {args.config}", file=sys.stderr)
+        return 1
     try:
         specs = [*args.agent, *configured_specs(args.config or Path(CONFIG_FILE))]
     except AgentHostError as error:
@@ -56,6 +59,8 @@ def run(args: argparse.Namespace) -> int:
         width = max(len(item.spec) for item in found)
         for item in found:
             mark = "no " if item.agent is None else "yes"
-            about = item.problem if item.agent is None else item.agent.description
+            about = item.problem
+            if item.agent is not None:
+                about = item.agent.description or item.agent.display_name
             print(f"{mark}  {item.spec:<{width}}  {about}")
     return 1 if any(item.agent is None and item.spec in specs for item in found) else 0

@@ -11,7 +11,7 @@ import logging
 import os
 import signal
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -28,6 +28,8 @@ __all__ = ["register", "run"]
 
 STORE_FILE = "agenthost.sqlite"
 STDOUT, STDERR = 1, 2
+# What ends a host cleanly: Ctrl-C, a service manager, a terminal that is closed.
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -71,7 +73,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add(
         "--config",
-        type=Path,
+        type=_file,
         metavar="FILE",
         help="a file that names agents to offer (default: agenthost.toml in this directory)",
     )
@@ -141,6 +143,7 @@ async def _serve(args: argparse.Namespace) -> None:
             agents,
             store=store,
             default_directory=roots[0],
+            roots=roots,
             wire_log=args.wire_log,
             disposal=args.dispose,
             prompt_timeout=args.prompt_timeout or None,
@@ -161,6 +164,8 @@ async def _serve(args: argparse.Namespace) -> None:
         if serving is not None:
             serving.cancel()
             await asyncio.gather(serving, return_exceptions=True)
+    # All is done: from here on a second Ctrl-C would only make a clean stop look like a crash.
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
 
 
 def _tell(url: str, secret: str | None, data_dir: Path) -> None:
@@ -223,8 +228,10 @@ async def _serve_stdio(host: Host) -> None:
 def _stop_event() -> asyncio.Event:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
+    for number in STOP_SIGNALS:
+        # Under nohup a host outlives its terminal.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            loop.add_signal_handler(number, stop.set)
     return stop
 
 
@@ -247,17 +254,26 @@ def _start_logging(*, verbose: bool) -> None:
 
 
 def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 0 <= seconds < float("inf"):
-        raise argparse.ArgumentTypeError("seconds are a number from 0 on")
-    return seconds
+    with suppress(ValueError):
+        seconds = float(text)
+        if 0 <= seconds < float("inf"):
+            return seconds
+    raise argparse.ArgumentTypeError("seconds are a number from 0 on")
 
 
 def _port(text: str) -> int:
-    port = int(text)
-    if not 0 <= port <= 65535:
-        raise argparse.ArgumentTypeError("a port is between 0 and 65535")
-    return port
+    with suppress(ValueError):
+        port = int(text)
+        if 0 <= port <= 65535:
+            return port
+    raise argparse.ArgumentTypeError("a port is between 0 and 65535")
+
+
+def _file(text: str) -> Path:
+    path = Path(text).expanduser()
+    if not path.exists():
+        raise argparse.ArgumentTypeError(f"there is no file {text}")
+    return path
 
 
 def _directory(text: str) -> Path:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 from agenthost.errors import InvalidParams
 from agenthost.host.channel import Channel
 from agenthost.host.dispatch import handles
-from agenthost.host.handlers.subscriptions import reveal
+from agenthost.host.loading import reveal
 from agenthost.host.rules import check
-from agenthost.host.trust import Facts
 from agenthost.host.writer import Dispatch
 from agenthost.protocol.inbound import accept_action
 from agenthost.protocol.scalars import Whole
@@ -48,12 +47,13 @@ async def dispatch_action(connection: Connection, params: Params) -> None:
         )
     except InvalidParams as error:
         return _reject(dispatch, error.message)
-    refusal = core.policy.dispatch(connection.principal, channel.kind, action, Facts())
+    refusal = core.policy.dispatch(connection.principal, channel.kind, action, core.policy_facts)
     refusal = refusal or await _refusal(connection, channel, action)
     if refusal is not None:
         return _reject(dispatch, refusal)
     if action["type"] == "chat/truncated" and "turnId" in action:
         reveal(channel, action["turnId"])
+    core.chats.reveal_attached(action.get("message"))
     core.writer.apply(channel, _completed(connection, channel, action, as_sent), dispatch)
     if action["type"] == "session/workingDirectoryRemoved":
         await core.chats.leave_directory(channel, action["directory"])
@@ -79,10 +79,15 @@ async def _refusal(connection: Connection, channel: Channel, action: Action) -> 
     if core.directory.get(channel.uri) is not channel:
         return "the channel was removed meanwhile"
     refusal = check(channel.state, action, facts)
-    starts = action["type"] == "chat/turnStarted" or action.get("kind") == "queued"
-    if refusal is None and session is not None and starts:
+    if refusal is None and session is not None and _starts_turn(action):
         refusal = _sign_in_first(connection, channel, session)
     return refusal
+
+
+def _starts_turn(action: Action) -> bool:
+    """Say whether an action makes the agent work, now or as soon as it has time."""
+    queues = action["type"] == "chat/pendingMessageSet" and action["kind"] == "queued"
+    return bool(queues or action["type"] == "chat/turnStarted")
 
 
 def _sign_in_first(connection: Connection, chat: Channel, session: Channel) -> str | None:

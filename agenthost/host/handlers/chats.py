@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import AuthRequired, InvalidParams, NotFound
 from agenthost.host.dispatch import handles
-from agenthost.host.handlers.subscriptions import reveal
+from agenthost.host.loading import reveal
 
 if TYPE_CHECKING:
     from agenthost.host.connection import Connection

@@ -10,7 +10,6 @@ from agenthost.host.channel import Channel
 from agenthost.host.clients import ClientRecord
 from agenthost.host.dispatch import Encoded, handles
 from agenthost.host.handlers.snapshots import follow, listed, snapshot
-from agenthost.host.trust import Facts
 from agenthost.protocol.inbound import accept_params
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.uris import canonical
@@ -37,7 +36,7 @@ async def initialize(connection: Connection, raw: Params) -> Encoded:
     # A newer client may have reshaped anything but its offer, so that is read first.
     agreed = negotiate(raw.get("protocolVersions"))
     params = accept_params(agreed.version, "initialize", raw)
-    core.policy.command(connection.principal, "initialize", params, Facts())
+    core.policy.command(connection.principal, "initialize", params, core.policy_facts)
     core.clients.claim(params["clientId"], connection.principal)
     channels = await _find(connection, params.get("initialSubscriptions", ()))
     record = ClientRecord(

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agenthost.errors import NotFound, PermissionDenied
-from agenthost.host.channel import Channel, Subscription
+from agenthost.errors import NotFound, PermissionDenied, SessionNotFound
 from agenthost.host.clients import EVERYTHING
 from agenthost.host.dispatch import Encoded, handles
-from agenthost.host.envelopes import encode_envelope
 from agenthost.host.handlers.snapshots import follow, snapshot
-from agenthost.host.windows import cursor_before, page_start, position_of
+from agenthost.host.loading import load_turns
+from agenthost.host.windows import page_start, position_of
+from agenthost.protocol.uris import annotations_uri, session_uri
 from agenthost.protocol.versions import translator, turns_page
 
 if TYPE_CHECKING:
     from agenthost.host.connection import Connection
 
-__all__ = ["reveal"]
+__all__: list[str] = []
 
 Params = dict[str, Any]
 
@@ -27,7 +27,7 @@ async def subscribe(connection: Connection, params: Params) -> Encoded:
     uri = params["channel"]
     channel = await connection.core.directory.find(uri)
     if channel is None:
-        raise NotFound(f"there is no channel {uri}")
+        raise _missing(uri)
     limit = connection.core.limits.max_subscriptions
     if channel not in connection.subscriptions and len(connection.subscriptions) >= limit:
         raise PermissionDenied(f"a connection may follow {limit} channels at once")
@@ -41,6 +41,13 @@ async def subscribe(connection: Connection, params: Params) -> Encoded:
     )
     connection.core.clients.note_view(connection.client_id, channel.uri, subscription.view)
     return Encoded(b'{"snapshot":', *snapshot(connection, channel, subscription), b"}")
+
+
+def _missing(uri: str) -> NotFound | SessionNotFound:
+    """Say what is not there; only a URI in the usual spelling tells that it was to be a session."""
+    if uri.startswith(session_uri("")) and not uri.endswith(annotations_uri("")):
+        return SessionNotFound(f"there is no session {uri}")
+    return NotFound(f"there is no channel {uri}")
 
 
 # Seconds: a client that asks for more gathering than this would look dead.
@@ -79,33 +86,5 @@ async def fetch_turns(connection: Connection, params: Params) -> dict[str, Any]:
     start = page_start(channel.turn_sizes(), end, most)
     if subscription is not None:
         # Up to what was shown, so that no turn in between is ever left out.
-        _load(connection, channel, subscription, start, shown)
+        load_turns(channel, subscription, start, shown)
     return {}
-
-
-def reveal(channel: Channel, turn_id: str) -> None:
-    """Show a turn to every subscriber that was not shown it, before something names it."""
-    turns = channel.state["turns"]
-    position = next((i for i, turn in enumerate(turns) if turn["id"] == turn_id), None)
-    if position is None:
-        return
-    for subscription in channel.subscriptions.values():
-        if position < subscription.first_turn:
-            _load(subscription.connection, channel, subscription, position, subscription.first_turn)
-
-
-def _load(
-    connection: Connection, channel: Channel, subscription: Subscription, start: int, end: int
-) -> None:
-    turns = channel.state["turns"]
-    down = translator(connection.version).turn_down
-    action: dict[str, Any] = {
-        "type": "chat/turnsLoaded",
-        "turns": [down(turn) for turn in turns[start:end]],
-    }
-    if start > 0:
-        action["turnsNextCursor"] = cursor_before(turns, start)
-    subscription.first_turn = min(subscription.first_turn, start)
-    connection.core.clients.note_view(connection.client_id, channel.uri, subscription.view)
-    seq = connection.core.writer.ledger.take_seq()
-    connection.send(encode_envelope(subscription.uri, action, seq).payload)

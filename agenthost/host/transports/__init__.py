@@ -7,7 +7,6 @@ from agenthost.host.transports.http import (
     HttpResponse,
     Refuse,
     UpgradeRequest,
-    redact,
 )
 from agenthost.host.transports.listening import CannotListen
 from agenthost.host.transports.stdio import StdioTransport, open_stdio
@@ -31,5 +30,4 @@ __all__ = [
     "WebSocketTransport",
     "no_pages",
     "open_stdio",
-    "redact",
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from email.utils import formatdate
 from typing import Any, Protocol, cast
 
 from websockets.http11 import Request
@@ -184,11 +185,11 @@ class Handshake(asyncio.Protocol):
             response = self._desk.pages(request)
             if response is None:
                 response = HttpResponse(404, b"There is no such page.\n")
-            data = serialize(response, head_only=head_only)
+            data = _written(response, head_only=head_only)
         except Exception:
             # Without the target, which may hold a token.
             logger.exception("a page for %s failed", self._peer)
-            data = serialize(HttpResponse(500, b"Internal error.\n"), head_only=head_only)
+            data = _written(HttpResponse(500, b"Internal error.\n"), head_only=head_only)
         self._answer(data)
 
     def _upgrade(
@@ -234,7 +235,7 @@ class Handshake(asyncio.Protocol):
             self._socket.abort()
 
     def _refuse(self, status: int, text: str, headers: dict[str, str] | None = None) -> None:
-        self._answer(serialize(HttpResponse(status, text.encode(), headers=headers or {})))
+        self._answer(_written(HttpResponse(status, text.encode(), headers=headers or {})))
 
     def _answer(self, data: bytes) -> None:
         self._answered = True
@@ -264,3 +265,7 @@ class Handshake(asyncio.Protocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+def _written(response: HttpResponse, *, head_only: bool = False) -> bytes:
+    return serialize(response, date=formatdate(usegmt=True), head_only=head_only)

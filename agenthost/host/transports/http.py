@@ -1,7 +1,7 @@
 """The little HTTP that a WebSocket port needs: requests as values, responses as bytes.
 
-Owns the request seen by the gate and the pages, where a token may stand in it, how a response is
-written, and ``redact``. Does no I/O and decides nothing: ``handshake`` asks, ``host`` answers.
+Owns the request seen by the gate and the pages, where a token may stand in it, and how a response
+is written. Does no I/O and decides nothing: ``handshake`` asks, ``host`` answers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qsl, unquote, unquote_plus, urlsplit
+from urllib.parse import unquote, urlsplit
 
 __all__ = [
     "Accept",
@@ -22,7 +22,6 @@ __all__ = [
     "UpgradeRequest",
     "format_peer",
     "parse_target",
-    "redact",
     "serialize",
 ]
 
@@ -130,6 +129,9 @@ class Refuse:
 def parse_target(target: str) -> tuple[str, dict[str, str]]:
     """Split a request target into decoded path and query parameters.
 
+    Names count as they are spelled, so that a log can be cleared of tokens by their names. A plus
+    stays one, unlike in forms: tokens may hold it, and none holds a space.
+
     Raises:
         ValueError: it is no origin-form or absolute-form target, or has too many parameters.
     """
@@ -141,18 +143,23 @@ def parse_target(target: str) -> tuple[str, dict[str, str]]:
         if url.scheme not in ("http", "https", "ws", "wss"):
             raise ValueError("not a path and not a web address")
         path, query = url.path or "/", url.query
-    pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS)
+    fields = [field.partition("=") for field in query.split("&", _MAX_PARAMETERS) if field]
+    if len(fields) > _MAX_PARAMETERS:
+        raise ValueError("too many parameters")
     # Reversed, so that the first value of a repeated parameter wins.
-    return unquote(path), dict(reversed(pairs))
+    return unquote(path), {name: unquote(value) for name, _, value in reversed(fields)}
 
 
-def serialize(response: HttpResponse, *, head_only: bool = False) -> bytes:
+def serialize(response: HttpResponse, *, date: str, head_only: bool = False) -> bytes:
     """Return the response as bytes; ``head_only`` leaves out the body, as HEAD wants it.
+
+    ``date`` is when it was made, in the words of RFC 9110 section 5.6.7.
 
     Raises:
         ValueError: a header would break the response apart.
     """
     headers = {
+        "Date": date,
         "Content-Type": response.content_type,
         "Content-Length": str(len(response.body)),
         "Cache-Control": response.cache_control,
@@ -174,20 +181,6 @@ def _phrase(status: int) -> str:
         return http.HTTPStatus(status).phrase
     except ValueError:
         return "Unknown"
-
-
-def redact(target: str) -> str:
-    """Return a request target or URL fit for a log: tokens and credentials replaced by stars."""
-    target = re.sub(r"(?<=://)[^/?#@]*@", "***@", target)
-    # Wherever it stands, in a fragment or in a URL within the URL; `mytoken=` goes with it.
-    target = re.sub(r"(?i)(tkn|token)=[^&#]*", r"\1=***", target)
-    return re.sub(r"([^?&#=]+)=[^&#]*", _redact_parameter, target)
-
-
-def _redact_parameter(parameter: re.Match[str]) -> str:
-    # Decoded like the query itself, else `%74kn=` would slip through.
-    name = parameter[1]
-    return f"{name}=***" if unquote_plus(name) in _TOKEN_PARAMETERS else parameter[0]
 
 
 def format_peer(address: object) -> str:

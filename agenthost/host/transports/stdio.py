@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Callable, Iterator, Sequence
 
 from agenthost.errors import RemoteProtocolError
@@ -15,6 +16,8 @@ from agenthost.host.transports.descriptors import ByteReader, open_streams
 from agenthost.transport import LOW_WATER, Encoded, Inbox
 
 __all__ = ["LineSplitter", "LineTooLong", "StdioTransport", "open_stdio"]
+
+logger = logging.getLogger(__name__)
 
 _ABNORMAL = 1006
 _TOO_BIG = 1009
@@ -151,6 +154,8 @@ class StdioTransport:
                 self._inbox.put(last)
             self._inbox.end(1000, "end of input")
         except LineTooLong:
+            # The stream has no other way to say why it ends.
+            logger.warning("%s sent a line that is too long, so it is closed", self._peer)
             self._start_close(_TOO_BIG, "a line is too long")
         except OSError:
             self._inbox.end(_ABNORMAL, "the input failed")

@@ -3,8 +3,8 @@
 Everything here decides; nothing here opens a socket or sends a byte.
 """
 
-from agenthost.host.trust.bindings import ClientBindings
-from agenthost.host.trust.gate import Gate, Refusal, StartupError, check_bind, find_token
+from agenthost.host.trust.bindings import MAX_CLIENT_ID, ClientBindings
+from agenthost.host.trust.gate import Gate, Refusal, StartupError, check_bind
 from agenthost.host.trust.limits import Limits, RateLimiter, exceeds_depth
 from agenthost.host.trust.policy import Facts, Policy, RolePolicy
 from agenthost.host.trust.principals import LOCAL_OWNER, Principal, Role
@@ -13,6 +13,7 @@ from agenthost.host.trust.tokens import Authenticator, HostTokens, open_tokens
 
 __all__ = [
     "LOCAL_OWNER",
+    "MAX_CLIENT_ID",
     "Authenticator",
     "ClientBindings",
     "Facts",
@@ -29,7 +30,6 @@ __all__ = [
     "StartupError",
     "check_bind",
     "exceeds_depth",
-    "find_token",
     "open_tokens",
     "redact",
     "redact_frame",

@@ -1,8 +1,8 @@
 """Which principal a client id belongs to: the first to use it keeps it.
 
 A client id shows up in the origin of actions, in active clients and in claims, so using another
-principal's would be speaking in its name. In memory; the host loads and stores it through
-``load``, ``dump`` and the ``on_bound`` hook.
+principal's would be speaking in its name. In memory: what survives a restart is kept by whoever
+calls ``load``, from ``dump`` or from what the hooks told.
 """
 
 from __future__ import annotations

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from urllib.parse import unquote
 
 from agenthost.errors import AgentHostError
 from agenthost.host.trust.addresses import Authority, Origin, is_ip, is_loopback, is_wildcard
@@ -27,16 +26,11 @@ from agenthost.host.trust.tokens import Authenticator
 __all__ = [
     "DESKTOP_ORIGINS",
     "OPEN_PAGES",
-    "TOKEN_PARAMETER",
     "Gate",
     "Refusal",
     "StartupError",
     "check_bind",
-    "find_token",
 ]
-
-TOKEN_PARAMETER = "tkn"
-"""The query parameter in which VS Code and the host's own page send the token."""
 
 DESKTOP_ORIGINS = ("vscode-file://vscode-app",)
 """Origins that only an installed application can have, never a web site.
@@ -88,21 +82,6 @@ def check_bind(host: str, *, has_token: bool) -> None:
             f"refusing to listen on {host or 'all addresses'} without a token: anyone who reaches "
             "that address could run commands here. Drop --no-token, or listen on 127.0.0.1"
         )
-
-
-def find_token(target: str, authorization: str | None) -> str | None:
-    """Return the token of a request: the Bearer header, or else ``?tkn=`` in its target."""
-    if authorization is not None:
-        scheme, _, credentials = authorization.strip().partition(" ")
-        if scheme.lower() == "bearer" and credentials.strip():
-            return credentials.strip()
-    query = target.partition("#")[0].partition("?")[2]
-    for field in query.split("&"):
-        name, _, value = field.partition("=")
-        if name == TOKEN_PARAMETER and value:
-            # Not the form rule that turns + into a space: no token has spaces, some have a plus.
-            return unquote(value)
-    return None
 
 
 class Gate:

@@ -27,9 +27,6 @@ class Limits:
     max_subscriptions: int = 1_000
     """Channels one connection follows. A client shows a few dozen sessions at once."""
 
-    max_requests_in_flight: int = 256
-    """Unanswered requests of one connection; further ones wait unread in the socket."""
-
     messages_per_second: float = 1_000.0
     """Lasting rate of one connection: far above typing, a fraction of what the host can do."""
 

@@ -70,6 +70,8 @@ METHODS: Mapping[str, Access] = MappingProxyType(
 
 _URI_FIELDS = ("uri", "source", "destination")
 _READ_STATE = "session/isReadChanged"
+_NEW_DIRECTORY = "session/workingDirectorySet"
+_OUTSIDE = "operators may work inside the host's roots only, and {} is not there"
 
 
 def lexical_path(uri: str) -> str | None:
@@ -95,6 +97,8 @@ class Facts:
 
     # Real absolute paths of the folders of the sessions this principal takes part in.
     resource_roots: tuple[str, ...] = ()
+    # Real absolute paths of the folders that the host was told to work in.
+    host_roots: tuple[str, ...] = ()
     # Whether a URI names content that the host minted for a session, such as a large tool result.
     is_content: Callable[[str], bool] = _no_content
     # URI to real path, links resolved also where the last names do not exist yet; None if no file.
@@ -133,6 +137,11 @@ class RolePolicy:
             return
         if principal.role is not Role.OPERATOR or access is None:
             raise PermissionDenied(f"the role {principal.role.value} may not call {method}")
+        if method == "createSession" and "fork" not in params:
+            # A fork works where its source works, whatever else it asks for.
+            for directory in params.get("workingDirectories", ()):
+                if not _inside(directory, facts, facts.host_roots):
+                    raise PermissionDenied(_OUTSIDE.format(directory))
         if access is not Access.OPERATE and not _inside_roots(params, facts):
             raise PermissionDenied(
                 f"the role {principal.role.value} may call {method} only inside the folders of "
@@ -148,8 +157,12 @@ class RolePolicy:
             return None
         if principal.role is Role.OPERATOR:
             # The root channel is the host itself; by type too, should a channel be mislabelled.
-            host_wide = channel_kind == "root" or str(kind).startswith("root/")
-            return "operators may not change the host's configuration" if host_wide else None
+            if channel_kind == "root" or str(kind).startswith("root/"):
+                return "operators may not change the host's configuration"
+            directory = action.get("directory")
+            if kind == _NEW_DIRECTORY and not _inside(directory, facts, facts.host_roots):
+                return _OUTSIDE.format(str(directory)[:200])
+            return None
         if channel_kind == "session" and kind == _READ_STATE:
             return None
         return f"the role {principal.role.value} may not dispatch {str(kind)[:80]}"
@@ -162,10 +175,10 @@ def _names_content(params: Mapping[str, Any], facts: Facts) -> bool:
 
 def _inside_roots(params: Mapping[str, Any], facts: Facts) -> bool:
     named = [params[field] for field in _URI_FIELDS if field in params]
-    return bool(named) and all(_inside(uri, facts) for uri in named)
+    return bool(named) and all(_inside(uri, facts, facts.resource_roots) for uri in named)
 
 
-def _inside(uri: Any, facts: Facts) -> bool:
+def _inside(uri: Any, facts: Facts, roots: tuple[str, ...]) -> bool:
     try:
         path = facts.real_path(uri) if isinstance(uri, str) else None
     except ValueError:
@@ -173,7 +186,7 @@ def _inside(uri: Any, facts: Facts) -> bool:
         return False
     if path is None:
         return False
-    return any(_within(path, root) for root in facts.resource_roots)
+    return any(_within(path, root) for root in roots)
 
 
 def _within(path: str, root: str) -> bool:

@@ -15,8 +15,8 @@ __all__ = ["REDACTED", "RedactTokens", "redact", "redact_frame", "redact_message
 REDACTED = "[redacted]"
 """What stands in a token's place."""
 
-# The value ends where a query, a header or a quoted text would end it.
-_QUERY = re.compile(r"""(?i)\b(tkn=)[^&#\s"'<>]+""")
+# Where a query may hold a token. The value ends where a query, a header or a quoted text would.
+_QUERY = re.compile(r"""(?i)\b((?:tkn|token)=)[^&#\s"'<>]+""")
 _HEADER = re.compile(r"""(?i)\b(bearer\s+)[^\s"',;<>]+""")
 _AUTHENTICATE = "authenticate"
 # Without the closing quote, so that what was cut off in the middle goes as well.
@@ -24,7 +24,7 @@ _MEMBER = re.compile(r"""(?i)("token"\s*:\s*")(?:[^"\\]|\\.)*""")
 
 
 def redact(text: str) -> str:
-    """Return the text with every ``tkn=`` and Bearer value replaced."""
+    """Return the text with every ``tkn=``, ``token=`` and Bearer value replaced."""
     return _HEADER.sub(rf"\1{REDACTED}", _QUERY.sub(rf"\1{REDACTED}", text))
 
 

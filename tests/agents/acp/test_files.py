@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agenthost.agents.acp.folders import MOST_BYTES, FileRefused, Folders
+from agenthost.agents.acp.files import MOST_BYTES, read_text, write_text
+from agenthost.agents.folders import FileRefused, Folders
 from tests.agents.acp.stage import Stage
 from tests.wire.talking import said
 
@@ -52,27 +53,27 @@ async def test_an_agent_is_told_that_a_file_is_not_there(stage: Stage) -> None:
 
 def test_lines_are_counted_from_one_and_ends_are_kept(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"one\r\ntwo\x0c\nthree")
-    folders = Folders([str(tmp_path)])
-    assert folders.read_text("f") == "one\r\ntwo\x0c\nthree"
-    assert folders.read_text("f", 2, 1) == "two\x0c\n"
-    assert folders.read_text("f", 0, 1) == folders.read_text("f", None, 1) == "one\r\n"
-    assert folders.read_text("f", 3) == "three"
-    assert folders.read_text("f", 9) == ""
+    folders = Folders([tmp_path.as_uri()])
+    assert read_text(folders, "f") == "one\r\ntwo\x0c\nthree"
+    assert read_text(folders, "f", 2, 1) == "two\x0c\n"
+    assert read_text(folders, "f", 0, 1) == read_text(folders, "f", None, 1) == "one\r\n"
+    assert read_text(folders, "f", 3) == "three"
+    assert read_text(folders, "f", 9) == ""
 
 
 def test_every_folder_of_the_session_is_reached(tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         (tmp_path / name).mkdir()
-    folders = Folders([str(tmp_path / "a"), str(tmp_path / "b")])
-    folders.write_text(str(tmp_path / "b" / "f"), "text")
-    assert folders.read_text(str(tmp_path / "b" / "f")) == "text"
+    folders = Folders([(tmp_path / "a").as_uri(), (tmp_path / "b").as_uri()])
+    write_text(folders, str(tmp_path / "b" / "f"), "text")
+    assert read_text(folders, str(tmp_path / "b" / "f")) == "text"
     with pytest.raises(FileRefused, match="outside"):
-        folders.write_text(str(tmp_path / "c" / "f"), "text")
+        write_text(folders, str(tmp_path / "c" / "f"), "text")
     assert not (tmp_path / "c" / "f").exists()
 
 
 def test_what_is_no_text_file_is_refused(tmp_path: Path) -> None:
-    folders = Folders([str(tmp_path)])
+    folders = Folders([tmp_path.as_uri()])
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     os.mkfifo(tmp_path / "pipe")
     with (tmp_path / "large").open("wb") as file:
@@ -80,8 +81,8 @@ def test_what_is_no_text_file_is_refused(tmp_path: Path) -> None:
     for name, reason in (("binary", "no text"), ("pipe", "no file"), ("large", "too large"),
                          ("", "no file"), ("a\0b", "nowhere")):  # fmt: skip
         with pytest.raises(FileRefused, match=reason):
-            folders.read_text(name)
+            read_text(folders, name)
     with pytest.raises(FileRefused, match="cannot be"):
-        folders.write_text("binary/below", "text")
+        write_text(folders, "binary/below", "text")
     with pytest.raises(FileRefused, match="cannot be written"):
-        folders.write_text("f", "\ud800")
+        write_text(folders, "f", "\ud800")

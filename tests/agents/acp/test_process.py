@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from agenthost.agents.acp.process import LAST_LINES, LONGEST_WORDS, AgentProcess
 from tests.agents.acp.stage import assert_gone
+
+# Starts a program as the host does, passes on its first line, and waits.
+RUNNER = """
+import asyncio, os, sys
+from agenthost.agents.acp.process import AgentProcess
+
+async def run():
+    process = await AgentProcess.start("it", sys.argv[1:], cwd="/", env=dict(os.environ))
+    print((await process.stdout.readline()).decode(), end="", flush=True)
+    await process.exited.wait()
+
+asyncio.run(run())
+"""
 
 
 async def started(script: str, folder: Path) -> AgentProcess:
@@ -69,3 +84,15 @@ async def test_of_what_it_complains_the_last_lines_are_kept(
 async def test_a_program_that_is_not_there_is_an_os_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         await AgentProcess.start("it", ["no-such-program"], cwd=str(tmp_path), env={})
+
+
+async def test_a_program_that_does_not_mind_its_input_ends_when_the_host_is_killed() -> None:
+    script = "echo $$; exec sleep 600"
+    runner = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", RUNNER, "/bin/sh", "-c", script), stdout=asyncio.subprocess.PIPE
+    )
+    assert runner.stdout is not None
+    pid = int(await runner.stdout.readline())
+    runner.kill()
+    await runner.wait()
+    await assert_gone(pid)

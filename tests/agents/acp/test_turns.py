@@ -120,11 +120,16 @@ async def test_what_people_say_meanwhile_is_the_next_prompt_of_the_same_turn(sta
     await chat.start("t1", "/ask")
     await spoken(chat, "meanwhile")
     steer = {"type": "chat/pendingMessageSet", "kind": "steering", "id": "s1"}
-    await chat.answer({**steer, "message": user_message("to the left")})
+    hint = {"type": "simple", "label": "hint", "modelRepresentation": "it is near"}
+    message = user_message("to the left", attachments=[hint])
+    await chat.answer({**steer, "message": message})
     await chat.client.action(chat.uri, "chat/pendingMessageRemoved", id="s1")
     call = await call_in(chat.client, chat.uri, "pending-confirmation")
     await chat.answer(confirmed("t1", call, True))
-    assert said(await chat.end("t1")) == "meanwhile selectedYou said: to the left"
+    # It repeats the last block of a prompt.
+    assert said(await chat.end("t1")) == "meanwhile selectedYou said: hint:\nit is near"
+    recalled = json.loads(said(await chat.run("t2", "/recall")))
+    assert recalled[-1] == "to the left\nhint:\nit is near"
 
 
 async def test_attachments_reach_the_agent_in_the_form_that_it_takes(stage: Stage) -> None:
@@ -138,6 +143,6 @@ async def test_attachments_reach_the_agent_in_the_form_that_it_takes(stage: Stag
     await tell(chat, "t1", "see", attachments=[picture, text, link, other, simple])
     told = said(await chat.run("t2", "/recall"))
     assert json.loads(told) == [
-        "see\n<image>\n<resource>\n<resource_link>\n"
-        "[elsewhere is attached; its kind (chat) cannot be shown here.]\nhint:\nlook left"
+        # The other chat is this one, in which nothing has been said yet.
+        "see\n<image>\n<resource>\n<resource_link>\nelsewhere:\n\nhint:\nlook left"
     ]

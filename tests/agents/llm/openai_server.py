@@ -30,9 +30,16 @@ class ToolUse:
 class Say:
     """An answer: pieces of text, then tool calls, all of them streamed."""
 
-    def __init__(self, *pieces: str | ToolUse, tokens: tuple[int, int] = (10, 5)) -> None:
+    def __init__(
+        self,
+        *pieces: str | ToolUse,
+        tokens: tuple[int, int] = (10, 5),
+        finish: str | None = None,
+    ) -> None:
         self.pieces = pieces
         self.tokens = tokens
+        tools = any(isinstance(piece, ToolUse) for piece in pieces)
+        self.finish = finish or ("tool_calls" if tools else "stop")
 
     def deltas(self) -> Iterator[Json]:
         calls = [piece for piece in self.pieces if isinstance(piece, ToolUse)]
@@ -49,10 +56,6 @@ class Say:
                 middle = len(call.arguments) // 2
                 part = call.arguments[middle:] if half else call.arguments[:middle]
                 yield _call(index, function={"arguments": part})
-
-    @property
-    def finish(self) -> str:
-        return "tool_calls" if any(isinstance(p, ToolUse) for p in self.pieces) else "stop"
 
 
 @dataclass(frozen=True)

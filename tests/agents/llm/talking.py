@@ -53,9 +53,9 @@ class Talk:
         action = {"type": "chat/turnCancelled", "turnId": turn_id, "duration": 1}
         await self.client.accepted(self.chat, action)
 
-    async def steer(self, text: str) -> None:
+    async def steer(self, text: str, **more: Any) -> None:
         set_ = {"type": "chat/pendingMessageSet", "kind": "steering", "id": "steer"}
-        await self.client.accepted(self.chat, {**set_, "message": user_message(text)})
+        await self.client.accepted(self.chat, {**set_, "message": user_message(text, **more)})
 
     async def call(self, tool: str, status: str) -> Json:
         """Wait until a call of a tool has a status, and return it."""

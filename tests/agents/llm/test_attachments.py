@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pydantic_ai.messages import BinaryContent
 
+from agenthost.agents.folders import Folders
 from agenthost.agents.llm.attachments import MOST_BINARY, MOST_TEXT, prompt_of
-from agenthost.agents.llm.folders import Folders
 
 
 def prompt(folder: Path, *attachments: dict[str, Any], text: str = "look") -> list[Any]:

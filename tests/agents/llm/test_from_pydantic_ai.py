@@ -264,6 +264,32 @@ async def test_steering_between_steps_reaches_the_next_one(tmp_path: Path) -> No
     assert script.said(2) == ["work", "in French please", "more"]
 
 
+async def test_what_is_attached_to_a_steering_message_reaches_the_model(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("be kind")
+    script = Script(Call("work", {}), "as you wish")
+    agent = Agent(script.model)
+    working, go_on = asyncio.Event(), asyncio.Event()
+
+    @agent.tool_plain
+    async def work() -> str:
+        working.set()
+        await go_on.wait()
+        return "worked"
+
+    file = {"type": "resource", "label": "notes", "uri": (tmp_path / "notes.txt").as_uri()}
+    note = {"type": "simple", "label": "hint", "modelRepresentation": "look left"}
+    async with talk_to(from_pydantic_ai(agent, provider="worker"), tmp_path) as talk:
+        await talk.start("t1", "work")
+        await working.wait()
+        await talk.steer("mind these", attachments=[file, note])
+        go_on.set()
+        turn = await talk.end("t1")
+    attached = ["mind these", "Attached: notes\n\nbe kind", "Attached: hint\n\nlook left"]
+    assert script.said(1) == ["work", attached]
+    (notice,) = [part for part in turn["responseParts"] if part["kind"] == "systemNotification"]
+    assert notice["content"] == "mind these\n(attached: notes)\n(attached: hint)"
+
+
 async def test_steering_during_the_last_step_is_answered_in_the_same_turn(tmp_path: Path) -> None:
     speaking, go_on = asyncio.Event(), asyncio.Event()
     heard: list[int] = []

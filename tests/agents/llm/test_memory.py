@@ -16,9 +16,9 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
+from agenthost.agents.folders import Folders
 from agenthost.agents.llm import LlmAgent
-from agenthost.agents.llm.folders import Folders
-from agenthost.agents.llm.history import messages_of
+from agenthost.agents.llm.history import LEFT_OUT, MOST_HISTORY, messages_of
 from agenthost.host import Host, SqliteStore
 from tests.agents.llm.scripted import Call, Script
 from tests.agents.llm.talking import SESSION, Talk, talk_to
@@ -197,3 +197,22 @@ def _call(text: str, **fields: Any) -> Json:
         **fields,
     }
     return {"kind": "toolCall", "toolCall": call}
+
+
+def test_of_a_very_long_conversation_the_newest_turns_are_told() -> None:
+    def turn(text: str, size: int) -> Json:
+        answer = {"kind": "markdown", "id": "p", "content": "x" * size}
+        message = {"text": text, "origin": {"kind": "user"}}
+        return {"message": message, "responseParts": [answer], "state": "complete"}
+
+    third = MOST_HISTORY // 3
+    turns = [turn(str(number), third - 10) for number in range(9)]
+    assert said(messages_of(turns, Folders([]))) == [LEFT_OUT, "6", "7", "8"]
+    assert said(messages_of(turns[:3], Folders([]))) == ["0", "1", "2"]
+    # The last turn is told whatever its size: nobody can go on from nothing.
+    assert said(messages_of([turn("huge", MOST_HISTORY)], Folders([]))) == ["huge"]
+
+
+def said(messages: list[ModelMessage]) -> list[Any]:
+    parts = (part for message in messages for part in message.parts)
+    return [part.content for part in parts if isinstance(part, UserPromptPart)]

@@ -23,7 +23,7 @@ from tests.agents.llm.openai_server import (
 )
 from tests.agents.llm.talking import SESSION, Talk, calls_of, talk_to, text_of
 from tests.wire.client import open_client
-from tests.wire.hosting import serve
+from tests.wire.hosting import PATIENCE, serve
 
 KEY = "sk-very-secret-0123456789"
 PIXEL = base64.b64decode(
@@ -60,6 +60,16 @@ async def test_text_is_streamed_and_its_usage_reported(server: ModelServer, tmp_
     assert request["model"] == "tiny"
     assert request["messages"][-1] == {"role": "user", "content": "hello"}
     assert f"authorization: Bearer {KEY}".lower() in server.headers[0].lower()
+
+
+async def test_an_answer_that_is_cut_off_says_so(server: ModelServer, tmp_path: Path) -> None:
+    server.will(Say("It all began with", finish="length"))
+    async with talk_to(agent_on(server), tmp_path) as talk:
+        turn = await talk.say("t1", "tell me everything")
+    assert (turn["state"], text_of(turn)) == ("complete", "It all began with")
+    notice = turn["responseParts"][-1]
+    assert notice["kind"] == "systemNotification"
+    assert "its answer is cut off here" in notice["content"]
 
 
 async def test_parallel_tool_calls_are_all_run_and_told(
@@ -179,7 +189,7 @@ async def test_cancelling_a_turn_ends_the_request(server: ModelServer, tmp_path:
         await talk.start("t1", "think for ever")
         await talk.client.action(talk.chat, "chat/responsePart")
         await talk.cancel("t1")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             await server.abandoned.wait()
         assert talk.last["state"] == "cancelled"
         assert text_of(await talk.say("t2", "again")) == "fine"

@@ -12,6 +12,7 @@ import pytest
 from agenthost.agents.llm import LlmAgent
 from tests.agents.llm.scripted import Call, Script
 from tests.agents.llm.talking import SESSION, calls_of, talk_to, text_of
+from tests.wire.hosting import PATIENCE
 
 
 def run(command: str) -> Call:
@@ -293,7 +294,7 @@ async def test_cancelling_ends_the_command_that_runs(tmp_path: Path) -> None:
         pid = int(shown["content"][0]["text"])
         assert _alive(pid)
         await talk.cancel("t1")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             # Nothing tells when somebody else's child is gone.
             while _alive(pid):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)

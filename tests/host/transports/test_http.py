@@ -1,4 +1,4 @@
-"""Requests as values, responses as bytes, and what may stand in a log."""
+"""Requests as values, responses as bytes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agenthost.host.transports import Headers, HttpRequest, HttpResponse, UpgradeRequest, redact
+from agenthost.host.transports import Headers, HttpResponse, UpgradeRequest
 from agenthost.host.transports.http import format_peer, parse_target, serialize
+
+DATE = "Sun, 06 Nov 1994 08:49:37 GMT"
 
 
 def upgrade(target: str = "/", **headers: str) -> UpgradeRequest:
@@ -35,7 +37,12 @@ def test_headers_are_found_in_any_case_and_repeated_ones_are_joined() -> None:
         (upgrade("/?tkn=from-url", Authorization="Bearer from-header"), "from-header"),
         (upgrade("/?tkn=from-url", Authorization="Basic eDp5"), "from-url"),
         (upgrade("/?tkn=one&tkn=two"), "one"),
+        (upgrade("/?tkn=a+b%2Bc%3D"), "a+b+c="),
+        (upgrade("/?tkn=%ff"), "\ufffd"),
+        (upgrade("//[?tkn=abc#f"), "abc"),
+        (upgrade("/?xtkn=abc&TKN=abc&%74kn=abc"), None),
         (upgrade("/?tkn="), None),
+        (upgrade("/?tkn"), None),
         (upgrade(Authorization="Bearer "), None),
         (upgrade(Authorization="Bearer"), None),
         (upgrade(), None),
@@ -95,11 +102,12 @@ def test_any_target_is_split_or_refused_and_nothing_else(target: str) -> None:
 def test_a_response_has_a_length_a_type_and_the_safety_headers() -> None:
     body = b"<p>hi</p>"
     response = HttpResponse(200, body, "text/html", "max-age=60", {"ETag": '"1"'})
-    head, _, sent = serialize(response).partition(b"\r\n\r\n")
+    head, _, sent = serialize(response, date=DATE).partition(b"\r\n\r\n")
     lines = head.decode().split("\r\n")
     assert lines[0] == "HTTP/1.1 200 OK"
     assert sent == body
     assert set(lines[1:]) == {
+        f"Date: {DATE}",
         "Content-Type: text/html",
         "Content-Length: 9",
         "Cache-Control: max-age=60",
@@ -111,7 +119,7 @@ def test_a_response_has_a_length_a_type_and_the_safety_headers() -> None:
 
 
 def test_the_answer_to_head_tells_the_length_and_has_no_body() -> None:
-    sent = serialize(HttpResponse(200, b"12345"), head_only=True)
+    sent = serialize(HttpResponse(200, b"12345"), date=DATE, head_only=True)
     assert b"Content-Length: 5\r\n" in sent
     assert sent.endswith(b"\r\n\r\n")
 
@@ -119,38 +127,11 @@ def test_the_answer_to_head_tells_the_length_and_has_no_body() -> None:
 @pytest.mark.parametrize("headers", [{"A": "x\r\nB: y"}, {"A\n": "x"}, {"": "x"}, {"A": "→"}])
 def test_a_header_cannot_smuggle_another_one(headers: dict[str, str]) -> None:
     with pytest.raises(ValueError, match="cannot be sent"):
-        serialize(HttpResponse(headers=headers))
+        serialize(HttpResponse(headers=headers), date=DATE)
 
 
 def test_an_unknown_status_has_a_line_all_the_same() -> None:
-    assert serialize(HttpResponse(499)).startswith(b"HTTP/1.1 499 Unknown\r\n")
-
-
-@pytest.mark.parametrize(
-    ("target", "shown"),
-    [
-        ("/?tkn=s3cret", "/?tkn=***"),
-        ("/a?b=c&token=s3cret&d=e#tkn=s3cret", "/a?b=c&token=***&d=e#tkn=***"),
-        ("/?TKN=s3cret", "/?TKN=***"),
-        ("/?%74kn=s3cret", "/?%74kn=***"),
-        ("ws://user:s3cret@host:1/?tkn=s3cret", "ws://***@host:1/?tkn=***"),
-        ("/?tkn=s3;cr?et", "/?tkn=***"),
-        ("/?next=/x?tkn=s3cret&y=1", "/?next=/x?tkn=***&y=1"),
-        ("/plain?x=1", "/plain?x=1"),
-        ("/", "/"),
-    ],
-)
-def test_a_redacted_target_keeps_all_but_the_secrets(target: str, shown: str) -> None:
-    assert redact(target) == shown
-
-
-@given(st.lists(st.sampled_from(["tkn", "token", "%74kn", *"=&?#;/x5"])).map("".join))
-def test_no_token_that_we_would_accept_survives_redaction(target: str) -> None:
-    try:
-        _, query = parse_target(redact("/" + target))
-    except ValueError:
-        return
-    assert HttpRequest("GET", "/", query).token in (None, "***")
+    assert serialize(HttpResponse(499), date=DATE).startswith(b"HTTP/1.1 499 Unknown\r\n")
 
 
 def test_peers_are_shown_as_address_and_port() -> None:

@@ -13,7 +13,6 @@ from agenthost.host.trust import (
     Refusal,
     StartupError,
     check_bind,
-    find_token,
 )
 from agenthost.host.trust.throttle import FailureThrottle
 
@@ -240,37 +239,6 @@ def test_every_other_page_needs_the_token(path: str) -> None:
 def test_without_a_token_metrics_are_for_this_machine_under_its_own_name() -> None:
     assert page(open_gate(), "/metrics") == 200
     assert page(open_gate(), "/metrics", host="evil.example:8765") == 403
-
-
-# --- where the token stands
-
-
-@pytest.mark.parametrize(
-    ("target", "authorization", "expected"),
-    [
-        ("/", None, None),
-        ("/?tkn=abc", None, "abc"),
-        ("/any/path?x=1&tkn=abc#f", None, "abc"),
-        ("/?tkn=", None, None),
-        ("/?tkn", None, None),
-        ("/?xtkn=abc&TKN=abc", None, None),
-        ("/?tkn=a%2Bb%3D", None, "a+b="),
-        ("/?tkn=a+b", None, "a+b"),
-        ("/?tkn=&tkn=abc", None, "abc"),
-        ("/?tkn=%ff", None, "\ufffd"),
-        ("//[?tkn=abc", None, "abc"),
-        ("/", "Bearer abc", "abc"),
-        ("/", "bearer   abc ", "abc"),
-        ("/", "Basic abc", None),
-        ("/", "Bearer", None),
-        ("/?tkn=abc", "Basic xyz", "abc"),
-        ("/?tkn=abc", "Bearer xyz", "xyz"),
-    ],
-)
-def test_a_token_is_found_in_the_header_or_in_the_query(
-    target: str, authorization: str | None, expected: str | None
-) -> None:
-    assert find_token(target, authorization) == expected
 
 
 # --- where the host may listen

@@ -245,3 +245,32 @@ def test_an_action_of_a_senseless_type_is_refused_briefly(kind: Any) -> None:
     assert refused is not None
     assert len(refused) < 200
     assert POLICY.dispatch(VIEWER, "session", {}, NO_FACTS) is not None
+
+
+@pytest.mark.parametrize(
+    ("directory", "allowed"),
+    [
+        ("file:///srv", True),
+        ("file:///srv/app", True),
+        ("file:///srv/../etc", False),
+        ("file:///srvx", False),
+        ("virtual:///srv", False),
+        (None, False),
+    ],
+)
+def test_an_operator_works_inside_the_hosts_roots_only(directory: Any, allowed: bool) -> None:
+    facts = Facts(host_roots=("/srv",))
+    added = {"type": "session/workingDirectorySet", "directory": directory}
+    assert (POLICY.dispatch(OPERATOR, "session", added, facts) is None) == allowed
+    assert POLICY.dispatch(OWNER, "session", added, facts) is None
+    removed = {**added, "type": "session/workingDirectoryRemoved"}
+    assert POLICY.dispatch(OPERATOR, "session", removed, facts) is None
+    params: dict[str, Any] = {"channel": "s:/1", "workingDirectories": ["file:///srv", directory]}
+    POLICY.command(OWNER, "createSession", params, facts)
+    # What a fork asks for is ignored.
+    POLICY.command(OPERATOR, "createSession", {**params, "fork": {}}, facts)
+    if allowed:
+        POLICY.command(OPERATOR, "createSession", params, facts)
+    else:
+        with pytest.raises(PermissionDenied, match="inside the host's roots only"):
+            POLICY.command(OPERATOR, "createSession", params, facts)

@@ -5,7 +5,11 @@ import logging
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from agenthost.host.transports import HttpRequest
+from agenthost.host.transports.http import parse_target
 from agenthost.host.trust import RedactTokens, redact, redact_message
 
 SECRET = "constant-Secret_of.the~tests+/=0123"
@@ -20,6 +24,8 @@ SECRET = "constant-Secret_of.the~tests+/=0123"
         ("Authorization: Bearer abc", "Authorization: Bearer [redacted]"),
         ('{"authorization": "bearer  abc"}', '{"authorization": "bearer  [redacted]"}'),
         ("tkn=a and tkn=b", "tkn=[redacted] and tkn=[redacted]"),
+        ("/?x=1&token=abc&y=2", "/?x=1&token=[redacted]&y=2"),
+        ("/?next=/x?tkn=abc;d&y=1", "/?next=/x?tkn=[redacted]&y=1"),
         ("nothing to hide, xtkn", "nothing to hide, xtkn"),
     ],
 )
@@ -30,6 +36,15 @@ def test_tokens_in_text_are_replaced(before: str, after: str) -> None:
 def test_a_whole_secret_goes_whatever_characters_it_has() -> None:
     assert SECRET not in redact(f"ws://h:1/?tkn={SECRET} Bearer {SECRET}")
     assert redact(f"?tkn={SECRET}") == "?tkn=[redacted]"
+
+
+@given(st.lists(st.sampled_from(["tkn", "token", "%74kn", *"=&?#;/x5"])).map("".join))
+def test_no_token_that_a_request_may_hold_survives(target: str) -> None:
+    try:
+        _, query = parse_target(redact("/" + target))
+    except ValueError:
+        return
+    assert HttpRequest("GET", "/", query).token in (None, "[redacted]")
 
 
 def test_the_token_of_authenticate_is_replaced_in_a_copy() -> None:

@@ -1,0 +1,87 @@
+"""What agents emit, made fit for the wire before anybody sees it.
+
+State is trusted once it is there, and agents are other people's code: so text loses what UTF-8
+cannot carry, data becomes plain JSON of its own, and what the protocol has no form for is refused
+here, where the agent learns of it and the chat stays whole.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from agenthost.agents.api import AgentError
+from agenthost.agents.port import TurnPort
+from agenthost.errors import InvalidParams
+from agenthost.protocol.envelopes import StateAction
+from agenthost.protocol.leniency import forgiven
+from agenthost.protocol.validation import validate_action
+
+__all__ = ["emit", "fit_bytes", "fit_data", "fit_text"]
+
+# What the encoder can write; larger numbers lose their last digits, as they would in JavaScript.
+_SMALLEST, _LARGEST = -(2**63), 2**64 - 1
+
+
+def emit(port: TurnPort, action: dict[str, Any]) -> None:
+    """Emit an action, or raise AgentError when the protocol does not know such a one."""
+    made: dict[str, Any] = fit_data(action)
+    try:
+        # Agents write None for what they do not have, like some peers.
+        port.emit(validate_action(forgiven(made, StateAction, nulls=True)))
+    except InvalidParams as error:
+        raise AgentError(f"the agent made a mistake: {error.message}", "badAction") from error
+
+
+def fit_text(text: str) -> str:
+    """Return text that UTF-8 can carry: what is half a character becomes a replacement for one."""
+    if not isinstance(text, str):
+        raise _wrong("text", text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def fit_bytes(data: bytes | bytearray | memoryview) -> bytes:
+    """Return the bytes that were given; text is refused, for its encoding is the agent's choice."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise _wrong("bytes", data)
+    return bytes(data)
+
+
+def fit_data(value: Any) -> Any:
+    """Return a value as JSON data that nobody else holds; numbers that are none become null."""
+    if isinstance(value, str):
+        return fit_text(value)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return value if _SMALLEST <= value <= _LARGEST else _rounded(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {_key(key): fit_data(member) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [fit_data(item) for item in value]
+    raise _wrong("JSON data", value)
+
+
+def _rounded(value: int) -> float | None:
+    try:
+        return float(value)
+    except OverflowError:
+        return None
+
+
+def _key(key: Any) -> str:
+    if not isinstance(key, str):
+        raise _wrong("the name of a field", key)
+    return fit_text(key)
+
+
+def _wrong(wanted: str, found: object) -> AgentError:
+    kind = type(found).__name__
+    return AgentError(f"the agent made a mistake: it gave {kind} for {wanted}", "badAction")

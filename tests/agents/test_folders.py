@@ -1,0 +1,108 @@
+"""Names in, real paths inside the working directories out."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from agenthost.agents.folders import FileRefused, Folders, OutsideFolders, file_path
+
+
+def test_names_start_in_the_first_folder_and_may_lead_into_any(tmp_path: Path) -> None:
+    first, second = tmp_path / "a", tmp_path / "b c"
+    first.mkdir()
+    second.mkdir()
+    folders = Folders([first.as_uri(), "https://elsewhere/x", second.as_uri()])
+    assert folders.resolve("x/../y.txt") == first / "y.txt"
+    assert folders.resolve("../b c/z") == second / "z"
+    assert folders.resolve(str(second / "z")) == second / "z"
+    assert folders.shown(first / "y") == "y"
+    assert folders.shown(second / "z") == str(second / "z")
+
+
+@pytest.mark.parametrize("name", ["..", "../ab/x", "/", "loop/x", "out/x", "a\0b"])
+def test_everything_else_is_refused(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "a"
+    folder.mkdir()
+    (folder / "out").symlink_to("/etc")
+    (folder / "loop").symlink_to(tmp_path / "away" / ".." / "..")
+    with pytest.raises(OutsideFolders):
+        Folders([folder.as_uri()]).resolve(name)
+
+
+def test_a_link_within_the_folder_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    assert Folders([tmp_path.as_uri()]).resolve("link/x") == (tmp_path / "real" / "x").resolve()
+
+
+def test_a_session_without_a_folder_is_told_so(tmp_path: Path) -> None:
+    for uris in ([], ["https://x/y"], [(tmp_path / "gone").as_uri()]):
+        with pytest.raises(OutsideFolders, match="no folder"):
+            Folders(uris).resolve("x")
+
+
+@pytest.mark.parametrize("uri", ["http://x/y", "file://server/y", "file:///a%00b"])
+def test_only_files_of_this_machine_have_a_path(uri: str) -> None:
+    assert file_path(uri) is None
+
+
+def test_a_path_is_decoded() -> None:
+    assert file_path("file:///a%20b") == file_path("file://localhost/a%20b") == Path("/a b")
+
+
+def test_files_are_written_with_the_folders_they_need_and_read(tmp_path: Path) -> None:
+    folders = Folders([tmp_path.as_uri()])
+    folders.write("a/b/f", b"some text")
+    folders.write("a/b/f", b"text")
+    assert (tmp_path / "a" / "b" / "f").read_bytes() == folders.read("a/b/f", 4) == b"text"
+    with pytest.raises(FileRefused, match="too large"):
+        folders.read("a/b/f", 3)
+    with pytest.raises(FileNotFoundError):
+        folders.read("a/c", 4)
+
+
+def test_only_regular_files_are_files(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    folders = Folders([tmp_path.as_uri()])
+    for name in ("", ".", "folder", "pipe"):
+        with pytest.raises(FileRefused, match="no file"):
+            folders.read(name, 1)
+    for name in ("folder", "pipe", "pipe/below"):
+        with pytest.raises(OSError, match=r"directory|device"):
+            folders.write(name, b"x")
+
+
+@pytest.mark.parametrize("swapped", ["inner", "inner/f"])
+@pytest.mark.parametrize("writing", [True, False])
+def test_a_link_put_there_after_the_look_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, swapped: str, writing: bool
+) -> None:
+    root, away = tmp_path / "root", tmp_path / "away"
+    for folder in (root / "inner", away):
+        folder.mkdir(parents=True)
+        (folder / "f").write_text("secret" if folder == away else "mine")
+    folders = Folders([root.as_uri()])
+    seen = folders.resolve("inner/f")
+    # What an attacker does between the look and the opening.
+    (root / swapped).rename(root / "gone")
+    (root / swapped).symlink_to(away if swapped == "inner" else away / "f")
+    monkeypatch.setattr(folders, "resolve", lambda name: seen)
+    attempt = partial(folders.write, data=b"changed") if writing else partial(folders.read, most=10)
+    with pytest.raises(OSError, match=r"Not a directory|symbolic links"):
+        attempt("inner/f")
+    assert (away / "f").read_text() == "secret"
+
+
+def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
+    folders = Folders([tmp_path.as_uri()])
+    folders.write("a/b/f", b"text")
+    before = os.listdir("/dev/fd")
+    for name in ("a/b/f", "a/b", "a/b/none", "a/b/f/below"):
+        with pytest.raises((OSError, FileRefused)):
+            folders.read(name, 1)
+    assert len(os.listdir("/dev/fd")) == len(before)
