@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import asyncio
 import importlib.util
 import inspect
+import os
 import re
 import sys
 import types
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -21,8 +23,11 @@ import pytest
 from agenthost.agents import Agent, Confirmation, SessionContext, ToolCall, Turn, content, inputs
 from agenthost.agents.inputs import Answers
 from agenthost.agents.port import Worker
+from agenthost.cli.interactive import jsonlines
+from agenthost.cli.interactive.intents import COMMANDS
+from agenthost.cli.main import build_parser
 from tests.wire.client import open_client, user_message
-from tests.wire.hosting import embed, serve
+from tests.wire.hosting import PATIENCE, embed, serve
 from tests.wire.talking import (
     Chat,
     at_chat,
@@ -194,19 +199,63 @@ async def test_the_agent_of_the_readme_serves_as_printed(tmp_path: Path) -> None
         await chat.assert_at_rest()
 
 
-async def test_every_block_of_the_readme_that_needs_no_host_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_host_of_the_readme_runs_as_printed(tmp_path: Path) -> None:
+    (embedding,) = [block for block in blocks(README) if block is not readme_agent()]
     (tmp_path / "greeter.py").write_text(readme_agent().source)
-    monkeypatch.syspath_prepend(tmp_path)
-    printed: list[str] = []
+    (tmp_path / "embedding.py").write_text(embedding.source)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "embedding.py",
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=asyncio.subprocess.PIPE,
+    )
     try:
-        for block in blocks(README):
-            if "agenthost.client" not in block.source:
-                printed += await run(block, {"__name__": "readme"})
+        assert process.stdout is not None
+        async with asyncio.timeout(PATIENCE):
+            url = (await process.stdout.readline()).decode().strip()
+        assert url.startswith("ws://127.0.0.1:")
+        async with open_client(url) as client:
+            await client.initialize()
+            await client.subscribe("ahp-root://")
+            (agent,) = client.states["ahp-root://"]["agents"]
+            assert agent["provider"] == "greeter"
     finally:
-        sys.modules.pop("greeter", None)
-    assert printed[0].startswith("ws://127.0.0.1:")
+        process.kill()
+        await process.wait()
+
+
+# The command line
+
+
+def options(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Yield every long option of a command and of those below it."""
+    for action in parser._actions:
+        yield from (name for name in action.option_strings if name.startswith("--"))
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                yield from options(below)
+
+
+def test_every_option_is_documented_and_every_documented_option_exists() -> None:
+    pages = [README, *sorted((ROOT / "docs").glob("*.md"))]
+    text = "\n".join(page.read_text() for page in pages)
+    known = {*options(build_parser())}
+    # An option of somebody else's command.
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) - {"--acp"}
+    assert (sorted(known - named), sorted(named - known)) == ([], [])
+
+
+def test_everything_that_can_be_typed_in_a_chat_is_documented() -> None:
+    text = (ROOT / "docs" / "command-line.md").read_text()
+    assert [name for name in COMMANDS if f"`/{name}" not in text] == []
+    assert [name for name in jsonlines._COMMANDS if f"`{name}`" not in text] == []
+
+
+@pytest.mark.parametrize("page", [README, *sorted((ROOT / "docs").rglob("*.md"))], ids=str)
+def test_no_link_of_a_page_leads_nowhere(page: Path) -> None:
+    targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())
+    assert [name for name in targets if not (page.parent / name).exists()] == []
 
 
 # The agents that the guide shows, each at work

@@ -13,6 +13,7 @@ from typing import Any
 
 from agenthost.cli.discovery import NoHost, find_host
 from agenthost.cli.paths import DATA_DIR_VARIABLE
+from agenthost.cli.render import plain
 from agenthost.client import (
     CannotConnect,
     Client,
@@ -25,6 +26,7 @@ from agenthost.client import (
     NotAdmitted,
     Reconnecting,
     connect,
+    endpoint,
 )
 from agenthost.errors import AgentHostError
 
@@ -40,6 +42,7 @@ __all__ = [
     "CommandFailed",
     "add_connection_options",
     "add_json_option",
+    "as_typed",
     "complain",
     "connected",
     "run_command",
@@ -76,12 +79,12 @@ def add_connection_options(parser: argparse.ArgumentParser, *, inherited: bool =
     group = parser.add_argument_group("which host")
     group.add_argument(
         "--url",
-        default=default(os.environ.get(URL_VARIABLE)),
+        default=default(os.environ.get(URL_VARIABLE) or None),
         help=f"its address (default: ${URL_VARIABLE}, or the one running on this machine)",
     )
     group.add_argument(
         "--token",
-        default=default(os.environ.get(TOKEN_VARIABLE)),
+        default=default(os.environ.get(TOKEN_VARIABLE) or None),
         help=f"the token to present (default: ${TOKEN_VARIABLE}, or the local host's own)",
     )
     group.add_argument(
@@ -124,9 +127,8 @@ async def connected(
     Raises:
         CannotConnect, GivenUp: the host cannot be reached, refuses, or stayed away for too long.
     """
-    host = find_host(args.url, args.token, args.data_dir)
     try:
-        client = connect(host.url, token=host.token, **options)
+        client = _client(args, options)
     except ValueError as error:
         raise CommandFailed(str(error), USAGE) from None
     if tell is not None:
@@ -141,6 +143,19 @@ async def connected(
             if isinstance(state, Closed) and state.error is not None:
                 raise state.error from error
             raise
+
+
+def _client(args: argparse.Namespace, options: dict[str, Any]) -> Client:
+    """Make the client; a host that was found on this machine is looked for wherever it went."""
+    host = find_host(args.url, args.token, args.data_dir)
+    if args.url is not None:
+        return connect(host.url, token=host.token, **options)
+
+    async def find() -> tuple[str, str | None]:
+        now = find_host(None, args.token, args.data_dir)
+        return now.url, now.token
+
+    return connect(endpoint(find), **options)
 
 
 @asynccontextmanager
@@ -195,8 +210,19 @@ def run_command(work: Callable[[], Awaitable[int]]) -> int:
 
 def complain(what: object, code: int) -> int:
     """Say on standard error what is wrong, and return the exit code for it."""
-    print(f"agenthost: {what}", file=sys.stderr)
+    # Part of it may be a host's or an agent's words.
+    print(f"agenthost: {plain(str(what))}", file=sys.stderr)
     return code
+
+
+def as_typed(text: str) -> str:
+    """Return text that can be sent: bytes that the locale could not read are read as UTF-8."""
+    try:
+        raw = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        # Halves of characters that no locale makes.
+        raw = text.encode("utf-8", "replace")
+    return raw.decode("utf-8", "replace")
 
 
 def use_colour(stream: object = None) -> bool:

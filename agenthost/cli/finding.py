@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from agenthost.cli.connecting import CommandFailed
+from agenthost.cli.connecting import CommandFailed, as_typed
 from agenthost.cli.render import clip, is_archived, one_line, session_id
 from agenthost.client import Client, Session
 from agenthost.errors import NotFound, SessionNotFound
@@ -50,10 +50,11 @@ async def find_session(client: Client, text: str) -> str:
 
 async def find_sessions(client: Client, texts: Sequence[str]) -> list[str]:
     """Return the URIs of the sessions that texts mean, each once, reading the catalogue once."""
+    named = [as_typed(text) for text in texts]
     listed: list[SessionSummary] = []
-    if not all(map(_URI.fullmatch, texts)):
+    if not all(map(_URI.fullmatch, named)):
         listed = await client.sessions.list()
-    found = [text if _URI.fullmatch(text) else _the_one(listed, text) for text in texts]
+    found = [text if _URI.fullmatch(text) else _the_one(listed, text) for text in named]
     return list(dict.fromkeys(found))
 
 

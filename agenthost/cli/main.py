@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -44,8 +45,9 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     words = sys.argv[1:] if arguments is None else list(arguments)
-    args = build_parser(words[0] if words else None).parse_args(words)
+    _accept_any_text()
     try:
+        args = build_parser(words[0] if words else None).parse_args(words)
         code: int = args.run(args)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -55,6 +57,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _UNREAD
     return code
+
+
+def _accept_any_text() -> None:
+    """Let no character be one too many for the locale: spell out those that it does not have."""
+    for stream, errors in (
+        (sys.stdin, "surrogateescape"),
+        (sys.stdout, "backslashreplace"),
+        (sys.stderr, "backslashreplace"),
+    ):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=errors)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from agenthost.protocol.status import (
 )
 
 __all__ = [
+    "SHORT_ID",
     "Ink",
     "Style",
     "activity_word",
@@ -40,10 +41,12 @@ __all__ = [
     "is_unread",
     "markdown_of",
     "one_line",
+    "only_question",
     "plain",
     "question_line",
     "session_id",
     "session_json",
+    "short_id",
     "status_style",
     "status_words",
     "table",
@@ -69,6 +72,9 @@ _CODES: Mapping[Style, int] = {
     "magenta": 35,
     "cyan": 36,
 }
+
+SHORT_ID = 8
+"""Characters of a random id that tell it from others."""
 
 # Whole escape sequences (CSI, OSC and the like), then every control character but tab and newline.
 _ESCAPES = re.compile(
@@ -247,6 +253,12 @@ def session_id(uri: str) -> str:
     return uri.rpartition("/")[2] or uri
 
 
+def short_id(uri: str) -> str:
+    """Return enough of an id to tell it from others; ids that people chose are shown whole."""
+    id = one_line(session_id(uri))
+    return id[:SHORT_ID] if len(id) >= 32 else id
+
+
 def directory_text(uri: str) -> str:
     """Return a directory's path, or its URI where it is no local one."""
     parts = urlsplit(uri)
@@ -378,6 +390,15 @@ def tool_json(call: Json) -> dict[str, Any]:
 
 
 # Questions and usage.
+
+
+def only_question(request: Json) -> Json | None:
+    """Return the question of a request that asks nothing else, in the words of its message."""
+    match request.get("questions"):
+        case [question] if one_line(question["message"]) == one_line(request.get("message") or ""):
+            found: Json = question
+            return found
+    return None
 
 
 def question_line(question: Json) -> str:

@@ -11,6 +11,7 @@ from agenthost.cli.render import (
     error_text,
     markdown_of,
     one_line,
+    only_question,
     question_line,
     tool_json,
     tool_line,
@@ -70,7 +71,8 @@ def event_line(event: ChatEvent) -> Line | None:
             return _tool(call)
         case Question(request=request):
             asked = [question_line(question) for question in request.get("questions") or ()]
-            text = one_line(" · ".join([str(request.get("message") or ""), *asked]).strip(" ·"))
+            about = "" if only_question(request) else str(request.get("message") or "")
+            text = one_line(" · ".join(filter(None, (about, *asked))))
             return Line("question", text or str(request.get("url", "")), "yellow")
         case QuestionClosed(response=response):
             return Line("answered", response or "the turn ended over it", "dim")

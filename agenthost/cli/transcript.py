@@ -14,6 +14,7 @@ from agenthost.cli.render import (
     fence,
     markdown_of,
     one_line,
+    only_question,
     plain,
     tool_input,
     tool_line,
@@ -46,7 +47,8 @@ def session_markdown(session: Json, chats: Sequence[Json]) -> str:
         if "activeTurn" in chat:
             blocks += _turn(chat["activeTurn"], session["provider"])
         blocks += _waiting(chat)
-    return "\n\n".join(block for block in blocks if block) + "\n"
+    # Addresses and names may hold anything, too.
+    return plain("\n\n".join(block for block in blocks if block)) + "\n"
 
 
 def _facts(session: Json) -> Iterator[str]:
@@ -118,6 +120,10 @@ def _questions(part: Json) -> str:
     said = {"accept": "answered", "decline": "declined", "cancel": "dismissed"}
     outcome = said.get(part.get("response", ""), "not answered")
     asked = one_line(str(request.get("message") or ""))
+    alone = only_question(request)
+    if alone is not None:
+        answer = one_line(answer_text(alone, (request.get("answers") or {}).get(alone["id"])))
+        return f"**Question** ({outcome}): {asked} **{answer}**"
     lines = [f"**Questions** ({outcome})" + (f": {asked}" if asked else "")]
     if "url" in request:
         lines.append(f"- {request['url']}")

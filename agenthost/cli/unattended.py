@@ -47,6 +47,7 @@ from agenthost.client import (
     actions,
 )
 from agenthost.client.events import chat_events
+from agenthost.errors import AgentHostError
 from agenthost.protocol.structure import without
 
 __all__ = ["Unattended"]
@@ -98,11 +99,22 @@ class Unattended:
         try:
             with self._stopping(timeout):
                 await self._follow(stream)
+        except BrokenPipeError:
+            await self._abandon()
+            raise
         finally:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
         self._out.end()
+
+    async def _abandon(self) -> None:
+        """Cancel a turn whose answer nobody reads; it would wait for ever if it asked something."""
+        dispatch = self._chat.cancel()
+        if dispatch is not None:
+            with contextlib.suppress(AgentHostError, TimeoutError):
+                async with asyncio.timeout(_GRACE):
+                    await dispatch
 
     async def _follow(self, stream: TurnStream) -> None:
         try:
@@ -190,7 +202,8 @@ class Unattended:
         allowed = self._approvals.allow(call)
         what = "the result of " if call["status"] == "pending-result-confirmation" else ""
         verdict = "approved" if allowed else "denied"
-        self._out.note(f"{verdict}: {what}{tool_line(call)}", "green" if allowed else "red")
+        how = "" if allowed else f" (--approve tool={one_line(call['toolName'])} would allow it)"
+        self._out.note(f"{verdict}: {what}{tool_line(call)}{how}", "green" if allowed else "red")
         self.denied = self.denied or not allowed
         await self._dispatch(chat, self._approvals.decide(turn_id, call))
 

@@ -45,7 +45,7 @@ from agenthost.client.serving import MemoryResources, ResourceProvider
 from agenthost.client.sessions import Session, Sessions
 from agenthost.client.status import Closed, Connected, Connecting, ConnectionState, Reconnecting
 from agenthost.client.tools import ToolFailure, ToolResult, ToolRun
-from agenthost.client.transports import command, websocket
+from agenthost.client.transports import FindHost, command, endpoint, websocket
 
 __all__ = [
     "Annotations",
@@ -68,6 +68,7 @@ __all__ = [
     "CreationFailed",
     "Dispatch",
     "DispatchFailed",
+    "FindHost",
     "GivenUp",
     "Lagged",
     "MemoryResources",
@@ -102,5 +103,6 @@ __all__ = [
     "UsageReported",
     "command",
     "connect",
+    "endpoint",
     "websocket",
 ]

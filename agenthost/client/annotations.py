@@ -88,6 +88,5 @@ class Annotations:
         self.close()
 
     def _dispatch(self, action: Mapping[str, Any]) -> Dispatch:
-        if self.channel.gone is not None:
-            raise self.channel.gone
+        self.channel.check()
         return self._core.dispatch(self.channel.uri, action)

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, cast
 
 from agenthost.client.core import Core
+from agenthost.client.errors import ConnectionLost
 from agenthost.client.signals import Signal
 from agenthost.client.status import Closed, Connected, ConnectionState
 from agenthost.protocol.session.state import SessionSummary
@@ -62,7 +63,11 @@ class Catalogue:
     async def _refresh(self) -> None:
         while self._outdated:
             self._outdated, self._meanwhile = False, []
-            listed = await self._read()
+            try:
+                listed = await self._read()
+            except (ConnectionLost, TimeoutError):
+                # Whoever follows the list does so over any number of drops.
+                self._outdated = True
         self._sessions = {summary["resource"]: summary for summary in listed}
         told, self._meanwhile = self._meanwhile or [], None
         for method, params in told:

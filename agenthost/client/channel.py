@@ -119,8 +119,7 @@ class Channel(Generic[S]):
         last: Any = None
         while True:
             count = self.changed.count
-            if self.gone is not None:
-                raise self.gone
+            self.check()
             if self.state is not last:
                 last = self.state
                 yield last
@@ -133,8 +132,7 @@ class Channel(Generic[S]):
         """Wait until something holds of the state as the host has it, and return that state."""
         while True:
             count = self.changed.count
-            if self.gone is not None:
-                raise self.gone
+            self.check()
             if holds(state := self.confirmed):
                 return state
             await self.changed.beyond(count)
@@ -146,6 +144,12 @@ class Channel(Generic[S]):
         left out. The iterator raises Lagged when it is read too slowly, ChannelGone at the end.
         """
         return self._told.read()
+
+    def check(self) -> None:
+        """Raise ChannelGone if the channel is no more."""
+        if self.gone is not None:
+            # Raised as often as somebody asks, it would otherwise remember everybody who did.
+            raise self.gone.with_traceback(None)
 
     # What core does.
 

@@ -88,8 +88,7 @@ class Chat:
         before = self.channel.confirmed
         while True:
             count = self.channel.changed.count
-            if self.channel.gone is not None:
-                raise self.channel.gone
+            self.channel.check()
             after = self.channel.confirmed
             for event in chat_events(before, after):
                 yield event
@@ -210,7 +209,7 @@ class Chat:
         if cursor is None:
             return False
         params = {"channel": self.uri, "cursor": cursor}
-        _, page = await self._core.ask("fetchTurns", params)
+        page = await self._core.ask("fetchTurns", params)
         if not translator(self._core.version).pages_into_state:
             # Old hosts answer with the turns; all others have put them into the state by now.
             self.channel.mirror.load_page(page["turns"], has_more=bool(page.get("hasMore")))
@@ -248,8 +247,7 @@ class Chat:
         self.close()
 
     def _dispatch(self, action: Json) -> Dispatch:
-        if self.channel.gone is not None:
-            raise self.channel.gone
+        self.channel.check()
         return self._core.dispatch(self.uri, action)
 
     def _pend(self, kind: Any, text: str, options: Json) -> Dispatch:
@@ -311,8 +309,7 @@ class TurnStream:
         before = self._before
         while True:
             count = self._channel.changed.count
-            if self._channel.gone is not None:
-                raise self._channel.gone
+            self._channel.check()
             after = self._channel.confirmed
             for event in chat_events(before, after):
                 if event.turn_id == self.turn_id:

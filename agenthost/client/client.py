@@ -26,7 +26,7 @@ from agenthost.client.clock import Clock, SystemClock
 from agenthost.client.connection import LinkOptions, Observe
 from agenthost.client.core import Core
 from agenthost.client.dispatches import Dispatch
-from agenthost.client.errors import ClientClosed
+from agenthost.client.errors import ClientClosed, ClientError
 from agenthost.client.reconnect import Backoff
 from agenthost.client.resume import Introduction
 from agenthost.client.serving import Allow, ResourceProvider, reading
@@ -70,7 +70,8 @@ def connect(
     """Return a client of a host; ``async with`` connects it.
 
     Args:
-        host: the host's address, or what dials it (``transports.command`` for a process).
+        host: the host's address, or what dials it: ``command`` for a process of our own,
+            ``endpoint`` for a host that is looked for anew at every attempt.
         token: what the host lets in; sent as a Bearer header.
         token_in_url: send the token as ``?tkn=`` instead.
         client_id: who this client is across restarts; without one, somebody new.
@@ -78,7 +79,7 @@ def connect(
         display_name: how people see this client in sessions where it offers tools.
         locale: the language for texts of the host, as BCP 47.
         wait: whether to wait for a host that is not there yet, rather than fail.
-        request_timeout: seconds within which a request must be answered.
+        request_timeout: seconds within which a request must be answered, reconnecting included.
         ping_interval: seconds of silence after which the host is asked whether it is there.
         ping_timeout: seconds within which it must then answer.
         backoff: how long to wait between attempts to reconnect.
@@ -87,9 +88,14 @@ def connect(
         observe: sees every message, for logs; mind that messages may hold secrets.
 
     Raises:
-        ValueError: the address cannot be one.
+        ValueError: the address cannot be one, or a token has no address to go to.
     """
-    dial = websocket(host, token, token_in_url=token_in_url) if isinstance(host, str) else host
+    if isinstance(host, str):
+        dial = websocket(host, token, token_in_url=token_in_url)
+    elif token is not None or token_in_url:
+        raise ValueError("a token goes with an address; what dials the host has its own")
+    else:
+        dial = host
     return Client(
         dial,
         client_id=client_id or f"agenthost-{uuid.uuid4()}",
@@ -144,9 +150,11 @@ class Client:
         self._core = Core(
             client_id=self.client_id,
             clock=self._clock,
-            # Numbers go on rising over restarts of a client that keeps its id.
-            first_seq=int(time.time() * 1000),
+            # Numbers go on rising over restarts of a client that keeps its id, unless it sent more
+            # than one action per microsecond; and they stay exact where all numbers are floats.
+            first_seq=time.time_ns() // 1000,
             status=self.connection,
+            request_timeout=self._request_timeout,
         )
         self._core.on_up.append(self._authenticate_again)
         self._tools = Toolbox(self._core, self._display_name)
@@ -180,6 +188,8 @@ class Client:
 
     async def aclose(self) -> None:
         """End the connection and everything that waits for it; idempotent."""
+        if not self._started:
+            return
         await self._tools.close()
         self._running.cancel()
         await asyncio.gather(self._running, return_exceptions=True)
@@ -203,6 +213,10 @@ class Client:
         """The host's own channel: its agents, its terminals, its settings."""
         return self._root
 
+    def configure(self, values: Mapping[str, Any]) -> Dispatch:
+        """Change settings of the host; those not named stay as they are."""
+        return self.dispatch(ROOT, {"type": "root/configChanged", "config": dict(values)})
+
     # Everything that has no method of its own.
 
     async def request(
@@ -216,13 +230,17 @@ class Client:
             TimeoutError: there was no answer in time.
             Unsupported: the host's version has no such thing.
         """
-        async with asyncio.timeout(timeout if timeout is not None else self._request_timeout):
-            return await self._core.request(method, params or {})
+        return await self._core.request(method, params or {}, timeout=timeout)
 
     async def subscribe(
         self, uri: str, *, turns: int | None = None, max_latency_ms: int | None = None
     ) -> Channel[Any]:
-        """Follow a channel; ``turns`` asks for the newest turns of a chat only."""
+        """Follow a channel; ``turns`` asks for the newest turns of a chat only.
+
+        Raises:
+            WireError: the host refuses; NotFound where there is no such channel.
+            TimeoutError: the host was there and did not answer in time.
+        """
         return await self._core.subscribe(uri, turns, max_latency_ms)
 
     def unsubscribe(self, channel: Channel[Any]) -> None:
@@ -293,6 +311,9 @@ class Client:
             await self._core.request("authenticate", params)
         except WireError as error:
             log.warning("%s takes its token no more: %s", params["resource"], error.message)
+        except (ClientError, TimeoutError) as error:
+            # The next connection hands it over again.
+            log.info("%s has no token for now: %s", params["resource"], error)
 
 
 def client_info() -> Mapping[str, Any]:

@@ -55,7 +55,7 @@ class LinkOwner(Protocol):
         ...
 
     def on_tick(self, link: Link) -> None:
-        """Look after what has waited for long; called once per ping interval."""
+        """Look after what has waited for long; called about once per ping interval."""
         ...
 
     def serve(self, method: str, params: Json) -> Coroutine[Any, Any, Any]:
@@ -100,8 +100,8 @@ class Link:
         self._pump: asyncio.Task[None] | None = None
         self._tasks = Tasks()
         self._serving = 0
-        # Whether anything came since the last look.
-        self._heard = True
+        # When something last came, by the monotonic clock.
+        self._heard_at = clock.monotonic()
         # How the link ended, once it did.
         self.ended: TransportClosed | None = None
 
@@ -163,18 +163,23 @@ class Link:
             return TransportClosed(_ABNORMAL, "a message could not be handled")
 
     async def _watch(self) -> TransportClosed:
+        interval = self._options.ping_interval
         while True:
-            await self._clock.sleep(self._options.ping_interval)
+            await self._clock.sleep(interval - self._silence())
             self._owner.on_tick(self)
-            if not self._heard:
-                self.call("ping", {})
-                await self._clock.sleep(self._options.ping_timeout)
-                if not self._heard:
-                    return TransportClosed(_ABNORMAL, "the host does not answer")
-            self._heard = False
+            if self._silence() < interval:
+                continue
+            asked_at = self._clock.monotonic()
+            self.call("ping", {})
+            await self._clock.sleep(self._options.ping_timeout)
+            if self._heard_at < asked_at:
+                return TransportClosed(_ABNORMAL, "the host does not answer")
+
+    def _silence(self) -> float:
+        return self._clock.monotonic() - self._heard_at
 
     def _take(self, frame: bytes) -> None:
-        self._heard = True
+        self._heard_at = self._clock.monotonic()
         if self._options.observe is not None:
             self._options.observe("in", frame)
         self._peer.feed(frame)

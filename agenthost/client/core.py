@@ -69,8 +69,11 @@ class Core:
         clock: Clock,
         first_seq: int,
         status: ConnectionStatus,
+        request_timeout: float | None,
     ) -> None:
         self.client_id = client_id
+        # Seconds within which a request must be answered; None for any time.
+        self.request_timeout = request_timeout
         self.clock = clock
         self.status = status
         self.tasks = Tasks()
@@ -93,23 +96,36 @@ class Core:
 
     # Requests.
 
-    async def request(self, method: str, params: Mapping[str, Any]) -> Any:
+    async def request(
+        self, method: str, params: Mapping[str, Any], *, timeout: float | None = None
+    ) -> Any:
         """Send a request in the host's version and return its result in the newest one.
 
         Waits for a connection when there is none. A request that changes nothing is repeated when
         its answer is lost.
+
+        Raises:
+            TimeoutError: there was no answer in time, waiting for a connection included.
         """
-        for tries_left in reversed(range(_MOST_TRIES)):
-            try:
-                sent, result = await self.ask(method, params)
-                return translator(self.version).result_up(method, sent, result)
-            except ConnectionLost:
-                if method not in _REPEATABLE or not tries_left:
-                    raise
+        # A cursor is worth nothing on another connection.
+        repeatable = method in _REPEATABLE and "cursor" not in params
+        async with asyncio.timeout(self.request_timeout if timeout is None else timeout):
+            for tries_left in reversed(range(_MOST_TRIES if repeatable else 1)):
+                try:
+                    sent, result = await self._ask(method, params)
+                    return translator(self.version).result_up(method, sent, result)
+                except ConnectionLost:
+                    if not tries_left:
+                        raise
         raise AssertionError("the last try returns or raises")
 
-    async def ask(self, method: str, params: Mapping[str, Any]) -> tuple[Json, Any]:
-        """Send a request once; return what was sent and its result, both in the host's version."""
+    async def ask(self, method: str, params: Mapping[str, Any]) -> Any:
+        """Send a request once and return its result as the host said it, in its version."""
+        async with asyncio.timeout(self.request_timeout):
+            _, result = await self._ask(method, params)
+            return result
+
+    async def _ask(self, method: str, params: Mapping[str, Any]) -> tuple[Json, Any]:
         link = await self.connected()
         sent = self.said(method, {"channel": ROOT, **params})
         return sent, await link.call(method, sent)
@@ -127,10 +143,16 @@ class Core:
         # A link that has just ended is still there until the supervisor has looked.
         while self.link is None or self.link.ended is not None:
             count = self.status.changed.count
-            if isinstance(self.status.state, Closed):
-                raise self.status.state.error or ClientClosed("the client is closed")
+            self.check_open()
             await self.status.changed.beyond(count)
         return self.link
+
+    def check_open(self) -> None:
+        """Raise why the client is closed, if it is."""
+        if isinstance(self.status.state, Closed):
+            error = self.status.state.error or ClientClosed("the client is closed")
+            # Raised as often as somebody asks, it would otherwise remember everybody who did.
+            raise error.with_traceback(None)
 
     # Channels.
 
@@ -150,16 +172,18 @@ class Core:
     async def subscribe(
         self, uri: str, turns: int | None = None, max_latency: int | None = None
     ) -> Channel[Any]:
-        """Follow a channel and return it once its state is there."""
-        if isinstance(self.status.state, Closed):
-            raise self.status.state.error or ClientClosed("the client is closed")
+        """Follow a channel and return it once its state is there, however long a drop lasts.
+
+        Raises:
+            TimeoutError: the host was there and did not answer in time.
+        """
+        self.check_open()
         channel = self.follow(uri, turns, max_latency)
         try:
             await asyncio.shield(channel.opened)
             while channel.opening is not None:
                 await asyncio.wait({channel.opening})
-            if channel.gone is not None:
-                raise channel.gone
+            channel.check()
         except BaseException:
             self.release(channel)
             raise
@@ -208,13 +232,14 @@ class Core:
                     await self.dispatches.changed.beyond(self.dispatches.changed.count)
                     continue
                 adopt = partial(self._subscribed, channel, wanted)
-                await link.call("subscribe", self.said("subscribe", wanted), adopt)
+                async with asyncio.timeout(self.request_timeout):
+                    await link.call("subscribe", self.said("subscribe", wanted), adopt)
             except ConnectionLost:
                 continue
-            except AgentHostError as error:
+            except (AgentHostError, TimeoutError) as error:
                 if not channel.opened.done():
                     channel.opened.set_exception(error)
-                self.lose(channel, str(error))
+                self.lose(channel, str(error) or "the host does not answer the subscription")
                 return
 
     def _subscribed(self, channel: Channel[Any], wanted: Json, result: Any) -> None:
@@ -264,8 +289,7 @@ class Core:
         checked = validate_action(dict(action))
         if not client_may_dispatch(checked["type"]):
             raise LocalProtocolError(f"clients may not dispatch {checked['type']}")
-        if isinstance(self.status.state, Closed):
-            raise self.status.state.error or ClientClosed("the client is closed")
+        self.check_open()
         channel = self.channels.get(uri)
         if channel is not None and channel.opened.done() and not channel.has_state:
             raise LocalProtocolError(f"{uri} has no state, so nothing can be dispatched on it")
@@ -347,7 +371,8 @@ class Core:
             answered = self.dispatches.answer(origin.get("clientSeq"), envelope)
             if answered is not None:
                 self._forget(answered)
-        if envelope["action"]["type"] == "session/chatRemoved":
+        rejected = envelope.get("rejectionReason") is not None
+        if envelope["action"]["type"] == "session/chatRemoved" and not rejected:
             self._lose_all([str(envelope["action"].get("chat"))], "the chat was removed")
 
     def _take(self, channel: Channel[Any], envelope: Json) -> None:
@@ -370,6 +395,9 @@ class Core:
 
     def on_notification(self, method: str, params: Json) -> None:
         """Take any other notification, in the newest version."""
+        if not _is_usable(method, params):
+            log.info("the host sent a malformed %s", method)
+            return
         canonical = translator(self.version).notification_up(method, params)
         if not isinstance(canonical, dict):
             return
@@ -441,3 +469,15 @@ def _is_envelope(envelope: Any) -> bool:
         and isinstance(envelope.get("action"), dict)
         and isinstance(envelope["action"].get("type"), str)
     )
+
+
+def _is_usable(method: str, params: Json) -> bool:
+    """Say whether a notification holds what the catalogue needs of it."""
+    match method, params:
+        case "root/sessionAdded", {"summary": {"resource": str()}}:
+            return True
+        case "root/sessionRemoved", {"session": str()}:
+            return True
+        case "root/sessionSummaryChanged", {"session": str(), "changes": {}}:
+            return True
+    return not method.startswith("root/session")

@@ -10,6 +10,7 @@ import base64
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 from agenthost.errors import InvalidParams, MethodNotFound, NotFound, PermissionDenied
 from agenthost.protocol import translator
@@ -165,7 +166,7 @@ class ResourceServer:
         return translator(version).result_down(method, accepted, result)
 
     def _offer_of(self, method: str, uri: str) -> _Offer:
-        if any(segment in (".", "..") for segment in uri.split("/")):
+        if any(segment in (".", "..") for segment in unquote(uri).split("/")):
             # It would begin with the prefix and lead out of it.
             raise InvalidParams("a URI with dot segments is not served", path="uri")
         for offer in self._offers:

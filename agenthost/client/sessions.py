@@ -14,6 +14,7 @@ from agenthost.client.chat import Chat
 from agenthost.client.core import Core
 from agenthost.client.dispatches import Dispatch
 from agenthost.client.errors import ConnectionLost, CreationFailed
+from agenthost.client.needs import needs_of, sessions_list_needs
 from agenthost.errors import AlreadyExists, SessionAlreadyExists, SessionNotFound, WireError
 from agenthost.protocol.chat.state import ChatSummary
 from agenthost.protocol.commands import ListSessionsResult, ResolveSessionConfigResult
@@ -45,15 +46,23 @@ class Sessions:
         seen: set[str] = set()
         cursor: str | None = None
         while True:
-            page = await self.page(cursor=cursor)
+            try:
+                page = await self.page(cursor=cursor)
+            except ConnectionLost:
+                if cursor is None:
+                    raise
+                cursor = None
+                continue
+            link = self._core.link
             for summary in page["items"]:
                 # Entries may move to a later page while we read.
                 if summary["resource"] not in seen:
                     seen.add(summary["resource"])
                     yield summary
-            cursor = page.get("nextCursor")
-            if cursor is None:
+            if "nextCursor" not in page:
                 return
+            # A cursor is worth nothing on another connection; there the list begins anew.
+            cursor = page["nextCursor"] if self._core.link is link else None
 
     async def list(self) -> list[SessionSummary]:
         """Return the whole catalogue, newest first."""
@@ -124,9 +133,11 @@ class Sessions:
         # The name is ours: if it is taken after an answer was lost, then by us.
         await _once(self._core, "createSession", {"channel": uri, **params}, SessionAlreadyExists)
         session = await self.get(uri)
-        if wait:
-            await session.ready()
-        return session
+        try:
+            return await session.ready() if wait else session
+        except BaseException:
+            session.close()
+            raise
 
 
 class Session:
@@ -165,8 +176,15 @@ class Session:
 
     @property
     def input_needed(self) -> list[SessionInputRequest]:
-        """Everything in this session that waits for somebody."""
-        return self.state.get("inputNeeded") or []
+        """Everything in this session that waits for somebody.
+
+        The oldest hosts do not list it; of theirs, the chats that this client follows are known.
+        """
+        if sessions_list_needs(self._core.version):
+            return self.state.get("inputNeeded") or []
+        followed = (self._core.channels.get(chat["resource"]) for chat in self.chats)
+        known = [chat for chat in followed if chat is not None and chat.kind == "chat"]
+        return [need for chat in known for need in needs_of(chat.uri, chat.state)]
 
     async def ready(self) -> Self:
         """Wait until the session takes messages.
@@ -274,8 +292,7 @@ class Session:
         self.close()
 
     def _dispatch(self, action: Mapping[str, Any]) -> Dispatch:
-        if self.channel.gone is not None:
-            raise self.channel.gone
+        self.channel.check()
         return self._core.dispatch(self.uri, action)
 
 

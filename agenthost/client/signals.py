@@ -66,7 +66,7 @@ class Reader(Generic[T]):
     async def __anext__(self) -> T:
         while not self._items:
             if self._end is not None:
-                raise self._end
+                raise self._end.with_traceback(None)
             await self._signal.beyond(self._signal.count)
         return self._items.popleft()
 

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 
 from agenthost.client.connection import Link, LinkOptions
 from agenthost.client.core import Core
-from agenthost.client.errors import CannotConnect, ConnectionLost
+from agenthost.client.errors import CannotConnect, ClientError, ConnectionLost
 from agenthost.client.reconnect import Backoff, GiveUp, judge
 from agenthost.client.resume import Introduction, Resumed, open_link
 from agenthost.client.status import Closed, Connected, Connecting, Reconnecting
@@ -70,7 +70,7 @@ class Supervisor:
             if isinstance(verdict, GiveUp):
                 return self._close(verdict.error)
             if not self._met and not self._patient:
-                return self._close(error)
+                return self._close(_unreached(error, verdict.reason))
             if lasted:
                 self._attempt = 0
             delay = self._backoff.delay(self._attempt, self._roll(), verdict.at_least)
@@ -124,3 +124,12 @@ class Supervisor:
     def _close(self, error: Exception) -> None:
         self._core.status.set(Closed(error))
         self._core.close(error)
+
+
+def _unreached(error: Exception, reason: str) -> ClientError:
+    """Say why a host was not reached, in words of the client's own."""
+    if isinstance(error, ClientError):
+        return error
+    unreached = CannotConnect(reason)
+    unreached.__cause__ = error
+    return unreached

@@ -20,8 +20,8 @@ from agenthost.client import actions
 from agenthost.client.channel import Channel
 from agenthost.client.core import Core
 from agenthost.client.errors import ClientError, DispatchFailed, Uncertain
+from agenthost.client.needs import needs_of, sessions_list_needs
 from agenthost.errors import AgentHostError
-from agenthost.protocol import translator
 from agenthost.tasks import Tasks
 
 __all__ = ["ToolFailure", "ToolFunction", "ToolResult", "ToolRun", "Toolbox"]
@@ -30,9 +30,6 @@ log = logging.getLogger(__name__)
 
 Json = dict[str, Any]
 _CallKey = tuple[str, str]
-
-# Without this list in its sessions, an old host shows calls in its chats alone.
-_LISTS_CALLS = "session/inputNeededSet"
 
 
 class ToolFailure(Exception):
@@ -66,9 +63,19 @@ class ToolRun:
         return id
 
     async def show(self, content: str | Sequence[Mapping[str, Any]]) -> None:
-        """Show what there is so far, in place of what was shown before."""
-        blocks = _blocks(content)
-        await self._core.dispatch(self.chat, actions.content_change(self.turn_id, self.id, blocks))
+        """Show what there is so far, in place of what was shown before.
+
+        Raises:
+            Rejected: the call has ended otherwise.
+        """
+        action = actions.content_change(self.turn_id, self.id, _blocks(content))
+        while True:
+            try:
+                await self._core.dispatch(self.chat, action)
+                return
+            except Uncertain:
+                # Showing the same a second time changes nothing.
+                continue
 
     async def arguments(self) -> Json:
         """Return the call's arguments."""
@@ -140,21 +147,43 @@ class Toolbox:
         definition: Json = {"name": name, "inputSchema": dict(schema or {"type": "object"})}
         if description:
             definition["description"] = description
-        bench = self._benches.get(session)
-        if bench is None:
-            bench = _Bench(await self._core.subscribe(session))
-            self._benches[session] = bench
-            # Calls of an earlier life of this client: whether they were begun nobody knows.
-            self._disown(bench)
-        bench.tools[name] = _Tool(definition, function, _parameters(function) > 1)
+        tool = _Tool(definition, function, _parameters(function) > 1)
+        bench = await self._bench(session)
+        bench.tools[name] = tool
         try:
             await self._announce(bench)
-        except BaseException:
-            del bench.tools[name]
+        except DispatchFailed:
+            bench.tools.pop(name, None)
             raise
-        if bench.worker is None:
-            bench.worker = self._tasks.start(self._work(bench), name=f"tools of {session}")
-        return lambda: self._remove(bench, name)
+        except BaseException:
+            # It may have been announced all the same.
+            self._remove(bench, name, tool)
+            raise
+        return lambda: self._remove(bench, name, tool)
+
+    async def _bench(self, session: str) -> _Bench:
+        """Return the bench of a session, which it gets with its first tool."""
+        if session in self._benches:
+            return self._benches[session]
+        bench = _Bench(await self._core.subscribe(session))
+        try:
+            await self._follow_chats(bench)
+        except BaseException:
+            self._let_go(bench)
+            raise
+        if session in self._benches:
+            # Another tool of this session was faster.
+            self._let_go(bench)
+            return self._benches[session]
+        self._benches[session] = bench
+        # Calls of an earlier life of this client: whether they were begun nobody knows.
+        self._disown(bench)
+        bench.worker = self._tasks.start(self._work(bench), name=f"tools of {session}")
+        return bench
+
+    def _let_go(self, bench: _Bench) -> None:
+        for channel in (bench.channel, *bench.chats.values()):
+            self._core.release(channel)
 
     async def close(self) -> None:
         """Stop all calls, and tell the host that nobody will run them any more."""
@@ -168,8 +197,12 @@ class Toolbox:
             bench.refused = False
             bench.channel.changed.send()
 
-    def _remove(self, bench: _Bench, name: str) -> None:
-        if bench.tools.pop(name, None) is not None and bench.channel.gone is None:
+    def _remove(self, bench: _Bench, name: str, tool: _Tool) -> None:
+        if bench.tools.get(name) is not tool:
+            # Taken back already, or another one goes by this name now.
+            return
+        del bench.tools[name]
+        if bench.channel.gone is None:
             self._core.dispatch(bench.channel.uri, self._announcement(bench))
 
     async def _announce(self, bench: _Bench) -> None:
@@ -226,13 +259,13 @@ class Toolbox:
             log.warning("the tools cannot be offered any more: %s", error)
 
     async def _follow_chats(self, bench: _Bench) -> None:
-        if translator(self._core.version).exists(_LISTS_CALLS):
+        if sessions_list_needs(self._core.version):
             return
         for chat in bench.channel.state["chats"]:
             if chat["resource"] not in bench.chats:
                 try:
                     followed = await self._core.subscribe(chat["resource"])
-                except AgentHostError:
+                except (AgentHostError, TimeoutError):
                     continue
                 bench.chats[chat["resource"]] = followed
 
@@ -250,16 +283,11 @@ class Toolbox:
 
     def _calls(self, bench: _Bench) -> Iterator[Mapping[str, Any]]:
         """Yield the calls that the host waits for this client to run."""
-        for entry in bench.channel.confirmed.get("inputNeeded") or ():
+        listed = bench.channel.confirmed.get("inputNeeded") or ()
+        unlisted = (need for c in bench.chats.values() for need in needs_of(c.uri, c.confirmed))
+        for entry in (*listed, *unlisted):
             if entry["kind"] == "toolClientExecution" and entry["clientId"] == self._core.client_id:
                 yield entry
-        for chat in bench.chats.values():
-            turn = chat.confirmed.get("activeTurn") or {"responseParts": ()}
-            for part in turn["responseParts"]:
-                call = part.get("toolCall") or {"status": ""}
-                owner = (call.get("contributor") or {}).get("clientId")
-                if call["status"] == "running" and owner == self._core.client_id:
-                    yield {"chat": chat.uri, "turnId": turn["id"], "toolCall": call}
 
     def _disown(self, bench: _Bench) -> None:
         for entry in self._calls(bench):

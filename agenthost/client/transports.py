@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import ssl
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -23,11 +24,23 @@ from websockets.exceptions import (
     ProxyError,
 )
 
-from agenthost.client.errors import CannotConnect, NotAdmitted
+from agenthost.client.errors import CannotConnect, ClientError, NotAdmitted
 from agenthost.client.supervisor import Dial
+from agenthost.errors import AgentHostError
 from agenthost.transport import LOW_WATER, Encoded, Inbox, Transport, TransportClosed
 
-__all__ = ["ProcessTransport", "WebSocketTransport", "command", "websocket", "websocket_url"]
+__all__ = [
+    "FindHost",
+    "ProcessTransport",
+    "WebSocketTransport",
+    "command",
+    "endpoint",
+    "websocket",
+    "websocket_url",
+]
+
+FindHost = Callable[[], Awaitable[tuple[str, str | None]]]
+"""Says where the host is now, and with which token; raises where it cannot tell."""
 
 logger = logging.getLogger(__name__)
 
@@ -92,6 +105,39 @@ def websocket(address: str, token: str | None = None, *, token_in_url: bool = Fa
     return dial
 
 
+def endpoint(find: FindHost, *, token_in_url: bool = False) -> Dial:
+    """Return what looks for the host anew at every attempt, and dials where it is then.
+
+    For a host that may come back on another port, or with another token. ``find`` raises
+    CannotConnect, or any other error of this package, to be asked again later, and NotAdmitted to
+    end it.
+    """
+
+    async def dial() -> Transport:
+        address, token = await _found(find)
+        try:
+            return await websocket(address, token, token_in_url=token_in_url)()
+        except ValueError as error:
+            raise CannotConnect(str(error)) from error
+        except NotAdmitted as refusal:
+            # Somebody else may answer at the address of a host that has just moved.
+            if await _found(find) == (address, token):
+                raise
+            raise CannotConnect(str(refusal)) from refusal
+
+    return dial
+
+
+async def _found(find: FindHost) -> tuple[str, str | None]:
+    try:
+        address, token = await find()
+    except ClientError:
+        raise
+    except (AgentHostError, OSError) as error:
+        raise CannotConnect(str(error) or type(error).__name__) from error
+    return address, token
+
+
 async def _dial(url: str, headers: dict[str, str]) -> Transport:
     shown = _without_secrets(url)
     try:
@@ -115,11 +161,16 @@ async def _dial(url: str, headers: dict[str, str]) -> Transport:
     except InvalidURI:
         raise NotAdmitted(f"{shown} is not the address of a host") from None
     except (OSError, TimeoutError, InvalidHandshake, ProxyError, EOFError) as error:
-        # The library's own words may quote the URL, and the URL may hold a token.
-        why = error.strerror if isinstance(error, OSError) and error.strerror else type(error)
-        name = why if isinstance(why, str) else why.__name__
-        raise CannotConnect(f"{shown} cannot be reached: {name}") from None
+        raise CannotConnect(f"{shown} cannot be reached: {_why(error)}") from None
     return WebSocketTransport(connection, shown)
+
+
+def _why(error: Exception) -> str:
+    # The library's own words may quote the URL, and the URL may hold a token.
+    if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno)
+    strerror = error.strerror if isinstance(error, OSError) else None
+    return strerror or type(error).__name__
 
 
 def _refusal(shown: str, error: InvalidStatus) -> CannotConnect | NotAdmitted:
@@ -191,7 +242,11 @@ class WebSocketTransport:
                 async with asyncio.timeout(_CLOSE_GRACE):
                     await asyncio.wait({self._sender})
         self._end()
-        await self._connection.close(code, reason)
+        try:
+            await self._connection.close(code, reason)
+        finally:
+            # Whoever cannot wait for the goodbye leaves no socket behind.
+            self._connection.transport.abort()
 
     @property
     def closed(self) -> bool:

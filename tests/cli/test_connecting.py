@@ -13,6 +13,7 @@ import pytest
 from agenthost.cli.connecting import (
     CommandFailed,
     add_connection_options,
+    as_typed,
     connected,
     run_command,
     use_colour,
@@ -71,6 +72,19 @@ def test_a_hint_goes_with_what_a_person_can_do_about(capsys: pytest.CaptureFixtu
     assert "agenthost doctor" in capsys.readouterr().err
 
 
+def test_what_a_host_says_cannot_drive_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    run_command(fails_with(AgentHostError("no\x1b]0;mine\x07\x1b[2J\x9b2J, sorry")))
+    assert capsys.readouterr().err == "agenthost: no2J, sorry\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [("süß", "süß"), ("s\udcc3\udcbc", "sü"), ("a\udcff", "a\ufffd"), ("\ud800!", "?!")],
+)
+def test_whatever_is_typed_can_be_sent(text: str, read: str) -> None:
+    assert as_typed(text) == read
+
+
 def test_what_is_said_before_a_verb_counts_unless_it_is_said_again() -> None:
     parser = argparse.ArgumentParser()
     add_connection_options(parser)
@@ -79,6 +93,15 @@ def test_what_is_said_before_a_verb_counts_unless_it_is_said_again() -> None:
     assert parser.parse_args(["--url", "a", "verb"]).url == "a"
     assert parser.parse_args(["--url", "a", "verb", "--url", "b"]).url == "b"
     assert parser.parse_args(["verb"]).url is None
+
+
+def test_a_variable_that_is_empty_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTHOST_URL", "")
+    monkeypatch.setenv("AGENTHOST_TOKEN", "")
+    parser = argparse.ArgumentParser()
+    add_connection_options(parser)
+    args = parser.parse_args([])
+    assert (args.url, args.token) == (None, None)
 
 
 def test_colours_are_for_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +155,7 @@ def test_the_page_about_the_command_line_names_what_there_is(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
-    known: set[str] = set()
+    known = {"--version"}
     for command in _COMMANDS:
         assert re.search(rf"^\| `{command}\b", page, re.MULTILINE), command
         with pytest.raises(SystemExit):

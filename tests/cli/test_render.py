@@ -24,6 +24,7 @@ from agenthost.cli.render import (
     question_line,
     session_id,
     session_json,
+    short_id,
     status_words,
     table,
     tool_input,
@@ -197,6 +198,19 @@ def test_a_session_s_document_has_what_scripts_need() -> None:
 )
 def test_an_id_is_the_end_of_its_uri(uri: str, id: str) -> None:
     assert session_id(uri) == id
+
+
+@pytest.mark.parametrize(
+    ("uri", "short"),
+    [
+        ("ahp-session:/3f2a9c01-0000-4000-8000-000000000000", "3f2a9c01"),
+        ("ahp-session:/release", "release"),
+        ("ahp-session:/\x1b[2Jmine", "mine"),
+        ("ahp-session:/\x1b[2J" + "0" * 36, "00000000"),
+    ],
+)
+def test_an_id_is_cut_short_where_it_is_random(uri: str, short: str) -> None:
+    assert short_id(uri) == short
 
 
 def test_a_directory_is_a_path_where_it_is_one() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import re
 import signal
 from functools import partial
 from pathlib import Path
@@ -50,6 +52,8 @@ async def test_a_prompt_comes_from_standard_input_too(cli: Cli) -> None:
     done = await cli("send", "-", "--quiet", stdin="from a pipe\n")
     assert (done.code, done.err) == (0, "")
     assert "from a pipe" in done.out
+    silent = await cli("send", "--quiet", stdin="from a pipe\n")
+    assert (silent.code, silent.out) == (0, done.out)
 
 
 async def test_a_session_is_continued_by_its_title(cli: Cli) -> None:
@@ -75,6 +79,7 @@ async def test_without_a_policy_a_command_is_denied_and_the_code_is_4(cli: Cli) 
     assert done.code == 4
     assert done.out.startswith("Then I will not.")
     assert "denied: Shell" in done.err
+    assert "--approve tool=shell would allow it" in done.err
     assert not (cli.cwd / "ran-without-approval").exists()
 
 
@@ -230,14 +235,22 @@ async def test_a_signal_cancels_the_turn(cli: Cli, number: signal.Signals, code:
     assert await turn_state(cli, session) == "cancelled"
 
 
+async def test_a_turn_whose_answer_nobody_reads_is_cancelled(cli: Cli) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    code, err = await cli.with_output(writing, "send", "/stream 1000000")
+    assert (code, "Traceback" in err) == (141, False)
+    (session,) = re.findall(r"ahp-session:\S+", err)
+    assert await turn_state(cli, session) == "cancelled"
+
+
 async def test_a_host_that_dies_and_comes_back_ends_the_turn_with_an_error(tmp_path: Path) -> None:
-    async with serving(tmp_path) as cli:
-        port = cli.host.address.rpartition(":")[2]
-        async with cli.running("send", "/slow 60") as sending:
-            await until_running(cli, "/slow 60")
-            await cli.host.kill()
-            await cli.host.start("--port", port)
-            done = await sending.end()
+    async with serving(tmp_path) as cli, cli.running("send", "/slow 60") as sending:
+        await until_running(cli, "/slow 60")
+        await cli.host.kill()
+        # On another port: where that is stands in the data directory.
+        await cli.host.start()
+        done = await sending.end()
     assert done.code == 1
     assert "connection lost" in done.err
     assert "connected again" in done.err
@@ -253,7 +266,9 @@ MISUSE = {
     ("send", "x", "--answer", "Ada"): "not of the form ID=VALUE",
     ("send", "x", "--session", "s", "--dir", "."): "for new sessions",
     ("send", "-"): "nothing to send",
+    ("send",): "nothing to send",
     ("send", "x", "--timeout", "0"): "above 0",
+    ("send", "x", "--timeout", "soon"): "above 0",
     ("send", "x", "--new", "--session", "s"): "not allowed with",
     ("send", "x", "--url", "ftp://box"): "not the address of a host",
 }

@@ -116,6 +116,9 @@ def test_the_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> Non
         ["serve", "--durability", "some"],
         ["serve", "--dispose", "burn"],
         ["serve", "--root", "/no/such/directory"],
+        ["serve", "--config", "/no/such/file"],
+        ["serve", "--prompt-timeout", "soon"],
+        ["serve", "--prompt-timeout", "nan"],
         ["serve", "--no-token", "--token-file", "token"],
     ],
 )
@@ -128,6 +131,7 @@ def test_misuse_ends_with_2_and_the_usage(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("usage: agenthost")
+    assert "invalid _" not in captured.err
 
 
 def test_the_installed_command_is_this_one(tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ EVENTS: list[tuple[ChatEvent, tuple[str, str] | None]] = [
         ("tool", "Shell: Run `ls` - failed"),
     ),
     (Question("t", REQUEST), ("question", "Say · n: N? (optional)")),
+    (Question("t", {**REQUEST, "message": "N?"}), ("question", "n: N? (optional)")),
     (Question("t", {"id": "r", "url": "https://x"}), ("question", "https://x")),
     (QuestionClosed("t", REQUEST, "accept"), ("answered", "accept")),
     (QuestionClosed("t", REQUEST, None), ("answered", "the turn ended over it")),

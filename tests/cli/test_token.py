@@ -121,6 +121,14 @@ def test_revoke_makes_the_secret_useless(command: Command) -> None:
     assert command.book.find(out.strip(), NOW) is None
 
 
+def test_revoke_can_answer_in_json(command: Command) -> None:
+    command("create", "phone", "--role", "operator")
+    code, out, err = command("revoke", "phone", "--json")
+    assert (code, err) == (0, "")
+    told = json.loads(out)
+    assert (told["name"], told["role"]) == ("phone", "operator")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -96,6 +96,17 @@ def test_questions_stand_with_their_answers() -> None:
     assert "**Questions** (not answered): Tell me" in text
 
 
+def test_a_question_that_was_asked_alone_is_written_once() -> None:
+    request = {
+        "id": "r",
+        "message": "Who are you?",
+        "questions": [{"id": "a", "kind": "text", "message": "Who are you?"}],
+        "answers": {"a": {"state": "submitted", "value": {"kind": "text", "value": "Ada"}}},
+    }
+    text = document(turn("x", {"kind": "inputRequest", "request": request, "response": "accept"}))
+    assert "**Question** (answered): Who are you? **Ada**" in text
+
+
 def test_endings_and_notices_are_quoted() -> None:
     text = document(
         turn("a", part("systemNotification", {"markdown": "mind"})),
@@ -140,3 +151,5 @@ def test_usage_is_told_where_it_is_known() -> None:
 
 def test_escape_sequences_do_not_get_into_a_document() -> None:
     assert "\x1b" not in document(turn("\x1b[2J", part("markdown", "\x1b]0;x\x07")))
+    named = {**SESSION, "resource": "ahp-session:/\x1b[2J", "workingDirectories": ["x:\x9b2J"]}
+    assert not set("\x1b\x9b") & set(session_markdown(named, []))

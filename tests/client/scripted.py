@@ -14,7 +14,7 @@ from agenthost.client.signals import Signal
 from agenthost.protocol import NEWEST
 from agenthost.transport import Encoded, Transport, memory_pair
 
-__all__ = ["CHAT", "ROOT", "SESSION", "ManualClock", "ScriptedHost", "Side", "snapshot"]
+__all__ = ["CHAT", "PATIENCE", "ROOT", "SESSION", "ManualClock", "ScriptedHost", "Side", "snapshot"]
 
 ROOT = "ahp-root://"
 SESSION = "ahp-session:/s"

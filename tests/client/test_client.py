@@ -19,6 +19,7 @@ from agenthost.client import (
     Client,
     ClientClosed,
     ConfirmationNeeded,
+    Connected,
     CreationFailed,
     Lagged,
     PartAdded,
@@ -42,7 +43,6 @@ from agenthost.client.events import chat_events
 from agenthost.errors import (
     InvalidParams,
     LocalProtocolError,
-    NotFound,
     ProviderNotFound,
     SessionAlreadyExists,
     SessionNotFound,
@@ -307,6 +307,24 @@ async def test_the_first_answer_wins_and_the_second_is_told(world: World) -> Non
     assert "exit code 0" in await stream.text()
 
 
+@EACH_VERSION
+async def test_a_session_says_what_waits_in_the_chats_that_are_followed(
+    world: World, version: str
+) -> None:
+    session, chat = await open_chat(await world.join("a", version))
+    stream = chat.send("/run echo hello")
+    async for event in stream:
+        if isinstance(event, ConfirmationNeeded):
+            await session.channel.until(lambda _: session.input_needed)
+            (need,) = session.input_needed
+            assert need["kind"] == "toolConfirmation"
+            assert need["chat"] == chat.uri
+            assert need["turnId"] == stream.turn_id
+            assert need["toolCall"]["toolCallId"] == event.call["toolCallId"]
+            await chat.deny(event.call)
+    await session.channel.until(lambda _: not session.input_needed)
+
+
 async def test_somebody_who_only_watches_the_session_can_decide(world: World) -> None:
     session, chat = await open_chat(await world.join("a"))
     client = await world.join("b")
@@ -350,7 +368,7 @@ async def test_sessions_are_created_found_listed_renamed_archived_and_disposed(
         await session.channel.until(lambda state: False)
     with pytest.raises(SessionNotFound):
         await client.sessions.dispose(session.uri)
-    with pytest.raises(NotFound):
+    with pytest.raises(SessionNotFound):
         await client.sessions.get(session.uri)
 
 
@@ -402,6 +420,22 @@ async def test_a_session_that_cannot_get_ready_says_why(world: World) -> None:
     session = await client.sessions.create("puppet", config={"mode": "ask"}, wait=False)
     with pytest.raises(CreationFailed):
         await session.chat()
+
+
+async def test_a_session_that_did_not_get_ready_is_not_followed_any_more(world: World) -> None:
+    client = await world.join("a")
+    puppet = world._agents[1]
+    assert isinstance(puppet, Puppet)
+    puppet.trouble = RuntimeError("broken")
+    with pytest.raises(CreationFailed):
+        await client.sessions.create("puppet", uri="ahp-session:/p", config={"mode": "act"})
+    assert "ahp-session:/p" not in client._core.channels
+
+
+async def test_the_settings_of_the_host_are_changed_or_not(world: World) -> None:
+    client = await world.join("a")
+    with pytest.raises(Rejected):
+        await client.configure({"no such setting": 1})
 
 
 async def test_settings_are_asked_for_chosen_and_changed(world: World) -> None:
@@ -688,6 +722,9 @@ async def test_a_host_that_is_killed_and_started_again_is_found_where_it_was(
             await stream.accepted()
             await session.rename("Kept")
             await host.kill()
+            async for state in client.connection:
+                if not isinstance(state, Connected):
+                    break
             waiting = session.mark_read()
             await host.start()
             with pytest.raises(TurnFailed, match="the host stopped"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -24,6 +25,7 @@ from agenthost.client.chat import Chat
 from agenthost.client.sessions import Session
 from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.client.world import World
+from tests.wire.client import promised
 
 Json = dict[str, Any]
 
@@ -77,8 +79,10 @@ class Pass:
 
 Step = Act | Deliver | Cut | Restart | Pass
 
+# Decisions are frequent, because most of the time there is nothing to decide on.
+DECISIONS = ("approve", "deny", "answer")
 ACTS = ("title", "annotate", "reply", "queue", "say", "wait", "fail", "cancel", "steer", "truncate",
-        "draft", "leave", "read")  # fmt: skip
+        "draft", "leave", "read", "confirm", "ask", *DECISIONS * 3)  # fmt: skip
 
 
 def script(seed: int, length: int) -> tuple[list[str], list[Step]]:
@@ -156,13 +160,13 @@ class Play:
                 self._wire(client).cut(up, down)
             case Restart(crash, ticks):
                 await (self.world.kill() if crash else self.world.stop())
-                await passing(ticks)
+                await self.world.passing(ticks)
                 await self.world.start()
             case Pass(ticks):
-                await passing(ticks)
+                await self.world.passing(ticks)
 
     def _wire(self, client: int) -> Any:
-        return self.world.wires[self.people[client % len(self.people)].name]
+        return self.world.wire(self.people[client % len(self.people)].name)
 
     def _act(self, person: Person, what: str) -> None:
         self._count += 1
@@ -191,8 +195,15 @@ class Play:
                 return chat.queue(f"say {self._count % 7}")
             case "say" | "fail":
                 return chat.send(f"{what} {self._count % 7}").started
-            case "wait":
-                return chat.send("wait").started
+            case "wait" | "ask" | "confirm":
+                return chat.send(what).started
+            case "approve" | "deny":
+                call = waiting(chat, "toolCall")
+                decide = chat.approve if what == "approve" else chat.deny
+                return decide(call) if call is not None else None
+            case "answer":
+                request = waiting(chat, "request")
+                return chat.answer(request, unique) if request is not None else None
             case "cancel":
                 return chat.cancel()
             case "steer":
@@ -210,15 +221,28 @@ class Play:
         """Let everything through, and wait until nothing is under way any more."""
         self.world.calm_down()
         async with asyncio.timeout(PATIENCE):
-            for person in self.people:
-                await person.client.request("ping")
+            await self._heard()
             outcomes = [dispatch.outcome for person in self.people for dispatch in person.done]
             if outcomes:
                 await asyncio.wait(outcomes)
-            await self._end_waiting()
-            for person in (*self.people, *self.people):
-                # What the host decided before it answers has arrived with the answer.
-                await person.client.request("ping")
+            before = None
+            while before != (before := self._truth()):
+                # The end of one turn may be the beginning of the next one.
+                await self._end_waiting()
+                await self._heard()
+
+    async def _heard(self) -> None:
+        """Wait until everybody has heard what the host has decided by now."""
+        for person in (*self.people, *self.people):
+            await person.client.request("ping")
+
+    def _truth(self) -> list[Any]:
+        """Return the states of the channels that everybody follows, as the host holds them."""
+        assert self.world.host is not None
+        person = self.people[0]
+        uris = (person.session.uri, person.chat.uri, person.notes.channel.uri)
+        held = [self.world.host.core.directory.get(uri) for uri in uris]
+        return [None if channel is None else channel.state for channel in held]
 
     async def _end_waiting(self) -> None:
         chat = self.people[0].chat
@@ -232,19 +256,17 @@ class Play:
                 await self.people[0].client.request("ping")
 
 
-async def passing(ticks: int) -> None:
-    for _ in range(ticks):
-        await asyncio.sleep(0)
+def waiting(chat: Chat, key: str) -> Json | None:
+    """Return the call or the request of the turn under way that waits for somebody."""
+    parts: list[Any] = (chat.active_turn or {"responseParts": []})["responseParts"]
+    for part in parts:
+        found: Json | None = None if "response" in part else part.get(key)
+        if found is not None and found.get("status") in (None, "pending-confirmation"):
+            return found
+    return None
 
 
 # What must hold
-
-
-def without_times(state: Any) -> Any:
-    """Drop every ``modifiedAt``: each reducer stamps it with its own clock."""
-    if isinstance(state, dict):
-        return {key: without_times(value) for key, value in state.items() if key != "modifiedAt"}
-    return [without_times(item) for item in state] if isinstance(state, list) else state
 
 
 async def assert_all_agree(play: Play) -> None:
@@ -260,15 +282,15 @@ async def assert_all_agree(play: Play) -> None:
                 (held.state, fresh.state),
             ):
                 shown = one if held.turns is None else unwindowed(one, other)
-                assert without_times(shown) == without_times(other), held.uri
+                assert promised(shown) == promised(other), held.uri
         if person.version == SUPPORTED_VERSIONS[0] and person.turns is None:
             host = play.world.host
             assert host is not None
             truth = host.core.directory.get(person.chat.uri)
             assert truth is not None
-            assert without_times(person.chat.state) == without_times(truth.state)
+            assert promised(person.chat.state) == promised(truth.state)
         root = await observer.subscribe("ahp-root://")
-        assert without_times(person.client.root.state) == without_times(root.state)
+        assert promised(person.client.root.state) == promised(root.state)
 
 
 def unwindowed(end: Json, whole: Json) -> Json:
@@ -300,8 +322,11 @@ def assert_nobody_was_misled(play: Play) -> None:
                     raise AssertionError(f"{dispatch.action} ended with {other!r}")
 
 
-async def perform(versions: list[str], steps: list[Step]) -> None:
-    async with World() as world:
+async def perform(
+    versions: list[str], steps: list[Step], make_world: Callable[[], World] = World
+) -> None:
+    """Play a script to its end, and check what must hold then."""
+    async with make_world() as world:
         play = Play(world)
         await play.gather(versions)
         world.trouble()

@@ -30,7 +30,16 @@ from agenthost.client import (
 )
 from agenthost.errors import InternalError, LocalProtocolError, NotFound
 from agenthost.protocol import NEWEST, SUPPORTED_VERSIONS
-from tests.client.scripted import CHAT, ROOT, SESSION, ScriptedHost, Side, enveloped, snapshot
+from tests.client.scripted import (
+    CHAT,
+    PATIENCE,
+    ROOT,
+    SESSION,
+    ScriptedHost,
+    Side,
+    enveloped,
+    snapshot,
+)
 
 Json = dict[str, Any]
 
@@ -45,13 +54,15 @@ async def followed(
 ) -> AsyncIterator[tuple[Client, Side, Channel[Any]]]:
     """A client that follows the root and one session, at number 10."""
     client = host.client(**options)
-    side = await host.welcome(client)
-    try:
-        subscribing = asyncio.create_task(client.subscribe(SESSION))
-        await side.subscribed(snapshot(SESSION, 10))
-        yield client, side, await subscribing
-    finally:
-        await client.aclose()
+    # Whoever waits for what never comes fails, rather than holding up the others.
+    async with asyncio.timeout(2 * PATIENCE):
+        side = await host.welcome(client)
+        try:
+            subscribing = asyncio.create_task(client.subscribe(SESSION))
+            await side.subscribed(snapshot(SESSION, 10))
+            yield client, side, await subscribing
+        finally:
+            await client.aclose()
 
 
 async def resumed(host: ScriptedHost, result: Json) -> Side:
@@ -605,10 +616,8 @@ async def test_a_silent_host_is_asked_and_left_when_it_does_not_answer() -> None
     host = ScriptedHost()
     async with followed(host, ping_interval=20, ping_timeout=5) as (client, side, _):
         host.clock.advance(20)
-        await slept(host, 2)
-        host.clock.advance(20)
         await side.next("ping")
-        await slept(host, 3)
+        await slept(host, 2)
         host.clock.advance(5)
         side = await resumed(host, {"type": "replay", "actions": [], "missing": []})
         await connected(client)
@@ -619,15 +628,27 @@ async def test_a_host_that_says_anything_at_all_is_alive() -> None:
     host = ScriptedHost()
     async with followed(host, ping_interval=20, ping_timeout=5) as (_, side, session):
         host.clock.advance(20)
-        await slept(host, 2)
-        host.clock.advance(20)
         await side.next("ping")
-        await slept(host, 3)
+        await slept(host, 2)
         side.action(SESSION, 11, titled("Busy"))
         await session.until(lambda state: state["title"] == "Busy")
         host.clock.advance(5)
-        await slept(host, 4)
+        await slept(host, 3)
         assert host.dials == 1
+
+
+async def test_a_host_is_asked_when_it_has_been_silent_for_the_interval_and_not_before() -> None:
+    host = ScriptedHost()
+    async with followed(host, ping_interval=20, ping_timeout=5) as (client, side, session):
+        host.clock.advance(15)
+        side.action(SESSION, 11, titled("Still here"))
+        await session.until(lambda state: state["title"] == "Still here")
+        host.clock.advance(5)
+        await slept(host, 2)
+        assert host.clock.asked[-1] == 15
+        await assert_quiet(client, side)
+        host.clock.advance(20)
+        await side.next("ping")
 
 
 async def slept(host: ScriptedHost, times: int) -> None:

@@ -73,10 +73,11 @@ async def test_what_is_not_offered_is_refused_with_what_could_be_asked_for(uri: 
         assert request == {"channel": ROOT, "uri": uri, "read": True}
 
 
-async def test_a_uri_does_not_lead_out_of_its_prefix() -> None:
+@pytest.mark.parametrize("way", ["../secret", "%2e%2E/secret", "a/..%2fb", "./a"])
+async def test_a_uri_does_not_lead_out_of_its_prefix(way: str) -> None:
     async with served() as (client, side):
         client.serve_resources("virtual://notes/", MemoryResources({}))
-        reply = await ask(side, "resourceRead", uri="virtual://notes/../secret")
+        reply = await ask(side, "resourceRead", uri=f"virtual://notes/{way}")
         assert reply["error"]["code"] == -32602
 
 

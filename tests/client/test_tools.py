@@ -293,3 +293,52 @@ async def test_a_tool_that_the_host_does_not_want_is_an_error() -> None:
         await stage.echo(reason="no tools here")
         with pytest.raises(Rejected, match="no tools here"):
             await offering
+
+
+async def test_tools_offered_at_the_same_moment_are_all_there() -> None:
+    async with staged() as stage:
+        both = asyncio.gather(
+            stage.client.tool(SESSION, "add", add), stage.client.tool(SESSION, "plus", add)
+        )
+        await stage.side.subscribed(snapshot(SESSION, 100))
+        await stage.echo()
+        last = await stage.echo()
+        assert [tool["name"] for tool in last["activeClient"]["tools"]] == ["add", "plus"]
+        await both
+        stage.call()
+        assert (await stage.completed())["success"] is True
+
+
+async def test_a_tool_that_took_the_place_of_another_is_not_taken_back_with_it() -> None:
+    async with staged() as stage:
+        await stage.offer(add, known=snapshot(SESSION, 100))
+        second = asyncio.create_task(stage.client.tool(SESSION, "add", add))
+        await stage.echo()
+        stop = await second
+        third = asyncio.create_task(stage.client.tool(SESSION, "add", add))
+        await stage.echo()
+        await third
+        stop()
+        stage.call()
+        assert (await stage.completed())["success"] is True
+
+
+async def test_progress_whose_arrival_is_uncertain_is_shown_again_and_fails_no_tool() -> None:
+    async def slow(arguments: Json, run: ToolRun) -> str:
+        await run.show("half of it")
+        return "done"
+
+    async with staged() as stage:
+        await stage.offer(slow, known=snapshot(SESSION, 100))
+        stage.call()
+        await stage.side.subscribed(snapshot(CHAT, stage.seq))
+        await stage.side.next("dispatchAction")
+        await stage.side.close()
+        stage.side = await stage.host.accept()
+        request = await stage.side.next("reconnect")
+        stage.side.answer(request, {"type": "replay", "actions": [], "missing": []})
+        await stage.side.next("unsubscribe")
+        await stage.side.subscribed(snapshot(CHAT, stage.seq))
+        assert (await stage.echo())["type"] == "chat/toolCallContentChanged"
+        await stage.side.next("unsubscribe")
+        assert (await stage.completed())["content"][0]["text"] == "done"

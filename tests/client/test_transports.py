@@ -12,17 +12,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from websockets.utils import accept_key
 
 from agenthost.client import (
     CannotConnect,
     Closed,
+    Connected,
     NotAdmitted,
     Superseded,
     command,
     connect,
+    endpoint,
     websocket,
 )
 from agenthost.client.transports import websocket_url
+from agenthost.errors import AgentHostError
 from agenthost.host import Host
 from agenthost.host.transports import Accept, Refuse, UpgradeRequest
 from agenthost.host.trust import Gate, HostTokens
@@ -120,6 +124,33 @@ async def test_a_peer_that_does_not_read_makes_a_backlog_that_drains_when_it_doe
             await there.receive()
         await draining
         assert here.backlog < 1_000_000
+
+
+async def test_a_goodbye_that_is_cut_short_leaves_no_socket_behind() -> None:
+    async def deaf(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        request = await reader.readuntil(b"\r\n\r\n")
+        key = next(line for line in request.split(b"\r\n") if b"sec-websocket-key" in line.lower())
+        accepted = accept_key(key.partition(b": ")[2].decode())
+        writer.write(
+            b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            + f"Sec-WebSocket-Accept: {accepted}\r\n\r\n".encode()
+        )
+        try:
+            await reader.read()
+        except ConnectionError:
+            pass
+        finally:
+            writer.close()
+            left.set()
+
+    left = asyncio.Event()
+    async with asyncio.timeout(FOREVER), await asyncio.start_server(deaf, "127.0.0.1", 0) as server:
+        transport = await websocket(f"127.0.0.1:{server.sockets[0].getsockname()[1]}")()
+        closing = asyncio.create_task(transport.close())
+        await asyncio.sleep(0)
+        closing.cancel()
+        # The other side sees the end of the connection at once, and not when memory is tidied up.
+        await left.wait()
 
 
 async def test_a_goodbye_carries_its_code_and_reason() -> None:
@@ -259,6 +290,76 @@ async def test_a_second_client_of_one_id_takes_over_for_good() -> None:
             assert isinstance(states[-1], Closed)
             assert isinstance(states[-1].error, Superseded)
             await second.request("ping")
+
+
+# A host that is looked for
+
+
+async def test_a_host_that_comes_back_elsewhere_with_another_token_is_found_again() -> None:
+    places: list[tuple[str, str | None]] = []
+
+    async def find() -> tuple[str, str | None]:
+        return places[-1]
+
+    async with asyncio.timeout(FOREVER):
+        async with Host() as host:
+            places.append((await host.listen(port=0, gate=Gate(HostTokens("first"))), "first"))
+            client = await connect(endpoint(find), roll=lambda: 0.0).__aenter__()
+            await client.request("ping")
+        async with Host() as host:
+            places.append((await host.listen(port=0, gate=Gate(HostTokens("second"))), "second"))
+            await client.request("ping")
+            assert isinstance(client.connection.state, Connected)
+            await client.aclose()
+    assert places[0] != places[1]
+
+
+async def test_a_host_that_is_not_found_is_looked_for_again() -> None:
+    answers: list[Exception] = [OSError("no such file"), AgentHostError("nobody serves here")]
+
+    async with asyncio.timeout(FOREVER), Host() as host:
+        url = await host.listen(port=0)
+
+        async def find() -> tuple[str, str | None]:
+            if answers:
+                raise answers.pop(0)
+            return url, None
+
+        with pytest.raises(CannotConnect, match="no such file"):
+            async with connect(endpoint(find)):
+                raise AssertionError("nobody was found")
+        async with connect(endpoint(find), wait=True, roll=lambda: 0.0) as client:
+            await client.request("ping")
+    assert answers == []
+
+
+async def test_a_refusal_at_an_address_that_the_host_has_left_is_not_final() -> None:
+    async with asyncio.timeout(FOREVER), Host() as host:
+        url = await host.listen(port=0, gate=Gate(HostTokens(TOKEN)))
+        tokens = ["old"]
+
+        async def find() -> tuple[str, str | None]:
+            return url, tokens.pop(0) if len(tokens) > 1 else tokens[0]
+
+        with pytest.raises(NotAdmitted):
+            await endpoint(find)()
+        tokens = ["old", TOKEN]
+        with pytest.raises(CannotConnect):
+            await endpoint(find)()
+        await (await endpoint(find)()).close()
+
+
+async def test_an_address_that_is_none_may_be_a_better_one_next_time() -> None:
+    async def find() -> tuple[str, str | None]:
+        return "gopher://h", None
+
+    with pytest.raises(CannotConnect, match="not the address of a host"):
+        await endpoint(find)()
+
+
+def test_a_token_without_an_address_is_an_error_rather_than_forgotten() -> None:
+    with pytest.raises(ValueError, match="a token goes with an address"):
+        connect(command("agenthost"), token=TOKEN)
 
 
 # Processes

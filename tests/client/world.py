@@ -35,6 +35,14 @@ class Chatter(Agent):
         if word == "wait":
             await turn.write(f"steered: {await turn.next_steering()}")
             return
+        if word == "ask":
+            await turn.write(f"answered: {await turn.ask('Who is there?')}")
+            return
+        if word == "confirm":
+            async with turn.tool("act", input={"what": rest}) as call:
+                allowed = await call.confirm("May I?")
+            await turn.write(f"allowed: {bool(allowed)}")
+            return
         for number in range(int(rest or 5)):
             await asyncio.sleep(0)
             if word == "think" and number % 2:
@@ -175,6 +183,7 @@ class World:
         await self.stop()
 
     async def start(self) -> None:
+        """Start a host on what the last one left."""
         host = Host(list(self._agents), store=MemoryStore(self.backing), **self._options)
         self.host = await host.__aenter__()
 
@@ -201,6 +210,15 @@ class World:
         client = connect(dial, client_id=name, roll=lambda: 0.0, **options)
         self.clients[name] = await client.__aenter__()
         return client
+
+    async def passing(self, ticks: int) -> None:
+        """Let time pass for whoever has something to do."""
+        for _ in range(ticks):
+            await asyncio.sleep(0)
+
+    def wire(self, name: str) -> Any:
+        """Return what lies between a client and the host now."""
+        return self.wires[name]
 
     def trouble(self) -> None:
         """Hold back every message from now on."""

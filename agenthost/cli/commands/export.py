@@ -61,7 +61,10 @@ async def _export(args: argparse.Namespace) -> int:
         session = await open_session(client, args.session)
         state, chats = await _whole(client, session)
     if args.json or args.format == "json":
-        text = json.dumps({"session": state, "chats": chats}, indent=2, ensure_ascii=False) + "\n"
+        # Readable in a file; where a terminal may obey it, every character is spelled out.
+        is_file = args.output != "-"
+        whole = {"session": state, "chats": chats}
+        text = json.dumps(whole, indent=2, ensure_ascii=not is_file) + "\n"
     else:
         text = session_markdown(state, chats)
     _write(args.output, text)

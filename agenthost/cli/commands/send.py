@@ -21,6 +21,7 @@ from agenthost.cli.connecting import (
     CommandFailed,
     add_connection_options,
     add_json_option,
+    as_typed,
     complain,
     connected,
     run_command,
@@ -42,7 +43,7 @@ _PATIENCE = 120.0
 _EXAMPLES = """examples:
   agenthost send "What is in this folder?" --dir .
   agenthost send --session release "And now the changelog"
-  (echo "Review this:"; git diff) | agenthost send - > review.md
+  (echo "Review this:"; git diff) | agenthost send > review.md
   agenthost send "/run ls" --approve tool=shell
   agenthost send "/ask" --answer name=Ada --answer fruit=apple,pear --json
 
@@ -60,7 +61,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("text", metavar="TEXT", help="what to say; - reads it from standard input")
+    add("text", metavar="TEXT", nargs="?", help="what to say (default, or -: standard input)")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--session", metavar="SESSION", help="continue this one: URI, id or title")
     which.add_argument("--new", action="store_true", help="start a new session (the default)")
@@ -100,12 +101,11 @@ async def send(args: argparse.Namespace) -> int:
     if args.session is not None and (args.agent or args.dir):
         raise CommandFailed("--agent and --dir are for new sessions", USAGE)
     try:
-        approvals, answers = Approvals.read(args.approve), Answers.read(args.answer)
+        given = [as_typed(answer) for answer in args.answer]
+        approvals, answers = Approvals.read(args.approve), Answers.read(given)
     except ValueError as error:
         raise CommandFailed(str(error), USAGE) from None
-    text = sys.stdin.read() if args.text == "-" else args.text
-    if not text.strip():
-        raise CommandFailed("there is nothing to send", USAGE)
+    text = _text(args.text)
     out = Output(silent=args.json, quiet=args.quiet, verbose=args.verbose)
     async with connected(args, patience=_PATIENCE, tell=out.tell_connection) as client:
         session = await _session(client, args)
@@ -120,6 +120,16 @@ async def send(args: argparse.Namespace) -> int:
         if args.json:
             print(json.dumps(_document(session, chat, turn, code), indent=2))
     return code
+
+
+def _text(given: str | None) -> str:
+    """Return what to say, from the command line or from standard input."""
+    if given is None and sys.stdin.isatty():
+        raise CommandFailed("say TEXT, or let something be read from standard input", USAGE)
+    text = as_typed(sys.stdin.read() if given in (None, "-") else given)
+    if not text.strip():
+        raise CommandFailed("there is nothing to send", USAGE)
+    return text
 
 
 async def _session(client: Client, args: argparse.Namespace) -> Session:
@@ -185,7 +195,10 @@ def _directory(text: str) -> str:
 
 
 def _seconds(text: str) -> float:
-    seconds = float(text)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
     if not 0 < seconds < float("inf"):
         raise argparse.ArgumentTypeError("seconds are a number above 0")
     return seconds

@@ -15,6 +15,7 @@ from agenthost.cli.connecting import (
     OK,
     add_connection_options,
     add_json_option,
+    as_typed,
     complain,
     connected,
     run_command,
@@ -33,6 +34,7 @@ from agenthost.cli.render import (
     question_line,
     session_id,
     session_json,
+    short_id,
     status_style,
     status_words,
     table,
@@ -43,9 +45,6 @@ from agenthost.errors import AgentHostError
 from agenthost.protocol.session.state import SessionState, SessionSummary
 
 __all__ = ["register", "run", "session_page", "session_table"]
-
-# Characters of an id that are shown, and that tell sessions apart when ids are random.
-_SHORT_ID = 8
 
 _EXAMPLES = """examples:
   agenthost sessions                         the sessions that are not archived, newest first
@@ -164,7 +163,7 @@ async def _wanted(client: Client, args: argparse.Namespace) -> AsyncIterator[Ses
         archived = is_archived(summary["status"])
         if archived != args.archived and not args.all:
             continue
-        if args.filter is None or _mentions(summary, args.filter.casefold()):
+        if args.filter is None or _mentions(summary, as_typed(args.filter).casefold()):
             yield summary
 
 
@@ -191,7 +190,7 @@ def session_table(
         activity = one_line(summary.get("activity") or "")
         rows.append(
             (
-                _short_id(summary["resource"]),
+                short_id(summary["resource"]),
                 one_line(summary["title"]) or "(no title)",
                 f"{status}: {activity}" if activity else status,
                 one_line(summary["provider"]),
@@ -201,12 +200,6 @@ def session_table(
         style = status_style(summary["status"])
         styles.append(("dim", "dim" if style == "dim" else None, style, None, "dim"))
     return table(rows, width=width, flexible=1, styles=styles, ink=Ink(colour))
-
-
-def _short_id(uri: str) -> str:
-    id = session_id(uri)
-    # Random ids are told apart by their beginning; ids that people chose are shown whole.
-    return id[:_SHORT_ID] if len(id) >= 32 else one_line(id)
 
 
 # Showing one.
@@ -265,7 +258,7 @@ def session_page(
     lines += ["", ink("bold", "Chats")]
     rows = [
         (
-            _short_id(chat["resource"]),
+            short_id(chat["resource"]),
             one_line(chat["title"]) or "(no title)",
             activity_word(chat["status"]),
             age(chat["modifiedAt"], now),
@@ -283,7 +276,7 @@ def _facts(
     state: SessionState, summary: Mapping[str, Any], now: datetime, ink: Ink
 ) -> Iterator[tuple[str, str]]:
     status: int = summary["status"]
-    yield "session", summary["resource"]
+    yield "session", one_line(summary["resource"])
     if state["lifecycle"] != "ready":
         yield "lifecycle", _lifecycle(state)
     yield "status", ink(status_style(status), ", ".join(status_words(status)))
@@ -320,7 +313,7 @@ def _waiting(entry: Mapping[str, Any]) -> list[str]:
         case "toolAuthentication":
             return [f"a sign-in for {tool_line(entry['toolCall'])}"]
         case "toolClientExecution":
-            return [f"{entry['clientId']} to run {tool_line(entry['toolCall'])}"]
+            return [f"{one_line(entry['clientId'])} to run {tool_line(entry['toolCall'])}"]
     return [one_line(str(entry["kind"]))]
 
 
@@ -341,7 +334,7 @@ async def _change(args: argparse.Namespace) -> int:
         if not outcome["done"]:
             complain(f"{outcome['session']}: {outcome['error']}", FAILED)
         elif not args.json:
-            print(f"{_DONE[args.verb]}  {outcome['session']}")
+            print(f"{_DONE[args.verb]}  {one_line(outcome['session'])}")
     if args.json:
         print(json.dumps(outcomes, indent=2))
     return OK if all(outcome["done"] for outcome in outcomes) else FAILED
@@ -354,7 +347,7 @@ async def _change_one(client: Client, uri: str, args: argparse.Namespace) -> Non
     async with await open_session(client, uri) as session:
         match args.verb:
             case "rename":
-                await session.rename(args.title)
+                await session.rename(as_typed(args.title))
             case "read":
                 await session.mark_read()
             case verb:
@@ -362,7 +355,6 @@ async def _change_one(client: Client, uri: str, args: argparse.Namespace) -> Non
 
 
 def _count(text: str) -> int:
-    count = int(text)
-    if count < 1:
-        raise argparse.ArgumentTypeError("N is 1 or more")
-    return count
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise argparse.ArgumentTypeError("N is a whole number, 1 or more")
+    return int(text)

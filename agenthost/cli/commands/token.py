@@ -58,9 +58,8 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
             type=Path,
             help=f"the host's data directory (default: ${DATA_DIR_VARIABLE}, or the user's own)",
         )
-        verb.set_defaults(run=run)
-    for verb in (create, listing):
         verb.add_argument("--json", action="store_true", help="print JSON on standard output")
+        verb.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -72,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
             return _create(book, args, now)
         if args.verb == "list":
             return _list(book.list(), now, as_json=args.json)
-        return _revoke(book, args.name)
+        return _revoke(book, args.name, now, as_json=args.json)
     except TokenError as error:
         return _complain(str(error), FAILED)
 
@@ -127,8 +126,11 @@ def _list(entries: Sequence[TokenEntry], now: float, *, as_json: bool) -> int:
     return OK
 
 
-def _revoke(book: TokenBook, name: str) -> int:
+def _revoke(book: TokenBook, name: str, now: float, *, as_json: bool) -> int:
     entry = book.revoke(name)
+    if as_json:
+        print(json.dumps(_as_json(entry, now), indent=2))
+        return OK
     print(f"Revoked the {entry.role.value} token {entry.name!r}.", file=sys.stderr)
     return OK
 

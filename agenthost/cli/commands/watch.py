@@ -23,6 +23,7 @@ from agenthost.cli.connecting import (
 from agenthost.cli.finding import open_session
 from agenthost.cli.output import Output
 from agenthost.cli.render import (
+    SHORT_ID,
     Ink,
     activity_word,
     clip,
@@ -30,8 +31,8 @@ from agenthost.cli.render import (
     is_unread,
     one_line,
     plain,
-    session_id,
     session_json,
+    short_id,
     status_style,
     status_words,
 )
@@ -51,9 +52,6 @@ _EXAMPLES = """examples:
   agenthost watch release             everything that happens in one of them
   agenthost watch --json | jq -r 'select(.status == "needs input") | .title'
 """
-
-# Characters of a chat's id by which it is told from the others.
-_SHORT_ID = 8
 
 
 def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -310,4 +308,4 @@ def _change_line(kind: str, fields: Json) -> Line:
 
 
 def _short(uri: str) -> str:
-    return session_id(uri)[:_SHORT_ID].ljust(_SHORT_ID)
+    return short_id(uri)[:SHORT_ID].ljust(SHORT_ID)

@@ -106,9 +106,12 @@ class Approval:
         """Return what is to be approved, and the choices."""
         lines = [self._title()]
         options = self._choices() if self.step == "choose" else []
+        if rows - len(options) - _FRAME < _LEAST:
+            # What is asked matters more than how its answers belong together.
+            options = self._choices(apart=False) if self.step == "choose" else []
         room = max(rows - len(options) - _FRAME, _LEAST)
         lines += self._subject(width - 2, room, preview)
-        return card([*lines, *options, line(("dim", self._footer()))], width)
+        return card([*lines, *options, line(("dim", self._footer(width - 2)))], width)
 
     def _choose(self, word: str) -> Reply:
         options = self.options
@@ -211,20 +214,21 @@ class Approval:
         elif given is not None:
             yield line(("dim", f"  its input is kept at {given['uri']}"))
 
-    def _choices(self) -> list[Line]:
-        return choices(
-            [(one_line(option["label"]), "", option.get("group", 0)) for option in self.options]
-        )
+    def _choices(self, *, apart: bool = True) -> list[Line]:
+        groups = [option.get("group", 0) if apart else 0 for option in self.options]
+        labels = [one_line(option["label"]) for option in self.options]
+        return choices([(label, "", group) for label, group in zip(labels, groups, strict=True)])
 
-    def _footer(self) -> str:
+    def _footer(self, width: int) -> str:
         if self.step != "choose":
             return _FOOTERS[self.step]
-        told = ["type a number"]
+        told = [("type a number", "number")]
         if self.is_editable:
-            told.append("e edits the input first")
+            told.append(("e edits the input first", "e edits"))
         if self.pending.kind == "call":
-            told.append("d denies and says why")
-        return " · ".join(told)
+            told.append(("d denies and says why", "d denies"))
+        full, brief = (" · ".join(texts) for texts in zip(*told, strict=True))
+        return full if len(full) <= width else brief
 
 
 def _id(option: Json | None) -> str | None:

@@ -23,7 +23,14 @@ from agenthost.cli.interactive.text import (
     visible,
     wrap,
 )
-from agenthost.cli.render import answer_text, directory_text, error_text, markdown_of, one_line
+from agenthost.cli.render import (
+    answer_text,
+    directory_text,
+    error_text,
+    markdown_of,
+    one_line,
+    only_question,
+)
 
 __all__ = [
     "call_in_full",
@@ -118,14 +125,19 @@ def request_lines(part: Json, width: int) -> list[Line]:
     """Return questions that are settled, with their answers."""
     request, response = part["request"], part.get("response")
     title = one_line(request.get("message") or "Questions")
+    alone = only_question(request)
     outcome = {
         "accept": "",
         "decline": "  declined",
         "cancel": "  dismissed",
         None: "  not answered",
     }.get(response, f"  {response}")
-    lines = [clip(line(("ask", "? "), ("bold", title), ("dim", outcome)), width)]
     answers = request.get("answers") or {}
+    if alone is not None and response == "accept":
+        said = one_line(answer_text(alone, answers.get(alone["id"])))
+        rows = wrap(line(("bold", title), f"  {said}"), min(width, WIDEST) - 2)
+        return indented(rows, ("ask", "? "), ("", "  "))
+    lines = [clip(line(("ask", "? "), ("bold", title), ("dim", outcome)), width)]
     for question in (request.get("questions") or ()) if response == "accept" else ():
         answer = answers.get(question["id"])
         skipped = answer is None or answer["state"] == "skipped"
@@ -155,14 +167,17 @@ def input_text(call: Json) -> str | None:
 def _call_head(call: Json, width: int) -> Line:
     status = call["status"]
     mark: Fragment = _MARKS.get(status, ("dim", "·"))
-    said = markdown_of(call.get("invocationMessage"))
-    if status in ("completed", "pending-result-confirmation"):
-        said = markdown_of(call["pastTenseMessage"])
     if status == "completed":
         mark = ("good", "✓") if call["success"] else ("bad", "✗")
-    name = clean(call["displayName"] or call["toolName"])
-    about = [("dim", " · "), *inline(one_line(said))] if one_line(said) not in ("", name) else []
-    return clip(line(mark, " ", ("bold", one_line(name)), *about, *_outcome(call)), width)
+    name, said = one_line(call["displayName"] or call["toolName"]), _said(call)
+    about = [("dim", " · "), *inline(said)] if said not in ("", name) else []
+    return clip(line(mark, " ", ("bold", name), *about, *_outcome(call)), width)
+
+
+def _said(call: Json) -> str:
+    """Return what a call says that it does, or did."""
+    done = call["status"] in ("completed", "pending-result-confirmation")
+    return one_line(markdown_of(call.get("pastTenseMessage" if done else "invocationMessage")))
 
 
 def _outcome(call: Json) -> Iterator[Fragment]:
@@ -197,7 +212,7 @@ def _call_notes(call: Json) -> Iterator[list[Fragment]]:
 def _unsaid_input(call: Json) -> str:
     """Return a call's input unless the line above says it already."""
     given = one_line(visible(input_text(call) or ""))
-    return "" if given in one_line(markdown_of(call.get("invocationMessage"))) else given
+    return "" if given in _said(call) else given
 
 
 def _block(block: Json, width: int) -> list[Line]:

@@ -10,10 +10,12 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Coroutine, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from prompt_toolkit.input import Input
 
+from agenthost.cli.connecting import as_typed
 from agenthost.cli.interactive import frames, intents, listings
 from agenthost.cli.interactive.acting import Acting, trouble
 from agenthost.cli.interactive.desk import Desk
@@ -23,9 +25,9 @@ from agenthost.cli.interactive.parting import Leave, Left
 from agenthost.cli.interactive.pending import Pending, waiting
 from agenthost.cli.interactive.questions import Questions
 from agenthost.cli.interactive.shell import Frame, Shell, SteadyOutput
-from agenthost.cli.interactive.text import EMPTY, Line, line
+from agenthost.cli.interactive.text import EMPTY, Line, line, wrap
 from agenthost.cli.interactive.transcript import Transcript
-from agenthost.cli.render import one_line
+from agenthost.cli.render import one_line, short_id
 from agenthost.client import (
     Chat,
     Client,
@@ -85,7 +87,7 @@ class Conversation:
         self._link = frames.Link(client.connection.state)
         # Whether the loss of the connection was told.
         self._lost = False
-        # The turn under way and when it was first seen.
+        # The turn under way, and when it began by the monotonic clock.
         self._turn: tuple[str, float] | None = None
         # Diffs of edits that wait for approval, as far as they are known.
         self._previews: dict[str, list[Line]] = {}
@@ -148,6 +150,7 @@ class Conversation:
 
     def on_submit(self, text: str) -> None:
         """Take a line that was entered."""
+        text = as_typed(text)
         self._hint = ""
         self._wake.set()
         dialogue = self.desk.dialogue
@@ -250,7 +253,8 @@ class Conversation:
         shown = self.transcript.update(confirmed, width)
         self._note_turn()
         self._ask(confirmed)
-        notes, self._notes = self._notes, []
+        notes = [row for note in (*self._banner, *self._notes) for row in wrap(note, width)]
+        self._banner, self._notes = (), []
         live = [*shown.live, *self._lower(width, rows)]
         dialogue = self.desk.dialogue
         label = line(("ask", dialogue.label)) if dialogue is not None else line(("user", "› "))
@@ -258,12 +262,12 @@ class Conversation:
             place_of(self.client, self.session, self.chat),
             self._link,
             running=self.chat.active_turn is not None,
+            asking=dialogue is not None,
             now=time.monotonic(),
             width=width - 1,
         )
         self.shell.keeps_history = dialogue is None
-        self.shell.show(Frame([*self._banner, *notes, *shown.printed], live, label, bar))
-        self._banner = ()
+        self.shell.show(Frame([*notes, *shown.printed], live, label, bar))
 
     def _lower(self, width: int, rows: int) -> list[Line]:
         """Return what stands between the turn and the line to type into."""
@@ -322,7 +326,8 @@ class Conversation:
                 self._turn, self._hint = None, ""
                 self.acting.mark_read()
         elif self._turn is None or self._turn[0] != active["id"]:
-            self._turn = (active["id"], time.monotonic())
+            ago = frames.seconds_since(active.get("startedAt") or "", datetime.now(UTC))
+            self._turn = (active["id"], time.monotonic() - ago)
 
     def _on_link(self, state: ConnectionState) -> None:
         self._link = frames.Link(state, time.monotonic())
@@ -348,7 +353,7 @@ def place_of(client: Client, session: Session, chat: Chat) -> frames.Place:
     name = one_line(agents.get(state["provider"], state["provider"]))
     is_default = chat.uri == state.get("defaultChat") or len(state["chats"]) == 1
     title = "" if is_default else one_line(chat.state["title"])[:20]
-    return frames.Place(name, state["title"], listings.short_id(session.uri), title)
+    return frames.Place(name, state["title"], short_id(session.uri), title)
 
 
 _LATER = "your line comes first: Enter sends it, an empty line answers this"

@@ -15,7 +15,7 @@ from agenthost.cli.interactive.intents import Command
 from agenthost.cli.interactive.parting import GoTo
 from agenthost.cli.interactive.questions import Questions
 from agenthost.cli.interactive.text import Line, line
-from agenthost.cli.render import directory_text, is_archived
+from agenthost.cli.render import directory_text, is_archived, short_id
 from agenthost.cli.transcript import session_markdown
 from agenthost.errors import AgentHostError
 
@@ -173,7 +173,7 @@ class Errands:
 
     def _export(self, text: str) -> None:
         at = self._at
-        path = Path(text or f"{listings.short_id(at.session.uri)}.md").expanduser()
+        path = Path(text or f"{short_id(at.session.uri)}.md").expanduser()
         session = {**at.session.state, "resource": at.session.uri}
         try:
             # What is there already may be dear to somebody.

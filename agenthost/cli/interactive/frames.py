@@ -5,21 +5,35 @@ Pure: moments and the connection's state are handed in.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from agenthost.cli.interactive import blocks
-from agenthost.cli.interactive.text import EMPTY, Line, clip, line, plain, spread
+from agenthost.cli.interactive.text import EMPTY, Line, clip, line, plain, spread, width_of
+from agenthost.cli.render import clip as clip_text
 from agenthost.cli.render import one_line
 from agenthost.client import Closed, Connected, ConnectionState, Reconnecting
 
-__all__ = ["Link", "Place", "bar", "busy_line", "link_note", "pending_lines", "unsent_lines"]
+__all__ = [
+    "Link",
+    "Place",
+    "bar",
+    "busy_line",
+    "link_note",
+    "pending_lines",
+    "seconds_since",
+    "unsent_lines",
+]
 
 Json = Mapping[str, Any]
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 FRAMES_PER_SECOND = 8
+
+LONGEST_TITLE = 28
+"""Columns of a title that tell it from others."""
 
 # What the keys do, said ever more briefly for want of room.
 _BUSY = (
@@ -28,6 +42,8 @@ _BUSY = (
     "Ctrl-C cancels · Ctrl-D leaves",
     "Ctrl-C cancels",
 )
+# The same while something is asked, when a line is an answer.
+_ASKING = _BUSY[2:]
 _IDLE = ("/help · Ctrl-D leaves", "/help")
 
 
@@ -53,6 +69,16 @@ class Link:
     def is_up(self) -> bool:
         """Whether the host is there."""
         return isinstance(self.state, Connected)
+
+
+def seconds_since(moment: str, now: datetime) -> float:
+    """Return how long ago a moment was, as far as that can be told."""
+    try:
+        then = datetime.fromisoformat(moment)
+    except ValueError:
+        return 0.0
+    then = then if then.tzinfo is not None else then.replace(tzinfo=UTC)
+    return max((now - then).total_seconds(), 0.0)
 
 
 def busy_line(chat: Json, since: float, now: float, link: Link) -> Line:
@@ -91,21 +117,35 @@ def pending_lines(chat: Json, width: int) -> list[Line]:
     return lines
 
 
-def bar(place: Place, link: Link, *, running: bool, now: float, width: int) -> Line:
+def bar(
+    place: Place, link: Link, *, running: bool, asking: bool = False, now: float, width: int
+) -> Line:
     """Return the last row: where one is and what the keys do, or what is wrong."""
     match link.state:
         case Connected():
-            where = _where(place)
-            room = width - len(plain(where)) - 2
-            keys = next((keys for keys in (_BUSY if running else _IDLE) if len(keys) <= room), "")
-            return spread(where, line(("dim", keys)), width)
+            keys = _ASKING if asking else _BUSY if running else _IDLE
+            return _ends(place, "dim", keys, width)
         case Reconnecting(delay=delay):
             left = max(round(link.since + delay - now), 0)
             when = f"trying again in {left} s" if left else "trying again"
-            return spread(_where(place), line(("bad", f"○ connection lost · {when}")), width)
+            told = (f"○ connection lost · {when}", "○ connection lost")
+            return _ends(place, "bad", told, width)
         case Closed():
-            return spread(_where(place), line(("bad", "○ disconnected")), width)
-    return spread(_where(place), line(("ask", "○ connecting…")), width)
+            return _ends(place, "bad", ("○ disconnected",), width)
+    return _ends(place, "ask", ("○ connecting…",), width)
+
+
+def _ends(place: Place, style: str, texts: Sequence[str], width: int) -> Line:
+    """Return a row with as much as fits of the place and of one of the texts, longest first.
+
+    A title can be found elsewhere, so it gives way before the last text does.
+    """
+    for where in (_where(place), _where(replace(place, title="", chat=""))):
+        room = width - width_of(plain(where)) - 2
+        for text in texts:
+            if width_of(text) <= room:
+                return spread(where, line((style, text)), width)
+    return clip(line((style, texts[-1])) if style != "dim" else _where(place), width)
 
 
 def link_note(state: ConnectionState, lost: bool) -> Line | None:
@@ -118,5 +158,5 @@ def link_note(state: ConnectionState, lost: bool) -> Line | None:
 
 
 def _where(place: Place) -> Line:
-    parts = [place.agent, one_line(place.title)[:28], place.chat, place.id]
+    parts = [place.agent, clip_text(one_line(place.title), LONGEST_TITLE), place.chat, place.id]
     return line(("dim", " · ".join(part for part in parts if part)))

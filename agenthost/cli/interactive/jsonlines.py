@@ -71,6 +71,9 @@ def read_command(text: str) -> dict[str, Any] | None:
         return {"do": "send", "text": text}
     try:
         command = json.loads(text)
+        json.dumps(command, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise BadCommand("there is half a character in it, which cannot be sent") from None
     except ValueError as error:
         raise BadCommand(f"this is no JSON: {error}") from None
     needed = _COMMANDS.get(str(command.get("do")))
@@ -292,4 +295,4 @@ async def _lines(descriptor: int = 0) -> AsyncIterator[str]:
 
 
 def _print(what: Json) -> None:
-    print(json.dumps(what, ensure_ascii=False), flush=True)
+    print(json.dumps(what), flush=True)

@@ -12,8 +12,8 @@ from typing import Any
 from agenthost.cli.interactive.blocks import call_in_full
 from agenthost.cli.interactive.intents import COMMANDS
 from agenthost.cli.interactive.markdown import MarkdownText
-from agenthost.cli.interactive.text import EMPTY, Line, clip, line
-from agenthost.cli.render import activity_word, age, one_line, session_id, table
+from agenthost.cli.interactive.text import EMPTY, Line, indented, line, wrap
+from agenthost.cli.render import activity_word, age, one_line, short_id, table
 
 __all__ = [
     "chats_lines",
@@ -22,14 +22,14 @@ __all__ = [
     "queue_lines",
     "reasoning_lines",
     "sessions_lines",
-    "short_id",
     "show_lines",
     "user_messages",
 ]
 
 Json = Mapping[str, Any]
 
-SHORT_ID = 8
+LEAST_BESIDE = 24
+"""Columns that an explanation needs to stand beside what it explains."""
 
 _KEYS = (
     ("Enter", "send; while a turn runs, queue"),
@@ -39,22 +39,26 @@ _KEYS = (
     ("Ctrl-C", "cancel the turn; twice, leave"),
     ("Ctrl-D", "leave; a running turn goes on"),
 )
-
-
-def short_id(uri: str) -> str:
-    """Return enough of an id to tell it from others; ids that people chose are shown whole."""
-    id = session_id(uri)
-    return id[:SHORT_ID] if len(id) >= 32 else one_line(id)
+_REST = "All other /commands are the agent's; //help asks it for its own."
 
 
 def help_lines(width: int) -> list[Line]:
     """Return what one can type here."""
     rows = [(f"/{name} {usage}".strip(), about) for name, (usage, about) in COMMANDS.items()]
     size = max(len(left) for left, _ in (*rows, *_KEYS))
-    listed = [line("  ", ("key", f"{left:<{size}}"), "  ", right) for left, right in rows]
-    keys = [line("  ", ("key", f"{left:<{size}}"), "  ", right) for left, right in _KEYS]
-    lines = [*listed, EMPTY, *keys, EMPTY, line(("dim", "  All other /commands are the agent's."))]
-    return [EMPTY, *(clip(item, width) for item in lines)]
+    listed = [item for left, right in rows for item in _explained(left, right, size, width)]
+    keys = [item for left, right in _KEYS for item in _explained(left, right, size, width)]
+    rest = wrap(line(("dim", _REST)), width - 2)
+    return [EMPTY, *listed, EMPTY, *keys, EMPTY, *indented(rest, ("", "  "))]
+
+
+def _explained(left: str, right: str, size: int, width: int) -> list[Line]:
+    """Return what can be typed and what it does: side by side, or one below the other."""
+    beside = width - size - 4
+    if beside < LEAST_BESIDE:
+        return [line("  ", ("key", left)), *indented(wrap(line(right), width - 4), ("", "    "))]
+    first, *more = indented(wrap(line(right), beside), ("key", f"{left:<{size}}  "))
+    return [line("  ", *row) for row in (first, *more)]
 
 
 def sessions_lines(

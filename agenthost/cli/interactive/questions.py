@@ -1,6 +1,6 @@
 """Asking what an agent wants to know: one question after the other, then all answers at once.
 
-Pure. Only what cannot be an answer at all is refused here; whether it is a good one the host says,
+Pure. What is plainly no answer is refused here, at once; whether it is a good one the host says,
 and then the question is asked again.
 """
 
@@ -14,8 +14,8 @@ from typing import Any
 
 from agenthost.cli.interactive.dialogue import Act, Dialogue, Hint, Reply, card, choices
 from agenthost.cli.interactive.pending import Pending
-from agenthost.cli.interactive.text import Line, line, spread, visible, wrap
-from agenthost.cli.render import answer_text, one_line
+from agenthost.cli.interactive.text import Fragment, Line, line, spread, visible, wrap
+from agenthost.cli.render import answer_text, one_line, only_question
 from agenthost.client import actions
 
 __all__ = ["Questions", "Unfit", "read_answer"]
@@ -46,15 +46,19 @@ def read_answer(question: Json, text: str) -> Any:
         case "text":
             return text
         case "number":
-            return _number(text)
+            return _within(question, _number(text))
         case "integer":
-            return _whole(text)
+            return _within(question, _whole(text))
         case "boolean":
             return _yes_or_no(text)
         case "single-select":
             return _option(question, text)
         case "multi-select":
-            return [_option(question, word.strip()) for word in text.split(",") if word.strip()]
+            words = [word.strip() for word in text.split(",") if word.strip()]
+            chosen = [_option(question, word) for word in words]
+            if not question.get("allowFreeformInput"):
+                _within(question, len(set(chosen)), " choices")
+            return chosen
     raise Unfit(f"this version cannot answer a {question['kind']} question")
 
 
@@ -168,18 +172,23 @@ class Questions:
         """Return the question at hand."""
         inner = width - 2
         request, question = self.pending.item, self.current
-        lines = [self._title(inner)]
+        lines = [] if only_question(request) is not None else [self._title(inner)]
         if request.get("url"):
             lines.append(line(("link", visible(request["url"]))))
         if question is not None:
-            asked = one_line(question["message"])
-            hint = ", ".join(_hints(question))
-            told = [("dim", f"  ({hint})")] if hint else []
-            lines += wrap(line(asked, *told), inner)
+            lines += wrap(line(*self._asked(question, alone=not lines)), inner)
             lines += choices(_options(question))
         if self.problem:
             lines += wrap(line(("bad", self.problem)), inner)
-        return card([*lines, line(("dim", self._footer()))], width)
+        return card([*lines, line(("dim", self._footer(inner)))], width)
+
+    def _asked(self, question: Json, *, alone: bool) -> Iterator[Fragment]:
+        yield ("bold" if alone else "", one_line(question["message"]))
+        if alone and self.pending.place:
+            yield ("dim", f"  in {self.pending.place}")
+        hint = ", ".join(_hints(question))
+        if hint:
+            yield ("dim", f"  ({hint})")
 
     def _accept(self) -> Act:
         given = {
@@ -196,7 +205,7 @@ class Questions:
         count = f"{self.index + 1} of {len(self.all)}" if len(self.all) > 1 else ""
         return spread(line(("bold", title), *place), line(("dim", count)), width)
 
-    def _footer(self) -> str:
+    def _footer(self, width: int) -> str:
         question = self.current
         told = []
         if question is None:
@@ -206,7 +215,8 @@ class Questions:
         if question is not None and not question.get("required"):
             told.append("an empty line skips")
         told += ["/back"] * (self.index > 0)
-        return " · ".join([*told, "/decline", "/dismiss"])
+        footers = (" · ".join([*told, *more]) for more in (("/decline", "/dismiss"), ("/decline",)))
+        return next((text for text in footers if len(text) <= width), told[0] if told else "")
 
 
 def _hints(question: Json) -> Iterator[str]:
@@ -262,6 +272,15 @@ def _whole(text: str) -> int:
     number = _number(text)
     if not isinstance(number, int):
         raise Unfit("that is no whole number")
+    return number
+
+
+def _within(question: Json, number: float, unit: str = "") -> float:
+    low, high = question.get("min"), question.get("max")
+    if low is not None and number < low:
+        raise Unfit(f"at least {low}{unit}")
+    if high is not None and number > high:
+        raise Unfit(f"at most {high}{unit}")
     return number
 
 

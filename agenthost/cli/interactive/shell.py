@@ -279,6 +279,10 @@ class Shell:
         def _(event: KeyPressEvent) -> None:
             listener.on_end()
 
+        @keys.add("c-z")
+        def _(event: KeyPressEvent) -> None:
+            event.app.suspend_to_background()
+
         @keys.add("c-l")
         def _(event: KeyPressEvent) -> None:
             event.app.renderer.clear()

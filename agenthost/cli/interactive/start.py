@@ -21,12 +21,11 @@ from agenthost.cli.connecting import (
     use_colour,
 )
 from agenthost.cli.finding import open_session
-from agenthost.cli.interactive import listings
 from agenthost.cli.interactive.conversation import Conversation, place_of
 from agenthost.cli.interactive.jsonlines import JsonLines
 from agenthost.cli.interactive.parting import GoTo, Leave, Left
 from agenthost.cli.interactive.text import EMPTY, Line, line
-from agenthost.cli.render import directory_text, is_archived, one_line
+from agenthost.cli.render import directory_text, is_archived, one_line, short_id
 from agenthost.client import Backoff, ChannelGone, Chat, Client, Session
 from agenthost.errors import AgentHostError
 
@@ -137,7 +136,7 @@ def _goodbye(conversation: Conversation, opened: _Opened, left: Left) -> int:
     state = opened.chat.state
     if not state["turns"] and "activeTurn" not in state:
         return OK
-    again = f"agenthost chat {listings.short_id(opened.session.uri)}"
+    again = f"agenthost chat {short_id(opened.session.uri)}"
     running = "The turn goes on. " if "activeTurn" in state else ""
     conversation.shell.print([line(("dim", f"{running}Come back with: {again}"))])
     return OK

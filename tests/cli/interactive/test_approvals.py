@@ -147,6 +147,15 @@ def test_a_long_input_leaves_room_for_the_options() -> None:
     assert any("Deny with a reason" in row for row in card)
 
 
+def test_on_a_small_screen_what_is_asked_is_still_there() -> None:
+    item = pending_call(toolInput="\n".join(f"echo {n}" for n in range(50)))
+    card = shown(approval(item).card(40, 6))
+    # Twelve rows, less the line to type into, the bar below it and an empty row.
+    assert len(card) <= 9
+    assert card[:2] == ["▌ Shell · Run this?", "▌   echo 0"]
+    assert card[-1] == "▌ number · e edits · d denies"
+
+
 def test_the_card_shows_edits_risk_and_where_it_comes_from() -> None:
     item = pending_call(
         edits={"items": [{"after": {"uri": "file:///tmp/a%20b", "content": {"uri": "x"}}}]},

@@ -165,6 +165,14 @@ async def test_what_the_host_refuses_is_told_with_its_reason() -> None:
         await talk.until(lambda: "not sent: a turn is already in progress" in talk.text)
 
 
+async def test_bytes_that_are_no_text_do_not_end_the_conversation() -> None:
+    async with talking() as talk:
+        # What a terminal gives for a byte that its locale cannot read.
+        talk.at.on_submit("a\udcc3\udca9b\udcff")
+        await talk.until(lambda: talk.at.chat.state["turns"])
+        assert talk.at.chat.state["turns"][0]["message"]["text"] == "aéb\ufffd"
+
+
 async def test_a_draft_is_there_to_go_on_with_and_goes_when_it_is_sent() -> None:
     async with talking(draft="half a thought") as talk:
         await talk.until(lambda: "half a thought" in talk.text)

@@ -106,14 +106,14 @@ def test_refused_answers_are_asked_for_again() -> None:
     state = chat(running=active(request()))
     look(desk, state)
     desk.open()
-    for text in ("Ada", "200", "", "", "", ""):
+    for text in ("Ada", "20", "", "", "", ""):
         desk.respond(text)
     assert desk.open() is None
-    desk.refused((CHAT, "questions", "q"), "question age: at most 150")
+    desk.refused((CHAT, "questions", "q"), "question age: no such age")
     look(desk, state)
     again = desk.open()
     assert isinstance(again, Questions)
-    assert (again.index, again.problem) == (1, "at most 150")
+    assert (again.index, again.problem) == (1, "no such age")
 
 
 def test_a_refused_approval_is_asked_for_again() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from agenthost.cli.interactive.frames import (
     Link,
     Place,
@@ -9,6 +11,7 @@ from agenthost.cli.interactive.frames import (
     busy_line,
     link_note,
     pending_lines,
+    seconds_since,
     unsent_lines,
 )
 from agenthost.cli.interactive.text import plain
@@ -31,6 +34,19 @@ def test_the_bar_says_where_one_is_and_what_the_keys_do() -> None:
     assert row(UP, running=True).endswith("!text steers · Ctrl-C cancels · Ctrl-D leaves")
     assert row(UP, running=True, width=50).endswith("Ctrl-C cancels")
     assert len(row(UP, running=True, width=20)) <= 20
+
+
+def test_the_bar_names_no_key_that_does_something_else_while_something_is_asked() -> None:
+    asking = plain(bar(PLACE, UP, running=True, asking=True, now=0.0, width=80))
+    assert asking.endswith(" Ctrl-C cancels · Ctrl-D leaves")
+    assert "steers" not in asking
+    assert "queues" not in asking
+
+
+def test_on_a_narrow_screen_the_title_gives_way_to_the_keys() -> None:
+    assert row(UP, running=True, width=39) == "Demo · 3f2a91c0          Ctrl-C cancels"
+    assert row(DOWN, 101.0, width=39).endswith("○ connection lost")
+    assert row(DOWN, 101.0, width=20) == "○ connection lost"
 
 
 def test_the_bar_counts_down_to_the_next_attempt() -> None:
@@ -56,6 +72,13 @@ def test_a_turn_at_work_shows_what_it_does_and_for_how_long() -> None:
     assert plain(busy_line(state, 10.0, 22.0, UP))[2:] == "thinking hard · 12 s"
     assert plain(busy_line(chat(), 10.0, 100.0, UP))[2:] == "working · 1 min 30 s"
     assert plain(busy_line(chat(), 10.0, 22.0, DOWN)) == "· working, when last heard of"
+
+
+def test_how_long_a_turn_has_run_is_known_to_those_who_come_later() -> None:
+    now = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    assert seconds_since("2026-01-01T11:59:30Z", now) == 30.0
+    assert seconds_since("2026-01-01T12:00:30", now) == 0.0
+    assert seconds_since("", now) == 0.0
 
 
 def test_a_message_is_shown_while_it_is_on_its_way() -> None:

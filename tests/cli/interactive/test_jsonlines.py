@@ -27,7 +27,17 @@ def test_a_line_is_text_to_send_or_a_command() -> None:
     assert read_command('{"do": "cancel"}') == {"do": "cancel"}
 
 
-@pytest.mark.parametrize("text", ["{", '{"do": "dance"}', "{}", '{"do": "send"}', '{"do": []}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        '{"do": "dance"}',
+        "{}",
+        '{"do": "send"}',
+        '{"do": []}',
+        '{"do": "send", "text": "\\ud800"}',
+    ],
+)
 def test_what_looks_like_a_command_and_is_none_is_refused(text: str) -> None:
     with pytest.raises(BadCommand):
         read_command(text)
@@ -56,14 +66,22 @@ class Piped:
     def end(self) -> None:
         self._in.write_eof()
 
-    async def until(self, event: str) -> dict[str, Any]:
-        """Read on to an event."""
+    async def heard(self) -> str:
+        """Read on to the end of a turn, and return its text."""
+        pieces = []
+        while (told := await self.until("text", "turnEnded"))["event"] == "text":
+            pieces.append(told["text"])
+        assert told["state"] == "complete"
+        return "".join(pieces)
+
+    async def until(self, *events: str) -> dict[str, Any]:
+        """Read on to one of these events."""
         async with asyncio.timeout(PATIENCE):
             while line := await self._out.readline():
                 told: dict[str, Any] = json.loads(line)
-                if told["event"] == event:
+                if told["event"] in events:
                     return told
-        raise AssertionError(f"there was no {event}")
+        raise AssertionError(f"there was no {events}")
 
 
 @asynccontextmanager
@@ -105,8 +123,7 @@ async def test_a_script_can_approve_answer_and_leave_when_all_is_done(tmp_path: 
         assert "no JSON" in (await chat.until("refused"))["reason"]
         chat.say("last words")
         chat.end()
-        assert "last words" in (await chat.until("text"))["text"]
-        assert (await chat.until("turnEnded"))["state"] == "complete"
+        assert "last words" in await chat.heard()
         async with asyncio.timeout(PATIENCE):
             assert await chat.process.wait() == 0
 

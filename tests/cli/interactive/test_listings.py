@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import pytest
+
 from agenthost.cli.interactive.diffs import diff_lines
+from agenthost.cli.interactive.intents import COMMANDS
 from agenthost.cli.interactive.listings import (
     chats_lines,
+    help_lines,
     last_call,
     queue_lines,
     reasoning_lines,
@@ -28,6 +32,16 @@ from tests.cli.interactive.samples import (
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LONG = "0" * 36
+
+
+@pytest.mark.parametrize("width", [100, 80, 40, 24])
+def test_help_is_whole_on_a_screen_of_any_width(width: int) -> None:
+    rows = shown(help_lines(width))
+    assert max(map(len, rows)) <= width
+    words = " ".join(" ".join(rows).split())
+    for usage, about in COMMANDS.values():
+        assert f"{usage} {about}".strip() in words
+    assert "//help asks it for its own." in words
 
 
 def test_sessions_are_numbered_and_the_present_one_is_marked() -> None:

@@ -13,7 +13,10 @@ from agenthost.host.rules.inputs import check_answer
 from agenthost.protocol.validation import validate_action
 from tests.cli.interactive.samples import CHAT, QUESTIONS, request, shown
 
+Json = dict[str, Any]
+
 BY_ID = {question["id"]: question for question in QUESTIONS}
+FRUIT = BY_ID["fruit"]["options"]
 
 
 def questions(**fields: Any) -> Questions:
@@ -131,12 +134,12 @@ def test_one_can_go_back_and_finds_what_was_answered() -> None:
 
 
 def test_a_refusal_leads_to_the_question_that_the_host_names() -> None:
-    done = after(questions(), "Ada", "200", "1.8", "no", "red", "1")
+    done = after(questions(), "Ada", "20", "1.8", "no", "red", "1")
     assert isinstance(done, Act)
     assert isinstance(done.asked, Questions)
-    again = done.asked.refused("question age: at most 150")
-    assert (again.index, again.prefill, again.problem) == (1, "200", "at most 150")
-    assert "▌ at most 150" in shown(again.card(80, 20))
+    again = done.asked.refused("question age: no such age")
+    assert (again.index, again.prefill, again.problem) == (1, "20", "no such age")
+    assert "▌ no such age" in shown(again.card(80, 20))
     # Only that one has to be answered again.
     assert answers_of(again.respond("36"))["age"]["value"]["value"] == 36
 
@@ -185,6 +188,34 @@ def test_the_card_says_what_an_answer_has_to_be_like() -> None:
         "▌  1  apple",
         "▌  2  pear",
     ]
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "problem"),
+    [
+        ({"kind": "integer", "min": 0, "max": 150}, "151", "at most 150"),
+        ({"kind": "number", "min": 0.5}, "0,4", "at least 0.5"),
+        ({"kind": "multi-select", "max": 1, "options": FRUIT}, "1, pear", "at most 1 choices"),
+    ],
+)
+def test_what_is_out_of_range_is_refused_at_once(question: Json, text: str, problem: str) -> None:
+    with pytest.raises(Unfit, match=problem):
+        read_answer({"id": "q", **question}, text)
+
+
+def test_a_question_is_not_asked_twice_in_the_same_words() -> None:
+    alone = [{"id": "name", "kind": "text", "message": "Who are you?", "required": True}]
+    asked = questions(message="Who are you?", questions=alone)
+    assert shown(asked.card(80, 20)) == ["▌ Who are you?", "▌ /decline · /dismiss"]
+    other = questions(message="Before we begin", questions=alone)
+    rows = [row.rstrip() for row in shown(other.card(80, 20))]
+    assert rows[:2] == ["▌ Before we begin", "▌ Who are you?"]
+
+
+def test_what_can_be_done_instead_fits_a_narrow_card() -> None:
+    second = after(questions(), "Ada")
+    assert isinstance(second, Questions)
+    assert shown(second.card(40, 6))[-1] == "▌ an empty line skips · /back · /decline"
 
 
 def test_a_request_that_shrank_meanwhile_is_asked_on() -> None:

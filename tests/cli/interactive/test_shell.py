@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from io import StringIO
 
+import pytest
+from prompt_toolkit.application import Application
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import PipeInput, create_pipe_input
 
@@ -123,6 +125,15 @@ async def test_ctrl_d_within_a_line_does_not_end_anything() -> None:
     async with running() as (_, _, listener, keys):
         keys.send_text("ab\x01\x04\r")
         assert await listener.next() == "submit 'b'"
+
+
+async def test_ctrl_z_hands_the_terminal_back_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with running() as (_, _, listener, keys):
+        suspend = "suspend_to_background"
+        monkeypatch.setattr(Application, suspend, lambda _: listener.told.put_nowait("suspend"))
+        keys.send_text("ab\x1ac\r")
+        assert await listener.next() == "suspend"
+        assert await listener.next() == "submit 'abc'"
 
 
 async def test_pasted_lines_are_one_message() -> None:

@@ -83,7 +83,8 @@ def test_a_tool_call_is_live_until_it_has_ended() -> None:
     assert screen.printed == ["› hi"]
     assert screen.live == ["● Shell · Run ls", "  │ a", "  │ b"]
     screen.update(chat(running=active(tool(call(content=[{"type": "text", "text": "a\n"}])))))
-    assert screen.printed == ["› hi", "✓ Shell · Ran it", "  │ a"]
+    # What was run is not in the line any more, so it is below it.
+    assert screen.printed == ["› hi", "✓ Shell · Ran it", "  ls", "  │ a"]
     assert screen.live == []
 
 
@@ -93,7 +94,7 @@ def test_what_follows_a_running_call_waits_for_it() -> None:
     assert screen.printed == ["› hi"]
     assert screen.live == ["● Shell · Run ls", "meanwhile", "more"]
     screen.update(chat(running=active(tool(), markdown("meanwhile\nmore"))))
-    assert screen.printed == ["› hi", "✓ Shell · Ran it", "meanwhile"]
+    assert screen.printed == ["› hi", "✓ Shell · Ran it", "  ls", "meanwhile"]
     assert screen.live == ["more"]
 
 
@@ -110,7 +111,7 @@ def test_of_a_long_output_the_tail_is_live_and_both_ends_stay() -> None:
     assert screen.live[1] == "  │ … 34 more rows"
     assert screen.live[-1] == "  │ row 39"
     screen.update(chat(turn(tool(call(content=output)))))
-    assert screen.printed[2:7] == [
+    assert screen.printed[3:8] == [
         *(f"  │ row {n}" for n in range(4)),
         "  │ … 28 more rows · /show",
     ]
@@ -152,6 +153,15 @@ def test_settled_questions_are_printed_with_their_answers() -> None:
         "  Colour? —",
         "  Fruit? apple, pear",
     ]
+
+
+def test_a_question_that_was_asked_alone_stands_in_one_line_with_its_answer() -> None:
+    alone = {"id": "a", "kind": "text", "message": "Who are you?"}
+    answers = {"a": {"state": "submitted", "value": {"kind": "text", "value": "Ada"}}}
+    asked = {"message": "Who are you?", "questions": [alone], "answers": answers}
+    screen = Screen()
+    screen.update(chat(turn(request("accept", **asked), request("decline", **asked))))
+    assert screen.printed[1:] == ["? Who are you?  Ada", "? Who are you?  declined"]
 
 
 def test_questions_that_nobody_answered_are_printed_when_the_turn_ends() -> None:
