@@ -23,7 +23,7 @@ from agenthost.host.turns import NOBODY, Starter, TurnRunner
 from agenthost.host.upkeep import chat_summary
 from agenthost.host.writer import Writer
 from agenthost.protocol.jsonrpc import dumps, loads
-from agenthost.protocol.uris import chat_uri, is_root
+from agenthost.protocol.uris import chat_uri, is_nameable, is_root
 
 __all__ = ["CONTEXTS", "UNTITLED", "Chats"]
 
@@ -84,6 +84,8 @@ class Chats:
         if session is None or session.kind != "session":
             raise SessionNotFound
         uri = params["chat"]
+        if not is_nameable(uri):
+            raise InvalidParams("no chat can have this URI", path="chat")
         source = await self._source(params, session, capabilities)
         message = params.get("initialMessage")
         facts = await self.facts("", session, capabilities, message)

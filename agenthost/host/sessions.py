@@ -26,7 +26,7 @@ from agenthost.host.rules.config import check_complete, sanitize
 from agenthost.host.store import DropBlobs
 from agenthost.host.turns import TurnRunner
 from agenthost.host.writer import Writer
-from agenthost.protocol.uris import annotations_uri, is_root
+from agenthost.protocol.uris import annotations_uri, is_nameable, is_root
 from agenthost.tasks import Tasks
 
 __all__ = ["Sessions"]
@@ -105,6 +105,8 @@ class Sessions:
     ) -> None:
         """Carry out ``createSession``: the session exists when this returns, and gets ready."""
         uri = params["channel"]
+        if not is_nameable(uri):
+            raise InvalidParams("no session can have this URI", path="channel")
         source, history = await self._fork_source(params.get("fork"))
         provider = source.state["provider"] if source is not None else params.get("provider")
         agent = self.agent(provider)

@@ -14,6 +14,7 @@ __all__ = [
     "canonical",
     "chat_uri",
     "content_uri",
+    "is_nameable",
     "is_root",
     "resource_watch_uri",
     "session_uri",
@@ -25,10 +26,21 @@ ROOT: Final = "ahp-root://"
 # Real clients normalise the root URI in these ways; all mean the one root channel.
 _ROOT_SPELLINGS = frozenset({ROOT, "ahp-root:", "ahp-root:/", "ahp-root:///"})
 
+# Characters that a channel's name may have.
+_LONGEST = 2_048
+
 
 def is_root(uri: str) -> bool:
     """Say whether a URI is the root channel, in any spelling that clients use."""
     return uri in _ROOT_SPELLINGS
+
+
+def is_nameable(uri: str) -> bool:
+    """Say whether a channel may be named so: a URI of sane length, without spaces and controls.
+
+    Names end up in listings, logs and terminals, where such characters mislead people.
+    """
+    return 0 < len(uri) <= _LONGEST and uri.isprintable() and " " not in uri
 
 
 def canonical(uri: str) -> str:

@@ -168,6 +168,17 @@ async def test_uris_in_use_and_unknown_agents_are_refused(shared_host: ServedHos
         assert (await client.refusal("disposeSession", channel="x:/y")).code == NO_SESSION
 
 
+async def test_names_that_would_drive_a_terminal_are_refused(shared_host: ServedHost) -> None:
+    async with open_client(shared_host.url, "names") as client:
+        await client.initialize()
+        evil = "ahp-session:/evil\x1b[2J"
+        failure = await client.refusal("createSession", channel=evil)
+        assert (failure.code, failure.data) == (INVALID, {"path": "channel"})
+        await client.ready_session("ahp-session:/names")
+        failure = await client.refusal("createChat", channel="ahp-session:/names", chat=evil)
+        assert (failure.code, failure.data) == (INVALID, {"path": "chat"})
+
+
 async def test_settings_are_checked_completed_and_changed_only_where_they_may_be() -> None:
     async with embed(Puppet()) as url, open_client(url) as client:
         await client.initialize()

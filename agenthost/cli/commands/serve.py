@@ -9,6 +9,8 @@ import argparse
 import asyncio
 import logging
 import os
+import shlex
+import shutil
 import signal
 import sys
 from contextlib import ExitStack, suppress
@@ -181,11 +183,22 @@ def _tell(url: str, secret: str | None, data_dir: Path) -> None:
         "  VS Code    " + '"chat.remoteAgentHostsEnabled": true,',
         "             "
         + f'"chat.remoteAgentHosts": [{{"name": "agenthost", "address": "{address}"{token}}}]',
-        "  next       agenthost chat",
+        f"  next       {_this_command()} chat",
         "",
         "Ctrl-C stops it; sessions are kept in " + str(data_dir),
     ]
     print("\n".join(lines), flush=True)
+
+
+def _this_command() -> str:
+    """Return how to call this program from here: by its name only where that finds it."""
+    called = Path(sys.argv[0])
+    found = shutil.which(called.name)
+    if called.name != "agenthost" or (found is not None and Path(found).samefile(called)):
+        return "agenthost"
+    here = Path.cwd()
+    called = called.absolute()
+    return shlex.quote(str(called.relative_to(here) if called.is_relative_to(here) else called))
 
 
 def _seen_from_here(url: str) -> str:
