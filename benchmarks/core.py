@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
+from statistics import mean
 from typing import Any
 
 import orjson
@@ -136,3 +138,33 @@ def run() -> None:
         cost = microseconds(partial(translator(version).state_down, "chat", state))
         print(f"  {version:<10}{cost:10.0f}")
     assert translator(NEWEST).state_down("chat", state) is state
+    rungs(state)
+
+
+def rungs(chat_state: Any) -> None:
+    """Print what each rung adds, in both directions."""
+    print("each rung alone, microseconds: an action, the mean of those above, and that chat")
+    print(f"  {'':<16}{'down':>10}{'up':>10}{'chat down':>12}{'chat up':>12}")
+    costs = {version: climbs(version, chat_state) for version in SUPPORTED_VERSIONS}
+    for newer, older in pairwise(SUPPORTED_VERSIONS):
+        added = [below - above for above, below in zip(costs[newer], costs[older], strict=True)]
+        down, up, chat_down, chat_up = added
+        print(f"  {newer} - {older:<8}{down:10.2f}{up:10.2f}{chat_down:12.0f}{chat_up:12.0f}")
+
+
+def climbs(version: str, chat_state: Any) -> list[float]:
+    """Return what all rungs from the newest version to this one cost together."""
+    ladder = translator(version)
+    down, up = [], []
+    for _, before, action in COMMON:
+        after = reduce("chat", before, action, now=NOW)
+        down.append(microseconds(partial(ladder.action_down, "chat", before, action, after)))
+        for sent in ladder.action_down("chat", before, action, after):
+            climb = partial(ladder.action_up, "chat", sent, before, now=NOW, sender="host")
+            up.append(microseconds(climb))
+    old = ladder.state_down("chat", chat_state)
+    whole = [
+        microseconds(partial(ladder.state_down, "chat", chat_state)),
+        microseconds(partial(ladder.state_up, "chat", old)),
+    ]
+    return [mean(down), mean(up), *whole]

@@ -131,10 +131,6 @@ class Peer:
         self._output.append(frame)
         return id
 
-    def abandon(self, id: int) -> None:
-        """Stop waiting for the answer to one of our calls; a late answer is ignored."""
-        self._calls.pop(id, None)
-
     def notify(self, method: str, params: dict[str, Any]) -> None:
         """Send a notification."""
         self._output.append(jsonrpc.encode(Notification(method, params)))

@@ -16,9 +16,7 @@ __all__ = [
     "content_uri",
     "is_nameable",
     "is_root",
-    "resource_watch_uri",
     "session_uri",
-    "terminal_uri",
 ]
 
 ROOT: Final = "ahp-root://"
@@ -36,11 +34,11 @@ def is_root(uri: str) -> bool:
 
 
 def is_nameable(uri: str) -> bool:
-    """Say whether a channel may be named so: a URI of sane length, without spaces and controls.
+    """Say whether a channel may be named so: a URI of sane length, without control characters.
 
     Names end up in listings, logs and terminals, where such characters mislead people.
     """
-    return 0 < len(uri) <= _LONGEST and uri.isprintable() and " " not in uri
+    return 0 < len(uri) <= _LONGEST and uri.isprintable()
 
 
 def canonical(uri: str) -> str:
@@ -56,16 +54,6 @@ def session_uri(id: str) -> str:
 def chat_uri(id: str) -> str:
     """Return the URI of a chat that this side names."""
     return f"ahp-chat:/{id}"
-
-
-def terminal_uri(id: str) -> str:
-    """Return the URI of a terminal that this side names."""
-    return f"ahp-terminal:/{id}"
-
-
-def resource_watch_uri(id: str) -> str:
-    """Return the URI of a resource watch that this side names."""
-    return f"ahp-resource-watch:/{id}"
 
 
 def annotations_uri(session: str) -> str:

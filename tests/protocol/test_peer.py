@@ -230,9 +230,8 @@ def test_a_refused_call_carries_the_peers_error() -> None:
     assert peer.pending_calls == 0
 
 
-def test_the_answer_to_an_abandoned_call_is_ignored() -> None:
+def test_an_answer_that_nobody_waits_for_is_a_violation() -> None:
     peer = established()
-    peer.abandon(peer.call("resourceRead", ROOT))
     peer.feed(b'{"jsonrpc":"2.0","id":1,"result":1}')
     assert [type(event) for event in events(peer)] == [Violation]
 

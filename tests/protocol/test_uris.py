@@ -17,12 +17,12 @@ def test_every_other_uri_is_itself(uri: str) -> None:
     assert canonical(uri) == uri
 
 
-@pytest.mark.parametrize("uri", ["", "s:/a b", "s:/\x1b[2J", "s:/a\nb", "s:/" + "x" * 2_046])
+@pytest.mark.parametrize("uri", ["", "s:/\x1b[2J", "s:/a\nb", "s:/" + "x" * 2_046])
 def test_what_would_mislead_people_is_no_name_for_a_channel(uri: str) -> None:
     assert not is_nameable(uri)
 
 
-@pytest.mark.parametrize("uri", ["s:/1", "copilot:/ä%20?x=1#y", "s:/" + "x" * 2_045])
+@pytest.mark.parametrize("uri", ["s:/1", "s:/a b", "copilot:/ä%20?x=1#y", "s:/" + "x" * 2_045])
 def test_any_other_uri_may_name_a_channel(uri: str) -> None:
     assert is_nameable(uri)
 

@@ -18,7 +18,7 @@ from agenthost.protocol.chat.active_turn import with_part_added, with_part_at
 from agenthost.protocol.chat.state import ActiveTurn, ChatState, InputRequestResponsePart
 from agenthost.protocol.chat.status import is_open_request, marked_unread, refreshed
 from agenthost.protocol.registry import reduces
-from agenthost.protocol.structure import prefer, without
+from agenthost.protocol.structure import prefer, settled, updated, without
 
 __all__ = ["input_answer_changed", "input_completed", "input_requested"]
 
@@ -37,7 +37,7 @@ def input_requested(state: ChatState, action: ChatInputRequestedAction, now: str
         answers = prefer(request, _part(turn, index)["request"], "answers")
         part = {"kind": "inputRequest", "request": {**request, **answers}}
         asked = with_part_at(state, turn, index, cast(InputRequestResponsePart, part))
-    return {**marked_unread(refreshed(asked)), "modifiedAt": now}
+    return settled(state, updated(marked_unread(refreshed(asked)), modifiedAt=now))
 
 
 @reduces("chat/inputAnswerChanged", client=True)
@@ -54,7 +54,8 @@ def input_answer_changed(
     answers.pop(action["questionId"], None)
     if "answer" in action:
         answers[action["questionId"]] = action["answer"]
-    return {**with_part_at(state, turn, index, _answered(part, answers)), "modifiedAt": now}
+    changed = with_part_at(state, turn, index, _answered(part, answers))
+    return settled(state, updated(changed, modifiedAt=now))
 
 
 @reduces("chat/inputCompleted", client=True)

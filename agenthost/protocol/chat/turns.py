@@ -30,7 +30,7 @@ from agenthost.protocol.chat.status import marked_unread, refreshed
 from agenthost.protocol.chat.tool_calls import cut_short
 from agenthost.protocol.registry import reduces
 from agenthost.protocol.status import ERROR, IDLE, with_activity
-from agenthost.protocol.structure import carry, index_by, mirrored, updated, without
+from agenthost.protocol.structure import carry, index_by, mirrored, settled, updated, without
 
 __all__ = [
     "activity_changed",
@@ -59,7 +59,8 @@ def turn_started(state: ChatState, action: ChatTurnStartedAction, now: str) -> C
         "responseParts": [],
     }
     started: ChatState = {**state, "activeTurn": cast(ActiveTurn, turn), "modifiedAt": now}
-    return consumed(marked_unread(refreshed(started)), action.get("queuedMessageId"))
+    begun = consumed(marked_unread(refreshed(started)), action.get("queuedMessageId"))
+    return settled(state, begun)
 
 
 @reduces("chat/responsePart")
@@ -175,9 +176,9 @@ def truncated(state: ChatState, action: ChatTruncatedAction, now: str) -> ChatSt
     Only an *absent* ``turnId`` drops everything: a null one names no turn, and changes nothing.
     """
     if "turnId" not in action:
-        return refreshed(_cut(without(state, "turnsNextCursor"), 0, now))
+        return settled(state, refreshed(_cut(without(state, "turnsNextCursor"), 0, now)))
     index = index_by(state["turns"], "id", action["turnId"])
-    return state if index is None else refreshed(_cut(state, index + 1, now))
+    return state if index is None else settled(state, refreshed(_cut(state, index + 1, now)))
 
 
 def _cut(state: ChatState, length: int, now: str) -> ChatState:

@@ -122,7 +122,8 @@ class Translator:
         """Translate an action that led from one canonical state to another DOWN.
 
         An action that changed nothing is not sent, because an old client may be in a translated
-        state where it does change something. The result holds at most one action as yet.
+        state where it does change something; those that never change state, being events, are.
+        The result holds at most one action as yet.
         """
         if not self._steps:
             return [action]

@@ -13,7 +13,8 @@ from functools import cache
 from typing import Any, TypeVar, cast
 
 from agenthost.protocol.reduction import Moment, reduce_canonical, timestamp
-from agenthost.protocol.registry import KINDS, kind_of, reducers
+from agenthost.protocol.registry import KINDS, Reducer, kind_of, reducers
+from agenthost.protocol.structure import settled
 from agenthost.protocol.versions.ladder import steps_to
 from agenthost.protocol.versions.step import ReducerTable
 from agenthost.protocol.versions.supported import NEWEST, exists_in
@@ -53,5 +54,15 @@ def reducers_of(version: str) -> ReducerTable:
     table: ReducerTable = reducers
     for step in steps_to(version):
         kept = {name: reducer for name, reducer in table.items() if exists_in(name, step.older)}
-        table = {**kept, **step.reducers(table)}
+        otherwise = {name: _settling(reducer) for name, reducer in step.reducers(table).items()}
+        table = {**kept, **otherwise}
     return table
+
+
+def _settling(reducer: Reducer) -> Reducer:
+    """Give back the very state where a reducer undoes on the way what it did."""
+
+    def reduce(state: Any, action: Any, now: str) -> Any:
+        return settled(state, reducer(state, action, now))
+
+    return reduce

@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from agenthost.protocol.structure import same
 from agenthost.protocol.versions import SUPPORTED_VERSIONS, parse_version, reduce, translator
 from agenthost.protocol.versions.calls import find_call
 from agenthost.protocol.versions.ladder import Translator
@@ -170,6 +171,8 @@ def hold_the_law(history: History) -> None:
             state = held[old.version]
             for sent in old.action_down(history.kind, before, action, after, read_text=read_text):
                 state = reduce(history.kind, state, sent, now=NOW, version=old.version)
+                again = reduce(history.kind, state, sent, now=NOW, version=old.version)
+                assert again is state or not same(again, state), f"{old.version}: {sent}"
             fresh = down(old, history, after)
             if comparable(state) == comparable(fresh):
                 held[old.version] = state

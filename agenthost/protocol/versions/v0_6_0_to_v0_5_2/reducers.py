@@ -10,7 +10,13 @@ from collections.abc import Callable
 
 from agenthost.protocol.registry import Reducer
 from agenthost.protocol.status import IS_READ, with_activity, with_flag
-from agenthost.protocol.structure import index_by, prefer, remove_by, replace_at, upsert_by
+from agenthost.protocol.structure import (
+    index_by,
+    prefer,
+    remove_by,
+    replace_at,
+    upsert_by,
+)
 from agenthost.protocol.versions.calls import find_call
 from agenthost.protocol.versions.edits import Json, put, without
 from agenthost.protocol.versions.step import ReducerTable
@@ -42,8 +48,7 @@ def _recomputed(newer: Reducer) -> Reducer:
     """Compute the status by this version's rule."""
 
     def reduce(state: Json, action: Json, now: str) -> Json:
-        after = _refreshed(newer(state, action, now))
-        return state if _same_members(state, after) else after
+        return _refreshed(newer(state, action, now))
 
     return reduce
 
@@ -78,7 +83,8 @@ def _input_requested(state: Json, action: Json, now: str) -> Json:
     if requests is not None and index is not None:
         request = {**request, **prefer(request, requests[index], "answers")}
     asked = _refreshed({**state, "inputRequests": upsert_by(requests, "id", request)})
-    return {**asked, "status": with_flag(asked["status"], IS_READ, False), "modifiedAt": now}
+    status = with_flag(asked["status"], IS_READ, False)
+    return {**asked, "status": status, "modifiedAt": now}
 
 
 def _input_answer_changed(state: Json, action: Json, now: str) -> Json:
@@ -120,10 +126,3 @@ def _answered(request: Json, edit: Callable[[Json], Json]) -> Json:
 def _refreshed(state: Json) -> Json:
     status = with_activity(state["status"], older_activity(state))
     return state if status == state["status"] else {**state, "status": status}
-
-
-def _same_members(before: Json, after: Json) -> bool:
-    return before.keys() == after.keys() and all(
-        after[key] is value or (key == "status" and after[key] == value)
-        for key, value in before.items()
-    )
