@@ -10,14 +10,38 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from enum import IntEnum
 from typing import Protocol
 
 from agenthost.errors import AgentHostError
 
-__all__ = ["LOW_WATER", "Encoded", "Inbox", "Transport", "TransportClosed", "memory_pair"]
+__all__ = [
+    "LOW_WATER",
+    "CloseCode",
+    "Encoded",
+    "Inbox",
+    "Transport",
+    "TransportClosed",
+    "memory_pair",
+]
 
 LOW_WATER = 64 * 1024
 """Backlog in bytes up to which a transport counts as drained: about one socket write."""
+
+
+class CloseCode(IntEnum):
+    """How connections end, in WebSocket's numbers (RFC 6455 section 7.4.1)."""
+
+    NORMAL = 1000
+    GOING_AWAY = 1001
+    # Never sent: the peer gave no code, or the connection broke.
+    NO_STATUS = 1005
+    ABNORMAL = 1006
+    POLICY_VIOLATION = 1008
+    TOO_BIG = 1009
+    INTERNAL_ERROR = 1011
+    TRY_AGAIN_LATER = 1013
+
 
 # RFC 6455 section 5.2: final text frame, and the marks that a longer length follows.
 _TEXT_FRAME = 0x81
@@ -115,7 +139,7 @@ class Transport(Protocol):
         """Wait until the backlog is down to the low-water mark or the connection ended."""
         ...
 
-    async def close(self, code: int = 1000, reason: str = "") -> None:
+    async def close(self, code: int = CloseCode.NORMAL, reason: str = "") -> None:
         """Send what is possible within a short grace, then end the connection; idempotent.
 
         Messages not received by now are dropped.
@@ -241,7 +265,7 @@ class _MemoryTransport:
         for message in messages:
             inbox.put(message.payload)
         if self._bound is not None and inbox.size > self._bound:
-            self._end(1013, "the peer does not receive")
+            self._end(CloseCode.TRY_AGAIN_LATER, "the peer does not receive")
         elif inbox.size > self._low_water:
             self._drained.clear()
 
@@ -253,7 +277,7 @@ class _MemoryTransport:
         if not self.closed:
             await self._drained.wait()
 
-    async def close(self, code: int = 1000, reason: str = "") -> None:
+    async def close(self, code: int = CloseCode.NORMAL, reason: str = "") -> None:
         self._end(code, reason)
         self._inbox.discard()
 

@@ -19,6 +19,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from agenthost.protocol import NEWEST
+
 __all__ = ["END", "Crowd", "crowd", "stamp"]
 
 # What the last message of a measurement contains.
@@ -84,7 +86,7 @@ class _Client:
         self._read_until(b"\r\n\r\n")
         if chat is not None:
             root = {"channel": "ahp-root://"}
-            hello = {"protocolVersions": ["0.7.0"], "clientId": f"crowd-{number}"}
+            hello = {"protocolVersions": [NEWEST], "clientId": f"crowd-{number}"}
             self.socket.sendall(_frame({"id": 1, "method": "initialize", "params": root | hello}))
             self._read_until(b'"id":1')
             self.socket.sendall(

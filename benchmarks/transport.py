@@ -26,7 +26,7 @@ from websockets.asyncio.server import ServerConnection, broadcast, serve
 from agenthost.host.transports import Accept, WebSocketServer
 from agenthost.transport import Encoded, Transport
 
-__all__ = ["run"]
+__all__ = ["allow_files", "run"]
 
 CLIENTS = (1, 10, 100, 1000)
 JOINED = (1, 8, 64)

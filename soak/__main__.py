@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from random import Random
 
-from agenthost.cli.commands.serve import STORE_FILE
+from agenthost.cli.paths import STORE_FILE
 from soak.rounds import Round, Run
 
 __all__ = ["main"]

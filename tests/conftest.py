@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from tests.conformance.corpus import RAN
+from tests.conformance.corpus import CONFORMANCE, RAN
 
 # In the order in which they are printed.
 WHAT = ("reducers", "round-trips", "differential sequences")
@@ -22,8 +22,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for report in reports:
             if isinstance(report, pytest.TestReport) and report.when == "call":
                 _count(report, counts)
-    if counts:
-        versions = (f"{name}: {_listed(counts[name])}" for name in sorted(counts, reverse=True))
+    versions = [f"{name}: {_listed(counts[name])}" for name in sorted(counts, reverse=True)]
+    if not CONFORMANCE.is_dir():
+        versions = [f"none, for there is no data at {CONFORMANCE}; set AGENTHOST_SHARED"]
+    if versions:
         terminalreporter.write_line(f"conformance fixtures run: {'; '.join(versions)}")
 
 

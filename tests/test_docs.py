@@ -258,6 +258,40 @@ def test_no_link_of_a_page_leads_nowhere(page: Path) -> None:
     assert [name for name in targets if not (page.parent / name).exists()] == []
 
 
+def named_modules() -> set[str]:
+    """Return what the architecture page names in code: words, paths and file names."""
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    return {name.removesuffix(".py") for name in re.findall(r"`([\w./]+)`", text)}
+
+
+def test_every_module_that_the_architecture_names_with_its_path_exists() -> None:
+    paths = [name for name in named_modules() if "/" in name.rstrip("/")]
+    package = ROOT / "agenthost"
+    known = [
+        path
+        for path in paths
+        if (package / path).is_dir()
+        or (package / path).with_suffix(".py").is_file()
+        or (ROOT / path).with_suffix(".py").is_file()
+    ]
+    assert (sorted(known), len(paths) > 5) == (sorted(paths), True)
+
+
+@pytest.mark.parametrize("folder", ["host", "agents", "client"])
+def test_the_architecture_says_where_every_module_belongs(folder: str) -> None:
+    """Also the other way round: each row of a folder's table names what is there."""
+    found = {
+        path.stem if path.is_file() else f"{path.name}/"
+        for path in (ROOT / "agenthost" / folder).iterdir()
+        if not path.name.startswith("__")
+    }
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    table = text.partition(f"| In `{folder}/` | |")[2].partition("\n\n")[0]
+    named = {name for row in table.splitlines() for name in re.findall(r"`([\w/]+)`", row)}
+    beside = {"host/", "tokens/"} if folder == "host" else set()
+    assert (sorted(found - named), sorted(named - found - beside)) == ([], [])
+
+
 # The agents that the guide shows, each at work
 
 

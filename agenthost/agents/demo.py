@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -40,6 +41,7 @@ class Demo(Agent):
     provider = "demo"
     display_name = "Demo"
     description = "An offline agent that shows what a host can do; say /help"
+    models = ({"id": "demo", "provider": "demo", "name": "Demo, offline"},)
     tools = (
         {"name": "list", "description": "Lists the working directory"},
         {"name": "shell", "description": "Runs a command"},
@@ -73,10 +75,12 @@ class Demo(Agent):
     async def _stream(self, turn: Turn, rest: str) -> None:
         """N [BYTES]: N pieces of text as fast as the host takes them."""
         count, size = _numbers(rest, "/stream N [BYTES]", 1, 2)
-        if count > MOST_DELTAS or not 1 <= size <= MOST_DELTA_BYTES:
+        if not size:
+            raise AgentError("a piece has at least one byte", "badArguments")
+        if count > MOST_DELTAS or size > MOST_DELTA_BYTES:
             raise AgentError("that is more than I will stream", "badArguments")
         for number in range(count):
-            await turn.write(f"{number} ".ljust(size, "."))
+            await turn.write(f"{number} ".ljust(size, ".")[:size])
 
     async def _think(self, turn: Turn, rest: str) -> None:
         """Reasoning, then an answer."""
@@ -174,10 +178,13 @@ class Demo(Agent):
     async def _client_tool(self, turn: Turn, rest: str) -> None:
         """NAME JSON: a tool of an attached client."""
         name, _, text = rest.partition(" ")
+        usage = AgentError("usage: /client-tool NAME JSON", "badArguments")
+        if not name:
+            raise usage
         try:
             input = json.loads(text or "{}")
         except ValueError as error:
-            raise AgentError("usage: /client-tool NAME JSON", "badArguments") from error
+            raise usage from error
         ended = await turn.call_client_tool(name, input)
         if ended.get("success"):
             await turn.write(f"The client answered: {_texts(ended)}")
@@ -193,16 +200,15 @@ class Demo(Agent):
 
     async def _slow(self, turn: Turn, rest: str) -> None:
         """SECONDS: works until done, cancelled or steered."""
-        (seconds,) = _numbers(rest or "10", "/slow SECONDS", 1, 1)
+        seconds = _seconds(rest or "10")
         if seconds > LONGEST_SLEEP:
             raise AgentError("that is longer than I will wait", "badArguments")
         await turn.set_activity("working slowly")
         try:
             async with asyncio.timeout(seconds):
-                while True:
-                    await turn.write(f"You steer me: {await turn.next_steering()}\n\n")
+                await turn.write(f"You steer me: {await turn.next_steering()}")
         except TimeoutError:
-            await turn.write(f"Done after {seconds} seconds.")
+            await turn.write(f"Done after {seconds:g} seconds.")
         finally:
             await turn.set_activity(None)
 
@@ -237,6 +243,16 @@ def _numbers(text: str, usage: str, least: int, most: int) -> list[int]:
         raise AgentError(f"usage: {usage}", "badArguments")
     numbers = [int(word) for word in words]
     return numbers + [DEFAULT_DELTA_BYTES] * (most - len(numbers))
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not seconds >= 0:
+        raise AgentError("usage: /slow SECONDS", "badArguments")
+    return seconds
 
 
 def _folder(turn: Turn) -> str:

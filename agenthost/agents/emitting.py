@@ -8,30 +8,49 @@ here, where the agent learns of it and the chat stays whole.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agenthost.agents.api import AgentError
 from agenthost.agents.port import TurnPort
+from agenthost.agents.strictness import find_unknown
 from agenthost.errors import InvalidParams
 from agenthost.protocol.envelopes import StateAction
 from agenthost.protocol.leniency import forgiven
 from agenthost.protocol.validation import validate_action
 
-__all__ = ["emit", "fit_bytes", "fit_data", "fit_text"]
+__all__ = ["emit", "fit_action", "fit_bytes", "fit_data", "fit_text", "pieces_of"]
 
 # What the encoder can write; larger numbers lose their last digits, as they would in JavaScript.
 _SMALLEST, _LARGEST = -(2**63), 2**64 - 1
+# Characters of text in one action. JSON takes up to six bytes for each, and some tunnels end a
+# connection over a frame of a megabyte.
+LONGEST_PIECE = 128 * 1024
 
 
 def emit(port: TurnPort, action: dict[str, Any]) -> None:
     """Emit an action, or raise AgentError when the protocol does not know such a one."""
+    port.emit(fit_action(action))
+
+
+def fit_action(action: dict[str, Any]) -> dict[str, Any]:
+    """Return an action as the protocol knows it, or raise AgentError."""
     made: dict[str, Any] = fit_data(action)
     try:
         # Agents write None for what they do not have, like some peers.
-        port.emit(validate_action(forgiven(made, StateAction, nulls=True)))
+        checked = validate_action(forgiven(made, StateAction, nulls=True))
     except InvalidParams as error:
         raise AgentError(f"the agent made a mistake: {error.message}", "badAction") from error
+    problem = find_unknown(checked, StateAction, "action")
+    if problem is not None:
+        raise AgentError(f"the agent made a mistake: {problem}", "badAction")
+    return checked
+
+
+def pieces_of(text: str) -> Iterator[str]:
+    """Return text that is fit to be sent, in pieces that every connection carries."""
+    fit = fit_text(text)
+    return (fit[at : at + LONGEST_PIECE] for at in range(0, len(fit), LONGEST_PIECE))
 
 
 def fit_text(text: str) -> str:

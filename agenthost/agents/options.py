@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-__all__ = ["ALLOW_IN_SESSION", "DENY_WITH_REASON", "option", "standard_options"]
+__all__ = [
+    "ALLOW_IN_SESSION",
+    "DENY_WITH_REASON",
+    "option",
+    "standard_options",
+    "without_remembering",
+]
 
 ALLOW_ONCE: Final = "allow-once"
 ALLOW_IN_SESSION: Final = "allow-in-session"
@@ -50,4 +57,14 @@ def standard_options(locale: str | None) -> list[dict[str, Any]]:
     return [
         {"id": id, "label": label, "kind": kind, "group": group}
         for (id, (kind, group)), label in zip(_KINDS.items(), labels, strict=True)
+    ]
+
+
+def without_remembering(options: Iterable[Any]) -> list[Any]:
+    """Return choices without the one that answers for later calls as well."""
+    # What is no option at all is left in, for the protocol's check to say what is wrong with it.
+    return [
+        item
+        for item in options
+        if not isinstance(item, Mapping) or item.get("id") != ALLOW_IN_SESSION
     ]

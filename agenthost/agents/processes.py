@@ -2,7 +2,7 @@
 
 The one seam through which agents run commands; a terminal channel can take its place. The child
 leads a process group of its own, so that whatever it started ends with it, and is gone even when
-the host is killed.
+the host is killed. What leaves that group on purpose, a daemon, is not followed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from agenthost.agents.lifeline import Lifeline
 
-__all__ = ["CommandResult", "run_command"]
+__all__ = ["MOST_OUTPUT", "CommandResult", "run_command", "signal_group"]
 
 OnOutput = Callable[[str], Awaitable[None]]
 
@@ -250,29 +250,27 @@ async def _fall_silent(reading: asyncio.Future[None], output: _Output) -> None:
 
 async def _end_group(process: Process) -> None:
     """End whoever is left in the command's group: asked first, then made to."""
-    if not _signal_group(process.pid, signal.SIGTERM):
+    if not signal_group(process.pid, signal.SIGTERM):
         return
     try:
         async with asyncio.timeout(TERMINATION_GRACE):
             await process.wait()
             # Nothing tells when a group is empty.
-            while _signal_group(process.pid, 0):  # noqa: ASYNC110
+            while signal_group(process.pid, 0):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
     except TimeoutError:
         pass
     finally:
         # Also when this is cancelled in turn: nobody may be left.
-        _signal_group(process.pid, signal.SIGKILL)
+        signal_group(process.pid, signal.SIGKILL)
     await process.wait()
 
 
-def _signal_group(group: int, number: int) -> bool:
-    """Signal a process group; False when nobody is left in it."""
+def signal_group(group: int, number: int) -> bool:
+    """Signal a process group; False when nobody is left in it that can be signalled."""
     try:
         os.killpg(group, number)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        # Somebody in it changed its user; there is nothing more to be done.
+    except (ProcessLookupError, PermissionError):
+        # Whoever changed its user cannot be reached; there is nothing more to be done.
         return False
     return True

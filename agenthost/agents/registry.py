@@ -1,8 +1,8 @@
-"""From a word to an agent: what is built in, installed, configured, or named as ``module:Class``.
+"""From a word to an agent: what is built in, installed, configured, or named as ``module:name``.
 
 A spec is one of ``demo``, ``llm``, ``acp:NAME=COMMAND``, the name of an entry point in the group
-``agenthost.agents``, or ``module:Class``. Knows how to make agents and why one cannot be made;
-what they do is their own affair.
+``agenthost.agents``, or ``module:name``; the last two lead to a class, or to an agent that is made
+already. Knows how to make agents and why one cannot be made; what they do is their own affair.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 from agenthost.agents.api import Agent
 from agenthost.agents.demo import Demo
 from agenthost.agents.emitting import fit_data
+from agenthost.agents.extras import how_to_install
 from agenthost.errors import AgentHostError, InvalidParams
 from agenthost.protocol.validation import validate_as
 
@@ -63,7 +64,7 @@ def load_agent(spec: str) -> Agent:
     if not colon:
         known = ", ".join([*_BUILT_IN, *sorted(entry_points(group=ENTRY_POINTS).names)])
         raise UnknownAgent(
-            f"there is no agent {spec!r}; there are {known}, acp:NAME=COMMAND and module:Class"
+            f"there is no agent {spec!r}; there are {known}, acp:NAME=COMMAND and module:name"
         )
     return _made(spec, lambda: getattr(importlib.import_module(module), name))
 
@@ -124,10 +125,9 @@ def _look(spec: str, source: str) -> Found:
 
 def _made(spec: str, find: Callable[[], Any]) -> Agent:
     try:
-        made = find()()
-    except ImportError as error:
-        raise UnknownAgent(f"agent {spec}: {error}") from error
-    except AttributeError as error:
+        found = find()
+        made = found() if callable(found) and not isinstance(found, Agent) else found
+    except (ImportError, AttributeError) as error:
         raise UnknownAgent(f"agent {spec}: {error}") from error
     except Exception as error:
         # Whatever somebody else's constructor raises, the person at the terminal needs a sentence.
@@ -152,7 +152,7 @@ def _make_llm() -> Agent:
     try:
         from agenthost.agents.llm import LlmAgent, make_llm_agent
     except ImportError as error:
-        raise UnknownAgent("the llm agent needs: pip install 'agenthost[llm]'") from error
+        raise UnknownAgent(f"the llm agent needs: {how_to_install('llm')}") from error
     problem = LlmAgent.availability()
     if problem is not None:
         raise UnknownAgent(problem)
@@ -163,7 +163,7 @@ def _make_acp(spec: str) -> Agent:
     try:
         from agenthost.agents.acp import parse_acp_spec
     except ImportError as error:
-        raise UnknownAgent("ACP agents need: pip install 'agenthost[acp]'") from error
+        raise UnknownAgent(f"ACP agents need: {how_to_install('acp')}") from error
     try:
         return parse_acp_spec(spec)
     except (AgentHostError, ValueError) as error:

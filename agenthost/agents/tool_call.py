@@ -11,14 +11,16 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 from agenthost.agents import content as contents
 from agenthost.agents.api import AgentError, own_words
-from agenthost.agents.emitting import emit, fit_data, fit_text
-from agenthost.agents.options import ALLOW_IN_SESSION, standard_options
+from agenthost.agents.emitting import emit, fit_data, fit_text, pieces_of
+from agenthost.agents.options import ALLOW_IN_SESSION, standard_options, without_remembering
 from agenthost.agents.port import Interactivity, TurnPort, Worker
 from agenthost.agents.processes import CommandResult, run_command
+from agenthost.agents.prompts import check_options
+from agenthost.protocol.markdown import markdown_of
 
 __all__ = ["Confirmation", "ToolCall"]
 
@@ -120,8 +122,9 @@ class ToolCall:
 
     async def stream_input(self, text: str) -> None:
         """Show parameters while they are still being made."""
-        self._emit("chat/toolCallDelta", content=fit_text(text))
-        await self._port.flow()
+        for piece in pieces_of(text):
+            self._emit("chat/toolCallDelta", content=piece)
+            await self._port.flow()
 
     async def start(
         self, input: Any = None, *, invocation: str | None = None, by_setting: bool = False
@@ -153,7 +156,8 @@ class ToolCall:
             return self._read_answer()
         shown = standard_options(self._port.locale) if options is None else list(options)
         if not rememberable:
-            shown = [item for item in shown if item["id"] != ALLOW_IN_SESSION]
+            shown = without_remembering(shown)
+        check_options(shown)
         fields: dict[str, Any] = {"options": shown} if shown else {}
         if editable:
             fields["editable"] = True
@@ -261,6 +265,11 @@ class ToolCall:
         self, text: str, *, title: str, interactivity: Interactivity = "read-only"
     ) -> Worker:
         """Let a worker chat of the same agent answer ``text``, and end the call with its answer."""
+        if interactivity not in get_args(Interactivity):
+            known = " and ".join(get_args(Interactivity))
+            raise AgentError(
+                f"the agent made a mistake: a worker is {known}, not {interactivity}", "badAction"
+            )
         await self._begin()
 
         def announce(chat: str) -> None:
@@ -304,13 +313,13 @@ class ToolCall:
             given = state.get("toolInput")
             self._input = given if isinstance(given, str) else self._input
             return Confirmation(True, self._input, option)
-        suggestion = state.get("userSuggestion") or {}
+        said, suggestion = state.get("reasonMessage"), state.get("userSuggestion") or {}
         return Confirmation(
             False,
             self._input,
             option,
             reason=state["reason"],
-            reason_message=_plain(state.get("reasonMessage")),
+            reason_message=markdown_of(said) if said is not None else None,
             suggestion=suggestion.get("text"),
         )
 
@@ -441,7 +450,3 @@ def _prompt(
         "riskAssessment": risk,
     }
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def _plain(text: Any) -> str | None:
-    return None if text is None else str(text["markdown"] if isinstance(text, Mapping) else text)

@@ -14,9 +14,10 @@ from typing import Any
 
 from agenthost.agents import inputs
 from agenthost.agents.api import AgentError, SessionContext
-from agenthost.agents.emitting import emit, fit_bytes, fit_text
+from agenthost.agents.emitting import emit, fit_action, fit_bytes, fit_text, pieces_of
 from agenthost.agents.inputs import Answers, read_answers
 from agenthost.agents.port import TurnPort
+from agenthost.agents.prompts import check_request
 from agenthost.agents.tool_call import ToolCall
 
 __all__ = ["Turn"]
@@ -45,7 +46,7 @@ class Turn:
         self.chat = chat
         # The whole message that started the turn.
         self.message = message
-        # Completed turns before this one, oldest first, as the chat's state has them.
+        # Completed turns before this one, oldest first, with attachments as they were given.
         self.history = history
         self.session = session
         self._models = models
@@ -206,7 +207,10 @@ class Turn:
         message: str | None = None,
         url: str | None = None,
     ) -> Answers:
-        """Ask people several things at once, or send them to a web page, and wait."""
+        """Ask people several things at once, or send them to a web page, and wait.
+
+        Raises AgentError for what nobody could answer.
+        """
         self._open_part = None
         request: dict[str, Any] = {"id": self._port.new_id("input")}
         if questions:
@@ -215,7 +219,9 @@ class Turn:
             request["message"] = message
         if url is not None:
             request["url"] = url
-        emit(self._port, {"type": "chat/inputRequested", "request": request})
+        action = fit_action({"type": "chat/inputRequested", "request": request})
+        check_request(action["request"])
+        self._port.emit(action)
         id = request["id"]
         with contextlib.suppress(TimeoutError):
             try:
@@ -247,16 +253,16 @@ class Turn:
         return self._port.client if self._port.client in owners else next(iter(owners), None)
 
     async def _append(self, kind: str, action_type: str, text: str) -> None:
-        text = fit_text(text)
-        if not text:
-            return
+        for piece in pieces_of(text):
+            await self._append_piece(kind, action_type, piece)
+
+    async def _append_piece(self, kind: str, action_type: str, text: str) -> None:
         if self._open_part is None or self._open_part[0] != kind:
+            # All text comes as deltas, so that whoever collects those alone has all of it.
             id = self._port.new_id("part")
-            self._emit_part({"kind": kind, "id": id, "content": text})
+            self._emit_part({"kind": kind, "id": id, "content": ""})
             # Before anything is awaited: another task of the agent may write as well.
             self._open_part = (kind, id)
-            await self._port.flow()
-            return
         target = {"turnId": self.id, "partId": self._open_part[1]}
         # Nothing but the text comes from the agent, so this, the most frequent of all, is sound.
         self._port.emit({"type": action_type, **target, "content": text})

@@ -37,6 +37,9 @@ __all__ = [
 PATIENCE = 5.0
 """Seconds for each attempt to reach something."""
 
+_SQLITE = b"SQLite format 3\0"
+"""What every database begins with; one in which nothing was ever written is empty."""
+
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 Verdict: TypeAlias = Literal["ok", "warning", "problem", "skipped"]
@@ -109,6 +112,10 @@ def check_store(path: Path, announced: int | None) -> Check:
     name = "store"
     if not path.exists():
         return Check(name, "skipped", f"{path} does not exist yet")
+    if not _is_database(path):
+        detail = f"{path} is damaged: this is no database any more"
+        fix = f"put a copy of it back, or move {path}* away: agenthost serve then begins anew"
+        return Check(name, "problem", detail, fix)
     holder = lock_holder(path)
     if holder is None and announced is None:
         return Check(name, "ok", f"{path} is not in use")
@@ -120,6 +127,15 @@ def check_store(path: Path, announced: int | None) -> Check:
         fix = "it serves standard streams, or it is starting; else stop it and start it again"
         return Check(name, "warning", detail, fix)
     return Check(name, "ok", f"{path} is in use by process {holder}")
+
+
+def _is_database(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_SQLITE)) in (b"", _SQLITE)
+    except OSError:
+        # Whether it may be read is another question.
+        return True
 
 
 def lock_holder(path: Path) -> int | None:
@@ -210,6 +226,8 @@ class Page:
 
     check: Check
     skew: float | None = None
+    # Whether nothing at all was said, though somebody listens.
+    is_silent: bool = False
 
 
 def check_health(address: Address) -> Page:
@@ -223,7 +241,11 @@ def check_health(address: Address) -> Page:
         response = connection.getresponse()
         body = one_line(response.read(200).decode(errors="replace"))
         date = response.headers.get("Date")
-    except (OSError, http.client.HTTPException) as error:
+    except TimeoutError:
+        return Page(Check("health", "warning", "/healthz: no answer in time"), is_silent=True)
+    except http.client.HTTPException:
+        return Page(Check("health", "warning", "/healthz: what answers there speaks no HTTP"))
+    except OSError as error:
         return Page(Check("health", "warning", f"/healthz: {one_line(str(error))}"))
     finally:
         connection.close()

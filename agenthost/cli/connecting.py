@@ -1,4 +1,4 @@
-"""What every command that talks to a host shares: its options, its connection, its exit codes."""
+"""What every command that talks to a host shares: its options, its connection, its failures."""
 
 from __future__ import annotations
 
@@ -12,8 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from agenthost.cli.discovery import NoHost, find_host
+from agenthost.cli.failing import (
+    DENIED,
+    FAILED,
+    INTERRUPTED,
+    OK,
+    UNREACHABLE,
+    USAGE,
+    CommandFailed,
+    Kind,
+    add_json_option,
+    complain,
+    fail,
+)
 from agenthost.cli.paths import DATA_DIR_VARIABLE
-from agenthost.cli.render import plain
+from agenthost.cli.render import Ink, plain
 from agenthost.client import (
     CannotConnect,
     Client,
@@ -23,34 +36,50 @@ from agenthost.client import (
     ConnectionLost,
     ConnectionState,
     GivenUp,
+    NoCommonVersion,
     NotAdmitted,
     Reconnecting,
     connect,
     endpoint,
 )
-from agenthost.errors import AgentHostError
+from agenthost.errors import (
+    AgentHostError,
+    NotFound,
+    PermissionDenied,
+    ProviderNotFound,
+    SessionNotFound,
+)
 
 __all__ = [
     "DENIED",
     "FAILED",
     "INTERRUPTED",
     "OK",
+    "PATIENCE",
     "TOKEN_VARIABLE",
     "UNREACHABLE",
     "URL_VARIABLE",
     "USAGE",
     "CommandFailed",
+    "LinkNews",
+    "WentAway",
     "add_connection_options",
     "add_json_option",
     "as_typed",
     "complain",
     "connected",
+    "fail",
+    "in_words",
+    "patiently",
     "run_command",
     "use_colour",
 ]
 
-# What scripts can rely on. 4 is a turn that did not get the approval it asked for.
-OK, FAILED, USAGE, UNREACHABLE, DENIED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+PATIENCE = 20.0
+"""Seconds that a host which went away may stay away before a command gives up.
+
+A restart takes a few of them; whoever asked for a list wants to know soon that there is none.
+"""
 
 URL_VARIABLE = "AGENTHOST_URL"
 TOKEN_VARIABLE = "AGENTHOST_TOKEN"
@@ -58,20 +87,36 @@ TOKEN_VARIABLE = "AGENTHOST_TOKEN"
 _UNAUTHORIZED = 401
 
 
-class CommandFailed(AgentHostError):
-    """A command cannot do what was asked; the message is for a person, the code for a script."""
+# The client's last words where it knows no better than a class's name, and what they mean.
+_WORDS = {
+    "TimeoutError": "no answer in time",
+    "EOFError": "the connection ended before anything was answered",
+    "InvalidMessage": "what answers there speaks neither HTTP nor WebSocket",
+    "InvalidUpgrade": "what answers there does not speak WebSocket",
+    "InvalidHeader": "what answers there does not speak WebSocket",
+    "InvalidHandshake": "what answers there does not speak WebSocket",
+    "ConnectionResetError": "the connection was reset",
+    "ProxyError": "the proxy on the way refuses",
+}
 
-    def __init__(self, message: str, code: int = FAILED) -> None:
-        self.code = code
-        super().__init__(message)
+
+class WentAway(CannotConnect):
+    """The host was there, went away, and stayed away for longer than a command waits."""
 
 
-def add_connection_options(parser: argparse.ArgumentParser, *, inherited: bool = False) -> None:
-    """Add the options that say which host to talk to.
+def add_connection_options(
+    parser: argparse.ArgumentParser, *, patience: float | None = PATIENCE, inherited: bool = False
+) -> None:
+    """Add the options that say which host to talk to, and how long it may stay away.
 
-    ``inherited`` is for a verb whose command has them as well: what was said before the verb then
-    counts, unless it is said again.
+    Args:
+        parser: the command's, or one of its verbs'.
+        patience: seconds; None for a command that goes on until somebody ends it.
+        inherited: for a verb whose command has them as well: what was said before the verb then
+            counts, unless it is said again.
     """
+    if not inherited:
+        parser.set_defaults(patience=patience)
 
     def default(value: str | None) -> Any:
         return argparse.SUPPRESS if inherited else value
@@ -96,23 +141,10 @@ def add_connection_options(parser: argparse.ArgumentParser, *, inherited: bool =
     )
 
 
-def add_json_option(
-    parser: argparse.ArgumentParser, what: str = "print JSON", *, inherited: bool = False
-) -> None:
-    """Add ``--json``."""
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        default=argparse.SUPPRESS if inherited else False,
-        help=what,
-    )
-
-
 @asynccontextmanager
 async def connected(
     args: argparse.Namespace,
     *,
-    patience: float | None = None,
     tell: Callable[[ConnectionState], None] | None = None,
     **options: Any,
 ) -> AsyncIterator[Client]:
@@ -120,8 +152,8 @@ async def connected(
 
     Args:
         args: with what ``add_connection_options`` added.
-        patience: seconds for which a host that went away may stay away; None waits for ever.
-        tell: is called whenever the connection's state changes.
+        tell: is called whenever the connection's state changes; without it, standard error tells
+            when the connection is lost and when it is back.
         options: go to ``agenthost.client.connect``.
 
     Raises:
@@ -131,11 +163,9 @@ async def connected(
         client = _client(args, options)
     except ValueError as error:
         raise CommandFailed(str(error), USAGE) from None
-    if tell is not None:
-        client.connection.on_change(tell)
     async with client:
         try:
-            async with _not_for_ever(client, patience):
+            async with patiently(client, args.patience, tell or LinkNews()):
                 yield client
         except ClientError as error:
             # Everything ends with the connection, but why that ended is what matters.
@@ -159,13 +189,16 @@ def _client(args: argparse.Namespace, options: dict[str, Any]) -> Client:
 
 
 @asynccontextmanager
-async def _not_for_ever(client: Client, patience: float | None) -> AsyncIterator[None]:
-    """End a block when the host has been away for longer than the patience lasts."""
+async def patiently(
+    client: Client, patience: float | None, tell: Callable[[ConnectionState], None]
+) -> AsyncIterator[None]:
+    """Tell how the connection is doing, and end a block when the host stays away for too long."""
     loop = asyncio.get_running_loop()
     reason = ""
 
     def on_change(state: ConnectionState) -> None:
         nonlocal reason
+        tell(state)
         if patience is None or limit.expired():
             return
         if isinstance(state, Connected):
@@ -185,34 +218,81 @@ async def _not_for_ever(client: Client, patience: float | None) -> AsyncIterator
     except TimeoutError:
         if not limit.expired():
             raise
-        raise CannotConnect(f"the host went away and did not come back: {reason}") from None
+        raise WentAway(f"the host went away and did not come back: {in_words(reason)}") from None
 
 
-def run_command(work: Callable[[], Awaitable[int]]) -> int:
-    """Run a command's coroutine and turn what goes wrong into one line and an exit code."""
+class LinkNews:
+    """Says that the connection is lost, once, and that it is there again."""
+
+    def __init__(self, say: Callable[[str], None] | None = None) -> None:
+        self._say = say or _say
+        self._is_lost = False
+
+    def __call__(self, state: ConnectionState) -> None:
+        """Take a change of the connection's state."""
+        if isinstance(state, Reconnecting) and not self._is_lost:
+            self._is_lost = True
+            self._say(f"connection lost ({in_words(state.reason)}); trying again")
+        elif isinstance(state, Connected) and self._is_lost:
+            self._is_lost = False
+            self._say("connected again")
+
+
+def _say(text: str) -> None:
+    ink = Ink(use_colour(sys.stderr))
+    print(ink("yellow", plain(text)), file=sys.stderr, flush=True)
+
+
+def run_command(
+    args: argparse.Namespace, work: Callable[[argparse.Namespace], Awaitable[int]]
+) -> int:
+    """Run a command's coroutine; what goes wrong is told, and turned into an exit code."""
 
     async def run() -> int:
-        return await work()
+        return await work(args)
 
     try:
         return asyncio.run(run())
     except KeyboardInterrupt:
         return INTERRUPTED
-    except CommandFailed as error:
-        return complain(error, error.code)
-    except (NoHost, CannotConnect, GivenUp, ConnectionLost) as error:
-        return complain(f"{error}{_hint(error)}", UNREACHABLE)
-    except TimeoutError:
-        return complain("the host did not answer in time", UNREACHABLE)
-    except AgentHostError as error:
-        return complain(error, FAILED)
+    except (AgentHostError, TimeoutError) as error:
+        kind, code = _judged(error)
+        words = (
+            str(error) if isinstance(error, AgentHostError) else "the host did not answer in time"
+        )
+        return fail(args, f"{in_words(words)}{_hint(error)}", code, kind)
 
 
-def complain(what: object, code: int) -> int:
-    """Say on standard error what is wrong, and return the exit code for it."""
-    # Part of it may be a host's or an agent's words.
-    print(f"agenthost: {plain(str(what))}", file=sys.stderr)
-    return code
+def _judged(error: Exception) -> tuple[Kind, int]:
+    """Return which failure an error is."""
+    match error:
+        case CommandFailed():
+            return error.kind, error.code
+        case NoHost():
+            return "noHost", UNREACHABLE
+        case WentAway() | ConnectionLost():
+            return "wentAway", UNREACHABLE
+        case CannotConnect():
+            return "unreachable", UNREACHABLE
+        case NoCommonVersion():
+            return "noCommonVersion", UNREACHABLE
+        case GivenUp():
+            return "refused", UNREACHABLE
+        case TimeoutError():
+            return "timeout", UNREACHABLE
+        case SessionNotFound() | NotFound():
+            return "notFound", FAILED
+        case ProviderNotFound():
+            return "noAgent", FAILED
+        case PermissionDenied():
+            return "denied", FAILED
+    return "failed", FAILED
+
+
+def in_words(text: str) -> str:
+    """Return what a connection ended with in words, where it ends with the name of a class."""
+    head, joint, last = text.rpartition(": ")
+    return f"{head}{joint}{_WORDS.get(last, last)}"
 
 
 def as_typed(text: str) -> str:
@@ -232,7 +312,7 @@ def use_colour(stream: object = None) -> bool:
     return bool(isatty and isatty()) and not os.environ.get("NO_COLOR")
 
 
-def _hint(error: AgentHostError) -> str:
+def _hint(error: Exception) -> str:
     match error:
         case NotAdmitted(status=status) if status == _UNAUTHORIZED:
             return f"\n  give a valid token with --token or ${TOKEN_VARIABLE}"

@@ -12,7 +12,7 @@ from typing import Any
 
 from agenthost.client import actions
 
-__all__ = ["Answers", "Approvals", "Reply", "family", "read_answer"]
+__all__ = ["Answers", "Approvals", "Reply", "family", "read_answer", "yes_or_no"]
 
 Json = Mapping[str, Any]
 
@@ -127,9 +127,10 @@ def read_answer(question: Json, texts: Sequence[str]) -> Any:
             except ValueError:
                 raise ValueError(f"{text!r} is no {kind}; {question['id']} asks for one") from None
         case "boolean":
-            if (word := text.strip().casefold()) in _YES | _NO:
-                return word in _YES
-            raise ValueError(f"{text!r} is neither yes nor no, which {question['id']} asks for")
+            meant = yes_or_no(text)
+            if meant is None:
+                raise ValueError(f"{text!r} is neither yes nor no, which {question['id']} asks for")
+            return meant
         case "multi-select":
             known = {word for option in question["options"] for word in option.values()}
             return [
@@ -138,6 +139,12 @@ def read_answer(question: Json, texts: Sequence[str]) -> Any:
                 for choice in ([given] if given in known else _split(given))
             ]
     return text
+
+
+def yes_or_no(text: str) -> bool | None:
+    """Return what a word means as an answer, or None when that is neither."""
+    word = text.strip().casefold()
+    return word in _YES if word in _YES | _NO else None
 
 
 def _split(text: str) -> list[str]:

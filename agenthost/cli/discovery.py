@@ -18,7 +18,7 @@ from agenthost.cli.paths import default_data_dir
 from agenthost.errors import AgentHostError
 from agenthost.tokens import TokenError, read_owner_token
 
-__all__ = ["HOST_FILE", "NoHost", "RunningHost", "announce", "find_host"]
+__all__ = ["HOST_FILE", "NoHost", "NoToken", "RunningHost", "announce", "find_host"]
 
 HOST_FILE = "host.json"
 # A page's address, as it is printed and copied, to the WebSocket's.
@@ -27,6 +27,10 @@ _SCHEMES = {"http": "ws", "https": "wss"}
 
 class NoHost(AgentHostError):
     """No running host was found; the message says where was looked and what to do."""
+
+
+class NoToken(NoHost):
+    """A host runs, but the file with its token is of no use; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +88,10 @@ def find_host(
     if token is None and token_file is not None:
         try:
             return RunningHost(found.url, read_owner_token(Path(token_file)), found.pid)
+        except FileNotFoundError:
+            raise NoToken(f"the host's token is gone: there is no {token_file}") from None
         except TokenError as error:
-            raise NoHost(f"the host's token cannot be read: {error}") from error
+            raise NoToken(f"the host's token cannot be used: {error}") from error
     return found
 
 

@@ -45,17 +45,19 @@ async def find_session(client: Client, text: str) -> str:
     Raises:
         CommandFailed: it means none, or more than one.
     """
-    return (await find_sessions(client, [text]))[0]
+    (found,) = (await find_sessions(client, [text])).values()
+    if isinstance(found, CommandFailed):
+        raise found
+    return found
 
 
-async def find_sessions(client: Client, texts: Sequence[str]) -> list[str]:
-    """Return the URIs of the sessions that texts mean, each once, reading the catalogue once."""
+async def find_sessions(client: Client, texts: Sequence[str]) -> dict[str, str | CommandFailed]:
+    """Return which session each text means, or why none; reads the catalogue once."""
     named = [as_typed(text) for text in texts]
     listed: list[SessionSummary] = []
     if not all(map(_URI.fullmatch, named)):
         listed = await client.sessions.list()
-    found = [text if _URI.fullmatch(text) else _the_one(listed, text) for text in named]
-    return list(dict.fromkeys(found))
+    return {text: text if _URI.fullmatch(text) else _the_one(listed, text) for text in named}
 
 
 async def open_session(client: Client, text: str) -> Session:
@@ -64,17 +66,19 @@ async def open_session(client: Client, text: str) -> Session:
     try:
         return await client.sessions.get(uri)
     except (SessionNotFound, NotFound):
-        raise CommandFailed(f"there is no session {uri}") from None
+        raise CommandFailed(f"there is no session {uri}", kind="notFound") from None
 
 
-def _the_one(summaries: Sequence[SessionSummary], text: str) -> str:
+def _the_one(summaries: Sequence[SessionSummary], text: str) -> str | CommandFailed:
     found = match_sessions(summaries, text)
     if not found:
-        raise CommandFailed(f"no session matches {text!r}; `agenthost sessions --all` lists them")
+        message = f"no session matches {text!r}; `agenthost sessions --all` lists them"
+        return CommandFailed(message, kind="notFound")
     if len(found) > 1:
         named = [f"  {session_id(s['resource'])}  {_title(s)}" for s in found[:_MOST_NAMED]]
         more = [f"  and {len(found) - _MOST_NAMED} more"] if len(found) > _MOST_NAMED else []
-        raise CommandFailed("\n".join([f"{text!r} could mean several sessions:", *named, *more]))
+        message = "\n".join([f"{text!r} could mean several sessions:", *named, *more])
+        return CommandFailed(message, kind="ambiguous")
     return found[0]["resource"]
 
 

@@ -9,8 +9,11 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
+from typing import NoReturn
 
-__all__ = ["main"]
+from agenthost.cli.failing import USAGE, print_failure
+
+__all__ = ["build_parser", "main"]
 
 # Each is a module of ``commands`` with ``register(subparsers)``.
 _COMMANDS = (
@@ -30,11 +33,28 @@ _COMMANDS = (
 _INTERRUPTED, _UNREAD = 130, 141
 
 
+class _Misuse(SystemExit):
+    """The words make no command; said on standard error already."""
+
+    def __init__(self, message: str, *, event: bool) -> None:
+        super().__init__(USAGE)
+        self.message = message
+        # Whether the command's JSON comes in lines that say in ``event`` what they are.
+        self.event = event
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that says what is wrong to whoever catches its exit, too."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        print(f"{self.prog}: error: {message}", file=sys.stderr)
+        raise _Misuse(message, event=bool(self.get_default("json_event")))
+
+
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     """Return the parser of the whole command line, or of one command, which loads faster."""
-    parser = argparse.ArgumentParser(
-        prog="agenthost", description="The agent host that every client can reach."
-    )
+    parser = _Parser(prog="agenthost", description="The agent host that every client can reach.")
     parser.add_argument("--version", action="version", version=f"agenthost {version('agenthost')}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in (only,) if only in _COMMANDS else _COMMANDS:
@@ -45,11 +65,16 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     words = sys.argv[1:] if arguments is None else list(arguments)
+    _open_standard_streams()
     _accept_any_text()
     try:
         args = build_parser(words[0] if words else None).parse_args(words)
         code: int = args.run(args)
         sys.stdout.flush()
+    except _Misuse as misuse:
+        if "--json" in words:
+            print_failure(misuse.message, USAGE, "usage", event=misuse.event)
+        raise
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
@@ -57,6 +82,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _UNREAD
     return code
+
+
+def _open_standard_streams() -> None:
+    """Put nothing where a standard stream was closed, before a file or socket takes its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # Takes the lowest number that is free, which is the closed stream's own.
+            stream = open(os.devnull, mode)  # noqa: SIM115
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
 
 
 def _accept_any_text() -> None:

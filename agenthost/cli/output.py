@@ -6,9 +6,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from agenthost.cli.connecting import use_colour
+from agenthost.cli.connecting import LinkNews, use_colour
 from agenthost.cli.render import Ink, Style, plain
-from agenthost.client import Connected, ConnectionState, Reconnecting
 
 __all__ = ["Output"]
 
@@ -29,7 +28,8 @@ class Output:
         self._tail = ""
         self._part: str | None = None
         self._thoughts = ""
-        self._is_lost = False
+        # Says that the connection is lost, and that it is there again.
+        self.tell_connection = LinkNews(lambda text: self.note(text, "yellow"))
 
     def write(self, part_id: str, text: str) -> None:
         """Print more of the answer; its parts are paragraphs of their own."""
@@ -67,15 +67,6 @@ class Output:
     def warn(self, text: str) -> None:
         """Say what is wrong."""
         self._say(f"agenthost: {text}")
-
-    def tell_connection(self, state: ConnectionState) -> None:
-        """Say that the connection is lost, and that it is there again."""
-        if isinstance(state, Reconnecting) and not self._is_lost:
-            self._is_lost = True
-            self.note(f"connection lost ({state.reason}); trying again", "yellow")
-        elif isinstance(state, Connected) and self._is_lost:
-            self._is_lost = False
-            self.note("connected again", "yellow")
 
     def _flush_thoughts(self) -> None:
         thoughts, self._thoughts = self._thoughts, ""

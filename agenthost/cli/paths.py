@@ -1,4 +1,4 @@
-"""Where the command line keeps things when nobody says otherwise."""
+"""Where the command line keeps and finds things: the data directory, folders that people name."""
 
 from __future__ import annotations
 
@@ -7,14 +7,23 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["DATA_DIR_VARIABLE", "default_data_dir", "import_from_here"]
+__all__ = [
+    "DATA_DIR_VARIABLE",
+    "STORE_FILE",
+    "default_data_dir",
+    "directory_uri",
+    "import_from_here",
+]
 
 DATA_DIR_VARIABLE = "AGENTHOST_DATA_DIR"
 """The environment variable that names the data directory."""
 
+STORE_FILE = "agenthost.sqlite"
+"""The store, in the data directory."""
+
 
 def import_from_here() -> None:
-    """Let ``module:Class`` name a file in the current directory, as people expect."""
+    """Let ``module:name`` name a file in the current directory, as people expect."""
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
@@ -33,3 +42,8 @@ def default_data_dir(
     shared = Path(environ.get("XDG_DATA_HOME", ""))
     base = shared if shared.is_absolute() else Path.home() / ".local" / "share"
     return base / "agenthost"
+
+
+def directory_uri(text: str) -> str:
+    """Return the URI of a folder that somebody named by its path; a URI stays as it is."""
+    return text if "://" in text else Path(text).expanduser().resolve().as_uri()

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 from urllib.parse import unquote, urlsplit
 
+from agenthost.protocol.markdown import markdown_of
 from agenthost.protocol.status import (
     ACTIVITY_MASK,
     ERROR,
@@ -25,6 +26,7 @@ from agenthost.protocol.status import (
 )
 
 __all__ = [
+    "ESCAPES",
     "SHORT_ID",
     "Ink",
     "Style",
@@ -39,7 +41,6 @@ __all__ = [
     "fence",
     "is_archived",
     "is_unread",
-    "markdown_of",
     "one_line",
     "only_question",
     "plain",
@@ -76,15 +77,15 @@ _CODES: Mapping[Style, int] = {
 SHORT_ID = 8
 """Characters of a random id that tell it from others."""
 
-# Whole escape sequences (CSI, OSC and the like), then every control character but tab and newline.
-_ESCAPES = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]"
-    r"|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?"
-    r"|\x1b[ -/]*[0-~]?"
-    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
-    # Characters that reorder the text around them.
-    r"|[\u202a-\u202e\u2066-\u2069]"
-)
+ESCAPES = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?"
+"""What terminals obey: CSI and OSC sequences, then the other escapes.
+
+A string without its end is taken to the end of its line.
+"""
+
+# Whole escape sequences, every control character but tab and newline, and the characters that
+# reorder the text around them.
+_UNSAFE = re.compile(ESCAPES + r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]|[\u202a-\u202e\u2066-\u2069]")
 
 
 class Ink:
@@ -103,7 +104,7 @@ class Ink:
 
 def plain(text: str) -> str:
     """Return text without escape sequences and control characters; lines and tabs stay."""
-    return _ESCAPES.sub("", text.replace("\r\n", "\n"))
+    return _UNSAFE.sub("", text.replace("\r\n", "\n"))
 
 
 def one_line(text: str) -> str:
@@ -189,18 +190,11 @@ def age(moment: str, now: datetime) -> str:
     return then.astimezone(now.tzinfo).strftime("%Y-%m-%d")
 
 
-def fence(text: str, language: str = "") -> str:
+def fence(text: str) -> str:
     """Return text as a fenced block of markdown, whatever fences it holds itself."""
     runs = [len(run) for run in re.findall(r"^\s*(`{3,})", text, re.MULTILINE)]
     marks = "`" * max(3, max(runs, default=0) + 1)
-    return f"{marks}{language}\n{text.rstrip()}\n{marks}"
-
-
-def markdown_of(value: Any) -> str:
-    """Return the text of what the protocol lets be a string or ``{"markdown": …}``."""
-    if isinstance(value, Mapping):
-        return str(value.get("markdown", ""))
-    return "" if value is None else str(value)
+    return f"{marks}\n{text.rstrip()}\n{marks}"
 
 
 def error_text(error: Json | None) -> str:
@@ -379,6 +373,7 @@ def tool_json(call: Json) -> dict[str, Any]:
     """Return a tool call as ``--json`` shows it."""
     shown: dict[str, Any] = {
         "id": call["toolCallId"],
+        "toolCallId": call["toolCallId"],
         "tool": call["toolName"],
         "name": call.get("displayName"),
         "status": call["status"],

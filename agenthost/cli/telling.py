@@ -9,7 +9,6 @@ from typing import Any
 from agenthost.cli.render import (
     Style,
     error_text,
-    markdown_of,
     one_line,
     only_question,
     question_line,
@@ -33,6 +32,7 @@ from agenthost.client import (
     TurnStarted,
     UsageReported,
 )
+from agenthost.protocol.markdown import markdown_of
 
 __all__ = ["Line", "event_json", "event_line"]
 
@@ -107,11 +107,12 @@ def event_json(event: ChatEvent) -> dict[str, Any]:
         case Text(part_id=part_id, text=text) | Reasoning(part_id=part_id, text=text):
             return {**told, "part": part_id, "text": text}
         case ToolCallChanged(call=call) | ConfirmationNeeded(call=call):
-            return {**told, "toolCall": tool_json(call)}
+            return {**told, "toolCallId": call["toolCallId"], "toolCall": tool_json(call)}
         case Question(request=request):
-            return {**told, "request": request}
+            return {**told, "requestId": request["id"], "request": request}
         case QuestionClosed(request=request, response=response):
-            return {**told, "request": request, "response": response}
+            about = {"requestId": request["id"], "request": request}
+            return {**told, **about, "response": response}
         case PartAdded(part=part):
             return {**told, "part": part}
         case UsageReported(usage=usage):

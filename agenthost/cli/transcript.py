@@ -12,7 +12,6 @@ from agenthost.cli.render import (
     directory_text,
     error_text,
     fence,
-    markdown_of,
     one_line,
     only_question,
     plain,
@@ -22,6 +21,7 @@ from agenthost.cli.render import (
     tool_word,
     usage_line,
 )
+from agenthost.protocol.markdown import markdown_of
 
 __all__ = ["session_markdown"]
 

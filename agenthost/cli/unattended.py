@@ -16,7 +16,6 @@ from agenthost.cli.connecting import FAILED
 from agenthost.cli.deciding import Answers, Approvals, family
 from agenthost.cli.output import Output
 from agenthost.cli.render import (
-    markdown_of,
     one_line,
     plain,
     question_line,
@@ -48,6 +47,7 @@ from agenthost.client import (
 )
 from agenthost.client.events import chat_events
 from agenthost.errors import AgentHostError
+from agenthost.protocol.markdown import markdown_of
 from agenthost.protocol.structure import without
 
 __all__ = ["Unattended"]
@@ -195,7 +195,8 @@ class Unattended:
             case Question(request=request) if _is_open(chat, request):
                 await self._answer(chat, request)
             case ToolCallChanged(turn_id=turn_id, call=call, before=before):
-                if call["status"] == "auth-required" != (before or {}).get("status"):
+                was = None if before is None else before["status"]
+                if call["status"] == "auth-required" != was:
                     await self._refuse_sign_in(chat, turn_id, call)
 
     async def _decide(self, chat: Chat, turn_id: str, call: Json) -> None:

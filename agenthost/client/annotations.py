@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
-from agenthost.client.channel import Channel
-from agenthost.client.core import Core
 from agenthost.client.dispatches import Dispatch
+from agenthost.client.handle import Handle
 from agenthost.protocol.annotations import Annotation, AnnotationsState
+from agenthost.protocol.common import TextRange
 
 __all__ = ["Annotations"]
 
 
-class Annotations:
+class Annotations(Handle[AnnotationsState]):
     """The annotations of one session that the client follows."""
-
-    def __init__(self, core: Core, channel: Channel[AnnotationsState]) -> None:
-        self._core = core
-        self.channel = channel
-        self._closed = False
-
-    @property
-    def state(self) -> AnnotationsState:
-        """All annotations, with this client's unanswered actions on top."""
-        return self.channel.state
 
     def __getitem__(self, annotation_id: str) -> Annotation:
         for annotation in self.state["annotations"]:
@@ -39,7 +28,7 @@ class Annotations:
         text: str,
         *,
         turn_id: str,
-        range: Mapping[str, Any] | None = None,
+        range: TextRange | None = None,
     ) -> tuple[str, Dispatch]:
         """Annotate a file, or a range of it, as a turn left it; return the annotation's id too."""
         id = str(uuid.uuid4())
@@ -51,7 +40,7 @@ class Annotations:
             "entries": [{"id": str(uuid.uuid4()), "text": text}],
         }
         if range is not None:
-            annotation["range"] = dict(range)
+            annotation["range"] = range
         return id, self._dispatch({"type": "annotations/set", "annotation": annotation})
 
     def reply(self, annotation_id: str, text: str) -> Dispatch:
@@ -74,19 +63,3 @@ class Annotations:
         """Remove one entry of an annotation."""
         action = {"type": "annotations/entryRemoved", "annotationId": annotation_id}
         return self._dispatch({**action, "entryId": entry_id})
-
-    def close(self) -> None:
-        """Stop following the annotations; idempotent."""
-        if not self._closed:
-            self._closed = True
-            self._core.release(self.channel)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        self.close()
-
-    def _dispatch(self, action: Mapping[str, Any]) -> Dispatch:
-        self.channel.check()
-        return self._core.dispatch(self.channel.uri, action)

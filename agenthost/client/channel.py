@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from agenthost.client.errors import ChannelGone
 from agenthost.client.mirror import Mirror, Received, kind_of_state
 from agenthost.client.signals import Feed, Reader, Signal
 from agenthost.errors import RemoteProtocolError
 from agenthost.protocol import NEWEST, translator
+from agenthost.protocol.envelopes import ActionEnvelope
 from agenthost.protocol.registry import Kind
 from agenthost.protocol.versions import Untranslatable
 
@@ -30,13 +31,10 @@ _MOST_EARLY = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Reset:
+class Reset(Generic[S]):
     """The state was taken from a fresh snapshot: what led to it was not told."""
 
-    state: Any
-
-
-Told: TypeAlias = Json | Reset
+    state: S
 
 
 class Channel(Generic[S]):
@@ -66,15 +64,16 @@ class Channel(Generic[S]):
         # The subscribing that is under way.
         self.opening: asyncio.Task[None] | None = None
         self.gone: ChannelGone | None = None
-        # Whether the host began to count anew without a word; asked for a snapshot once per link.
-        self.doubted = False
+        # Whether nothing has shown yet that a host which resumed us still counts as it did: then a
+        # number from the past may be the first of a new count, and not one that was seen before.
+        self.unproven = False
         # A chat's last turn, and when this client first knew of it by the monotonic clock.
         self.turn_seen: tuple[str, float] | None = None
         self.changed = Signal()
         self._client_id = client_id
         self._mirror: Mirror | None = None
         self._early: list[Json] = []
-        self._told: Feed[Told] = Feed()
+        self._told: Feed[ActionEnvelope | Reset[S]] = Feed()
 
     @property
     def kind(self) -> Kind | None:
@@ -137,7 +136,7 @@ class Channel(Generic[S]):
                 return state
             await self.changed.beyond(count)
 
-    def envelopes(self) -> Reader[Told]:
+    def envelopes(self) -> Reader[ActionEnvelope | Reset[S]]:
         """Return an iterator over every envelope from now on, and over fresh starts (``Reset``).
 
         Actions are in the newest version; those of an older host that cannot be said in it are
@@ -217,6 +216,7 @@ class Channel(Generic[S]):
         before = mirror.confirmed if self._told.is_read and mirror.version != NEWEST else None
         received = mirror.receive(envelope, now)
         if received.verdict != "stale":
+            self.unproven = False
             self.changed.send()
             if self._told.is_read:
                 self._tell(mirror, envelope, before, now)
@@ -230,7 +230,7 @@ class Channel(Generic[S]):
 
     def suspend(self) -> None:
         """Take note that the link is down."""
-        self.live = self.doubted = False
+        self.live = self.unproven = False
         self._early.clear()
 
     def end(self, gone: ChannelGone) -> None:
@@ -244,6 +244,7 @@ class Channel(Generic[S]):
 
     def _followed(self) -> None:
         self.current = True
+        self.unproven = False
         self.resume()
         if not self.opened.done():
             self.opened.set_result(None)
@@ -259,4 +260,4 @@ class Channel(Generic[S]):
             except Untranslatable:
                 return
             envelope = {**envelope, "action": action}
-        self._told.publish(envelope)
+        self._told.publish(cast(ActionEnvelope, envelope))

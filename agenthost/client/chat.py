@@ -9,40 +9,38 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, TypedDict, Unpack
 
 from agenthost.client import actions
 from agenthost.client.channel import Channel
-from agenthost.client.core import Core
 from agenthost.client.dispatches import Dispatch
 from agenthost.client.errors import TurnFailed, Uncertain
 from agenthost.client.events import ChatEvent, TurnEnded, chat_events
+from agenthost.client.handle import Handle
 from agenthost.protocol import translator
 from agenthost.protocol.chat.commands import CompletionItem
+from agenthost.protocol.chat.input_state import ChatInputRequest
+from agenthost.protocol.chat.messages import PendingMessageKind
 from agenthost.protocol.chat.state import ActiveTurn, ChatState, Turn
+from agenthost.protocol.chat.tool_state import ToolCallState
 
-__all__ = ["Chat", "TurnStream"]
+__all__ = ["Chat", "MessageOptions", "TurnStream"]
 
 Json = Mapping[str, Any]
 
 
-class Chat:
+class MessageOptions(TypedDict, total=False):
+    """What a message may have besides its text."""
+
+    attachments: Sequence[Json]
+    # The id of a model, or a selection with its settings.
+    model: str | Json | None
+    # The URI of an agent to hand the message to.
+    agent: str | None
+
+
+class Chat(Handle[ChatState]):
     """One chat that the client follows."""
-
-    def __init__(self, core: Core, channel: Channel[ChatState]) -> None:
-        self._core = core
-        self.channel = channel
-        self._closed = False
-
-    @property
-    def uri(self) -> str:
-        """The chat's URI."""
-        return self.channel.uri
-
-    @property
-    def state(self) -> ChatState:
-        """The chat as it is, with this client's unanswered actions on top."""
-        return self.channel.state
 
     @property
     def active_turn(self) -> ActiveTurn | None:
@@ -51,23 +49,16 @@ class Chat:
 
     # Talking.
 
-    def send(
-        self,
-        text: str,
-        *,
-        attachments: Sequence[Json] = (),
-        model: str | Json | None = None,
-        agent: str | None = None,
-    ) -> TurnStream:
+    def send(self, text: str, **options: Unpack[MessageOptions]) -> TurnStream:
         """Start a turn; iterate over what this returns to follow it to its end."""
         turn_id = str(uuid.uuid4())
-        message = actions.user_message(text, attachments=attachments, model=model, agent=agent)
+        message = actions.user_message(text, **options)
         before = self.channel.confirmed
         started = self._dispatch(actions.turn_started(turn_id, message, self._core.clock.now()))
         self.channel.turn_seen = (turn_id, self._core.clock.monotonic())
         return TurnStream(self.channel, turn_id, before, started)
 
-    async def ask(self, text: str, **options: Any) -> str:
+    async def ask(self, text: str, **options: Unpack[MessageOptions]) -> str:
         """Start a turn, wait for its end, and return the answer's markdown.
 
         Whatever the agent asks on the way has to be answered elsewhere.
@@ -95,11 +86,11 @@ class Chat:
             before = after
             await self.channel.changed.beyond(count)
 
-    def queue(self, text: str, **options: Any) -> Dispatch:
+    def queue(self, text: str, **options: Unpack[MessageOptions]) -> Dispatch:
         """Queue a message, to be sent when the turns before it are over."""
         return self._pend("queued", text, options)
 
-    def steer(self, text: str, **options: Any) -> Dispatch:
+    def steer(self, text: str, **options: Unpack[MessageOptions]) -> Dispatch:
         """Say something to the turn under way; the last one counts until the agent takes it."""
         return self._pend("steering", text, options)
 
@@ -119,7 +110,7 @@ class Chat:
         """Put queued messages in this order; those not named follow behind."""
         return self._dispatch({"type": "chat/queuedMessagesReordered", "order": list(ids)})
 
-    def draft(self, text: str | None, **options: Any) -> Dispatch:
+    def draft(self, text: str | None, **options: Unpack[MessageOptions]) -> Dispatch:
         """Keep what somebody is about to send, for all who open the chat; None clears it."""
         action: dict[str, Any] = {"type": "chat/draftChanged"}
         if text is not None:
@@ -201,7 +192,7 @@ class Chat:
             action["answer"] = {**given, "state": "draft"}
         return self._dispatch(action)
 
-    # Looking back, and leaving.
+    # Looking back.
 
     async def load_earlier(self) -> bool:
         """Load the next older turns into the state; False when there are none left."""
@@ -234,23 +225,7 @@ class Chat:
         """Remove the chat from its session."""
         await self._core.request("disposeChat", {"channel": self.uri})
 
-    def close(self) -> None:
-        """Stop following the chat; idempotent."""
-        if not self._closed:
-            self._closed = True
-            self._core.release(self.channel)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        self.close()
-
-    def _dispatch(self, action: Json) -> Dispatch:
-        self.channel.check()
-        return self._core.dispatch(self.uri, action)
-
-    def _pend(self, kind: Any, text: str, options: Json) -> Dispatch:
+    def _pend(self, kind: PendingMessageKind, text: str, options: MessageOptions) -> Dispatch:
         message = actions.user_message(text, **options)
         return self._dispatch(actions.pending_message(kind, str(uuid.uuid4()), message))
 
@@ -261,23 +236,24 @@ class Chat:
             return 0
         return round((self._core.clock.monotonic() - seen[1]) * 1000)
 
-    def _call(self, call: str | Json) -> tuple[str, Json]:
+    def _call(self, call: str | Json) -> tuple[str, ToolCallState]:
         call_id = call if isinstance(call, str) else call["toolCallId"]
-        active = self.active_turn
-        for part in () if active is None else active["responseParts"]:
-            if part["kind"] == "toolCall" and part["toolCall"]["toolCallId"] == call_id:
-                assert active is not None
-                return active["id"], part["toolCall"]
+        active: Any = self.active_turn or {"responseParts": ()}
+        for part in active["responseParts"]:
+            match part:
+                case {"kind": "toolCall", "toolCall": {"toolCallId": id}} if id == call_id:
+                    return active["id"], part["toolCall"]
         raise LookupError(f"there is no tool call {call_id} in the turn under way")
 
-    def _request(self, request: str | Json) -> Json:
+    def _request(self, request: str | Json) -> ChatInputRequest:
         request_id = request if isinstance(request, str) else request["id"]
-        active = self.active_turn
-        for part in () if active is None else active["responseParts"]:
-            if part["kind"] == "inputRequest" and part.get("response") is None:
-                found: Json = part["request"]
-                if found["id"] == request_id:
-                    return found
+        active: Any = self.active_turn or {"responseParts": ()}
+        for part in active["responseParts"]:
+            match part:
+                case {"kind": "inputRequest", "request": {"id": id}} if id == request_id:
+                    if part.get("response") is None:
+                        found: ChatInputRequest = part["request"]
+                        return found
         raise LookupError(f"there is no open request {request_id}")
 
 
@@ -329,8 +305,7 @@ class TurnStream:
             if isinstance(event, TurnEnded):
                 if event.state != "complete" or event.turn is None:
                     raise TurnFailed(event.state, event.turn)
-                parts = event.turn["responseParts"]
-                return "".join(part["content"] for part in parts if part["kind"] == "markdown")
+                return _markdown(event.turn["responseParts"])
         raise AssertionError("a turn's last event is its end")
 
     async def accepted(self) -> None:
@@ -348,6 +323,15 @@ class TurnStream:
             # did start.
             if not _has_turn(self._channel.confirmed, self.turn_id):
                 raise
+
+
+def _markdown(parts: Sequence[Any]) -> str:
+    texts: list[str] = []
+    for part in parts:
+        match part:
+            case {"kind": "markdown", "content": str(content)}:
+                texts.append(content)
+    return "".join(texts)
 
 
 def _has_turn(chat: ChatState, turn_id: str) -> bool:

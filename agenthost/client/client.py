@@ -38,6 +38,7 @@ from agenthost.client.tools import Toolbox, ToolFunction
 from agenthost.client.transports import websocket
 from agenthost.errors import WireError
 from agenthost.protocol import SUPPORTED_VERSIONS
+from agenthost.protocol.commands import InitializeResult
 from agenthost.protocol.root import RootState
 from agenthost.protocol.uris import ROOT
 
@@ -204,8 +205,11 @@ class Client:
         return self._core.version
 
     @property
-    def host(self) -> Mapping[str, Any]:
-        """What the host said of itself: ``serverInfo``, ``defaultDirectory`` and so on."""
+    def host(self) -> InitializeResult:
+        """What the host said of itself: ``serverInfo``, ``defaultDirectory`` and so on.
+
+        Without the snapshots that came with it: the channels have them.
+        """
         return self._core.host
 
     @property

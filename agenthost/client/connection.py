@@ -21,13 +21,12 @@ from agenthost.protocol.jsonrpc import Notification, Request
 from agenthost.protocol.peer import Answered, Event, Frame, Peer, Refused, Violation
 from agenthost.protocol.uris import ROOT
 from agenthost.tasks import Tasks
-from agenthost.transport import Encoded, Transport, TransportClosed
+from agenthost.transport import CloseCode, Encoded, Transport, TransportClosed
 
 __all__ = ["Link", "LinkOptions", "LinkOwner", "Observe"]
 
 log = logging.getLogger(__name__)
 
-_ABNORMAL = 1006
 
 # Bytes in the socket's own buffer at which frames wait here instead, where they are surely unsent.
 _SOCKET_BACKLOG = 256 * 1024
@@ -139,12 +138,12 @@ class Link:
             watching.cancel()
             ends = await asyncio.gather(reading, watching, return_exceptions=True)
             closed = next((end for end in ends if isinstance(end, TransportClosed)), None)
-            self._end(closed or TransportClosed(_ABNORMAL, "the connection was given up"))
+            self._end(closed or TransportClosed(CloseCode.ABNORMAL, "the connection was given up"))
             await self._tasks.close()
         assert self.ended is not None
         return self.ended
 
-    async def close(self, code: int = 1000, reason: str = "") -> None:
+    async def close(self, code: int = CloseCode.NORMAL, reason: str = "") -> None:
         """End the link, sending what is possible within a short grace."""
         if self._transport.backlog <= _SOCKET_BACKLOG:
             self._write_all()
@@ -160,7 +159,7 @@ class Link:
             return closed
         except Exception:
             log.exception("the connection is given up")
-            return TransportClosed(_ABNORMAL, "a message could not be handled")
+            return TransportClosed(CloseCode.ABNORMAL, "a message could not be handled")
 
     async def _watch(self) -> TransportClosed:
         interval = self._options.ping_interval
@@ -173,7 +172,7 @@ class Link:
             self.call("ping", {})
             await self._clock.sleep(self._options.ping_timeout)
             if self._heard_at < asked_at:
-                return TransportClosed(_ABNORMAL, "the host does not answer")
+                return TransportClosed(CloseCode.ABNORMAL, "the host does not answer")
 
     def _silence(self) -> float:
         return self._clock.monotonic() - self._heard_at

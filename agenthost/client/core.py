@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from agenthost.client.channel import Channel
 from agenthost.client.clock import Clock
@@ -22,6 +22,8 @@ from agenthost.client.signals import Feed
 from agenthost.client.status import Closed, ConnectionStatus
 from agenthost.errors import AgentHostError, LocalProtocolError, RemoteProtocolError
 from agenthost.protocol import NEWEST, translator
+from agenthost.protocol.commands import InitializeResult
+from agenthost.protocol.envelopes import ActionEnvelope
 from agenthost.protocol.registry import client_may_dispatch, kind_of
 from agenthost.protocol.uris import ROOT, annotations_uri
 from agenthost.protocol.validation import validate_action
@@ -79,8 +81,8 @@ class Core:
         self.tasks = Tasks()
         # The rung spoken on this link, or on the last one.
         self.version = NEWEST
-        # What the host said of itself when it was last met.
-        self.host: Mapping[str, Any] = {}
+        # What the host said of itself when it was last met, its snapshots left out.
+        self.host: InitializeResult = {"protocolVersion": "", "serverSeq": 0, "snapshots": []}
         # Whether the host has met this client, so that there is something to resume.
         self.is_known = False
         # The highest serverSeq seen; goes down when a host starts to count anew.
@@ -250,7 +252,11 @@ class Core:
         if snapshot is None:
             channel.adopt_stateless()
         else:
+            last = channel.mirror.seq if channel.has_state else 0
             self.adopt(channel, snapshot)
+            if channel.mirror.seq < last:
+                # The host counts anew, so the next reconnect must not name the old number.
+                self.high_water = channel.mirror.seq
         channel.asked = wanted
         self.send_unsent()
 
@@ -368,7 +374,8 @@ class Core:
             self._take(channel, envelope)
         origin = envelope.get("origin")
         if isinstance(origin, Mapping) and origin.get("clientId") == self.client_id:
-            answered = self.dispatches.answer(origin.get("clientSeq"), envelope)
+            told = cast(ActionEnvelope, envelope)
+            answered = self.dispatches.answer(origin.get("clientSeq"), told)
             if answered is not None:
                 self._forget(answered)
         rejected = envelope.get("rejectionReason") is not None
@@ -382,12 +389,14 @@ class Core:
             log.warning("%s is read anew: %s", channel.uri, error)
             self.ensure_open(channel, again=True)
             return
+        if received is not None and received.verdict == "stale":
+            if channel.unproven:
+                log.warning("%s is read anew: the host seems to count from the start", channel.uri)
+                channel.unproven = False
+                self.ensure_open(channel, again=True)
+            return
         if envelope["action"]["type"] == "chat/turnStarted":
             self._note_turn(channel, envelope["action"].get("turnId"))
-        if received is not None and received.verdict == "stale" and not channel.doubted:
-            # Numbers only rise on one link, unless the host has begun to count anew.
-            channel.doubted = True
-            self.ensure_open(channel, again=True)
 
     def _note_turn(self, channel: Channel[Any], turn_id: Any) -> None:
         if channel.turn_seen is None or channel.turn_seen[0] != turn_id:

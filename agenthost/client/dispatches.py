@@ -12,10 +12,9 @@ from typing import Any
 
 from agenthost.client.errors import DispatchFailed, NotSent, Rejected, Uncertain
 from agenthost.client.signals import Signal
+from agenthost.protocol.envelopes import ActionEnvelope
 
 __all__ = ["Dispatch", "Dispatches"]
-
-Json = dict[str, Any]
 
 MOST_UNANSWERED = 10_000
 """Actions that may be without an answer; beyond it a caller is told so at once."""
@@ -42,11 +41,11 @@ class Dispatch:
         self.sent_at: float | None = None
         # Whether it waits in a link's queue, from which it must not be taken a second time.
         self.queued = False
-        self.outcome: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
+        self.outcome: asyncio.Future[ActionEnvelope] = asyncio.get_running_loop().create_future()
         # Nobody has to await an action; what became of it then shows in the state alone.
         self.outcome.add_done_callback(lambda future: future.cancelled() or future.exception())
 
-    def __await__(self) -> Generator[Any, None, Json]:
+    def __await__(self) -> Generator[Any, None, ActionEnvelope]:
         # Shielded, because a caller that stops waiting does not undo the action.
         return asyncio.shield(self.outcome).__await__()
 
@@ -88,7 +87,7 @@ class Dispatches:
         self._open.pop(dispatch.client_seq, None)
         self.changed.send()
 
-    def answer(self, client_seq: Any, envelope: Json) -> Dispatch | None:
+    def answer(self, client_seq: Any, envelope: ActionEnvelope) -> Dispatch | None:
         """End the action that an envelope answers; None when it answers none of these."""
         dispatch = self._open.pop(client_seq, None) if isinstance(client_seq, int) else None
         if dispatch is None or dispatch.done:

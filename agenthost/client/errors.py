@@ -25,10 +25,13 @@ Errors that a host answers a request with are ``agenthost.errors.WireError`` as 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Literal
 
 from agenthost.errors import AgentHostError
+from agenthost.protocol.chat.state import Turn
+from agenthost.protocol.common import ErrorInfo
+from agenthost.protocol.envelopes import ActionEnvelope
 
 __all__ = [
     "CannotConnect",
@@ -106,7 +109,7 @@ class DispatchFailed(ClientError):
 class Rejected(DispatchFailed):
     """The host refused an action."""
 
-    def __init__(self, reason: str, envelope: Mapping[str, Any]) -> None:
+    def __init__(self, reason: str, envelope: ActionEnvelope) -> None:
         self.reason = reason
         self.envelope = envelope
         super().__init__(reason)
@@ -131,20 +134,23 @@ class ChannelGone(ClientError):
 class CreationFailed(ClientError):
     """A session could not get ready; its state says so too."""
 
-    def __init__(self, session: str, error: Mapping[str, Any]) -> None:
+    def __init__(self, session: str, error: ErrorInfo | None) -> None:
         self.session = session
+        # What the host says of it, if it says anything.
         self.error = error
-        super().__init__(str(error.get("message", "the session could not be created")))
+        super().__init__(_message(error) or "the session could not be created")
 
 
 class TurnFailed(ClientError):
     """A turn failed, was cancelled or was removed; ``turn`` is what is left of it."""
 
-    def __init__(self, state: str, turn: Mapping[str, Any] | None) -> None:
+    def __init__(
+        self, state: Literal["complete", "cancelled", "error", "removed"], turn: Turn | None
+    ) -> None:
         self.state = state
         self.turn = turn
-        error = {} if turn is None else turn.get("error") or {}
-        super().__init__(str(error.get("message", f"the turn was {state}")))
+        error = None if turn is None else turn.get("error")
+        super().__init__(_message(error) or f"the turn was {state}")
 
 
 class Lagged(ClientError):
@@ -153,3 +159,8 @@ class Lagged(ClientError):
 
 class Unsupported(ClientError):
     """The protocol version that the host speaks has no way to say this."""
+
+
+def _message(error: ErrorInfo | None) -> str:
+    # A broken host may leave it out.
+    return "" if error is None else str(error.get("message") or "")

@@ -11,6 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from agenthost.protocol.chat.input_state import ChatInputRequest, ChatInputResponseKind
+from agenthost.protocol.chat.messages import Message
+from agenthost.protocol.chat.state import ResponsePart, Turn
+from agenthost.protocol.chat.tool_state import ToolCallConfirmationState, ToolCallState
+from agenthost.protocol.common import ErrorInfo, UsageInfo
 from agenthost.protocol.structure import without
 
 __all__ = [
@@ -30,7 +35,7 @@ __all__ = [
 ]
 
 Json = Mapping[str, Any]
-_Key: TypeAlias = tuple[str, object, int]
+_Name: TypeAlias = tuple[str, str | None, str | None]
 
 # Statuses in which a call waits for somebody's approval, of the call or of its result.
 _WAITING = ("pending-confirmation", "pending-result-confirmation")
@@ -41,7 +46,7 @@ class TurnStarted:
     """A turn began with this message, whoever sent it."""
 
     turn_id: str
-    message: Json
+    message: Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +72,9 @@ class ToolCallChanged:
     """A tool call appeared or changed; ``call["status"]`` says where it stands."""
 
     turn_id: str
-    call: Json
+    call: ToolCallState
     # As it was last told; None for a new one.
-    before: Json | None
+    before: ToolCallState | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +82,7 @@ class ConfirmationNeeded:
     """A tool call, or its result, waits for approval: ``chat.approve`` or ``chat.deny`` it."""
 
     turn_id: str
-    call: Json
+    call: ToolCallConfirmationState
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,7 @@ class Question:
     """The agent asks, anew or otherwise than before: ``chat.answer`` or ``chat.decline`` it."""
 
     turn_id: str
-    request: Json
+    request: ChatInputRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +98,19 @@ class QuestionClosed:
     """A question is settled; without a response the turn ended over it."""
 
     turn_id: str
-    request: Json
-    response: str | None
+    request: ChatInputRequest
+    response: ChatInputResponseKind | None
 
 
 @dataclass(frozen=True, slots=True)
 class PartAdded:
-    """Something else in the answer: a notice, a content reference, or a kind we do not know."""
+    """Something else in the answer: a notice, a content reference, or a kind we do not know.
+
+    A part that lacks what its kind must have is told in this way, too; it may even lack a kind.
+    """
 
     turn_id: str
-    part: Json
+    part: ResponsePart
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +118,7 @@ class UsageReported:
     """What the turn has used so far; the last report counts."""
 
     turn_id: str
-    usage: Json
+    usage: UsageInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +126,7 @@ class Redrawn:
     """What was told of this turn does not hold any more: show ``parts`` instead."""
 
     turn_id: str
-    parts: Sequence[Json]
+    parts: Sequence[ResponsePart]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +136,10 @@ class TurnEnded:
     turn_id: str
     state: Literal["complete", "cancelled", "error", "removed"]
     # The completed turn, unless it was removed.
-    turn: Json | None
+    turn: Turn | None
 
     @property
-    def error(self) -> Json | None:
+    def error(self) -> ErrorInfo | None:
         """Why the turn failed, if it did."""
         return None if self.turn is None else self.turn.get("error")
 
@@ -199,14 +207,14 @@ def _begin(turn: Json) -> Iterator[ChatEvent]:
     yield from _progress({"responseParts": ()}, turn)
 
 
-def _end(was: Json, ended: Json | None) -> Iterator[ChatEvent]:
+def _end(was: Json, ended: Any) -> Iterator[ChatEvent]:
     if ended is None:
         yield TurnEnded(was["id"], "removed", None)
         return
     if ended is not was:
         yield from _progress(was, ended)
     for part in ended["responseParts"]:
-        if part["kind"] == "inputRequest" and part.get("response") is None:
+        if _kind(part) == "inputRequest" and part.get("response") is None:
             yield QuestionClosed(was["id"], part["request"], None)
     yield TurnEnded(was["id"], ended["state"], ended)
 
@@ -238,26 +246,46 @@ def _parts(
         yield None
 
 
-def _keys(parts: Sequence[Json]) -> Iterator[_Key]:
+def _keys(parts: Sequence[Json]) -> Iterator[tuple[*_Name, int]]:
     """Name each part so that it is known again, though ids repeat and some parts have none."""
-    seen: Counter[tuple[str, object]] = Counter()
+    seen: Counter[_Name] = Counter()
     for part in parts:
-        name = (part["kind"], _id(part))
+        name = (_kind(part), _claimed(part), _id(part))
         yield (*name, seen[name])
         seen[name] += 1
 
 
-def _id(part: Json) -> object:
-    match part["kind"]:
-        case "toolCall":
-            return part["toolCall"]["toolCallId"]
-        case "inputRequest":
-            return part["request"]["id"]
-    return part.get("id")
+def _kind(part: Any) -> str:
+    """Return the kind of a part that has what is told of its kind, or "" for any other."""
+    match part:
+        case {"kind": "markdown" | "reasoning" as kind, "id": str(), "content": str()}:
+            return str(kind)
+        case {"kind": "toolCall", "toolCall": {"toolCallId": str(), "status": str()}}:
+            return "toolCall"
+        case {"kind": "inputRequest", "request": {"id": str()}}:
+            return "inputRequest"
+    return ""
 
 
-def _part(turn_id: str, was: Json | None, part: Json) -> Iterator[ChatEvent | None]:
-    match part["kind"]:
+def _claimed(part: Any) -> str | None:
+    """Return the kind that a part says it is of."""
+    match part:
+        case {"kind": str(kind)}:
+            return kind
+    return None
+
+
+def _id(part: Any) -> str | None:
+    match part:
+        case {"toolCall": {"toolCallId": str(id)}} | {"request": {"id": str(id)}}:
+            return id
+        case {"id": str(id)}:
+            return id
+    return None
+
+
+def _part(turn_id: str, was: Any, part: Any) -> Iterator[ChatEvent | None]:
+    match _kind(part):
         case "markdown" | "reasoning":
             yield from _text(turn_id, was, part)
         case "toolCall":
@@ -277,7 +305,7 @@ def _text(turn_id: str, was: Json | None, part: Json) -> Iterator[ChatEvent | No
         yield event(turn_id, part["id"], part["content"][len(told) :])
 
 
-def _call(turn_id: str, was: Json | None, call: Json) -> Iterator[ChatEvent]:
+def _call(turn_id: str, was: Any, call: Any) -> Iterator[ChatEvent]:
     if was == call:
         return
     yield ToolCallChanged(turn_id, call, was)

@@ -149,7 +149,7 @@ class Mirror:
         state = self._optimistic()
         told = self._said(dict(action), now)
         self._pending[client_seq] = _Pending(told, now)
-        self._predicted = reduce(self.kind, state, told, now=now, version=self.version)
+        self._predicted = self._foreseen(state, told, now, self.version)
         return told
 
     def receive(self, envelope: Mapping[str, Any], now: str) -> Received:
@@ -182,13 +182,6 @@ class Mirror:
         self._predicted = None
         return True
 
-    def forget_pending(self) -> tuple[int, ...]:
-        """Stop showing everything that is pending; return the numbers."""
-        forgotten = self.pending
-        self._pending.clear()
-        self._predicted = None
-        return forgotten
-
     def load_page(self, turns: list[Json], *, has_more: bool) -> None:
         """Put a page of older turns, in the host's version, in front of a chat's turns.
 
@@ -205,7 +198,7 @@ class Mirror:
         if self.version == NEWEST:
             return action
         before = self.state
-        after = reduce(self.kind, before, action, now=now)
+        after = self._foreseen(before, action, now, NEWEST)
         if after is before:
             # What changes nothing here may well change something where it arrives.
             after = dict(before)
@@ -223,9 +216,16 @@ class Mirror:
         if self._predicted is None:
             state = confirmed
             for mine in self._pending.values():
-                state = reduce(self.kind, state, mine.action, now=mine.now, version=self.version)
+                state = self._foreseen(state, mine.action, mine.now, self.version)
             self._predicted = state
         return self._predicted
+
+    def _foreseen(self, state: Any, action: Json, now: str, version: str) -> Any:
+        try:
+            return reduce(self.kind, state, action, now=now, version=version)
+        except _MISSHAPEN:
+            # The host has sent a state that no action fits on; ours shows once it has answered.
+            return state
 
     def _apply(self, action: Json, now: str) -> None:
         appends = _appends(action)

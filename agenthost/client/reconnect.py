@@ -17,11 +17,10 @@ from agenthost.errors import (
     RemoteProtocolError,
     WireError,
 )
-from agenthost.transport import TransportClosed
+from agenthost.transport import CloseCode, TransportClosed
 
 __all__ = ["Backoff", "GiveUp", "Retry", "judge"]
 
-_POLICY_VIOLATION = 1008
 
 # A handshake refused with one of these will be refused again in the same words.
 _FINAL = (AuthRequired, InvalidParams, InvalidRequest, MethodNotFound, PermissionDenied)
@@ -54,6 +53,8 @@ class Retry:
 
     reason: str
     at_least: float = 0.0
+    # Whether an earlier attempt of this very client is taken to have superseded the connection.
+    own_doing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +64,19 @@ class GiveUp:
     error: GivenUp
 
 
-def judge(error: Exception, *, established: bool, lasted: bool) -> Retry | GiveUp:
+def judge(error: Exception, *, established: bool, haunted: bool) -> Retry | GiveUp:
     """Decide what the end of a connection, or of the attempt to open one, means.
 
-    ``established`` says whether the handshake had succeeded, ``lasted`` whether the connection
-    then was a stable one.
+    ``established`` says whether the handshake had succeeded, ``haunted`` whether the host may have
+    got round only now to an earlier attempt of this very client.
     """
     match error:
         case GivenUp():
             return GiveUp(error)
         case CannotConnect():
             return Retry(str(error), error.retry_after or 0.0)
-        case TransportClosed() if error.code == _POLICY_VIOLATION and established:
-            return _expelled(error, lasted)
+        case TransportClosed() if error.code == CloseCode.POLICY_VIOLATION and established:
+            return _expelled(error, haunted)
         case TransportClosed():
             return Retry(error.reason or f"the connection ended ({error.code})")
         case RemoteProtocolError():
@@ -87,12 +88,11 @@ def judge(error: Exception, *, established: bool, lasted: bool) -> Retry | GiveU
     return Retry(f"{type(error).__name__}: {error}")
 
 
-def _expelled(error: TransportClosed, lasted: bool) -> Retry | GiveUp:
+def _expelled(error: TransportClosed, haunted: bool) -> Retry | GiveUp:
     why = f"the host ended the connection: {error.reason or 'policy violation'}"
     if "supersede" not in error.reason:
         return GiveUp(NotAdmitted(why))
-    if not lasted:
-        # It may be our own last connection, which the host got round to only now.
-        return Retry(why)
+    if haunted:
+        return Retry(why, own_doing=True)
     # Two processes that share a client id would otherwise throw each other out for ever.
     return GiveUp(Superseded(why))

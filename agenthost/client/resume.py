@@ -37,12 +37,11 @@ class Introduction:
         *,
         info: Mapping[str, Any] | None = None,
         locale: str | None = None,
-        capabilities: Mapping[str, Any] | None = None,
     ) -> None:
         if not versions:
             raise ValueError("offer at least one protocol version")
         self.versions = tuple(versions)
-        self._more = {"clientInfo": info, "locale": locale, "capabilities": capabilities}
+        self._more = {"clientInfo": info, "locale": locale}
 
     def params(self, client_id: str, subscriptions: Sequence[str]) -> Json:
         """Return the params of ``initialize``."""
@@ -100,7 +99,7 @@ def _initialized(core: Core, link: Link, introduction: Introduction, result: Any
     if not isinstance(result, dict) or not isinstance(result.get("serverSeq"), int):
         raise RemoteProtocolError("the answer to initialize is malformed")
     core.version = introduction.agreed(result.get("protocolVersion"))
-    told = {key: value for key, value in result.items() if key != "snapshots"}
+    told = {**result, "snapshots": []}
     core.host = translator(core.version).result_up("initialize", {}, told)
     core.is_known = True
     core.high_water = result["serverSeq"]
@@ -134,10 +133,14 @@ def _replayed(
     core: Core, held: Sequence[Channel[Any]], actions: list[Any], missing: Sequence[Any]
 ) -> None:
     gone = [channel for channel in held if channel.uri in missing]
+    last_seen = core.high_water
     for channel in held:
         channel.resume()
     for envelope in actions:
         core.on_action(envelope)
+    for channel in held:
+        # One that replays something newer surely counts on from there.
+        channel.unproven = core.high_water == last_seen
     for channel in gone:
         core.lose(channel, "it is gone, or not for us any more")
     for channel in held:

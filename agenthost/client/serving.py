@@ -15,6 +15,25 @@ from urllib.parse import unquote
 from agenthost.errors import InvalidParams, MethodNotFound, NotFound, PermissionDenied
 from agenthost.protocol import translator
 from agenthost.protocol.inbound import accept_params
+from agenthost.protocol.resources import (
+    DirectoryEntry,
+    ResourceCopyParams,
+    ResourceCopyResult,
+    ResourceDeleteParams,
+    ResourceDeleteResult,
+    ResourceListParams,
+    ResourceListResult,
+    ResourceMkdirParams,
+    ResourceMkdirResult,
+    ResourceMoveParams,
+    ResourceMoveResult,
+    ResourceReadParams,
+    ResourceReadResult,
+    ResourceResolveParams,
+    ResourceResolveResult,
+    ResourceWriteParams,
+    ResourceWriteResult,
+)
 from agenthost.protocol.uris import ROOT
 
 __all__ = ["Allow", "MemoryResources", "ResourceProvider", "ResourceServer", "reading"]
@@ -23,7 +42,7 @@ Json = dict[str, Any]
 Allow = Callable[[str, str], bool]
 """Says whether a method, such as ``resourceRead``, may be carried out on a URI."""
 
-READING = frozenset({"resourceRead", "resourceList", "resourceResolve"})
+READING = frozenset({"createResourceWatch", "resourceList", "resourceRead", "resourceResolve"})
 
 # Where a method names what it works on; ``resourceRequest`` is decided by the policy alone.
 _TARGETS: Mapping[str, tuple[str, ...]] = {
@@ -44,46 +63,49 @@ class ResourceProvider:
     errors of ``agenthost.errors``: NotFound, PermissionDenied, AlreadyExists, Conflict.
     """
 
-    async def read(self, params: Json) -> Json:
+    async def read(self, params: ResourceReadParams) -> ResourceReadResult:
         """Serve ``resourceRead``."""
         raise MethodNotFound("resourceRead is not served here")
 
-    async def write(self, params: Json) -> Json:
+    async def write(self, params: ResourceWriteParams) -> ResourceWriteResult:
         """Serve ``resourceWrite``."""
         raise MethodNotFound("resourceWrite is not served here")
 
-    async def list(self, params: Json) -> Json:
+    async def list(self, params: ResourceListParams) -> ResourceListResult:
         """Serve ``resourceList``."""
         raise MethodNotFound("resourceList is not served here")
 
-    async def copy(self, params: Json) -> Json:
+    async def copy(self, params: ResourceCopyParams) -> ResourceCopyResult:
         """Serve ``resourceCopy``."""
         raise MethodNotFound("resourceCopy is not served here")
 
-    async def move(self, params: Json) -> Json:
+    async def move(self, params: ResourceMoveParams) -> ResourceMoveResult:
         """Serve ``resourceMove``."""
         raise MethodNotFound("resourceMove is not served here")
 
-    async def delete(self, params: Json) -> Json:
+    async def delete(self, params: ResourceDeleteParams) -> ResourceDeleteResult:
         """Serve ``resourceDelete``."""
         raise MethodNotFound("resourceDelete is not served here")
 
-    async def resolve(self, params: Json) -> Json:
+    async def resolve(self, params: ResourceResolveParams) -> ResourceResolveResult:
         """Serve ``resourceResolve``."""
         raise MethodNotFound("resourceResolve is not served here")
 
-    async def mkdir(self, params: Json) -> Json:
+    async def mkdir(self, params: ResourceMkdirParams) -> ResourceMkdirResult:
         """Serve ``resourceMkdir``."""
         raise MethodNotFound("resourceMkdir is not served here")
 
 
 class MemoryResources(ResourceProvider):
-    """Serves texts and bytes out of a mapping from URI to content, which may change meanwhile."""
+    """Serves texts and bytes out of a mapping from URI to content, which may change meanwhile.
+
+    For reading alone: the mapping is its owner's to change, and no host's.
+    """
 
     def __init__(self, contents: Mapping[str, str | bytes]) -> None:
         self._contents = contents
 
-    async def read(self, params: Json) -> Json:
+    async def read(self, params: ResourceReadParams) -> ResourceReadResult:
         """Return the content, as text where it is one and nobody asked otherwise."""
         content = self._find(params["uri"])
         data = content.encode() if isinstance(content, str) else content
@@ -95,19 +117,19 @@ class MemoryResources(ResourceProvider):
                 pass
         return {"data": base64.b64encode(data).decode(), "encoding": "base64"}
 
-    async def list(self, params: Json) -> Json:
+    async def list(self, params: ResourceListParams) -> ResourceListResult:
         """Return the direct children of a URI, each once."""
         base = params["uri"].rstrip("/") + "/"
-        children: dict[str, str] = {}
+        children: dict[str, DirectoryEntry] = {}
         for uri in self._contents:
             name, slash, _ = uri.removeprefix(base).partition("/")
             if uri.startswith(base) and name:
-                children[name] = "directory" if slash else "file"
+                children[name] = {"name": name, "type": "directory" if slash else "file"}
         if not children:
             raise NotFound(f"there is no folder {params['uri']}")
-        return {"entries": [{"name": name, "type": type} for name, type in children.items()]}
+        return {"entries": [*children.values()]}
 
-    async def resolve(self, params: Json) -> Json:
+    async def resolve(self, params: ResourceResolveParams) -> ResourceResolveResult:
         """Say what a URI stands for."""
         content = self._find(params["uri"])
         size = len(content.encode() if isinstance(content, str) else content)
@@ -192,8 +214,8 @@ def _denied(method: str, uri: str) -> PermissionDenied:
 
 def _handler(
     provider: ResourceProvider, method: str
-) -> Callable[[Json], Coroutine[Any, Any, Json]]:
-    handlers = {
+) -> Callable[[Any], Coroutine[Any, Any, Mapping[str, Any]]]:
+    handlers: dict[str, Callable[[Any], Coroutine[Any, Any, Mapping[str, Any]]]] = {
         "resourceRead": provider.read,
         "resourceWrite": provider.write,
         "resourceList": provider.list,

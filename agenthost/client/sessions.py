@@ -9,16 +9,22 @@ from typing import Any, Self
 from agenthost.client import actions
 from agenthost.client.annotations import Annotations
 from agenthost.client.catalogue import Catalogue
-from agenthost.client.channel import Channel
 from agenthost.client.chat import Chat
 from agenthost.client.core import Core
 from agenthost.client.dispatches import Dispatch
 from agenthost.client.errors import ConnectionLost, CreationFailed
-from agenthost.client.needs import needs_of, sessions_list_needs
+from agenthost.client.handle import Handle
+from agenthost.client.needs import sessions_list_needs
 from agenthost.errors import AlreadyExists, SessionAlreadyExists, SessionNotFound, WireError
 from agenthost.protocol.chat.state import ChatSummary
 from agenthost.protocol.commands import ListSessionsResult, ResolveSessionConfigResult
-from agenthost.protocol.session.state import SessionInputRequest, SessionState, SessionSummary
+from agenthost.protocol.session.needs import needs_of
+from agenthost.protocol.session.state import (
+    SessionConfigSchema,
+    SessionInputRequest,
+    SessionState,
+    SessionSummary,
+)
 from agenthost.protocol.uris import annotations_uri, chat_uri, session_uri
 
 __all__ = ["Session", "Sessions"]
@@ -140,23 +146,8 @@ class Sessions:
             raise
 
 
-class Session:
+class Session(Handle[SessionState]):
     """One session that the client follows."""
-
-    def __init__(self, core: Core, channel: Channel[SessionState]) -> None:
-        self._core = core
-        self.channel = channel
-        self._closed = False
-
-    @property
-    def uri(self) -> str:
-        """The session's URI."""
-        return self.channel.uri
-
-    @property
-    def state(self) -> SessionState:
-        """The session as it is, with this client's unanswered actions on top."""
-        return self.channel.state
 
     @property
     def title(self) -> str:
@@ -170,9 +161,15 @@ class Session:
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """The session's settings."""
+        """The values of the session's settings; ``config_schema`` says what each may be."""
         config = self.state.get("config")
         return {} if config is None else config["values"]
+
+    @property
+    def config_schema(self) -> SessionConfigSchema | None:
+        """The settings that the session has; None where it has none."""
+        config = self.state.get("config")
+        return None if config is None else config["schema"]
 
     @property
     def input_needed(self) -> list[SessionInputRequest]:
@@ -194,7 +191,7 @@ class Session:
         """
         state = await self.channel.until(lambda state: state["lifecycle"] != "creating")
         if state["lifecycle"] == "creationFailed":
-            raise CreationFailed(self.uri, state.get("creationError") or {})
+            raise CreationFailed(self.uri, state.get("creationError"))
         return self
 
     # Chats.
@@ -279,22 +276,6 @@ class Session:
         """Give up the session; the host may keep it among the archived ones."""
         await Sessions(self._core).dispose(self.uri)
 
-    def close(self) -> None:
-        """Stop following the session; idempotent."""
-        if not self._closed:
-            self._closed = True
-            self._core.release(self.channel)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        self.close()
-
-    def _dispatch(self, action: Mapping[str, Any]) -> Dispatch:
-        self.channel.check()
-        return self._core.dispatch(self.uri, action)
-
 
 async def _once(core: Core, method: str, params: Mapping[str, Any], done: type[WireError]) -> None:
     """Carry out a request that can tell when it has been carried out already.
@@ -317,7 +298,7 @@ async def _once(core: Core, method: str, params: Mapping[str, Any], done: type[W
 
 def _default_chat(uri: str, state: SessionState) -> str | None:
     if state["lifecycle"] == "creationFailed":
-        raise CreationFailed(uri, state.get("creationError") or {})
+        raise CreationFailed(uri, state.get("creationError"))
     named = state.get("defaultChat")
     if named is not None:
         return named

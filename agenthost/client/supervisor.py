@@ -18,7 +18,7 @@ from agenthost.client.reconnect import Backoff, GiveUp, judge
 from agenthost.client.resume import Introduction, Resumed, open_link
 from agenthost.client.status import Closed, Connected, Connecting, Reconnecting
 from agenthost.errors import AgentHostError
-from agenthost.transport import Transport, TransportClosed
+from agenthost.transport import CloseCode, Transport, TransportClosed
 
 __all__ = ["Dial", "Supervisor"]
 
@@ -26,6 +26,9 @@ log = logging.getLogger(__name__)
 
 Dial = Callable[[], Awaitable[Transport]]
 """Opens a transport to the host, or raises CannotConnect or NotAdmitted."""
+
+HANDSHAKE_TIMEOUT = 30.0
+"""Seconds for the answer to the first request; as long as hosts wait for that request."""
 
 
 class Supervisor:
@@ -40,7 +43,6 @@ class Supervisor:
         backoff: Backoff | None = None,
         roll: Callable[[], float] = random.random,
         options: LinkOptions | None = None,
-        handshake_timeout: float = 30.0,
         patient: bool = False,
     ) -> None:
         self._core = core
@@ -49,13 +51,15 @@ class Supervisor:
         self._backoff = backoff or Backoff()
         self._roll = roll
         self._options = options or LinkOptions()
-        self._handshake_timeout = handshake_timeout
         # Whether a host that was never reached is tried again, too.
         self._patient = patient
         # Attempts since the last connection that lasted.
         self._attempt = 0
         # Whether the host was ever there.
         self._met = False
+        # Attempts that ended with their first request on its way: the host may get round to each
+        # of them later, and then takes it for the newest connection of this client.
+        self._ghosts = 0
 
     async def run(self) -> None:
         """Connect, again and again, until closed or refused for good; status tells how it goes."""
@@ -66,13 +70,17 @@ class Supervisor:
             error, established = await self._live()
             core.down()
             lasted = established and core.clock.monotonic() - since >= self._backoff.stable
-            verdict = judge(error, established=established, lasted=lasted)
+            haunted = self._ghosts > 0 and not lasted
+            verdict = judge(error, established=established, haunted=haunted)
             if isinstance(verdict, GiveUp):
                 return self._close(verdict.error)
+            if verdict.own_doing:
+                # Each takes over once at most, so twins do not take turns for ever.
+                self._ghosts -= 1
             if not self._met and not self._patient:
                 return self._close(_unreached(error, verdict.reason))
             if lasted:
-                self._attempt = 0
+                self._attempt = self._ghosts = 0
             delay = self._backoff.delay(self._attempt, self._roll(), verdict.at_least)
             self._attempt += 1
             log.info("connecting again in %.1f s: %s", delay, verdict.reason)
@@ -91,15 +99,19 @@ class Supervisor:
         running = asyncio.create_task(link.run(), name="link")
         established = False
         try:
-            async with asyncio.timeout(self._handshake_timeout):
+            async with asyncio.timeout(HANDSHAKE_TIMEOUT):
                 resumed = await open_link(self._core, link, self._introduction)
             established = self._met = True
             self._connected(resumed)
             return await asyncio.shield(running), True
         except ConnectionLost:
             # The link itself knows best why it ended.
-            return await asyncio.shield(running), established
+            ended = await asyncio.shield(running)
+            if not established and ended.code == CloseCode.ABNORMAL:
+                self._ghosts += 1
+            return ended, established
         except TimeoutError:
+            self._ghosts += 1
             return CannotConnect("the host did not finish the handshake in time"), False
         except Exception as error:
             if not isinstance(error, AgentHostError):

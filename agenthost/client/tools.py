@@ -20,8 +20,10 @@ from agenthost.client import actions
 from agenthost.client.channel import Channel
 from agenthost.client.core import Core
 from agenthost.client.errors import ClientError, DispatchFailed, Uncertain
-from agenthost.client.needs import needs_of, sessions_list_needs
+from agenthost.client.needs import sessions_list_needs
 from agenthost.errors import AgentHostError
+from agenthost.protocol.chat.tool_state import ToolCallRunningState
+from agenthost.protocol.session.needs import needs_of
 from agenthost.tasks import Tasks
 
 __all__ = ["ToolFailure", "ToolFunction", "ToolResult", "ToolRun", "Toolbox"]
@@ -54,13 +56,12 @@ class ToolRun:
         # The chat, the turn and the call in it.
         self.chat: str = entry["chat"]
         self.turn_id: str = entry["turnId"]
-        self.call: Mapping[str, Any] = entry["toolCall"]
+        self.call: ToolCallRunningState = entry["toolCall"]
 
     @property
     def id(self) -> str:
         """The id of the call."""
-        id: str = self.call["toolCallId"]
-        return id
+        return self.call["toolCallId"]
 
     async def show(self, content: str | Sequence[Mapping[str, Any]]) -> None:
         """Show what there is so far, in place of what was shown before.
@@ -117,7 +118,6 @@ class _Bench:
     # Whether the announcement is on its way, and whether the host would not have it.
     announcing: bool = False
     refused: bool = False
-    worker: asyncio.Task[None] | None = None
 
 
 class Toolbox:
@@ -178,7 +178,7 @@ class Toolbox:
         self._benches[session] = bench
         # Calls of an earlier life of this client: whether they were begun nobody knows.
         self._disown(bench)
-        bench.worker = self._tasks.start(self._work(bench), name=f"tools of {session}")
+        self._tasks.start(self._work(bench), name=f"tools of {session}")
         return bench
 
     def _let_go(self, bench: _Bench) -> None:

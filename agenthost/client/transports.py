@@ -27,7 +27,7 @@ from websockets.exceptions import (
 from agenthost.client.errors import CannotConnect, ClientError, NotAdmitted
 from agenthost.client.supervisor import Dial
 from agenthost.errors import AgentHostError
-from agenthost.transport import LOW_WATER, Encoded, Inbox, Transport, TransportClosed
+from agenthost.transport import LOW_WATER, CloseCode, Encoded, Inbox, Transport, TransportClosed
 
 __all__ = [
     "FindHost",
@@ -42,10 +42,8 @@ __all__ = [
 FindHost = Callable[[], Awaitable[tuple[str, str | None]]]
 """Says where the host is now, and with which token; raises where it cannot tell."""
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
-_ABNORMAL = 1006
-_TOO_BIG = 1009
 
 # Seconds until a connection must be open, and that its end may take.
 _OPEN_TIMEOUT = 10.0
@@ -152,7 +150,7 @@ async def _dial(url: str, headers: dict[str, str]) -> Transport:
             ping_interval=None,
             # Nothing on this machine is reached through a proxy.
             proxy=None if urlsplit(url).hostname in _LOOPBACK else True,
-            logger=_Quiet(logger, {}),
+            logger=_Quiet(log, {}),
         )
     except InvalidStatus as error:
         raise _refusal(shown, error) from None
@@ -212,7 +210,7 @@ class WebSocketTransport:
             self._end()
             closed = error.rcvd or error.sent
             if closed is None or error.rcvd is None:
-                raise TransportClosed(_ABNORMAL, "the connection broke") from None
+                raise TransportClosed(CloseCode.ABNORMAL, "the connection broke") from None
             raise TransportClosed(closed.code, closed.reason) from None
 
     def write(self, messages: Sequence[Encoded]) -> None:
@@ -235,7 +233,7 @@ class WebSocketTransport:
         """Wait for a low backlog or the end."""
         await self._drained.wait()
 
-    async def close(self, code: int = 1000, reason: str = "") -> None:
+    async def close(self, code: int = CloseCode.NORMAL, reason: str = "") -> None:
         """Send what waits within the grace, then end the connection."""
         if self._sender is not None:
             with contextlib.suppress(TimeoutError):
@@ -335,7 +333,7 @@ class ProcessTransport:
         with contextlib.suppress(OSError):
             await self._writer.drain()
 
-    async def close(self, code: int = 1000, reason: str = "") -> None:
+    async def close(self, code: int = CloseCode.NORMAL, reason: str = "") -> None:
         """Close the process's input, and end it if it does not end by itself soon."""
         self._end(code, reason)
         self._inbox.discard()
@@ -381,11 +379,11 @@ class ProcessTransport:
                 rest.clear()
             rest += last
             if len(rest) > _MAX_LINE:
-                return self._end(_TOO_BIG, "a line is too long")
+                return self._end(CloseCode.TOO_BIG, "a line is too long")
             while self._inbox.size > _INBOX_BYTES:
                 self._room.clear()
                 await self._room.wait()
-        self._end(_ABNORMAL, "the process ended")
+        self._end(CloseCode.ABNORMAL, "the process ended")
 
     def _taken(self) -> None:
         self._room.set()

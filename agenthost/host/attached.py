@@ -13,6 +13,7 @@ from typing import Any
 from agenthost.host.channel import Channel
 from agenthost.host.store import PutRecord
 from agenthost.protocol.jsonrpc import dumps
+from agenthost.protocol.markdown import markdown_of
 
 __all__ = [
     "ATTACHED",
@@ -141,9 +142,5 @@ def _notes(item: State, state: State) -> str:
 def _note(note: State) -> str:
     place = note.get("range")
     lines = f", lines {place['start']['line'] + 1} to {place['end']['line'] + 1}" if place else ""
-    entries = "\n".join(f"- {_plain(entry['text'])}" for entry in note["entries"])
+    entries = "\n".join(f"- {markdown_of(entry['text'])}" for entry in note["entries"])
     return f"{note['resource']}{lines}{' (resolved)' if note['resolved'] else ''}\n{entries}"
-
-
-def _plain(text: Any) -> str:
-    return text if isinstance(text, str) else str(text.get("markdown", ""))

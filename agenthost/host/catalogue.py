@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from agenthost.errors import InvalidParams
 from agenthost.host.channel import Channel
+from agenthost.host.directory import Directory
 from agenthost.host.store import BadCursor, DropSession, PutSession, Store
+from agenthost.host.stored import stored_value
 from agenthost.host.summaries import changed_fields, summarize
 from agenthost.host.writer import Applied, Writer
-from agenthost.protocol.jsonrpc import dumps, loads
+from agenthost.protocol.jsonrpc import dumps
 
 __all__ = ["Catalogue"]
 
@@ -21,10 +22,10 @@ _OWN_FIELDS = ("createdAt", "changes", "_meta")
 class Catalogue:
     """Summaries of the sessions in memory, and pages over all that are stored."""
 
-    def __init__(self, store: Store, writer: Writer, root: Callable[[], Channel]) -> None:
+    def __init__(self, store: Store, writer: Writer, directory: Directory) -> None:
         self._store = store
         self._writer = writer
-        self._root = root
+        self._directory = directory
         # Session URI -> its current summary and what the state does not tell; loaded ones only.
         self._summaries: dict[str, dict[str, Any]] = {}
         self._facts: dict[str, dict[str, Any]] = {}
@@ -46,11 +47,11 @@ class Catalogue:
         summary = self._summarize(session)
         self._summaries[session.uri] = summary
         self._put(summary)
-        self._writer.notify(self._root(), "root/sessionAdded", {"summary": summary})
+        self._writer.notify(self._directory.root, "root/sessionAdded", {"summary": summary})
 
     def remove(self, uri: str, *, forget: bool = True) -> None:
         """Announce that a session is gone; ``forget`` takes it out of the store as well."""
-        self._writer.notify(self._root(), "root/sessionRemoved", {"session": uri})
+        self._writer.notify(self._directory.root, "root/sessionRemoved", {"session": uri})
         if forget:
             self._summaries.pop(uri, None)
             self._facts.pop(uri, None)
@@ -69,7 +70,7 @@ class Catalogue:
         self._summaries[session.uri] = after
         self._put(after)
         params = {"session": session.uri, "changes": changes}
-        self._writer.notify(self._root(), "root/sessionSummaryChanged", params)
+        self._writer.notify(self._directory.root, "root/sessionSummaryChanged", params)
 
     def count_annotations(self, applied: Applied, session: Channel) -> None:
         """Follow a change of a session's annotations."""
@@ -87,7 +88,7 @@ class Catalogue:
         stored = await self._store.session_summary(channel.uri)
         if stored is None:
             return
-        summary = loads(stored)
+        summary = stored_value(stored, channel.uri)
         counts = summary.get("annotations") or {}
         facts = {key: summary[key] for key in _OWN_FIELDS if key in summary}
         facts["annotationCount"] = counts.get("annotationCount", 0)
@@ -120,4 +121,4 @@ class Catalogue:
     def _count(self, change: int) -> None:
         self.count += change
         action = {"type": "root/activeSessionsChanged", "activeSessions": self.count}
-        self._writer.apply(self._root(), action)
+        self._writer.apply(self._directory.root, action)

@@ -12,8 +12,9 @@ from agenthost.host.clients import EVERYTHING, View
 from agenthost.host.handlers.snapshots import follow, listed, snapshot
 from agenthost.host.replay import Replay, Snapshots, plan_reconnect
 from agenthost.host.store import Append, StoredChannel
+from agenthost.host.stored import stored_value
 from agenthost.host.windows import page_start
-from agenthost.protocol.jsonrpc import dumps, loads
+from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.registry import Kind
 from agenthost.protocol.versions import translator
 
@@ -146,12 +147,12 @@ async def _walk(
     version: str, uri: str, stored: StoredChannel
 ) -> AsyncIterator[tuple[Append, dict[str, Any]]]:
     """Go through a channel's log, giving each entry with what it means in an older version."""
-    channel = Channel(uri, cast(Kind, stored.kind), loads(stored.state))
+    channel = Channel(uri, cast(Kind, stored.kind), stored_value(stored.state, uri))
     ladder = translator(version)
     for number, entry in enumerate(stored.tail, 1):
         if number % WALKED_AT_ONCE == 0:
             await asyncio.sleep(0)
-        action = loads(entry.action)
+        action = stored_value(entry.action, uri)
         change = channel.apply(action, entry.now)
         if change is None:
             continue

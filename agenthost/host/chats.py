@@ -19,10 +19,12 @@ from agenthost.host.origins import History, derive, title_of
 from agenthost.host.rules import Facts
 from agenthost.host.rules.chat import check_message
 from agenthost.host.store import DropRecord, PutRecord, Store
+from agenthost.host.stored import stored_value
 from agenthost.host.turns import NOBODY, Starter, TurnRunner
 from agenthost.host.upkeep import chat_summary
 from agenthost.host.writer import Writer
-from agenthost.protocol.jsonrpc import dumps, loads
+from agenthost.protocol.jsonrpc import dumps
+from agenthost.protocol.status import IDLE
 from agenthost.protocol.uris import chat_uri, is_nameable, is_root
 
 __all__ = ["CONTEXTS", "UNTITLED", "Chats"]
@@ -220,10 +222,10 @@ class Chats:
         if channel.kind == "chat":
             context = await self._store.record(CONTEXTS, channel.uri)
             if context is not None:
-                channel.context = loads(context)
+                channel.context = stored_value(context, channel.uri)
             attached = await self._store.record(ATTACHED, channel.uri)
             if attached is not None:
-                channel.attached = loads(attached)
+                channel.attached = stored_value(attached, channel.uri)
 
     def _state(
         self, uri: str, extra: Mapping[str, Any], turns: Sequence[Any] = ()
@@ -231,7 +233,7 @@ class Chats:
         state = {
             "resource": uri,
             "title": UNTITLED_CHAT,
-            "status": 1,
+            "status": IDLE,
             "modifiedAt": self._clock.now(),
             "turns": list(turns),
         }

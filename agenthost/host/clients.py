@@ -15,14 +15,15 @@ from agenthost.errors import InvalidParams, PermissionDenied
 from agenthost.host.channel import Channel
 from agenthost.host.directory import Directory
 from agenthost.host.store import DropRecord, PutRecord, Store
+from agenthost.host.stored import stored_value
 from agenthost.host.trust import MAX_CLIENT_ID, ClientBindings, Principal
 from agenthost.host.writer import Writer
-from agenthost.protocol.jsonrpc import dumps, loads
+from agenthost.protocol.jsonrpc import dumps
 
 if TYPE_CHECKING:
     from agenthost.host.connection import Connection
 
-__all__ = ["EVERYTHING", "ClientRecord", "Clients", "View"]
+__all__ = ["ACTIVE_GRACE", "EVERYTHING", "ClientRecord", "Clients", "View"]
 
 # The bucket of what is known of clients.
 CLIENTS = "clients"
@@ -65,7 +66,7 @@ class ClientRecord:
 
 
 def _decode(client_id: str, stored: bytes) -> ClientRecord:
-    record = ClientRecord(client_id=client_id, **loads(stored))
+    record = ClientRecord(client_id=client_id, **stored_value(stored, client_id))
     record.views = {uri: (first, latency) for uri, (first, latency) in record.views.items()}
     return record
 

@@ -1,4 +1,7 @@
-"""Time, as the host reads it: one seam, so that nothing else touches a clock."""
+"""Time, as the host reads it for channels, so that their tests need no clock of the machine's.
+
+Whether a token has expired is asked of the machine's own clock: see ``door``.
+"""
 
 from __future__ import annotations
 

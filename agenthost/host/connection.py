@@ -24,16 +24,14 @@ from agenthost.host.turns import Starter
 from agenthost.protocol.jsonrpc import Failure, Notification, Request, encode
 from agenthost.protocol.peer import Answered, Frame, Handshake, Peer, Refused, Violation
 from agenthost.protocol.versions import NEWEST
-from agenthost.transport import Encoded, Transport, TransportClosed
+from agenthost.transport import CloseCode, Encoded, Transport, TransportClosed
 
 __all__ = ["Connection"]
 
 log = logging.getLogger(__name__)
 
-# WebSocket close codes (RFC 6455 section 7.4.1).
-NORMAL, POLICY_VIOLATION, TRY_AGAIN_LATER = 1000, 1008, 1013
-# A peer that breaks the rules this often is not going to stop.
-MOST_VIOLATIONS = 1_000
+# A peer that breaks the rules this often, without a sound message in between, is not going to stop.
+MOST_VIOLATIONS = 10_000
 
 
 class Connection:
@@ -53,7 +51,7 @@ class Connection:
         self.capabilities: Mapping[str, Any] = {}
         self.locale: str | None = None
         self.subscriptions: dict[Channel, Subscription] = {}
-        # Why the host ends this connection, once it does.
+        # The closing of the transport, once the host ends this connection.
         self._ending: asyncio.Task[None] | None = None
         self._transport = transport
         self._violations = 0
@@ -91,7 +89,7 @@ class Connection:
             if not self._transport.closed:
                 await self._answer_the_rest()
         except TimeoutError:
-            self.end(POLICY_VIOLATION, "no initialize came in time")
+            self.end(CloseCode.POLICY_VIOLATION, "no initialize came in time")
         finally:
             self._leave()
             if self._ending is not None:
@@ -105,7 +103,8 @@ class Connection:
         self.locale = record.locale
         superseded = self.core.clients.arrived(self)
         if superseded is not None:
-            superseded.end(POLICY_VIOLATION, "superseded by a newer connection of this client")
+            reason = "superseded by a newer connection of this client"
+            superseded.end(CloseCode.POLICY_VIOLATION, reason)
 
     def subscribe(self, channel: Channel, subscription: Subscription) -> None:
         """Follow a channel from now on; a second time replaces the first."""
@@ -151,8 +150,10 @@ class Connection:
         while (event := self.peer.next_event()) is not None:
             match event:
                 case Request():
+                    self._violations = 0
                     await handle_request(self, event)
                 case Notification():
+                    self._violations = 0
                     await handle_notification(self, event)
                 case Violation(reason):
                     self._violated(reason)
@@ -186,22 +187,23 @@ class Connection:
         self.core.metrics.count("agenthost_protocol_violations_total")
         log.info("%s broke the protocol: %s", self.name, reason[:200])
         if self._violations >= MOST_VIOLATIONS:
-            self.end(POLICY_VIOLATION, "too many messages that break the protocol")
+            self.end(CloseCode.POLICY_VIOLATION, "too many messages that break the protocol")
 
     def refuse_version(self, error: UnsupportedProtocolVersion) -> None:
         """End the connection after the refusal of its versions has left."""
-        self.core.writer.ledger.deliver(lambda: self.end(NORMAL, error.message))
+        self.core.writer.ledger.deliver(lambda: self.end(CloseCode.NORMAL, error.message))
 
     def _too_slow(self, waiting: int) -> None:
         self.core.metrics.count("agenthost_slow_clients_total")
         log.warning("%s is too slow: %d bytes wait for it", self.name, waiting)
-        self.end(TRY_AGAIN_LATER, f"too slow: {waiting} bytes waited; reconnect to resume")
+        reason = f"too slow: {waiting} bytes waited; reconnect to resume"
+        self.end(CloseCode.TRY_AGAIN_LATER, reason)
 
     def _stalled(self, waiting: int) -> None:
         self.core.metrics.count("agenthost_slow_clients_total")
         log.warning("%s takes nothing any more: %d bytes wait for it", self.name, waiting)
         reason = f"stopped reading: {waiting} bytes waited and none was taken; reconnect to resume"
-        self.end(TRY_AGAIN_LATER, reason)
+        self.end(CloseCode.TRY_AGAIN_LATER, reason)
 
     def _leave(self) -> None:
         for channel in list(self.subscriptions):

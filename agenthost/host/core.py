@@ -17,7 +17,6 @@ from agenthost.host.chats import Chats
 from agenthost.host.clients import Clients
 from agenthost.host.clock import Clock
 from agenthost.host.directory import Directory
-from agenthost.host.fanout import Fanout
 from agenthost.host.metrics import Metrics
 from agenthost.host.permissions import Credentials, Permissions
 from agenthost.host.sessions import Sessions
@@ -27,7 +26,7 @@ from agenthost.host.trust.policy import lexical_path
 from agenthost.host.turns import TurnRunner
 from agenthost.host.wirelog import WireLog
 from agenthost.host.writer import Writer
-from agenthost.protocol.uris import ROOT, content_uri
+from agenthost.protocol.uris import content_uri
 from agenthost.tasks import Tasks
 
 __all__ = ["Core"]
@@ -39,7 +38,6 @@ class Core:
 
     store: Store
     writer: Writer
-    fanout: Fanout
     directory: Directory
     catalogue: Catalogue
     chats: Chats
@@ -64,9 +62,7 @@ class Core:
     @property
     def root(self) -> Channel:
         """The root channel, which is always in memory."""
-        root = self.directory.get(ROOT)
-        assert root is not None
-        return root
+        return self.directory.root
 
     @property
     def policy_facts(self) -> Facts:

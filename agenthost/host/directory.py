@@ -24,9 +24,9 @@ from agenthost.host.store import (
     StoredChannel,
     TrimLog,
 )
-from agenthost.protocol.jsonrpc import loads
+from agenthost.host.stored import stored_value
 from agenthost.protocol.registry import Kind
-from agenthost.protocol.uris import canonical
+from agenthost.protocol.uris import ROOT, canonical
 
 __all__ = ["Directory"]
 
@@ -60,6 +60,11 @@ class Directory:
         self.on_evicted: list[Callable[[Channel], None]] = []
         # Asked to complete each channel that comes back from the store, before anybody sees it.
         self.on_loading: list[Callable[[Channel], Awaitable[None]]] = []
+
+    @property
+    def root(self) -> Channel:
+        """The root channel, which is always in memory."""
+        return self._loaded[ROOT]
 
     def get(self, uri: str) -> Channel | None:
         """Return a channel that is in memory."""
@@ -186,11 +191,15 @@ class Directory:
 
 def _rebuild(uri: str, stored: StoredChannel, session: str | None) -> Channel:
     channel = Channel(
-        uri, cast(Kind, stored.kind), loads(stored.state), seq=stored.seq, session=session
+        uri,
+        cast(Kind, stored.kind),
+        stored_value(stored.state, uri),
+        seq=stored.seq,
+        session=session,
     )
     channel.stored_bytes = len(stored.state)
     for entry in stored.tail:
-        channel.apply(loads(entry.action), entry.now)
+        channel.apply(stored_value(entry.action, uri), entry.now)
         channel.seq = entry.seq
         channel.tail_bytes += len(entry.action)
     return channel

@@ -16,7 +16,7 @@ from agenthost.errors import (
     UnsupportedProtocolVersion,
     WireError,
 )
-from agenthost.host.store import StoreError
+from agenthost.host.store import StoreDamaged, StoreError
 from agenthost.protocol.inbound import accept_params
 from agenthost.protocol.jsonrpc import Notification, Request, dumps
 from agenthost.protocol.versions import translator
@@ -24,14 +24,22 @@ from agenthost.protocol.versions import translator
 if TYPE_CHECKING:
     from agenthost.host.connection import Connection
 
-__all__ = ["Encoded", "Handler", "handle_notification", "handle_request", "handles", "methods"]
+__all__ = [
+    "DECLINED",
+    "EncodedResult",
+    "Handler",
+    "handle_notification",
+    "handle_request",
+    "handles",
+    "methods",
+]
 
 log = logging.getLogger(__name__)
 
 Params = dict[str, Any]
 
 
-class Encoded:
+class EncodedResult:
     """A result that is JSON in the connection's own version already, in pieces."""
 
     __slots__ = ("json",)
@@ -82,7 +90,7 @@ async def handle_request(connection: Connection, request: Request) -> None:
     connection.core.metrics.count("agenthost_requests_total", method=request.method)
     try:
         result = await _carry_out(connection, request.method, request.params)
-        encoded = result.json if isinstance(result, Encoded) else (dumps(result),)
+        encoded = result.json if isinstance(result, EncodedResult) else (dumps(result),)
     except WireError as error:
         connection.peer.refuse(request.id, error)
         if isinstance(error, UnsupportedProtocolVersion):
@@ -90,7 +98,9 @@ async def handle_request(connection: Connection, request: Request) -> None:
             connection.refuse_version(error)
     except StoreError as error:
         log.error("%s failed: %s", request.method, error)
-        connection.peer.refuse(request.id, InternalError("the host's storage failed"))
+        damaged = isinstance(error, StoreDamaged)
+        told = str(error) if damaged else "the host's storage failed"
+        connection.peer.refuse(request.id, InternalError(told))
     except Exception:
         log.exception("%s failed", request.method)
         connection.peer.refuse(request.id, InternalError())
@@ -118,7 +128,7 @@ async def _carry_out(connection: Connection, method: str, params: Params) -> Any
     core = connection.core
     core.policy.command(connection.principal, method, accepted, core.policy_facts)
     result = await handler(connection, accepted)
-    if isinstance(result, Encoded):
+    if isinstance(result, EncodedResult):
         return result
     return translator(connection.version).result_down(method, accepted, result)
 

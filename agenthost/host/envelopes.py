@@ -13,7 +13,7 @@ from agenthost.host.texts import GrowingText
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.transport import Encoded
 
-__all__ = ["Envelope", "MergedText", "encode_envelope", "envelope_params", "text_key"]
+__all__ = ["Envelope", "MergedText", "encode_envelope", "text_key"]
 
 # Appending actions: type -> the field that holds the appended text. Two neighbours that name the
 # same target reduce to the same state as one that carries both texts.
@@ -78,22 +78,6 @@ def text_key(envelope: Envelope) -> TextKey | None:
     if not envelope.plain or action.get("type") not in _APPENDED_TEXT or "_meta" in action:
         return None
     return (envelope.channel, action["type"], action.get("turnId"), action.get("partId"))
-
-
-def envelope_params(
-    channel: str,
-    action: dict[str, Any],
-    seq: int,
-    origin: dict[str, Any] | None = None,
-    rejection: str | None = None,
-) -> dict[str, Any]:
-    """Build the params of an ``action`` notification; absent parts have no key."""
-    params: dict[str, Any] = {"channel": channel, "action": action, "serverSeq": seq}
-    if origin is not None:
-        params["origin"] = origin
-    if rejection is not None:
-        params["rejectionReason"] = rejection
-    return params
 
 
 def encode_envelope(

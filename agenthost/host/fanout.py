@@ -24,8 +24,6 @@ __all__ = ["Broadcast", "Fanout", "Notice"]
 
 log = logging.getLogger(__name__)
 
-# Reads the text behind a content reference, for versions that only know inline tool input.
-ReadText = Callable[[str], str | None]
 Encodings = dict[tuple[str, str], Sequence[Encoded]]
 
 
@@ -44,7 +42,7 @@ class Broadcast:
     sender: Connection | None = None
     as_sent: dict[str, Any] | None = None
 
-    def encode(self, version: str, uri: str, read_text: ReadText) -> list[Envelope]:
+    def encode(self, version: str, uri: str) -> list[Envelope]:
         """Encode for one version and one spelling of the channel's URI."""
         ladder = translator(version)
         if ladder.is_identity or self.change.states is None:
@@ -53,9 +51,7 @@ class Broadcast:
             )
             return [envelope]
         before, after = self.change.states
-        translated = ladder.action_down(
-            self.channel.kind, before, self.action, after, read_text=read_text
-        )
+        translated = ladder.action_down(self.channel.kind, before, self.action, after)
         return [encode_envelope(uri, action, self.seq, self.origin) for action in translated]
 
     def encode_echo(self, uri: str) -> list[Envelope]:
@@ -83,7 +79,6 @@ class Notice:
 class Fanout:
     """Hands released deliveries to the outboxes of those who are owed them."""
 
-    read_text: ReadText
     # Envelopes handed to outboxes, for the metrics.
     delivered: int = 0
     _touched: dict[Connection, None] = field(default_factory=dict)
@@ -143,7 +138,7 @@ class Fanout:
                 self.delivered += len(run)
 
     def _together(self, run: list[Broadcast], version: str, uri: str) -> Sequence[Encoded]:
-        return tuple(e for b in run for e in b.encode(version, uri, self.read_text))
+        return tuple(e for b in run for e in b.encode(version, uri))
 
     def _individually(self, run: list[Broadcast], to: Subscription) -> list[Envelope]:
         messages: list[Envelope] = []
@@ -153,7 +148,7 @@ class Fanout:
             if broadcast.sender is to.connection:
                 messages.extend(broadcast.encode_echo(to.uri))
             else:
-                messages.extend(broadcast.encode(to.connection.version, to.uri, self.read_text))
+                messages.extend(broadcast.encode(to.connection.version, to.uri))
         return messages
 
     def _send_notice(self, notice: Notice) -> None:

@@ -25,11 +25,10 @@ from agenthost.agents.api import Agent
 from agenthost.agents.demo import Demo
 from agenthost.host import handlers
 from agenthost.host.catalogue import Catalogue
-from agenthost.host.channel import Channel
 from agenthost.host.chats import Chats
 from agenthost.host.clients import ACTIVE_GRACE, Clients
 from agenthost.host.clock import Clock, SystemClock
-from agenthost.host.connection import POLICY_VIOLATION, Connection
+from agenthost.host.connection import Connection
 from agenthost.host.core import Core
 from agenthost.host.directory import Directory
 from agenthost.host.door import admit
@@ -55,9 +54,8 @@ from agenthost.host.trust import (
 from agenthost.host.turns import PROMPT_TIMEOUT, TurnRunner
 from agenthost.host.wirelog import WireLog
 from agenthost.host.writer import Writer
-from agenthost.protocol.uris import ROOT
 from agenthost.tasks import Tasks
-from agenthost.transport import Transport
+from agenthost.transport import CloseCode, Transport
 
 __all__ = ["Host"]
 
@@ -68,8 +66,8 @@ SWEEP_INTERVAL = 15.0
 # Seconds that somebody may stay whose token was revoked or has expired.
 TOKEN_CHECK_INTERVAL = 10.0
 
-# What clients are told at the end, and as which WebSocket close code (RFC 6455 section 7.4.1).
-STOPPING, GOING_AWAY = "the host is shutting down", 1001
+# What clients are told at the end.
+STOPPING = "the host is shutting down"
 # Seconds that clients which no server looks after get to take the last messages.
 FAREWELL_SECONDS = 1.0
 
@@ -223,19 +221,13 @@ class Host:
         await asyncio.shield(self._failed)
 
     def _wire(self, store: Store, wire_log: WireLog | None) -> Core:
-        fanout = Fanout(read_text=lambda uri: None)
+        fanout = Fanout()
         ledger = Ledger(store, release=fanout.release, on_failure=self._fail)
         clock, tasks = self._clock, Tasks()
         writer = Writer(ledger, fanout, clock)
         directory = Directory(store, ledger, clock)
         writer.on_long_tail = directory.save_if_due
-
-        def root() -> Channel:
-            channel = directory.get(ROOT)
-            assert channel is not None
-            return channel
-
-        catalogue = Catalogue(store, writer, root)
+        catalogue = Catalogue(store, writer, directory)
         permissions, credentials = Permissions(store, ledger), Credentials()
         turns = TurnRunner(
             writer,
@@ -272,7 +264,6 @@ class Host:
         return Core(
             store=store,
             writer=writer,
-            fanout=fanout,
             directory=directory,
             catalogue=catalogue,
             chats=chats,
@@ -323,12 +314,14 @@ class Host:
             now = time.time()
             for connection, gate in list(self._connections.items()):
                 if gate is not None and not gate.still_valid(connection.principal, now):
-                    connection.end(POLICY_VIOLATION, "the token was revoked or has expired")
+                    connection.end(
+                        CloseCode.POLICY_VIOLATION, "the token was revoked or has expired"
+                    )
 
     def _fail(self, error: StoreError) -> None:
         log.critical("the store failed, so the host stops: %s", error)
         for connection in list(self._connections):
-            connection.end(1011, "the host's storage failed")
+            connection.end(CloseCode.INTERNAL_ERROR, "the host's storage failed")
         if self._failed is not None and not self._failed.done():
             self._failed.set_exception(error)
 
@@ -340,12 +333,14 @@ class Host:
         with contextlib.suppress(StoreError):
             await core.writer.ledger.settle()
         for connection in list(self._connections):
-            connection.end(GOING_AWAY, STOPPING)
+            connection.end(CloseCode.GOING_AWAY, STOPPING)
 
     async def _stop(self) -> None:
         core = self.core
         # Servers have seen their connections off; these came by other ways.
-        farewells = {connection.end(GOING_AWAY, STOPPING) for connection in self._connections}
+        farewells = {
+            connection.end(CloseCode.GOING_AWAY, STOPPING) for connection in self._connections
+        }
         if farewells:
             await asyncio.wait(farewells, timeout=FAREWELL_SECONDS)
         core.clients.close()

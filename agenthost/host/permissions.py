@@ -5,18 +5,25 @@ Permissions are stored with the session; tokens live in memory only and appear i
 
 from __future__ import annotations
 
+import re
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agenthost.host.channel import Channel
 from agenthost.host.ledger import Ledger
 from agenthost.host.store import DropRecord, PutRecord, Store
+from agenthost.host.trust.redaction import REDACTED
 from agenthost.protocol.jsonrpc import dumps, loads
 
 __all__ = ["Credentials", "Permissions"]
 
 # The record of the tools that are allowed in a session.
 PERMISSIONS = "permissions"
+# A shorter token is no secret, and taking it out would leave no text readable.
+SHORTEST_SECRET = 4
+# Tokens that no longer count and that a turn may still hold.
+MOST_FORMER = 100
 
 
 class Permissions:
@@ -55,21 +62,37 @@ class Credentials:
 
     def __init__(self) -> None:
         self._tokens: dict[tuple[str, str], str] = {}
+        self._former: deque[str] = deque(maxlen=MOST_FORMER)
 
     def __repr__(self) -> str:
         return f"Credentials({len(self._tokens)})"
 
     def put(self, principal: str, resource: str, token: str) -> None:
         """Keep a token that a client of this principal brought."""
+        self.drop(principal, resource)
         self._tokens[principal, resource] = token
 
     def drop(self, principal: str, resource: str) -> None:
         """Forget a token that no longer works."""
-        self._tokens.pop((principal, resource), None)
+        former = self._tokens.pop((principal, resource), None)
+        if former is not None:
+            self._former.append(former)
 
     def get(self, principal: str, resource: str) -> str | None:
         """Return the principal's token for a resource, if it brought one."""
         return self._tokens.get((principal, resource))
+
+    def mask(self, text: str) -> str:
+        """Return a text without any token that was brought, plain or escaped."""
+        held = {*self._tokens.values(), *self._former}
+        secrets = {form for token in held for form in (token, repr(token)[1:-1])}
+        # The longest first: one may be part of another.
+        words = [
+            re.escape(secret)
+            for secret in sorted(secrets, key=len, reverse=True)
+            if len(secret) >= SHORTEST_SECRET
+        ]
+        return re.sub("|".join(words), REDACTED, text) if words else text
 
     def missing(
         self, principal: str, resources: Sequence[Mapping[str, Any]]

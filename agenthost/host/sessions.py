@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from agenthost.agents.api import Agent, AgentError, SessionContext
+from agenthost.agents.api import Agent
 from agenthost.errors import (
     AuthRequired,
     InvalidParams,
@@ -24,21 +23,18 @@ from agenthost.host.loading import reveal
 from agenthost.host.origins import History, fork_history
 from agenthost.host.rules.config import check_complete, sanitize
 from agenthost.host.store import DropBlobs
-from agenthost.host.turns import TurnRunner
+from agenthost.host.turns import TurnRunner, describe_failure, session_context
 from agenthost.host.writer import Writer
+from agenthost.protocol.status import IDLE, IS_READ
 from agenthost.protocol.uris import annotations_uri, is_nameable, is_root
 from agenthost.tasks import Tasks
 
-__all__ = ["Sessions"]
-
-log = logging.getLogger(__name__)
+__all__ = ["Disposal", "Progress", "Sessions"]
 
 # What becomes of a disposed session that holds turns.
 Disposal = Literal["archive", "delete"]
 Progress = Callable[[int, int, str], None]
 
-IDLE_AND_READ = 1 | 32
-IS_ARCHIVED = 64
 # Seconds that an agent may take to start: some fetch themselves from the network first.
 START_PATIENCE = 300.0
 # The steps of a creation, for those who asked to be told.
@@ -192,7 +188,7 @@ class Sessions:
         state: dict[str, Any] = {
             "provider": agent.provider,
             "title": UNTITLED,
-            "status": IDLE_AND_READ,
+            "status": IDLE | IS_READ,
             "lifecycle": "creating",
             "activeClients": [],
             "chats": [],
@@ -251,7 +247,7 @@ class Sessions:
         step(1, f"starting {agent.display_name}")
         # Nobody may be watching, and yet it must not leave memory half made.
         session.holds += 1
-        error = await _start(agent, session)
+        error = await _start(agent, session, self._turns.credentials.mask)
         history = await self._chats.own(history, session)
         session.holds -= 1
         present = self._directory.get(session.uri)
@@ -273,24 +269,16 @@ class Sessions:
         step(CREATION_STEPS, "done")
 
 
-async def _start(agent: Agent, session: Channel) -> dict[str, Any] | None:
+async def _start(
+    agent: Agent, session: Channel, mask: Callable[[str], str]
+) -> dict[str, Any] | None:
     """Let an agent prepare for a session; return what to tell people when it cannot."""
-    state = session.state
-    context = SessionContext(
-        session.uri,
-        tuple(state.get("workingDirectories", ())),
-        dict((state.get("config") or {}).get("values", {})),
-    )
     try:
         async with asyncio.timeout(START_PATIENCE) as patience:
-            await agent.start_session(context)
-    except AgentError as error:
-        return {"errorType": error.error_type, "message": str(error)}
+            await agent.start_session(session_context(session.uri, session.state, {}))
     except Exception as error:
-        if patience.expired():
+        if isinstance(error, TimeoutError) and patience.expired():
             return {"errorType": "timeout", "message": "the agent did not start in time"}
-        log.exception("the agent failed to start %s", session.uri)
-        name = type(error).__name__
-        message = f"the agent failed ({name}); the host's log says more"
-        return {"errorType": name, "message": message}
+        error_type, message = describe_failure(error, session.uri, mask)
+        return {"errorType": error_type, "message": message}
     return None

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from agenthost.protocol.status import ACTIVITY_MASK, ERROR, IDLE, INPUT_NEEDED, with_activity
 from agenthost.protocol.uris import annotations_uri
 
 __all__ = ["aggregated_status", "changed_fields", "summarize"]
 
 State = Mapping[str, Any]
 
-IDLE, ERROR, INPUT_NEEDED = 1, 2, 24
-ACTIVITY_MASK = 31
 # What a summary may never tell in an update: it identifies the session.
 _IDENTITY = frozenset({"resource", "provider", "createdAt"})
 # Partial updates cannot clear a field, so these say "nothing" by an empty value.
@@ -59,7 +58,7 @@ def aggregated_status(state: State) -> int:
     else:
         lead = _leading_chat(state)
         activity = lead["status"] & ACTIVITY_MASK if lead is not None else IDLE
-    return int((state["status"] & ~ACTIVITY_MASK) | activity)
+    return with_activity(state["status"], activity)
 
 
 def changed_fields(before: State, after: State) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -24,7 +25,16 @@ from agenthost.host.store import DropRecord, PutRecord, StoreError
 from agenthost.host.turn_port import RunningTurn
 from agenthost.host.writer import Writer
 
-__all__ = ["NOBODY", "PROMPT_TIMEOUT", "RUNNING", "Starter", "TurnRunner", "error_action"]
+__all__ = [
+    "NOBODY",
+    "PROMPT_TIMEOUT",
+    "RUNNING",
+    "Starter",
+    "TurnRunner",
+    "describe_failure",
+    "error_action",
+    "session_context",
+]
 
 log = logging.getLogger(__name__)
 
@@ -216,20 +226,12 @@ class TurnRunner:
             return
         except BaseException as error:
             # Not Exception: an agent's code that calls sys.exit must not take the host with it.
-            self._fail(running, error)
+            mask = self.credentials.mask
+            self._finish(running, *describe_failure(error, running.channel.uri, mask))
             if isinstance(error, KeyboardInterrupt):
                 raise
         else:
             self._finish(running)
-
-    def _fail(self, running: RunningTurn, error: BaseException) -> None:
-        said = own_words(error)
-        if said is not None:
-            self._finish(running, said.error_type, str(said))
-            return
-        log.error("the agent failed in %s", running.channel.uri, exc_info=error)
-        name = type(error).__name__
-        self._finish(running, name, f"the agent failed ({name}); the host's log says more")
 
     def _finish(
         self, running: RunningTurn, error_type: str | None = None, message: str = ""
@@ -258,6 +260,22 @@ class TurnRunner:
             self._ending.add(task)
             task.add_done_callback(self._ending.discard)
             task.cancel()
+
+
+def describe_failure(
+    error: BaseException, where: str, mask: Callable[[str], str] = str
+) -> tuple[str, str]:
+    """Return an agent's failure as people are told it: its own words, or that the log has them.
+
+    What is told and what is logged goes through ``mask``, for agents quote whatever they hold.
+    """
+    said = own_words(error)
+    if said is not None:
+        return said.error_type, mask(str(said))
+    trace = "".join(traceback.format_exception(error))
+    log.error("the agent failed in %s\n%s", where, mask(trace).rstrip())
+    name = type(error).__name__
+    return name, f"the agent failed ({name}); the host's log says more"
 
 
 def session_context(

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["IS_READ", "chat_summary", "session_actions"]
+from agenthost.protocol.session.needs import needs_of
+from agenthost.protocol.status import IS_READ
+
+__all__ = ["chat_summary", "session_actions"]
 
 State = Mapping[str, Any]
 Action = dict[str, Any]
 
-IS_READ = 32
 # What a chat's own actions can change of its catalogue entry; title, origin and interactivity
 # are only ever set by the host, in the catalogue itself.
 _LIVE_FIELDS = ("status", "activity", "modifiedAt", "workingDirectories")
@@ -80,7 +82,7 @@ def _catalogue_actions(chat: State, session: State) -> Iterator[Action]:
 
 def _input_needed_actions(chat: State, session: State) -> Iterator[Action]:
     uri = chat["resource"]
-    wanted = {entry["id"]: entry for entry in _blocking(chat)}
+    wanted = {entry["id"]: entry for entry in needs_of(uri, chat)}
     present = {
         entry["id"]: entry for entry in session.get("inputNeeded") or () if entry["chat"] == uri
     }
@@ -90,36 +92,3 @@ def _input_needed_actions(chat: State, session: State) -> Iterator[Action]:
     for id, entry in wanted.items():
         if present.get(id) != entry:
             yield {"type": "session/inputNeededSet", "request": entry}
-
-
-def _blocking(chat: State) -> Iterator[dict[str, Any]]:
-    turn = chat.get("activeTurn")
-    if turn is None:
-        return
-    for part in turn["responseParts"]:
-        if part.get("kind") == "inputRequest" and part.get("response") is None:
-            request = part["request"]
-            yield {
-                "id": f"{chat['resource']}#chatInput/{request['id']}",
-                "chat": chat["resource"],
-                "kind": "chatInput",
-                "request": request,
-            }
-        elif part.get("kind") == "toolCall":
-            yield from _blocking_call(chat["resource"], turn["id"], part["toolCall"])
-
-
-def _blocking_call(chat: str, turn_id: str, call: State) -> Iterator[dict[str, Any]]:
-    contributor = call.get("contributor") or {}
-    extra: dict[str, Any]
-    if call["status"] in ("pending-confirmation", "pending-result-confirmation"):
-        extra = {"kind": "toolConfirmation"}
-    elif call["status"] == "auth-required":
-        extra = {"kind": "toolAuthentication"}
-    elif call["status"] == "running" and contributor.get("kind") == "client":
-        extra = {"kind": "toolClientExecution", "clientId": contributor["clientId"]}
-    else:
-        return
-    # An id names its kind: what comes after a prompt is another one, not the same changed.
-    id = f"{chat}#{extra['kind']}/{call['toolCallId']}"
-    yield {"id": id, "chat": chat, "turnId": turn_id, "toolCall": call, **extra}

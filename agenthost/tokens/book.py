@@ -43,7 +43,7 @@ BOOK_FORMAT = 1
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_log = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 class Role(enum.Enum):
@@ -179,7 +179,7 @@ class TokenBook:
     def _complain(self, signature: Signature | None, text: str) -> None:
         if self._complaint != (signature, text):
             self._complaint = (signature, text)
-            _log.error("named tokens are refused: %s", text)
+            log.error("named tokens are refused: %s", text)
 
     def _load(self) -> tuple[TokenEntry, ...]:
         try:

@@ -31,7 +31,7 @@ def said(port: FakePort) -> str:
 def test_it_is_what_the_host_offers_without_any_other() -> None:
     info = Demo().info()
     assert (info["provider"], info["displayName"]) == ("demo", "Demo")
-    assert info["models"] == []
+    assert [model["id"] for model in info["models"]] == ["demo"]
     assert "protectedResources" not in info
     assert [tool["name"] for tool in Demo.tools] == ["list", "shell", "edit"]
 
@@ -87,7 +87,18 @@ async def test_tools_need_a_folder(text: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["/stream x", "/stream -1", "/stream 1.5", "/slow 1 2", "/run", "/edit", "/what"]
+    "text",
+    [
+        "/stream x",
+        "/stream -1",
+        "/stream 1.5",
+        "/slow 1 2",
+        "/run",
+        "/edit",
+        "/what",
+        "/client-tool",
+        "/client-tool look {",
+    ],
 )
 async def test_what_makes_no_sense_is_refused_with_what_would(text: str, tmp_path: Path) -> None:
     with pytest.raises(AgentError, match=r"usage: /|/help lists"):

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agenthost.agents import AgentError
-from agenthost.agents.emitting import emit, fit_bytes, fit_data, fit_text
+from agenthost.agents import AgentError, emitting
+from agenthost.agents.emitting import emit, fit_bytes, fit_data, fit_text, pieces_of
 from tests.agents.fakes import TURN, FakePort
 
 any_text = st.text(st.characters(exclude_categories=()))
@@ -80,6 +80,69 @@ def test_an_action_that_the_protocol_does_not_know_changes_nothing() -> None:
     with pytest.raises(AgentError, match=r"action\.usage\.inputTokens: expected a whole number"):
         emit(port, usage)
     assert (port.state, port.actions) == (before, [])
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        (
+            {"type": "chat/inputRequested",
+             "request": {"id": "r", "questions": [{"id": "q", "kind": "nope", "message": "?"}]}},
+            r"action\.request\.questions\[0\]\.kind: there is no 'nope'; there is text, number",
+        ),
+        (
+            {"type": "chat/toolCallReady", "toolCallId": "c", "invocationMessage": "Do it",
+             "riskAssessment": {"kind": "judge", "status": "what"}},
+            r"action\.riskAssessment\.status: there is no 'what'; there is loading, complete",
+        ),
+        (
+            {"type": "chat/toolCallComplete", "toolCallId": "c",
+             "result": {"success": True, "pastTenseMessage": "Did it",
+                        "content": [{"type": "text", "text": ""}, {"type": "hologram"}]}},
+            r"action\.result\.content\[1\]\.type: there is no 'hologram'",
+        ),
+        (
+            {"type": "chat/responsePart", "part": {"kind": "smell"}},
+            r"action\.part\.kind: there is no 'smell'",
+        ),
+        (
+            {"type": "chat/toolCallStart", "toolCallId": "c", "toolName": "t", "displayName": "T",
+             "contributor": {"kind": "ghost"}},
+            r"action\.contributor\.kind: there is no 'ghost'; there is client, mcp",
+        ),
+    ],
+)  # fmt: skip
+def test_a_variant_of_no_version_is_the_agents_mistake(
+    fields: dict[str, Any], problem: str
+) -> None:
+    port = FakePort()
+    with pytest.raises(AgentError, match=problem) as raised:
+        emit(port, {"turnId": TURN, **fields})
+    assert raised.value.error_type == "badAction"
+    assert port.actions == []
+
+
+def test_what_the_protocol_leaves_open_stays_open() -> None:
+    port = FakePort()
+    fields = {"toolCallId": "c", "toolName": "t", "displayName": "T"}
+    action = {"type": "chat/toolCallStart", "turnId": TURN, **fields, "own": {"kind": "mine"}}
+    emit(port, {**action, "_meta": {"type": "anything"}})
+    assert port.actions == [{**action, "_meta": {"type": "anything"}}]
+
+
+@given(any_text)
+def test_pieces_are_the_text_and_each_is_whole(text: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(emitting, "LONGEST_PIECE", 3)
+        pieces = list(pieces_of(text))
+    assert "".join(pieces) == fit_text(text)
+    assert all(0 < len(piece) <= 3 and piece.encode() for piece in pieces)
+
+
+@pytest.mark.parametrize("character", ["x", "\x00", "ä", "😀"])
+def test_no_piece_is_more_than_a_frame_may_be(character: str) -> None:
+    pieces = list(pieces_of(character * 1_000_000))
+    assert max(len(orjson.dumps(piece)) for piece in pieces) < 800_000
 
 
 def test_none_stands_for_nothing_except_where_it_is_data() -> None:

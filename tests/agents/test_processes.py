@@ -14,6 +14,7 @@ import pytest
 
 from agenthost.agents import processes
 from agenthost.agents.processes import MOST_OUTPUT, CommandResult, run_command
+from tests.children import gone
 
 PATIENCE = 30.0
 # A program that does nothing but run a command, and pass on what it prints.
@@ -27,22 +28,6 @@ async def passed_on(text):
 asyncio.run(run_command(sys.argv[1], on_output=passed_on))
 """
 needs_pidfd = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs a system with pidfd")
-
-
-async def gone(pid: int) -> None:
-    """Wait until a process has ended."""
-    try:
-        descriptor = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    loop, ended = asyncio.get_running_loop(), asyncio.Event()
-    loop.add_reader(descriptor, ended.set)
-    try:
-        async with asyncio.timeout(PATIENCE):
-            await ended.wait()
-    finally:
-        loop.remove_reader(descriptor)
-        os.close(descriptor)
 
 
 class Printed:

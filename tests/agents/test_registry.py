@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 
 import pytest
 
-from agenthost.agents import Agent, Turn
+from agenthost.agents import Agent, Turn, registry
 from agenthost.agents.demo import Demo
 from agenthost.agents.registry import (
+    ENTRY_POINTS,
     UnknownAgent,
     configured_specs,
     find_agents,
@@ -26,6 +28,20 @@ class Helpful(Agent):
 
 class AlsoHelpful(Helpful):
     pass
+
+
+class Callable(Helpful):
+    def __call__(self) -> None:
+        raise AssertionError("an agent that is made is not called")
+
+
+made = Helpful()
+callable_one = Callable()
+number = 7
+
+
+def make() -> Agent:
+    return made
 
 
 class NotADemo(Helpful):
@@ -69,12 +85,28 @@ def test_any_class_of_any_module_can_be_named() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "agent"), [("made", made), ("make", made), ("callable_one", callable_one)]
+)
+def test_an_agent_that_is_made_already_is_taken_as_it_is(name: str, agent: Agent) -> None:
+    assert load_agent(f"{HERE}:{name}") is agent
+
+
+def test_an_installed_package_may_name_an_agent_that_is_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    point = EntryPoint("clerk", f"{HERE}:made", ENTRY_POINTS)
+    monkeypatch.setattr(registry, "entry_points", lambda **_: EntryPoints([point]))
+    assert load_agent("clerk") is made
+
+
+@pytest.mark.parametrize(
     ("spec", "problem"),
     [
         ("nonsense", "there is no agent 'nonsense'"),
         ("no.such.module:Class", "No module named 'no'"),
         (f"{HERE}:Missing", "has no attribute 'Missing'"),
         (f"{HERE}:NoAgent", "is no Agent: derive it from agenthost.agents.Agent"),
+        (f"{HERE}:number", "is no Agent: derive it from agenthost.agents.Agent"),
         (f"{HERE}:Broken", "cannot be made: no battery"),
         (f"{HERE}:Agent", "cannot be made"),
         (f"{HERE}:Nameless", "cannot describe itself: 'Nameless' object has no attribute"),

@@ -492,6 +492,15 @@ async def test_a_call_that_nobody_was_shown_is_the_agents_mistake() -> None:
         lambda call: call.show({"text": "typeless"}),
         lambda call: call.write(b"bytes"),
         lambda call: call.stream_input(None),
+        lambda call: call.confirm("Sure?", options=["yes", "no"], rememberable=False),
+        lambda call: call.confirm(
+            "Sure?",
+            options=[option("a", "A", approve=True), option("a", "B", approve=False)],
+        ),
+        lambda call: call.confirm("Sure?", risk={"kind": "judge", "status": "what"}),
+        lambda call: call.complete("Did it", [{"type": "hologram"}]),
+        lambda call: call.show({"type": "hologram"}),
+        lambda call: call.delegate("dig", title="Digger", interactivity="nonsense"),
     ],
 )
 async def test_what_the_protocol_does_not_know_fails_the_call(work: Work) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agenthost.agents import AgentError, SessionContext, Turn, inputs
+from agenthost.agents import AgentError, SessionContext, Turn, emitting, inputs
 from tests.agents.fakes import FakePort, make_turn
 
 Json = dict[str, Any]
@@ -51,8 +51,9 @@ async def test_text_of_one_kind_is_one_part_until_something_else_comes() -> None
     await turn.write("h")
     shown = [part.get("content", part["kind"]) for part in port.parts]
     assert shown == ["ab", "cd", "e", "f", "g", "toolCall", "h"]
-    assert port.steps.count("delta") == 1
-    assert port.steps.count("reasoning") == 1
+    # Whoever collects deltas alone has all of the text.
+    assert port.steps.count("delta") == len("abegh")
+    assert port.steps.count("reasoning") == len("cd")
 
 
 async def test_large_content_travels_by_reference() -> None:
@@ -222,6 +223,66 @@ async def test_a_mistake_is_told_to_its_agent_and_the_chat_stays_whole(work: Any
     with pytest.raises(AgentError, match="the agent made a mistake"):
         await work(make_turn(port))
     assert (port.parts, port.actions) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("asking", "problem"),
+    [
+        ({}, "it asks nothing"),
+        ({"questions": [], "message": ""}, "it asks nothing"),
+        ({"questions": [inputs.text("a", "1?"), inputs.boolean("a", "2?")]}, "two questions are"),
+        ({"questions": [inputs.choice("a", "?", [])]}, "offers nothing to choose from"),
+        ({"questions": [inputs.choices("a", "?", [])]}, "offers nothing to choose from"),
+        ({"questions": [inputs.choice("a", "?", ["x", "x"])]}, "two options of the question 'a'"),
+        ({"questions": [inputs.choices("a", "?", ["x"], min=2)]}, "more choices than it offers"),
+        (
+            {"questions": [inputs.choices("a", "?", ["x"], min=2, max=1)]},
+            "at least 2 and at most 1",
+        ),
+        ({"questions": [inputs.integer("a", "?", min=5, max=2)]}, "at least 5 and at most 2"),
+        ({"questions": [inputs.number("a", "?", min=0.5, max=0.25)]}, "0.5 and at most 0.25"),
+        ({"questions": [inputs.text("a", "?", max=-1)]}, "at least 0 and at most -1"),
+        ({"questions": [{"id": "a", "kind": "nope", "message": "?"}]}, "there is no 'nope'"),
+    ],
+)
+async def test_what_nobody_could_answer_is_not_asked(asking: Json, problem: str) -> None:
+    port = FakePort()
+    with pytest.raises(AgentError, match=f"the agent made a mistake: .*{problem}"):
+        await make_turn(port).ask_all(**asking)
+    assert port.actions == []
+
+
+@pytest.mark.parametrize(
+    "asking",
+    [
+        {"message": "Go on?"},
+        {"url": "https://example.org"},
+        {"questions": [inputs.choice("a", "?", [], freeform=True)]},
+        {"questions": [inputs.choice("a", "?", [], required=False)]},
+        {"questions": [inputs.choices("a", "?", ["x"], min=1, max=1)]},
+        {"questions": [inputs.number("a", "?", min=-2, max=-1)]},
+    ],
+)
+async def test_what_somebody_can_answer_is_asked(asking: Json) -> None:
+    port = FakePort()
+    task = asyncio.ensure_future(make_turn(port).ask_all(**asking))
+    complete(port, await port.until_asked(), "decline")
+    assert (await task).response == "decline"
+
+
+async def test_a_long_text_is_written_in_pieces_into_one_part(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(emitting, "LONGEST_PIECE", 4)
+    port = FakePort()
+    turn = make_turn(port)
+    await turn.write("0123456789")
+    await turn.think("abcde")
+    async with turn.tool("tool") as call:
+        await call.stream_input("vwxyz")
+    assert [part.get("content") for part in port.parts[:2]] == ["0123456789", "abcde"]
+    pieces = [action["content"] for action in port.actions if action.get("content")]
+    assert pieces == ["0123", "4567", "89", "abcd", "e", "vwxy", "z"]
 
 
 def offer(port: FakePort, client: str, *tools: Json) -> None:

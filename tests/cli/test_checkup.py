@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -86,6 +87,16 @@ def test_the_dead_hold_nothing(tmp_path: Path) -> None:
 def test_a_lock_without_an_owner_s_number_is_nobody_s(tmp_path: Path, text: str) -> None:
     Path(f"{tmp_path / 'store'}.lock").write_text(text)
     assert lock_holder(tmp_path / "store") is None
+
+
+def test_a_store_that_is_no_database_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    path.write_bytes(b"garbage" * 10)
+    assert (check_store(path, None).verdict, check_store(path, 42).verdict) == ("problem",) * 2
+    with sqlite3.connect(path.with_name("sound")) as database:
+        database.execute("create table t (x)")
+    database.close()
+    assert check_store(path.with_name("sound"), None).verdict == "ok"
 
 
 def test_a_store_and_who_is_said_to_serve_it_must_agree(tmp_path: Path) -> None:

@@ -1,79 +1,111 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import io
+import json
 import os
 import re
-from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agenthost.cli.connecting import (
+    PATIENCE,
     CommandFailed,
+    WentAway,
     add_connection_options,
     as_typed,
     connected,
+    in_words,
     run_command,
     use_colour,
 )
 from agenthost.cli.discovery import NoHost
-from agenthost.cli.main import _COMMANDS, main
+from agenthost.cli.main import _COMMANDS, build_parser, main
 from agenthost.client import (
     CannotConnect,
     ConnectionLost,
     ConnectionState,
+    NoCommonVersion,
     NotAdmitted,
     Reconnecting,
     Rejected,
 )
-from agenthost.errors import AgentHostError, SessionNotFound
+from agenthost.errors import (
+    AgentHostError,
+    NotFound,
+    PermissionDenied,
+    ProviderNotFound,
+    SessionNotFound,
+)
 from agenthost.host import Host
+from tests.cli.leaving import leaving
+
+REJECTED: Any = {}
 
 
-def fails_with(error: BaseException) -> Callable[[], Awaitable[int]]:
-    async def work() -> int:
+def run_and_fail(error: BaseException, **options: bool) -> int:
+    async def work(_: argparse.Namespace) -> int:
         raise error
 
-    return work
+    return run_command(argparse.Namespace(**options), work)
 
 
 @pytest.mark.parametrize(
-    ("error", "code"),
+    ("error", "kind", "code"),
     [
-        (KeyboardInterrupt(), 130),
-        (CommandFailed("no"), 1),
-        (CommandFailed("no", 2), 2),
-        (NoHost("no"), 3),
-        (CannotConnect("no"), 3),
-        (NotAdmitted("no", status=401), 3),
-        (ConnectionLost("no"), 3),
-        (TimeoutError(), 3),
-        (Rejected("no", {}), 1),
-        (SessionNotFound("no"), 1),
-        (AgentHostError("no"), 1),
+        (CommandFailed("no"), "failed", 1),
+        (CommandFailed("no", 2), "usage", 2),
+        (CommandFailed("no", kind="ambiguous"), "ambiguous", 1),
+        (NoHost("no"), "noHost", 3),
+        (CannotConnect("no"), "unreachable", 3),
+        (NotAdmitted("no", status=401), "refused", 3),
+        (NoCommonVersion(["1"], ["2"]), "noCommonVersion", 3),
+        (ConnectionLost("no"), "wentAway", 3),
+        (WentAway("no"), "wentAway", 3),
+        (TimeoutError(), "timeout", 3),
+        (Rejected("no", REJECTED), "failed", 1),
+        (SessionNotFound("no"), "notFound", 1),
+        (NotFound("no"), "notFound", 1),
+        (ProviderNotFound("no"), "noAgent", 1),
+        (PermissionDenied("no"), "denied", 1),
+        (AgentHostError("no"), "failed", 1),
     ],
 )
-def test_what_goes_wrong_is_a_sentence_and_a_code(
-    error: BaseException, code: int, capsys: pytest.CaptureFixture[str]
+def test_what_goes_wrong_is_a_sentence_a_code_and_an_object(
+    error: BaseException, kind: str, code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_command(fails_with(error)) == code
+    assert run_and_fail(error) == code
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith("agenthost: ") or isinstance(error, KeyboardInterrupt)
+    assert err.startswith("agenthost: ")
     assert "Traceback" not in err
+    assert run_and_fail(error, json=True) == code
+    out, again = capsys.readouterr()
+    assert again == err
+    said = err.removeprefix("agenthost: ").rstrip("\n")
+    assert json.loads(out) == {"error": {"kind": kind, "message": said, "exitCode": code}}
+    run_and_fail(error, json=True, json_event=True)
+    assert json.loads(capsys.readouterr().out)["event"] == "error"
+
+
+def test_ctrl_c_is_a_code_and_nothing_to_say(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_and_fail(KeyboardInterrupt(), json=True) == 130
+    assert capsys.readouterr() == ("", "")
 
 
 def test_a_hint_goes_with_what_a_person_can_do_about(capsys: pytest.CaptureFixture[str]) -> None:
-    run_command(fails_with(NotAdmitted("401", status=401)))
+    run_and_fail(NotAdmitted("401", status=401))
     assert "--token" in capsys.readouterr().err
-    run_command(fails_with(CannotConnect("refused")))
+    run_and_fail(CannotConnect("refused"))
     assert "agenthost doctor" in capsys.readouterr().err
 
 
 def test_what_a_host_says_cannot_drive_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    run_command(fails_with(AgentHostError("no\x1b]0;mine\x07\x1b[2J\x9b2J, sorry")))
+    run_and_fail(AgentHostError("no\x1b]0;mine\x07\x1b[2J\x9b2J, sorry"))
     assert capsys.readouterr().err == "agenthost: no2J, sorry\n"
 
 
@@ -120,17 +152,74 @@ async def outlive(told: list[ConnectionState]) -> None:
     async with AsyncExitStack() as ending:
         host = await ending.enter_async_context(Host())
         url = await host.listen(port=0)
-        args = argparse.Namespace(url=url, token=None, data_dir=None)
-        async with connected(args, patience=0.05, tell=told.append) as client:
+        args = argparse.Namespace(url=url, token=None, data_dir=None, patience=0.05)
+        async with connected(args, tell=told.append) as client:
             await ending.aclose()
             await client.request("ping")
 
 
 async def test_a_host_that_stays_away_is_given_up() -> None:
     told: list[ConnectionState] = []
-    with pytest.raises(CannotConnect, match="did not come back"):
+    with pytest.raises(WentAway, match="did not come back"):
         await outlive(told)
     assert any(isinstance(state, Reconnecting) for state in told)
+
+
+@pytest.mark.parametrize(
+    ("words", "patience"),
+    [
+        (("sessions",), PATIENCE),
+        (("sessions", "show", "x"), PATIENCE),
+        (("sessions", "archive", "x"), PATIENCE),
+        (("export", "x"), PATIENCE),
+        (("send", "x"), 120.0),
+        (("watch",), None),
+        (("chat",), None),
+        (("inspect", "--live"), None),
+    ],
+)
+def test_commands_wait_as_long_as_what_they_do_is_worth(
+    words: tuple[str, ...], patience: float | None
+) -> None:
+    assert build_parser().parse_args(words).patience == patience
+
+
+@pytest.mark.parametrize(
+    ("words", "at"),
+    [
+        (("sessions",), "listSessions"),
+        (("sessions", "--json"), "listSessions"),
+        (("sessions", "show", "T"), "subscribe"),
+        (("sessions", "archive", "T"), "subscribe"),
+        (("sessions", "rename", "T", "U", "--json"), "subscribe"),
+        (("export", "T"), "subscribe"),
+        (("send", "hi", "--session", "T"), "subscribe"),
+        (("watch", "T"), "subscribe"),
+        (("inspect", "--live", "T"), "subscribe"),
+        (("chat", "T", "--json"), "subscribe"),
+    ],
+)
+async def test_no_command_waits_for_ever_or_in_silence(
+    words: tuple[str, ...], at: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with leaving(at) as url:
+        args = build_parser().parse_args([*words, "--url", url])
+        args.patience = 0.1
+        assert await asyncio.to_thread(args.run, args) == 3
+    out, err = capsys.readouterr()
+    assert "connection lost (" in err
+    assert "the host went away and did not come back" in err
+    if words[1:] == ("--json",):
+        assert json.loads(out)["error"]["kind"] == "wentAway"
+    if "rename" in words:
+        (outcome,) = json.loads(out)
+        assert (outcome["done"], "did not come back" in outcome["error"]) == (False, True)
+
+
+def test_why_nobody_can_be_reached_is_said_in_words() -> None:
+    assert in_words("ws://box cannot be reached: TimeoutError").endswith(": no answer in time")
+    assert "InvalidMessage" not in in_words("ws://box cannot be reached: InvalidMessage")
+    assert in_words("box: Connection refused") == "box: Connection refused"
 
 
 async def test_an_address_that_is_none_is_misuse() -> None:

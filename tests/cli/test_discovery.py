@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agenthost.cli.discovery import HOST_FILE, NoHost, announce, find_host
+from agenthost.cli.discovery import HOST_FILE, NoHost, NoToken, announce, find_host
 from agenthost.tokens import load_or_create_owner_token
 
 
@@ -23,6 +23,17 @@ def test_a_running_host_and_its_token_are_found_without_options(tmp_path: Path) 
 def test_a_host_without_a_token_is_found_without_one(tmp_path: Path) -> None:
     with announce(tmp_path, "ws://127.0.0.1:1", None):
         assert find_host(data_dir=tmp_path).token is None
+
+
+def test_a_token_that_is_gone_or_open_to_others_is_told_apart_from_no_host(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    with announce(tmp_path, "ws://127.0.0.1:1", token):
+        with pytest.raises(NoToken, match="there is no"):
+            find_host(data_dir=tmp_path)
+        load_or_create_owner_token(token)
+        token.chmod(0o644)
+        with pytest.raises(NoToken, match="chmod 600"):
+            find_host(data_dir=tmp_path)
 
 
 def test_no_host_says_how_to_start_one(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,35 @@ async def test_a_host_that_died_is_a_problem(tmp_path: Path) -> None:
     assert "agenthost serve" in checks(done)["host"]["fix"]
 
 
+async def test_a_damaged_store_is_told_with_what_to_do_about_it(tmp_path: Path) -> None:
+    async with serving(tmp_path) as cli:
+        await cli.host.kill()
+        (cli.data_dir / "agenthost.sqlite").write_bytes(b"garbage" * 1000)
+        done = await cli.main("doctor", "--json")
+    assert done.code == 1
+    store = checks(done)["store"]
+    assert (store["verdict"], "is damaged" in store["detail"]) == ("problem", True)
+    assert "move" in store["fix"]
+
+
+async def test_a_host_that_is_stopped_is_told_by_its_process_and_soon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("checkup.PATIENCE", "commands.doctor.PATIENCE", "commands.doctor._GLANCE"):
+        monkeypatch.setattr(f"agenthost.cli.{name}", 0.2)
+    async with serving(tmp_path) as cli:
+        os.kill(cli.host.pid, signal.SIGSTOP)
+        try:
+            done = await cli.main("doctor", "--json")
+        finally:
+            os.kill(cli.host.pid, signal.SIGCONT)
+    assert done.code == 1
+    connection = checks(done)["connection"]
+    assert f"process {cli.host.pid} listens, but does not answer" in connection["detail"]
+    assert f"kill -CONT {cli.host.pid}" in connection["fix"]
+    assert "Error" not in done.out
+
+
 async def test_a_token_and_a_directory_that_others_can_read_are_found(tmp_path: Path) -> None:
     async with serving(tmp_path) as cli:
         cli.data_dir.chmod(0o755)
@@ -83,6 +113,8 @@ async def test_a_token_and_a_directory_that_others_can_read_are_found(tmp_path: 
     assert "chmod 700" in found["data directory"]["fix"]
     assert found["token"]["verdict"] == "problem"
     assert "chmod 600" in found["token"]["fix"]
+    fixes = " ".join(check["fix"] or "" for check in found.values())
+    assert "agenthost serve" not in fixes
 
 
 async def test_addresses_that_lead_nowhere_say_so(alone: Cli) -> None:
@@ -111,6 +143,23 @@ async def test_something_else_than_a_host_is_recognised(alone: Cli) -> None:
     assert found["port"]["verdict"] == "ok"
     assert found["health"]["verdict"] == "skipped"
     assert "address of a host" in found["connection"]["fix"]
+
+
+async def test_somebody_who_does_not_even_speak_http_is_recognised(alone: Cli) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"220 mail.example ESMTP\r\n")
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        done = await alone.main("doctor", "--json", "--url", f"127.0.0.1:{port}")
+    assert done.code == 1
+    found = checks(done)
+    assert "speaks no HTTP" in found["health"]["detail"]
+    assert "speaks neither HTTP nor WebSocket" in found["connection"]["detail"]
+    assert "something else than a host" in found["connection"]["fix"]
 
 
 async def test_a_stale_note_of_another_process_does_not_fool_it(alone: Cli) -> None:

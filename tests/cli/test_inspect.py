@@ -83,6 +83,18 @@ async def test_a_live_connection_is_shown_as_it_happens(cli: Cli) -> None:
     assert (done.code, done.err) == (130, "")
 
 
+async def test_a_file_without_a_message_is_no_log(alone: Cli, tmp_path: Path) -> None:
+    for text in ("hello\n{}\n[1]\n", ""):
+        (tmp_path / "letter").write_text(text)
+        done = await alone.main("inspect", str(tmp_path / "letter"))
+        assert done.code == 1
+        assert "there is no message in" in done.err
+        told = await alone.main("inspect", str(tmp_path / "letter"), "--json")
+        assert told.lines[-1]["error"]["exitCode"] == 1
+    (tmp_path / "letter").write_text("hello\n" + logged("ping"))
+    assert (await alone.main("inspect", str(tmp_path / "letter"), "--errors")).code == 0
+
+
 async def test_what_cannot_be_inspected_is_said(alone: Cli) -> None:
     nothing = await alone.main("inspect")
     missing = await alone.main("inspect", "no such file")

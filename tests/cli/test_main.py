@@ -53,6 +53,57 @@ async def test_what_a_locale_cannot_read_is_read_as_utf_8(cli: Cli) -> None:
     assert shown.json["title"] == "größer"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("sessions",),
+        ("sessions", "show", "x"),
+        ("sessions", "archive", "x"),
+        ("send", "x"),
+        ("export", "x"),
+        ("export", "x", "--format", "json"),
+        ("watch",),
+        ("watch", "x"),
+        ("inspect", "--live"),
+        ("chat",),
+    ],
+)
+async def test_no_host_is_an_object_for_programs(alone: Cli, words: tuple[str, ...]) -> None:
+    done = await alone.main(*words, "--json")
+    error = done.lines[-1]["error"]
+    assert (done.code, error["kind"], error["exitCode"]) == (3, "noHost", 3)
+    assert done.err == f"agenthost: {error['message']}\n"
+    assert done.lines[-1].get("event") == ("error" if words[0] in ("watch", "chat") else None)
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "code"),
+    [
+        (("send", "x", "--agent", "nope"), "noAgent", 1),
+        (("send", "x", "--session", "nope"), "notFound", 1),
+        (("sessions", "show", "nope"), "notFound", 1),
+        (("export", "ahp-session:/nope"), "notFound", 1),
+        (("watch", "nope"), "notFound", 1),
+        (("chat", "nope"), "notFound", 1),
+        (("sessions", "--token", "w" * 43), "refused", 3),
+        (("send", "x", "--url", "127.0.0.1:1"), "unreachable", 3),
+        (("send", "x", "--approve", "perhaps"), "usage", 2),
+        (("sessions", "--limit", "0"), "usage", 2),
+        (("watch", "--nonsense"), "usage", 2),
+        (("inspect",), "usage", 2),
+        (("inspect", "no such file"), "failed", 1),
+        (("token", "revoke", "nope"), "failed", 1),
+    ],
+)
+async def test_every_failure_is_an_object_for_programs(
+    cli: Cli, words: tuple[str, ...], kind: str, code: int
+) -> None:
+    done = await cli.main(*words, "--json")
+    error = done.lines[-1]["error"]
+    assert (done.code, error["kind"], error["exitCode"]) == (code, kind, code)
+    assert error["message"] in done.err
+
+
 async def test_ctrl_c_is_no_traceback_however_early_it_comes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -18,7 +18,6 @@ from agenthost.cli.render import (
     directory_text,
     error_text,
     fence,
-    markdown_of,
     one_line,
     plain,
     question_line,
@@ -308,6 +307,7 @@ def test_a_call_s_output_joins_its_content_and_its_error() -> None:
 def test_a_call_s_document_has_no_more_than_is_known() -> None:
     assert tool_json(call("running", toolInput="ls", confirmed="setting")) == {
         "id": "c1",
+        "toolCallId": "c1",
         "tool": "shell",
         "name": "Shell",
         "status": "running",
@@ -390,11 +390,6 @@ def test_usage_is_a_line_of_what_is_known() -> None:
     assert usage_line(usage) == "m · 1,234 in, 0 cached, 5 out tokens"
     assert usage_line({"outputTokens": 5}) == "5 out tokens"
     assert usage_line({}) == ""
-
-
-def test_text_or_markdown_is_text() -> None:
-    assert markdown_of("a") == markdown_of({"markdown": "a"}) == "a"
-    assert markdown_of(None) == ""
 
 
 def test_an_error_without_a_reason_says_so() -> None:

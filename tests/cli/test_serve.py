@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -13,10 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from agenthost.cli.discovery import HOST_FILE
 from agenthost.cli.main import main
 from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.wire.client import open_client
-from tests.wire.hosting import serve
+from tests.wire.hosting import PATIENCE, serve
 
 # What the design promises to everyone who writes a unit file or a script.
 OPTIONS = (
@@ -261,6 +264,27 @@ async def test_it_says_where_it_listens_and_ctrl_c_ends_it_cleanly(tmp_path: Pat
             code, reason = await client.closed
             assert (code, "shutting down" in reason) == (1001, True)
         assert "Traceback" not in host.output
+
+
+async def test_a_host_needs_nobody_to_tell_where_it_listens(tmp_path: Path) -> None:
+    command = f"exec {shlex.quote(sys.executable)} -m agenthost.cli.main serve --port 0 >&-"
+    process = await asyncio.create_subprocess_shell(
+        command,
+        stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, "AGENTHOST_DATA_DIR": str(tmp_path / "data")},
+    )
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while not (tmp_path / "data" / HOST_FILE).exists():
+                assert process.returncode is None
+                await asyncio.sleep(0.01)
+            process.send_signal(signal.SIGTERM)
+            _, said = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert (process.returncode, said) == (0, b"")
 
 
 async def test_a_token_file_of_one_s_own_is_used(tmp_path: Path) -> None:

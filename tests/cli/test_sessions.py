@@ -7,11 +7,15 @@ import os
 import pty
 import re
 import termios
+from functools import partial
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from agenthost.cli.render import columns, plain, session_id
+from agenthost.client import connect
+from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.cli.running import Cli
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -97,6 +101,17 @@ async def test_one_failure_among_several_is_told_and_the_rest_is_done(cli: Cli) 
     assert archived == {"session": uri, "done": True}
 
 
+async def test_a_name_that_means_no_session_is_one_failure_among_several(cli: Cli) -> None:
+    uri = await cli.new("meant")
+    done = await cli.main("sessions", "archive", uri, "no such name", "meant", "--json")
+    assert done.code == 1
+    archived, failed = done.json
+    assert archived == {"session": uri, "done": True}
+    assert (failed["session"], failed["done"]) == ("no such name", False)
+    assert "no session matches" in failed["error"]
+    assert "no session matches" in done.err
+
+
 async def test_one_session_is_shown_with_its_chats(cli: Cli) -> None:
     uri = await cli.new("/subagent hello")
     text = await cli("sessions", "show", uri)
@@ -122,6 +137,21 @@ async def test_a_session_that_waits_says_for_what(cli: Cli) -> None:
         chat.cancel()
     assert "Waits for\n  approval of Shell: Run `ls`" in done.out
     assert [item["session"] for item in row] == [session.uri]
+
+
+async def test_what_a_session_of_an_old_host_waits_for_is_in_its_chats(cli: Cli) -> None:
+    old = partial(connect, versions=SUPPORTED_VERSIONS[-1:])
+    async with cli.client() as client:
+        session = await client.sessions.create()
+        chat = await session.chat()
+        chat.send("/run ls")
+        await session.channel.until(lambda state: state.get("inputNeeded"))
+        with mock.patch("agenthost.cli.connecting.connect", old):
+            text = await cli.main("sessions", "show", session.uri)
+            document = await cli.main("sessions", "show", session.uri, "--json")
+        chat.cancel()
+    assert "Waits for\n  approval of Shell: Run `ls`" in text.out
+    assert [need["kind"] for need in document.json["inputNeeded"]] == ["toolConfirmation"]
 
 
 async def test_a_text_that_means_several_sessions_is_refused_with_their_names(cli: Cli) -> None:

@@ -23,19 +23,27 @@ from agenthost.client import (
 )
 
 
-def call(status: str, **fields: Any) -> dict[str, Any]:
+def call(status: str, **fields: Any) -> Any:
     base = {"toolCallId": "c1", "toolName": "shell", "displayName": "Shell", "status": status}
     return {**base, "invocationMessage": "Run `ls`", **fields}
 
 
-REQUEST = {"id": "r", "message": "Say", "questions": [{"id": "n", "kind": "text", "message": "N?"}]}
-FAILED = {"state": "error", "error": {"errorType": "e", "message": "no"}, "responseParts": []}
-USER = {"text": "do\nit", "origin": {"kind": "user"}}
+REQUEST: Any = {
+    "id": "r",
+    "message": "Say",
+    "questions": [{"id": "n", "kind": "text", "message": "N?"}],
+}
+FAILED: Any = {"state": "error", "error": {"errorType": "e", "message": "no"}, "responseParts": []}
+USER: Any = {"text": "do\nit", "origin": {"kind": "user"}}
+TASK: Any = {**USER, "origin": {"kind": "tool"}}
+ALONE: Any = {**REQUEST, "message": "N?"}
+
+COMPLETE: Any = {"state": "complete", "responseParts": []}
 
 # What happened, the word for it and its line; None where nothing is to be printed.
 EVENTS: list[tuple[ChatEvent, tuple[str, str] | None]] = [
     (TurnStarted("t", USER), ("prompt", "do it")),
-    (TurnStarted("t", {**USER, "origin": {"kind": "tool"}}), ("task", "do it")),
+    (TurnStarted("t", TASK), ("task", "do it")),
     (Text("t", "p", "a\nb"), ("answer", "a b")),
     (Reasoning("t", "p", "hm"), None),
     (ToolCallChanged("t", call("streaming"), None), None),
@@ -51,7 +59,7 @@ EVENTS: list[tuple[ChatEvent, tuple[str, str] | None]] = [
         ("tool", "Shell: Run `ls` - failed"),
     ),
     (Question("t", REQUEST), ("question", "Say · n: N? (optional)")),
-    (Question("t", {**REQUEST, "message": "N?"}), ("question", "n: N? (optional)")),
+    (Question("t", ALONE), ("question", "n: N? (optional)")),
     (Question("t", {"id": "r", "url": "https://x"}), ("question", "https://x")),
     (QuestionClosed("t", REQUEST, "accept"), ("answered", "accept")),
     (QuestionClosed("t", REQUEST, None), ("answered", "the turn ended over it")),
@@ -63,7 +71,7 @@ EVENTS: list[tuple[ChatEvent, tuple[str, str] | None]] = [
     (UsageReported("t", {"outputTokens": 3}), ("usage", "3 out tokens")),
     (UsageReported("t", {}), None),
     (Redrawn("t", []), ("changed", "what was told of this turn does not hold any more")),
-    (TurnEnded("t", "complete", {"state": "complete", "responseParts": []}), ("complete", "")),
+    (TurnEnded("t", "complete", COMPLETE), ("complete", "")),
     (TurnEnded("t", "error", FAILED), ("error", "no")),
     (TurnEnded("t", "removed", None), ("removed", "")),
 ]  # fmt: skip
@@ -83,6 +91,15 @@ def test_an_event_is_an_object_that_names_its_kind_and_turn(event: ChatEvent) ->
     assert json.loads(json.dumps(told)) == told
     # Whatever an event says in its own fields is told.
     assert len(told) > 2
+
+
+def test_an_event_names_its_call_or_request_as_the_answer_to_it_does() -> None:
+    waits = call("pending-confirmation")
+    for event in (ConfirmationNeeded("t", waits), ToolCallChanged("t", waits, None)):
+        told = event_json(event)
+        assert told["toolCallId"] == told["toolCall"]["toolCallId"] == told["toolCall"]["id"]
+    for asked in (Question("t", REQUEST), QuestionClosed("t", REQUEST, "accept")):
+        assert event_json(asked)["requestId"] == "r"
 
 
 def test_every_kind_of_event_is_tried_here() -> None:

@@ -163,9 +163,18 @@ def test_a_failure_ends_with_1_and_one_line(command: Command) -> None:
     for code, out, err in failures:
         assert code == 1
         assert out == ""
-        assert err.startswith("agenthost token: ")
+        assert err.startswith("agenthost: ")
         assert err.count("\n") == 1
     assert (command.data_dir / "tokens.json").read_text() == "{"
+
+
+def test_a_failure_is_an_object_for_programs(command: Command) -> None:
+    code, out, err = command("revoke", "ghost", "--json")
+    error = json.loads(out)["error"]
+    assert (code, error["exitCode"], error["kind"]) == (1, 1, "failed")
+    assert err == f"agenthost: {error['message']}\n"
+    past = command("create", "phone", "--expires", "2001-01-01", "--json")
+    assert (past[0], json.loads(past[1])["error"]["kind"]) == (2, "usage")
 
 
 def test_the_default_data_directory_is_used_when_none_is_named(

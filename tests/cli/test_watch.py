@@ -83,6 +83,18 @@ async def test_lines_tell_a_turn_under_way_from_its_beginning_and_workers_too(cl
     assert (done.code, done.err) == (130, "")
 
 
+async def test_reasoning_is_told_apart_from_the_answer(cli: Cli) -> None:
+    async with cli.client() as client:
+        session = await client.sessions.create()
+        async with cli.running("watch", session.uri) as watching:
+            await watching.until("present")
+            await (await session.chat()).ask("/think")
+            assert (await watching.until("  reasoning ")).split("  reasoning ")[1].strip()
+            await watching.until("  answer ")
+            done = await watching.end(signal.SIGINT)
+    assert done.code == 130
+
+
 async def test_a_session_that_is_removed_ends_the_watch(cli: Cli) -> None:
     async with cli.client() as client:
         session = await client.sessions.create()

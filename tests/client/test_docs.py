@@ -7,11 +7,14 @@ import asyncio
 import inspect
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from agenthost.client import connect
+from agenthost.client.core import ACTION_PATIENCE
+from agenthost.client.resume import Resumed
+from agenthost.client.serving import READING
 from agenthost.host import Host
 from agenthost.host.trust import Gate, HostTokens
 
@@ -41,4 +44,14 @@ async def test_every_example_runs(tmp_path: Path, capsys: pytest.CaptureFixture[
     printed = capsys.readouterr().out
     assert "complete None" in printed
     assert "Greetings" in printed
+    assert printed.count("not sent:") == 2
     assert "The client answered: 3" in printed
+
+
+def test_what_the_document_counts_up_is_what_there_is() -> None:
+    text = DOCUMENT.read_text()
+    for resumed in get_args(Resumed):
+        assert f'`"{resumed}"`' in text
+    for method in READING:
+        assert f"`{method}`" in text
+    assert f"for {ACTION_PATIENCE:g} seconds" in text

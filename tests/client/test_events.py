@@ -29,10 +29,10 @@ from tests.strategies import NOW, History, chat_histories
 
 Json = dict[str, Any]
 
-MESSAGE = {"text": "hi", "origin": {"kind": "user"}}
+MESSAGE: Any = {"text": "hi", "origin": {"kind": "user"}}
 
 
-def turn(id: str, *parts: Json, state: str | None = None, **members: Any) -> Json:
+def turn(id: str, *parts: Json, state: str | None = None, **members: Any) -> Any:
     made = {"id": id, "startedAt": NOW, "message": MESSAGE, "responseParts": list(parts)}
     return {**made, **({} if state is None else {"state": state, "duration": 1}), **members}
 
@@ -42,7 +42,7 @@ def chat(*turns: Json, active: Json | None = None, **members: Any) -> Json:
     return {**state, **({} if active is None else {"activeTurn": active}), **members}
 
 
-def text(id: str, content: str, kind: str = "markdown") -> Json:
+def text(id: str, content: str, kind: str = "markdown") -> Any:
     return {"kind": kind, "id": id, "content": content}
 
 
@@ -167,7 +167,7 @@ def test_a_question_may_move_to_the_end_as_on_old_hosts() -> None:
 
 
 def test_notices_references_and_unknown_parts_are_passed_on() -> None:
-    parts: list[Json] = [
+    parts: list[Any] = [
         {"kind": "systemNotification", "content": "Note"},
         {"kind": "contentRef", "uri": "ahp-content:/1"},
         {"kind": "hologram", "x": 1},
@@ -175,6 +175,38 @@ def test_notices_references_and_unknown_parts_are_passed_on() -> None:
     assert told(chat(active=turn("t")), chat(active=turn("t", *parts))) == [
         PartAdded("t", part) for part in parts
     ]
+
+
+BROKEN: list[Any] = [
+    {},
+    {"id": "p", "content": "no kind"},
+    {"kind": None},
+    {"kind": ["list"], "id": {"not": "one"}},
+    {"kind": "markdown", "content": "no id"},
+    {"kind": "markdown", "id": "p"},
+    {"kind": "reasoning", "id": "p", "content": None},
+    {"kind": "toolCall"},
+    {"kind": "toolCall", "toolCall": {"toolCallId": "c"}},
+    {"kind": "toolCall", "toolCall": "c"},
+    {"kind": "inputRequest", "request": {}},
+    "not even an object",
+]
+
+
+@pytest.mark.parametrize("part", BROKEN)
+def test_a_part_that_lacks_what_it_must_have_is_passed_on_and_stops_nothing(part: Any) -> None:
+    begun, more = turn("t", part), turn("t", part, text("q", "more"))
+    assert told(chat(), chat(active=begun)) == [TurnStarted("t", MESSAGE), PartAdded("t", part)]
+    assert told(chat(active=begun), chat(active=more)) == [Text("t", "q", "more")]
+    done = turn("t", part, text("q", "more"), state="complete")
+    assert told(chat(active=more), chat(done)) == [TurnEnded("t", "complete", done)]
+
+
+@pytest.mark.parametrize("part", BROKEN)
+def test_a_part_that_breaks_or_is_mended_is_told_anew(part: Any) -> None:
+    broken, sound = chat(active=turn("t", part)), chat(active=turn("t", text("p", "Hello")))
+    assert told(broken, sound)[-1:] == [Redrawn("t", [text("p", "Hello")])]
+    assert told(sound, broken)[-1:] == [Redrawn("t", [part])]
 
 
 def test_usage_is_told_when_it_changes() -> None:
@@ -192,7 +224,7 @@ def test_usage_is_told_when_it_changes() -> None:
         [text("p", "Hell")],
     ],
 )
-def test_what_cannot_be_built_upon_is_told_anew(parts: list[Json]) -> None:
+def test_what_cannot_be_built_upon_is_told_anew(parts: list[Any]) -> None:
     before = chat(active=turn("t", text("p", "Hello")))
     assert told(before, chat(active=turn("t", *parts))) == [Redrawn("t", parts)]
 

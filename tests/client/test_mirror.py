@@ -171,15 +171,16 @@ def test_a_reset_may_lower_the_numbers_and_forgets_what_was_pending() -> None:
     assert mirror.receive(envelope(4, titled("Next")), NOW).verdict == "applied"
 
 
-def test_pending_actions_can_be_forgotten_one_by_one_or_all() -> None:
+def test_pending_actions_can_be_forgotten_one_by_one() -> None:
     mirror = session_mirror()
     for number in (1, 2, 3):
         mirror.dispatch(number, titled(str(number)), NOW)
     assert mirror.forget(3)
     assert not mirror.forget(3)
     assert mirror.state["title"] == "2"
-    assert mirror.forget_pending() == (1, 2)
-    assert mirror.state is SESSION
+    assert mirror.forget(1)
+    assert mirror.forget(2)
+    assert (mirror.pending, mirror.state) == ((), SESSION)
 
 
 def test_an_unknown_action_keeps_its_place_and_changes_nothing() -> None:

@@ -50,7 +50,7 @@ def test_a_host_that_asks_for_rest_gets_at_least_that() -> None:
 )
 @pytest.mark.parametrize("established", [True, False])
 def test_what_may_pass_is_tried_again(error: Exception, established: bool) -> None:
-    assert isinstance(judge(error, established=established, lasted=established), Retry)
+    assert isinstance(judge(error, established=established, haunted=False), Retry)
 
 
 @pytest.mark.parametrize(
@@ -64,21 +64,21 @@ def test_what_may_pass_is_tried_again(error: Exception, established: bool) -> No
     ],
 )
 def test_what_will_not_pass_is_given_up(error: Exception) -> None:
-    verdict = judge(error, established=False, lasted=False)
+    verdict = judge(error, established=False, haunted=False)
     assert isinstance(verdict, GiveUp)
     assert str(error) in str(verdict.error)
 
 
 def test_who_is_thrown_out_after_the_handshake_stays_out() -> None:
     thrown_out = TransportClosed(1008, "too many messages that break the protocol")
-    verdict = judge(thrown_out, established=True, lasted=False)
+    verdict = judge(thrown_out, established=True, haunted=True)
     assert isinstance(verdict, GiveUp)
     assert isinstance(verdict.error, NotAdmitted)
-    assert isinstance(judge(thrown_out, established=False, lasted=False), Retry), "it was too slow"
+    assert isinstance(judge(thrown_out, established=False, haunted=False), Retry), "it was too slow"
 
 
-def test_who_is_superseded_gives_way_unless_it_has_only_just_come() -> None:
-    verdict = judge(SUPERSEDED, established=True, lasted=True)
+def test_who_is_superseded_gives_way_unless_it_may_have_been_by_itself() -> None:
+    verdict = judge(SUPERSEDED, established=True, haunted=False)
     assert isinstance(verdict, GiveUp)
     assert isinstance(verdict.error, Superseded)
-    assert isinstance(judge(SUPERSEDED, established=True, lasted=False), Retry)
+    assert isinstance(judge(SUPERSEDED, established=True, haunted=True), Retry)

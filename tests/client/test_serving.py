@@ -12,6 +12,12 @@ import pytest
 
 from agenthost.client import Client, MemoryResources, ResourceProvider
 from agenthost.errors import Conflict
+from agenthost.protocol.resources import (
+    ResourceReadParams,
+    ResourceReadResult,
+    ResourceWriteParams,
+    ResourceWriteResult,
+)
 from tests.client.scripted import ROOT, ScriptedHost, Side
 
 Json = dict[str, Any]
@@ -84,9 +90,9 @@ async def test_a_uri_does_not_lead_out_of_its_prefix(way: str) -> None:
 async def test_writing_is_refused_unless_the_policy_allows_it() -> None:
     class Notes(ResourceProvider):
         def __init__(self) -> None:
-            self.written: list[Json] = []
+            self.written: list[ResourceWriteParams] = []
 
-        async def write(self, params: Json) -> Json:
+        async def write(self, params: ResourceWriteParams) -> ResourceWriteResult:
             if params.get("ifMatch") == "old":
                 raise Conflict("it has changed")
             self.written.append(params)
@@ -106,6 +112,18 @@ async def test_writing_is_refused_unless_the_policy_allows_it() -> None:
         assert (reply["error"]["code"], reply["error"]["message"]) == (-32011, "it has changed")
         reply = await ask(side, "resourceRead", uri="virtual://notes/a")
         assert reply["error"]["code"] == -32601, "this provider does not serve it"
+
+
+async def test_what_is_held_in_memory_is_read_only_whatever_the_policy_says() -> None:
+    contents: dict[str, str | bytes] = {"virtual://notes/a": "mine"}
+    async with served() as (client, side):
+        provider = MemoryResources(contents)
+        client.serve_resources("virtual://notes/", provider, allow=lambda method, uri: True)
+        write = {"uri": "virtual://notes/a", "data": "theirs", "encoding": "utf-8"}
+        assert (await ask(side, "resourceWrite", **write))["error"]["code"] == -32601
+        contents["virtual://notes/a"] = "changed"
+        reply = await ask(side, "resourceRead", uri="virtual://notes/a")
+        assert reply["result"]["data"] == "changed"
 
 
 async def test_the_longest_prefix_decides() -> None:
@@ -130,7 +148,7 @@ async def test_access_is_granted_by_the_policy() -> None:
 
 async def test_malformed_requests_unknown_ones_and_bugs_have_their_own_errors() -> None:
     class Broken(ResourceProvider):
-        async def read(self, params: Json) -> Json:
+        async def read(self, params: ResourceReadParams) -> ResourceReadResult:
             raise RuntimeError("the secret reason")
 
     async with served() as (client, side):
@@ -139,17 +157,28 @@ async def test_malformed_requests_unknown_ones_and_bugs_have_their_own_errors() 
         assert (await ask(side, "makeCoffee"))["error"]["code"] == -32601
         reply = await ask(side, "resourceRead", uri="virtual://a/b")
         assert reply["error"] == {"code": -32603, "message": "internal error"}
-        reply = await ask(side, "createResourceWatch", uri="virtual://a/b")
-        assert reply["error"]["code"] == -32009
         with pytest.raises(ValueError, match="prefix"):
             client.serve_resources("", Broken())
+
+
+async def test_watching_is_reading_and_is_not_refused_as_if_it_changed_something() -> None:
+    async with served() as (client, side):
+        client.serve_resources("virtual://a/", MemoryResources({}))
+        reply = await ask(side, "createResourceWatch", uri="virtual://a/b")
+        assert reply["error"]["code"] == -32601, "allowed, though no client serves it"
+        reply = await ask(side, "createResourceWatch", uri="virtual://other/b")
+        assert reply["error"]["data"]["request"] == {
+            "channel": ROOT,
+            "uri": "virtual://other/b",
+            "read": True,
+        }
 
 
 async def test_a_slow_request_holds_up_nothing_else_and_too_many_are_refused() -> None:
     started, may_end = asyncio.Event(), asyncio.Event()
 
     class Slow(ResourceProvider):
-        async def read(self, params: Json) -> Json:
+        async def read(self, params: ResourceReadParams) -> ResourceReadResult:
             started.set()
             await may_end.wait()
             return {"data": "", "encoding": "utf-8"}

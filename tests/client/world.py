@@ -206,8 +206,10 @@ class World:
         async def dial() -> Transport:
             return self._dial(name)
 
-        options = {"versions": versions, **more} if versions else more
-        client = connect(dial, client_id=name, roll=lambda: 0.0, **options)
+        options = {"client_id": name, "roll": lambda: 0.0, **more}
+        if versions:
+            options["versions"] = versions
+        client = connect(dial, **options)
         self.clients[name] = await client.__aenter__()
         return client
 

@@ -11,7 +11,7 @@ import pytest
 
 from agenthost.host import Host, Limits
 from agenthost.host import connection as connection_module
-from agenthost.host.connection import MOST_VIOLATIONS
+from agenthost.host import connection as connections
 from agenthost.protocol.jsonrpc import dumps, loads
 from agenthost.transport import Encoded, Transport, TransportClosed, memory_pair
 
@@ -64,14 +64,32 @@ async def test_a_hasty_client_is_slowed_to_its_rate_and_loses_nothing(
     assert sleeper.slept == pytest.approx(2.0)
 
 
-async def test_whoever_sends_nothing_but_nonsense_is_closed_in_the_end() -> None:
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many violations in a row a host of this test puts up with."""
+    monkeypatch.setattr(connections, "MOST_VIOLATIONS", 50)
+    return 50
+
+
+async def test_whoever_sends_nothing_but_nonsense_is_closed_in_the_end(patience: int) -> None:
     async with connected() as client:
-        client.write([Encoded(b"nonsense")] * MOST_VIOLATIONS)
-        answers = [loads(await client.receive()) for _ in range(MOST_VIOLATIONS - 1)]
+        client.write([Encoded(b"nonsense")] * patience)
+        answers = [loads(await client.receive()) for _ in range(patience - 1)]
         assert {answer["error"]["code"] for answer in answers} == {-32700}
         with pytest.raises(TransportClosed) as end:
             await client.receive()
     assert (end.value.code, end.value.reason) == (1008, "too many messages that break the protocol")
+
+
+async def test_sound_messages_make_up_for_those_that_are_not(patience: int) -> None:
+    unknown = Encoded(b'{"jsonrpc":"2.0","id":2,"method":"poll","params":{}}')
+    async with connected() as client:
+        for _ in range(2):
+            client.write([unknown] * (patience - 1))
+            for _ in range(patience - 1):
+                assert b"-32601" in await client.receive()
+            client.write([Encoded(PING)])
+            assert loads(await client.receive())["result"] is None
 
 
 async def test_what_is_sent_while_an_answer_is_being_made_waits_behind_it() -> None:

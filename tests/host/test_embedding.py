@@ -109,8 +109,7 @@ async def test_a_client_over_memory_runs_a_turn() -> None:
         chat = await client.open_chat()
         client.start_turn(chat, "hi")
         await client.action("chat/turnComplete")
-        part = (await client.action("chat/responsePart"))["part"]
-        assert part["content"] == "Hello! You said: hi"
+        assert (await client.action("chat/delta"))["content"] == "Hello! You said: hi"
 
 
 async def test_clients_over_memory_and_over_a_socket_share_a_session() -> None:

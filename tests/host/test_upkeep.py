@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from agenthost.host.upkeep import IS_READ, chat_summary, session_actions
+from agenthost.host.upkeep import chat_summary, session_actions
+from agenthost.protocol.status import IS_READ
 from agenthost.protocol.versions import reduce
 from tests.strategies import NOW, History, chat_histories
 

@@ -30,13 +30,18 @@ class Guarded(Agent):
         if token.startswith("bad"):
             raise AgentError("the token is not good enough")
         if token.startswith("crash"):
-            raise RuntimeError(f"cannot check {resource}")
+            raise RuntimeError(f"cannot check {token} for {resource}")
 
     async def run(self, turn: Turn) -> None:
         token = turn.credential(RESOURCE)
         log.info("working for somebody with a token: %s", token is not None)
         if token is None:
             raise AgentError("nobody signed in", "authRequired")
+        if turn.text.startswith("quote"):
+            if turn.text.endswith("forgotten"):
+                turn.reject_credential(RESOURCE)
+            kind = AgentError if turn.text.startswith("quote to people") else RuntimeError
+            raise kind(f"the service refused {token!r}")
         if token.startswith("old"):
             turn.reject_credential(RESOURCE)
             raise AgentError("the token has expired", "authRequired")

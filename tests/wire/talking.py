@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.wire.client import ACTIVITY, WireClient, open_client
@@ -120,7 +121,7 @@ async def at_chat(
 
     ``session`` is what ``createSession`` is asked for besides.
     """
-    uri = f"ahp-session:/{name}"
+    uri = f"ahp-session:/{quote(name)}"
     async with AsyncExitStack() as stack:
         clients = [
             await stack.enter_async_context(open_client(url, f"{name} {number}", version))

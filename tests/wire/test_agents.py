@@ -189,9 +189,31 @@ async def asks_what_is_no_question(turn: Turn) -> None:
     await turn.ask_all([{"id": "kindless"}])
 
 
+async def asks_what_has_no_kind_of_ours(turn: Turn) -> None:
+    await turn.ask_all([{"id": "q", "kind": "nope", "message": "?"}])
+
+
+async def asks_nothing(turn: Turn) -> None:
+    await turn.ask_all([])
+
+
+async def shows_a_hologram(turn: Turn) -> None:
+    async with turn.tool("t") as call:
+        await call.complete("Shone", [{"type": "hologram"}])
+
+
+async def has_an_odd_worker(turn: Turn) -> None:
+    async with turn.tool("t") as call:
+        await call.delegate("x", title="X", interactivity="nonsense")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     "work",
     [
+        asks_what_has_no_kind_of_ours,
+        asks_nothing,
+        shows_a_hologram,
+        has_an_odd_worker,
         writes_half_characters,
         writes_a_number,
         reports_what_is_no_data,
@@ -209,6 +231,23 @@ async def test_what_the_wire_cannot_carry_ends_the_turn_and_leaves_the_chat_whol
         assert turn["error"]["message"].startswith(expected)
         assert all(call["status"] == "completed" for call in calls_of(turn))
         await chat.assert_agreed()
+
+
+async def test_a_long_answer_comes_in_frames_that_every_connection_carries() -> None:
+    long = "😀 long " * 400_000
+
+    async def work(turn: Turn) -> None:
+        await turn.write(long)
+
+    async with scripted(work) as chat:
+        assert said(await chat.run("t1", "go")) == long
+        deltas = [
+            message
+            for message in chat.client.received
+            if message.get("params", {}).get("action", {}).get("type") == "chat/delta"
+        ]
+        frames = [len(json.dumps(message, ensure_ascii=False).encode()) for message in deltas]
+        assert max(frames) < 900_000
 
 
 async def test_the_sketch_of_the_design_works() -> None:

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from agenthost.agents import Agent, Turn
+from tests.children import gone
 from tests.wire.client import WireClient
-from tests.wire.hosting import PATIENCE, ServedHost, embed, serve
+from tests.wire.hosting import ServedHost, embed, serve
 from tests.wire.talking import (
     IDLE,
     OLDEST,
@@ -56,22 +57,6 @@ async def assert_cancelled(chat: Chat, turn_id: str) -> Json:
     assert said(after).startswith("You said **hello**")
     await chat.assert_at_rest()
     return turn
-
-
-async def gone(pid: int) -> None:
-    """Wait until a process has ended."""
-    try:
-        descriptor = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    loop, ended = asyncio.get_running_loop(), asyncio.Event()
-    loop.add_reader(descriptor, ended.set)
-    try:
-        async with asyncio.timeout(PATIENCE):
-            await ended.wait()
-    finally:
-        loop.remove_reader(descriptor)
-        os.close(descriptor)
 
 
 async def pids_in(client: WireClient, chat: str, count: int = 3) -> list[int]:

@@ -73,11 +73,15 @@ async def test_a_token_that_is_not_good_enough_is_refused_and_not_kept() -> None
         assert refusal.code == AUTH_REQUIRED
 
 
-async def test_a_check_that_fails_for_another_reason_tells_nothing() -> None:
+async def test_a_check_that_fails_for_another_reason_tells_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     async with at_guarded() as (client, _):
         refusal = await client.refusal("authenticate", resource=RESOURCE, token="crash me")
         assert (refusal.code, refusal.data) == (INTERNAL, None)
         assert "crash" not in refusal.message
+        assert "guarded cannot check a token: RuntimeError" in caplog.text
+        assert "crash" not in caplog.text
         assert (await client.refusal("createSession", channel=SESSION)).code == AUTH_REQUIRED
 
 
@@ -226,12 +230,15 @@ async def test_a_token_is_in_no_log_and_not_in_the_store(tmp_path: Path) -> None
             await client.accepted(chat, confirmed("t1", call, True))
             await client.turn_end(chat, "t1")
             await client.run_turn(chat, "t2", "hello")
+            for number, text in enumerate(("quote", "quote to people", "quote forgotten")):
+                await client.run_turn(chat, f"q{number}", text)
             for message in client.received:
                 assert SECRET not in str(message)
         assert_unwritten(tmp_path)
         assert await host.stop() == 0
         assert "working for somebody with a token: True" in host.output
         assert SECRET not in host.output
+        assert host.output.count("RuntimeError: the service refused '[redacted]'") == 2
     assert_unwritten(tmp_path)
 
 

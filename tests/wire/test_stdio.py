@@ -128,8 +128,7 @@ async def test_a_turn_runs_over_stdio_and_the_end_of_input_ends_the_host(tmp_pat
         chat = await client.open_chat()
         client.dispatch(chat, turn_started("hello"))
         await client.action("chat/turnComplete")
-        part = await client.action("chat/responsePart")
-        assert part["part"]["content"].startswith("You")
+        assert (await client.action("chat/delta"))["content"].startswith("You")
         client.input.close()
         assert all(message["jsonrpc"] == "2.0" for message in await client.rest())
         assert await client.exit_code() == 0

@@ -102,7 +102,8 @@ async def test_the_worker_is_announced_before_it_speaks(shared_host: ServedHost)
         for message in chat.client.received:
             action = message.get("params", {}).get("action", {})
             names = (action.get("chat"), action.get("summary", {}).get("resource"))
-            if worker in names or block in action.get("content", ()):
+            content = action.get("content")
+            if worker in names or (isinstance(content, list) and block in content):
                 order.append(action["type"])
         assert order[:3] == [
             *("session/chatAdded", "chat/toolCallContentChanged", "session/chatUpdated")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from agenthost.agents.acp.settings import Setting, schema_of
 from agenthost.agents.api import Agent, AgentError, SessionContext
+from agenthost.agents.extras import how_to_install
 from agenthost.agents.turn import Turn
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class AcpAgent(Agent):
             await asyncio.to_thread(importlib.import_module, _SPEAKER)
         except ModuleNotFoundError as error:
             raise AgentError(
-                f"{self.display_name} needs: pip install 'agenthost[acp]'", "notInstalled"
+                f"{self.display_name} needs: {how_to_install('acp')}", "notInstalled"
             ) from error
 
     def _new_session(self) -> AgentSession:

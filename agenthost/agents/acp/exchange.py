@@ -38,8 +38,10 @@ log = logging.getLogger(__name__)
 
 # What people are told when an agent stops for another reason than being done.
 _STOPPED = {
-    "max_tokens": "The agent stopped: it reached its limit of tokens.",
-    "max_turn_requests": "The agent stopped: it reached its limit of requests in one turn.",
+    "max_tokens": "The agent reached its limit of tokens; its answer is cut off here.",
+    "max_turn_requests": (
+        "The agent reached its limit of requests in one turn; its work is cut off here."
+    ),
 }
 
 

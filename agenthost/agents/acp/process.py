@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import codecs
 import logging
-import os
 import signal
 from asyncio.subprocess import PIPE, SubprocessStreamProtocol
 from collections import deque
@@ -17,6 +16,7 @@ from collections.abc import Mapping, Sequence
 
 from agenthost.agents.acp.redaction import Redactor
 from agenthost.agents.lifeline import Lifeline
+from agenthost.agents.processes import signal_group
 
 __all__ = ["AgentProcess"]
 
@@ -153,11 +153,7 @@ class AgentProcess:
 
     def _signal(self, number: int) -> bool:
         """Signal the group; False when nobody is left in it."""
-        try:
-            os.killpg(self.pid, number)
-        except (ProcessLookupError, PermissionError):
-            return False
-        return True
+        return signal_group(self.pid, number)
 
     async def _listen(self, stderr: asyncio.StreamReader) -> None:
         decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")

@@ -8,6 +8,7 @@ import shlex
 import shutil
 
 from agenthost.agents.acp.agent import AcpAgent
+from agenthost.agents.extras import how_to_install
 from agenthost.errors import AgentHostError
 
 __all__ = ["AcpUnavailable", "BadAcpSpec", "parse_acp_spec"]
@@ -33,7 +34,7 @@ def parse_acp_spec(spec: str) -> AcpAgent:
     """
     name, command = _split(spec)
     if importlib.util.find_spec("acp") is None:
-        raise AcpUnavailable(f"the agent {name} needs: pip install 'agenthost[acp]'")
+        raise AcpUnavailable(f"the agent {name} needs: {how_to_install('acp')}")
     if shutil.which(command[0]) is None:
         raise AcpUnavailable(f"the agent {name} needs the program {command[0]!r}, which is missing")
     return AcpAgent(name, command)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agenthost.protocol.markdown import markdown_of
+
 __all__ = ["transcript"]
 
 # Some thirty thousand tokens; of a longer conversation the newest part is told.
@@ -49,12 +51,8 @@ def _part(part: Mapping[str, Any]) -> str:
             return str(part["content"])
         case "toolCall":
             call = part["toolCall"]
-            remark = _plain(call.get("pastTenseMessage") or call.get("invocationMessage") or "")
+            remark = markdown_of(call.get("pastTenseMessage") or call.get("invocationMessage"))
             outcome = call["status"] if call.get("success", True) else "failed"
             return f"\n[Tool {call['displayName']}: {remark[:MOST_REMARK]} ({outcome})]\n"
         case _:
             return ""
-
-
-def _plain(text: Any) -> str:
-    return str(text["markdown"] if isinstance(text, Mapping) else text)

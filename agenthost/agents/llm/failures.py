@@ -115,7 +115,8 @@ def _status(error: ai.ModelAPIError) -> str:
 def _when(error: ai.ModelAPIError) -> str:
     if error.retry_after is None:
         return "try again later"
-    return f"try again in {max(1, round(error.retry_after))} seconds"
+    seconds = max(1, round(error.retry_after))
+    return f"try again in {seconds} second{'' if seconds == 1 else 's'}"
 
 
 def _said(error: ai.ModelAPIError) -> str:

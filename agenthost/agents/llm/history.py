@@ -26,6 +26,7 @@ from pydantic_ai.native_tools import NATIVE_TOOL_TYPES
 from agenthost.agents.folders import Folders
 from agenthost.agents.llm.attachments import prompt_of
 from agenthost.agents.llm.texts import clipped
+from agenthost.protocol.markdown import markdown_of
 
 __all__ = ["denial", "messages_of"]
 
@@ -68,7 +69,7 @@ def messages_of(
 def _retold(
     turn: Mapping[str, Any], folders: Folders, plain_inputs: Mapping[str, str]
 ) -> list[ModelMessage]:
-    retelling = _Retelling(plain_inputs)
+    retelling = _Retelling(plain_inputs, was_cut_short=turn["state"] != "complete")
     retelling.said(prompt_of(turn["message"], folders))
     for part in turn["responseParts"]:
         retelling.tell(part)
@@ -104,7 +105,9 @@ def denial(reason: str | None, suggestion: str | None) -> str:
 class _Retelling:
     """The conversation so far, and the step of the model that is being told."""
 
-    def __init__(self, plain_inputs: Mapping[str, str]) -> None:
+    def __init__(self, plain_inputs: Mapping[str, str], *, was_cut_short: bool) -> None:
+        # Whether the turn ended before its agent was done.
+        self._was_cut_short = was_cut_short
         self.messages: list[ModelMessage] = []
         self._plain_inputs = plain_inputs
         # What the model said and called in this step, and what its calls gave.
@@ -125,7 +128,7 @@ class _Retelling:
                 self._called(part["toolCall"])
             case "systemNotification":
                 # What people said while the turn was running was shown as a notice.
-                self.said(_plain(part["content"]))
+                self.said(markdown_of(part["content"]))
 
     def flush(self) -> None:
         """End the step that is being told."""
@@ -143,7 +146,7 @@ class _Retelling:
 
     def _called(self, call: Mapping[str, Any]) -> None:
         name, id = call["toolName"], call["toolCallId"]
-        outcome, result = _result(call)
+        outcome, result = _result(call, self._was_cut_short)
         if name in NATIVE_TOOL_TYPES:
             # The provider ran it itself, and takes back only what it has written itself.
             self._wrote(f"({name}: {result})")
@@ -169,17 +172,25 @@ def _arguments(call: Mapping[str, Any], plain: str | None) -> dict[str, Any]:
     return args if isinstance(args, dict) else {"input": given}
 
 
-def _result(call: Mapping[str, Any]) -> tuple[Outcome, str]:
+def _result(call: Mapping[str, Any], was_cut_short: bool) -> tuple[Outcome, str]:
     if call["status"] == "cancelled":
         if call.get("reason") == "skipped":
-            return "interrupted", "This was not run: the turn ended, or nobody answered."
+            return "interrupted", _interruption(call, was_cut_short)
         suggestion = (call.get("userSuggestion") or {}).get("text")
-        return "denied", denial(_plain(call.get("reasonMessage")), suggestion)
+        return "denied", denial(markdown_of(call.get("reasonMessage")), suggestion)
     text = "\n".join(_block(block) for block in call.get("content") or ())
     if call.get("success"):
-        return "success", text or _plain(call.get("pastTenseMessage"))
+        return "success", text or markdown_of(call.get("pastTenseMessage"))
     why = (call.get("error") or {}).get("message", "it failed")
     return "failed", f"{text}\n{why}" if text else why
+
+
+def _interruption(call: Mapping[str, Any], was_cut_short: bool) -> str:
+    # A call that its turn's end has ended does not say how far it was; one that was skipped while
+    # it waited for people says why, and belongs to a turn that went on.
+    if call.get("reasonMessage") or not was_cut_short:
+        return "This was not run: nobody answered, or it was skipped."
+    return "This did not finish; it may have run in part."
 
 
 def _block(block: Mapping[str, Any]) -> str:
@@ -189,9 +200,3 @@ def _block(block: Mapping[str, Any]) -> str:
         side = block.get("after") or block.get("before") or {}
         return f"(the file {side.get('uri', '')} was changed)"
     return f"({block['type']} is not repeated here)"
-
-
-def _plain(text: Any) -> str:
-    if isinstance(text, Mapping):
-        return str(text["markdown"])
-    return "" if text is None else str(text)

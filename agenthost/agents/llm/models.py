@@ -82,7 +82,10 @@ class LlmSettings:
         )
 
     def trouble(self) -> str | None:
-        """Return why nothing can be offered, or None."""
+        """Return why nothing can be offered, or None; one model that works is enough.
+
+        Whether a key is good, only its provider can tell. Needs pydantic-ai.
+        """
         if not self.models and self.base_url:
             return f"{BASE_URL} is set, but {MODELS} does not name the models to use there"
         if not self.models:
@@ -92,6 +95,27 @@ class LlmSettings:
             nameless = [name for name in self.models if ":" not in name and name != "test"]
             if nameless:
                 return f"{nameless[0]} names no provider: say openai:{nameless[0]}, for example"
+        troubles = []
+        for name in self.models:
+            trouble = self._trouble_with(name)
+            if trouble is None:
+                return None
+            troubles.append(trouble)
+        # The others may have troubles of their own; the default one is the one that was wanted.
+        return troubles[0]
+
+    def _trouble_with(self, name: str) -> str | None:
+        vendor, colon, _ = name.partition(":")
+        if self.base_url and (not colon or vendor in _OWN_SERVER):
+            return None
+        keys = [key for key, names in PROVIDER_KEYS.items() if names[0].startswith(f"{vendor}:")]
+        if any(os.environ.get(key) for key in keys):
+            # Making it to see whether that works takes seconds, the imports alone.
+            return None
+        try:
+            make_model(name, self)
+        except AgentError as error:
+            return str(error)
         return None
 
 
@@ -138,8 +162,10 @@ def make_model(name: str, settings: LlmSettings) -> Model:
         return OpenAIChatModel(own, provider=provider)
     try:
         return infer_model(name)
-    except UserError as error:
-        raise AgentError(f"the model {name} cannot be used: {error.message}", "noModel") from error
+    except (UserError, ImportError) as error:
+        # What follows is for those who write programs.
+        why = str(error).partition(" To try Pydantic AI")[0]
+        raise AgentError(f"the model {name} cannot be used: {why}", "noModel") from error
 
 
 def _name_there(name: str) -> str | None:

@@ -21,7 +21,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         action="append",
         default=[],
         metavar="SPEC",
-        help="also look at this one: a name, module:Class, or acp:NAME=COMMAND",
+        help="also look at this one: a name, module:name, or acp:NAME=COMMAND",
     )
     agents.add_argument("--config", type=Path, metavar="FILE", help="agenthost.toml to read")
     agents.add_argument("--json", action="store_true", help="print JSON on standard output")

@@ -35,8 +35,8 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--agent", metavar="PROVIDER", help="who answers, in a new session (default: the host's)")
     add("--dir", metavar="DIR", help="where a new session works: a path or URI (the host's)")
     add("--model", metavar="ID", help="the model for what you say (default: the agent's)")
-    add_json_option(chat, "events and commands as JSON lines, without a terminal")
-    add_connection_options(chat)
+    add_json_option(chat, "events and commands as JSON lines, without a terminal", events=True)
+    add_connection_options(chat, patience=None)
     chat.set_defaults(run=run)
 
 
@@ -45,4 +45,4 @@ def run(args: argparse.Namespace) -> int:
     # Only here, so that the other commands need not load what draws on a terminal.
     from agenthost.cli.interactive.start import chat
 
-    return run_command(lambda: chat(args))
+    return run_command(args, chat)

@@ -9,8 +9,8 @@ import re
 import statistics
 import time
 import uuid
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,6 @@ from agenthost.cli.checkup import (
     check_store,
     check_token_file,
 )
-from agenthost.cli.commands.serve import STORE_FILE
 from agenthost.cli.connecting import (
     FAILED,
     OK,
@@ -34,11 +33,12 @@ from agenthost.cli.connecting import (
     URL_VARIABLE,
     add_connection_options,
     add_json_option,
+    in_words,
     run_command,
     use_colour,
 )
-from agenthost.cli.discovery import HOST_FILE, NoHost, find_host
-from agenthost.cli.paths import default_data_dir
+from agenthost.cli.discovery import HOST_FILE, NoHost, NoToken, find_host
+from agenthost.cli.paths import STORE_FILE, default_data_dir
 from agenthost.cli.render import Ink, one_line
 from agenthost.client import CannotConnect, Client, GivenUp, NoCommonVersion, NotAdmitted, connect
 from agenthost.errors import AgentHostError, PermissionDenied
@@ -48,6 +48,8 @@ from agenthost.protocol.uris import chat_uri
 __all__ = ["register", "run"]
 
 _PINGS = 5
+# Seconds for a connection to somebody who has been silent already.
+_GLANCE = 1.0
 # Seconds by which clocks may differ before times look odd; the header that tells has whole ones.
 _TOLERABLE_SKEW = 5.0
 
@@ -75,7 +77,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(args: argparse.Namespace) -> int:
     """Look at everything; 1 when something is wrong."""
-    return run_command(lambda: _examine(args))
+    return run_command(args, _examine)
 
 
 async def _examine(args: argparse.Namespace) -> int:
@@ -123,6 +125,9 @@ async def _checks(args: argparse.Namespace) -> AsyncIterator[Check]:
 
 
 def _no_host(error: NoHost) -> Check:
+    if isinstance(error, NoToken):
+        # What is wrong with it, and the remedy, is the check of the token.
+        return Check("host", "skipped", "it is not asked anything without its token")
     detail, _, advice = str(error).partition(": ")
     if advice.startswith("start"):
         return Check("host", "problem", detail, advice)
@@ -162,7 +167,9 @@ async def _remote_checks(address: Address) -> AsyncIterator[Check]:
     page = await asyncio.to_thread(check_health, address)
     yield page.check
     try:
-        async with _connect(address) as client:
+        async with AsyncExitStack() as connection:
+            async with asyncio.timeout(_GLANCE if page.is_silent else PATIENCE):
+                client = await connection.enter_async_context(_connect(address))
             yield _connection(client)
             yield await _check_versions(address)
             yield await _check_role(client)
@@ -170,7 +177,7 @@ async def _remote_checks(address: Address) -> AsyncIterator[Check]:
             yield await _check_clock(address, client, page)
             yield _check_agents(client)
     except (AgentHostError, TimeoutError) as error:
-        yield _refused(error)
+        yield _refused(error, address)
 
 
 @asynccontextmanager
@@ -183,14 +190,16 @@ async def _connect(address: Address, *versions: str) -> AsyncIterator[Client]:
 
 
 def _connection(client: Client) -> Check:
-    info = client.host.get("serverInfo") or {}
+    info: Mapping[str, Any] = client.host.get("serverInfo") or {}
     name = one_line(f"{info.get('name', 'a host without a name')} {info.get('version', '')}")
     data = {"server": dict(info), "version": client.version}
     return Check("connection", "ok", f"{name}, protocol {client.version}", data=data)
 
 
-def _refused(error: Exception) -> Check:
+def _refused(error: Exception, address: Address) -> Check:
     fix = ""
+    if isinstance(error, TimeoutError):
+        return _silent(address.host.pid)
     match error:
         case NotAdmitted(status=401 | 403):
             fix = f"--token or ${TOKEN_VARIABLE}; `agenthost token create` makes one on the host"
@@ -200,9 +209,16 @@ def _refused(error: Exception) -> Check:
             fix = "is this the address of a host, and of its WebSocket?"
         case CannotConnect() | GivenUp():
             fix = "is something else than a host listening there? look at the host's log"
-        case TimeoutError():
-            return Check("connection", "problem", "the host did not answer in time", fix)
-    return Check("connection", "problem", one_line(str(error)), fix)
+    return Check("connection", "problem", in_words(one_line(str(error))), fix)
+
+
+def _silent(pid: int | None) -> Check:
+    if pid is None:
+        fix = "is the host stopped, or is something else listening there? look at its log"
+        return Check("connection", "problem", "no answer in time, though somebody listens", fix)
+    detail = f"process {pid} listens, but does not answer: it is stopped, or it hangs"
+    fix = f"wake it (kill -CONT {pid}), or end it (kill -KILL {pid}) and start it again"
+    return Check("connection", "problem", detail, fix)
 
 
 async def _check_versions(address: Address) -> Check:

@@ -51,7 +51,9 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(args: argparse.Namespace) -> int:
     """Write the session."""
-    return run_command(lambda: _export(args))
+    if args.format == "json":
+        args.json = True
+    return run_command(args, _export)
 
 
 async def _export(args: argparse.Namespace) -> int:
@@ -60,7 +62,7 @@ async def _export(args: argparse.Namespace) -> int:
     async with connected(args) as client:
         session = await open_session(client, args.session)
         state, chats = await _whole(client, session)
-    if args.json or args.format == "json":
+    if args.json:
         # Readable in a file; where a terminal may obey it, every character is spelled out.
         is_file = args.output != "-"
         whole = {"session": state, "chats": chats}

@@ -20,8 +20,8 @@ from agenthost.cli.connecting import (
     USAGE,
     add_connection_options,
     add_json_option,
-    complain,
     connected,
+    fail,
     run_command,
     use_colour,
 )
@@ -63,27 +63,32 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--method", metavar="NAME", help="only this method or action type; may hold *")
     add("--errors", action="store_true", help="only what was refused, rejected or is malformed")
     add_json_option(inspect, "print one JSON object per line")
-    add_connection_options(inspect)
+    add_connection_options(inspect, patience=None)
     inspect.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print messages until there are no more, or until interrupted."""
     if args.live:
-        return run_command(lambda: _inspect_live(args))
+        return run_command(args, _inspect_live)
     if args.what is None:
-        return complain("name a FILE, or use --live", USAGE)
+        return fail(args, "name a FILE, or use --live", USAGE, "usage")
     printer = _Printer(args)
     conversation = Conversation()
+    understood = False
     try:
         for line in _lines(args.what, follow=args.follow):
             said = conversation.read_line(line)
             if said is not None:
+                understood = understood or said.kind != "invalid"
                 printer.print(said)
     except BrokenPipeError:
         raise
     except OSError as error:
-        return complain(f"{args.what} cannot be read: {error.strerror}", FAILED)
+        return fail(args, f"{args.what} cannot be read: {error.strerror}", FAILED, "failed")
+    if not understood:
+        what = f"there is no message in {args.what}; is it a log of `agenthost serve --wire-log`?"
+        return fail(args, what, FAILED, "failed")
     return OK
 
 

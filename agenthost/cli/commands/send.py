@@ -10,7 +10,6 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from agenthost.cli.connecting import (
@@ -29,6 +28,7 @@ from agenthost.cli.connecting import (
 from agenthost.cli.deciding import Answers, Approvals
 from agenthost.cli.finding import open_session
 from agenthost.cli.output import Output
+from agenthost.cli.paths import directory_uri
 from agenthost.cli.render import error_text, tool_json
 from agenthost.cli.unattended import Unattended
 from agenthost.client import Chat, Client, Session
@@ -37,7 +37,7 @@ __all__ = ["register", "run", "send"]
 
 Json = Mapping[str, Any]
 
-# Seconds that a host which went away may stay away before this gives up.
+# Seconds that a host which went away may stay away: a turn is worth a longer wait than a list.
 _PATIENCE = 120.0
 
 _EXAMPLES = """examples:
@@ -87,13 +87,13 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add_json_option(parser, "print one JSON document instead of the answer")
     add("-q", "--quiet", action="store_true", help="nothing but errors on standard error")
     add("-v", "--verbose", action="store_true", help="reasoning and tool output as well")
-    add_connection_options(parser)
+    add_connection_options(parser, patience=_PATIENCE)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Send the prompt and follow its turn to the end."""
-    return run_command(lambda: send(args))
+    return run_command(args, send)
 
 
 async def send(args: argparse.Namespace) -> int:
@@ -107,7 +107,7 @@ async def send(args: argparse.Namespace) -> int:
         raise CommandFailed(str(error), USAGE) from None
     text = _text(args.text)
     out = Output(silent=args.json, quiet=args.quiet, verbose=args.verbose)
-    async with connected(args, patience=_PATIENCE, tell=out.tell_connection) as client:
+    async with connected(args, tell=out.tell_connection) as client:
         session = await _session(client, args)
         # Of a long chat no more is needed than what this adds to it.
         chat = await session.chat(turns=1)
@@ -135,7 +135,7 @@ def _text(given: str | None) -> str:
 async def _session(client: Client, args: argparse.Namespace) -> Session:
     if args.session is not None:
         return await open_session(client, args.session)
-    directories = [] if args.dir is None else [_directory(args.dir)]
+    directories = [] if args.dir is None else [directory_uri(args.dir)]
     return await client.sessions.create(args.agent, directories=directories)
 
 
@@ -188,10 +188,6 @@ def _joined(parts: Sequence[Json], kind: str) -> str:
 def _was_denied(part: Json) -> bool:
     call = part["toolCall"] if part["kind"] == "toolCall" else {}
     return call.get("status") == "cancelled" and call["reason"] in ("denied", "result-denied")
-
-
-def _directory(text: str) -> str:
-    return text if "://" in text else Path(text).expanduser().resolve().as_uri()
 
 
 def _seconds(text: str) -> float:

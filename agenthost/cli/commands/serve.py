@@ -19,7 +19,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from agenthost.cli.discovery import announce
-from agenthost.cli.paths import DATA_DIR_VARIABLE, default_data_dir, import_from_here
+from agenthost.cli.paths import (
+    DATA_DIR_VARIABLE,
+    STORE_FILE,
+    default_data_dir,
+    import_from_here,
+)
 from agenthost.errors import AgentHostError
 from agenthost.tokens import OWNER_FILE
 
@@ -28,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["register", "run"]
 
-STORE_FILE = "agenthost.sqlite"
 STDOUT, STDERR = 1, 2
 # What ends a host cleanly: Ctrl-C, a service manager, a terminal that is closed.
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -70,7 +74,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         action="append",
         default=[],
         metavar="SPEC",
-        help="an agent to offer: a built-in or installed one, module:Class, or acp:NAME=COMMAND; "
+        help="an agent to offer: a built-in or installed one, module:name, or acp:NAME=COMMAND; "
         "may be repeated",
     )
     add(

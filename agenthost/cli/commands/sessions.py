@@ -7,12 +7,17 @@ import json
 import shutil
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from agenthost.cli.connecting import (
     FAILED,
     OK,
+    UNREACHABLE,
+    CommandFailed,
+    WentAway,
     add_connection_options,
     add_json_option,
     as_typed,
@@ -40,9 +45,9 @@ from agenthost.cli.render import (
     table,
     tool_line,
 )
-from agenthost.client import Client
-from agenthost.errors import AgentHostError
-from agenthost.protocol.session.state import SessionState, SessionSummary
+from agenthost.client import Client, Session
+from agenthost.errors import AgentHostError, NotFound
+from agenthost.protocol.session.state import SessionInputRequest, SessionState, SessionSummary
 
 __all__ = ["register", "run", "session_page", "session_table"]
 
@@ -129,10 +134,10 @@ def run(args: argparse.Namespace) -> int:
     """Carry out the verb."""
     match args.verb:
         case None | "list":
-            return run_command(lambda: _list(args))
+            return run_command(args, _list)
         case "show":
-            return run_command(lambda: _show(args))
-    return run_command(lambda: _change(args))
+            return run_command(args, _show)
+    return run_command(args, _change)
 
 
 # Listing.
@@ -208,14 +213,27 @@ def session_table(
 async def _show(args: argparse.Namespace) -> int:
     async with connected(args) as client:
         session = await open_session(client, args.session)
+        needed = await _needed(session)
         state = session.state
         summary = {**state, **await _summary(client, session.uri), "resource": session.uri}
     if args.json:
-        print(json.dumps(_as_json(state, summary), indent=2))
+        print(json.dumps(_as_json(state, summary, needed), indent=2))
         return OK
-    for line in session_page(state, summary, datetime.now(UTC).astimezone(), Ink(use_colour())):
+    now, ink = datetime.now(UTC).astimezone(), Ink(use_colour())
+    for line in session_page(state, summary, needed, now, ink):
         print(line)
     return OK
+
+
+async def _needed(session: Session) -> Sequence[SessionInputRequest]:
+    """Return what a session waits for; where it does not list that, its chats are looked at."""
+    if session.input_needed:
+        return session.input_needed
+    waiting = [chat for chat in session.chats if activity_word(chat["status"]) == "needs input"]
+    for chat in waiting:
+        with suppress(NotFound):
+            await session.chat(chat["resource"], turns=1)
+    return session.input_needed
 
 
 async def _summary(client: Client, uri: str) -> Mapping[str, Any]:
@@ -226,7 +244,9 @@ async def _summary(client: Client, uri: str) -> Mapping[str, Any]:
     return {}
 
 
-def _as_json(state: SessionState, summary: Mapping[str, Any]) -> dict[str, Any]:
+def _as_json(
+    state: SessionState, summary: Mapping[str, Any], needed: Sequence[SessionInputRequest]
+) -> dict[str, Any]:
     return {
         **session_json(summary),
         "lifecycle": state["lifecycle"],
@@ -242,14 +262,18 @@ def _as_json(state: SessionState, summary: Mapping[str, Any]) -> dict[str, Any]:
             }
             for chat in state["chats"]
         ],
-        "inputNeeded": state.get("inputNeeded", []),
+        "inputNeeded": list(needed),
         "config": _config(state),
         "clients": [client["clientId"] for client in state["activeClients"]],
     }
 
 
 def session_page(
-    state: SessionState, summary: Mapping[str, Any], now: datetime, ink: Ink
+    state: SessionState,
+    summary: Mapping[str, Any],
+    needed: Sequence[SessionInputRequest],
+    now: datetime,
+    ink: Ink,
 ) -> list[str]:
     """Lay out one session: what it is, its chats, and what it waits for."""
     lines = [ink("bold", one_line(state["title"]) or "(no title)")]
@@ -266,7 +290,7 @@ def session_page(
         for chat in state["chats"]
     ]
     lines += [f"  {line}" for line in table(rows)] or ["  none"]
-    waiting = [line for entry in state.get("inputNeeded") or () for line in _waiting(entry)]
+    waiting = [line for entry in needed for line in _waiting(entry)]
     if waiting:
         lines += ["", ink("yellow", "Waits for"), *(f"  {line}" for line in waiting)]
     return lines
@@ -320,24 +344,55 @@ def _waiting(entry: Mapping[str, Any]) -> list[str]:
 # Changing some.
 
 
+@dataclass(slots=True)
+class _Outcome:
+    # The URI, or what was named where that means no session.
+    session: str
+    done: bool = False
+    error: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        told = {"session": self.session, "done": self.done}
+        return told if self.done else {**told, "error": self.error}
+
+
 async def _change(args: argparse.Namespace) -> int:
-    outcomes: list[dict[str, Any]] = []
-    async with connected(args) as client:
-        named = [args.session] if args.verb == "rename" else args.sessions
-        for uri in await find_sessions(client, named):
-            outcomes.append({"session": uri, "done": True})
-            try:
-                await _change_one(client, uri, args)
-            except (AgentHostError, TimeoutError) as error:
-                outcomes[-1].update(done=False, error=str(error) or "no answer in time")
+    outcomes: list[_Outcome] = []
+    code = OK
+    try:
+        async with connected(args) as client:
+            await _change_all(client, args, outcomes)
+    except WentAway as error:
+        if not outcomes:
+            raise
+        # What is done is done, and worth knowing.
+        code = UNREACHABLE
+        for outcome in outcomes:
+            outcome.error = outcome.error or str(error)
     for outcome in outcomes:
-        if not outcome["done"]:
-            complain(f"{outcome['session']}: {outcome['error']}", FAILED)
+        if not outcome.done:
+            complain(f"{outcome.session}: {outcome.error}", FAILED)
         elif not args.json:
-            print(f"{_DONE[args.verb]}  {one_line(outcome['session'])}")
+            print(f"{_DONE[args.verb]}  {one_line(outcome.session)}")
     if args.json:
-        print(json.dumps(outcomes, indent=2))
-    return OK if all(outcome["done"] for outcome in outcomes) else FAILED
+        print(json.dumps([outcome.as_json() for outcome in outcomes], indent=2))
+    return code or (OK if all(outcome.done for outcome in outcomes) else FAILED)
+
+
+async def _change_all(client: Client, args: argparse.Namespace, outcomes: list[_Outcome]) -> None:
+    named = [args.session] if args.verb == "rename" else args.sessions
+    for text, found in (await find_sessions(client, named)).items():
+        if isinstance(found, CommandFailed):
+            outcomes.append(_Outcome(text, error=str(found)))
+        elif all(outcome.session != found for outcome in outcomes):
+            outcomes.append(_Outcome(found))
+    for outcome in outcomes:
+        if outcome.error is None:
+            try:
+                await _change_one(client, outcome.session, args)
+                outcome.done = True
+            except (AgentHostError, TimeoutError) as error:
+                outcome.error = str(error) or "no answer in time"
 
 
 async def _change_one(client: Client, uri: str, args: argparse.Namespace) -> None:

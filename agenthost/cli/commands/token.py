@@ -15,12 +15,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from agenthost.cli.failing import FAILED, OK, USAGE, add_json_option, fail
 from agenthost.cli.paths import DATA_DIR_VARIABLE, default_data_dir
 from agenthost.tokens import BOOK_FILE, Role, TokenBook, TokenEntry, TokenError, check_name
 
 __all__ = ["parse_expiry", "register", "run"]
-
-OK, FAILED, USAGE = 0, 1, 2
 
 _SPAN = re.compile(r"(?P<count>[0-9]{1,6})(?P<unit>[mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -58,7 +57,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
             type=Path,
             help=f"the host's data directory (default: ${DATA_DIR_VARIABLE}, or the user's own)",
         )
-        verb.add_argument("--json", action="store_true", help="print JSON on standard output")
+        add_json_option(verb, "print JSON on standard output")
         verb.set_defaults(run=run)
 
 
@@ -73,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
             return _list(book.list(), now, as_json=args.json)
         return _revoke(book, args.name, now, as_json=args.json)
     except TokenError as error:
-        return _complain(str(error), FAILED)
+        return fail(args, error, FAILED, "failed")
 
 
 def parse_expiry(text: str, now: float) -> datetime:
@@ -93,9 +92,9 @@ def _create(book: TokenBook, args: argparse.Namespace, now: float) -> int:
     try:
         expires = None if args.expires is None else parse_expiry(args.expires, now)
     except ValueError as error:
-        return _complain(str(error), USAGE)
+        return fail(args, error, USAGE, "usage")
     if expires is not None and expires.timestamp() <= now:
-        return _complain(f"--expires {args.expires} lies in the past", USAGE)
+        return fail(args, f"--expires {args.expires} lies in the past", USAGE, "usage")
     made = book.create(args.name, Role(args.role), expires=expires, now=now)
     if args.json:
         print(json.dumps({**_as_json(made.entry, now), "token": made.secret}, indent=2))
@@ -154,11 +153,6 @@ def _as_json(entry: TokenEntry, now: float) -> dict[str, str | bool | None]:
 
 def _shown(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def _complain(text: str, code: int) -> int:
-    print(f"agenthost token: {text}", file=sys.stderr)
-    return code
 
 
 def _name(text: str) -> str:

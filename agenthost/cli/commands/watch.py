@@ -21,7 +21,6 @@ from agenthost.cli.connecting import (
     use_colour,
 )
 from agenthost.cli.finding import open_session
-from agenthost.cli.output import Output
 from agenthost.cli.render import (
     SHORT_ID,
     Ink,
@@ -37,7 +36,16 @@ from agenthost.cli.render import (
     status_words,
 )
 from agenthost.cli.telling import Line, event_json, event_line
-from agenthost.client import ChannelGone, Chat, ChatEvent, Client, Closed, Session, Text
+from agenthost.client import (
+    ChannelGone,
+    Chat,
+    ChatEvent,
+    Client,
+    Closed,
+    Reasoning,
+    Session,
+    Text,
+)
 from agenthost.client.events import chat_events
 from agenthost.protocol.chat.state import ChatSummary
 from agenthost.protocol.session.state import SessionState, SessionSummary
@@ -65,19 +73,19 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     watch.add_argument(
         "session", metavar="SESSION", nargs="?", help="URI, id or title (default: all sessions)"
     )
-    add_json_option(watch, "print one JSON object per line")
-    add_connection_options(watch)
+    add_json_option(watch, "print one JSON object per line", events=True)
+    add_connection_options(watch, patience=None)
     watch.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print what happens until interrupted."""
-    return run_command(lambda: _watch(args))
+    return run_command(args, _watch)
 
 
 async def _watch(args: argparse.Namespace) -> int:
     printer = _Printer(args.json)
-    async with connected(args, tell=Output().tell_connection) as client:
+    async with connected(args) as client:
         if args.session is None:
             return await _watch_all(client, printer)
         session = await open_session(client, args.session)
@@ -97,6 +105,7 @@ class _Printer:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         head = f"{now}  {where}  {line.what:<12}"
         text = clip(line.text, None if width is None else max(width - len(head) - 2, 20))
+        text = self._ink("dim" if line.style == "dim" else None, text)
         what = self._ink(line.style, f"{line.what:<12}")
         print(f"{self._ink('dim', now)}  {where}  {what}  {text}".rstrip(), flush=True)
 
@@ -171,9 +180,11 @@ class _SessionWatch:
         self._followers: dict[str, asyncio.Task[None]] = {}
         # Done when the session is gone, or with whatever else ends this.
         self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        # The beginning of a line of the answer, and the chat and part that it belongs to.
+        # The beginning of a line of the answer or of reasoning, and the chat and part that it
+        # belongs to.
         self._text = ""
         self._text_of = ("", "")
+        self._is_thought = False
 
     async def run(self) -> int:
         """Print until the session is gone."""
@@ -251,26 +262,28 @@ class _SessionWatch:
         if self._printer.as_json:
             told = {"session": self._session.uri, "chat": chat, **event_json(event)}
             self._printer.print_json(told)
-        elif isinstance(event, Text):
+        elif isinstance(event, Text | Reasoning):
             self._collect(chat, event)
         elif (line := event_line(event)) is not None:
-            self._print_answer(self._text)
+            self._print_text(self._text)
             self._printer.print_line(_short(chat), line)
 
-    def _collect(self, chat: str, event: Text) -> None:
+    def _collect(self, chat: str, event: Text | Reasoning) -> None:
         """Print what is whole of an answer, which comes in crumbs, line by line."""
         if self._text_of != (chat, event.part_id):
-            self._print_answer(self._text)
+            self._print_text(self._text)
             self._text_of = (chat, event.part_id)
+            self._is_thought = isinstance(event, Reasoning)
         *lines, rest = (self._text + event.text).split("\n")
         for line in lines:
-            self._print_answer(line)
+            self._print_text(line)
         self._text = rest
 
-    def _print_answer(self, text: str) -> None:
+    def _print_text(self, text: str) -> None:
         self._text = ""
         if text.strip():
-            line = Line("answer", plain(text).rstrip())
+            shown = plain(text).rstrip()
+            line = Line("reasoning", shown, "dim") if self._is_thought else Line("answer", shown)
             self._printer.print_line(_short(self._text_of[0]), line)
 
 

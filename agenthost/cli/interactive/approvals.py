@@ -14,8 +14,9 @@ from agenthost.cli.interactive.dialogue import Act, Dialogue, Hint, Reply, card,
 from agenthost.cli.interactive.markdown import inline
 from agenthost.cli.interactive.pending import Pending
 from agenthost.cli.interactive.text import Line, hard_wrap, line, visible, wrap
-from agenthost.cli.render import directory_text, markdown_of, one_line
+from agenthost.cli.render import directory_text, one_line
 from agenthost.client import actions
+from agenthost.protocol.markdown import markdown_of
 
 __all__ = ["Approval"]
 

@@ -27,10 +27,10 @@ from agenthost.cli.render import (
     answer_text,
     directory_text,
     error_text,
-    markdown_of,
     one_line,
     only_question,
 )
+from agenthost.protocol.markdown import markdown_of
 
 __all__ = [
     "call_in_full",

@@ -292,7 +292,8 @@ class Conversation:
 
     def _ask(self, confirmed: Any) -> None:
         """Ask what waits, unless something is being typed that is meant as a message."""
-        found = waiting(self.chat.uri, confirmed, self.session.channel.confirmed)
+        session = self.session
+        found = waiting(self.chat.uri, confirmed, session.chats, session.input_needed)
         was_asking = self.desk.dialogue is not None
         for told in self.desk.look(found, confirmed):
             self.note(line(("dim", "· "), told))

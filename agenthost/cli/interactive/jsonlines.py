@@ -209,11 +209,14 @@ class JsonLines:
 
     def _find(self, command: Json) -> Pending:
         id = command.get("toolCallId", command.get("requestId"))
-        found = waiting(self._chat.uri, self._chat.state, self._session.state)
-        for pending in found:
+        for pending in self._waiting(self._chat.state):
             if pending.id == id:
                 return pending
         raise LookupError(f"nothing called {id} waits for an answer")
+
+    def _waiting(self, state: Json) -> list[Pending]:
+        session = self._session
+        return waiting(self._chat.uri, state, session.chats, session.input_needed)
 
     async def _outcome(self, command: Json, dispatch: Dispatch) -> None:
         try:
@@ -228,7 +231,7 @@ class JsonLines:
             return
 
         def is_over(state: Any) -> bool:
-            if waiting(self._chat.uri, state, self._session.state):
+            if self._waiting(state):
                 return True
             return "activeTurn" not in state and not state.get("queuedMessages")
 
@@ -265,7 +268,8 @@ def _event(event: ChatEvent) -> dict[str, Any]:
     if isinstance(event, ConfirmationNeeded):
         # Whoever is to approve needs to know what there is to choose.
         keys = ("confirmationTitle", "options", "editable", "edits", "riskAssessment")
-        return {**told, **{key: event.call[key] for key in keys if key in event.call}}
+        call: Json = event.call
+        return {**told, **{key: call[key] for key in keys if key in call}}
     return told
 
 

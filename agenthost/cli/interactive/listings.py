@@ -39,7 +39,8 @@ _KEYS = (
     ("Ctrl-C", "cancel the turn; twice, leave"),
     ("Ctrl-D", "leave; a running turn goes on"),
 )
-_REST = "All other /commands are the agent's; //help asks it for its own."
+_AGENT = "//help asks the agent what it understands."
+_REST = "These are the chat's own commands. All others with a slash are the agent's."
 
 
 def help_lines(width: int) -> list[Line]:
@@ -48,8 +49,9 @@ def help_lines(width: int) -> list[Line]:
     size = max(len(left) for left, _ in (*rows, *_KEYS))
     listed = [item for left, right in rows for item in _explained(left, right, size, width)]
     keys = [item for left, right in _KEYS for item in _explained(left, right, size, width)]
-    rest = wrap(line(("dim", _REST)), width - 2)
-    return [EMPTY, *listed, EMPTY, *keys, EMPTY, *indented(rest, ("", "  "))]
+    # First, because an agent that says "try /help" means its own.
+    first = wrap(line(("key", _AGENT), ("dim", f" {_REST}")), width - 2)
+    return [EMPTY, *indented(first, ("", "  ")), EMPTY, *listed, EMPTY, *keys]
 
 
 def _explained(left: str, right: str, size: int, width: int) -> list[Line]:

@@ -22,7 +22,7 @@ from agenthost.cli.interactive.text import (
     wrap,
 )
 
-__all__ = ["Flow", "MarkdownText", "inline", "render"]
+__all__ = ["WIDEST", "Flow", "MarkdownText", "inline", "render"]
 
 WIDEST = 100
 """Columns beyond which prose is hard to read."""

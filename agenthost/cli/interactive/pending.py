@@ -6,15 +6,18 @@ Pure. Finds them in state, and says what became of one that is gone. How one is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from agenthost.cli.render import markdown_of, one_line
+from agenthost.cli.render import one_line
+from agenthost.protocol.markdown import markdown_of
+from agenthost.protocol.session.needs import needs_of
 
 __all__ = ["Pending", "settled_how", "waiting"]
 
 Json = Mapping[str, Any]
+Kind = Literal["call", "result", "questions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,7 @@ class Pending:
 
     chat: str
     id: str
-    kind: Literal["call", "result", "questions"]
+    kind: Kind
     # The tool call or the request, as state has it.
     item: Json = field(hash=False)
     # Unknown for questions, which need none.
@@ -37,10 +40,25 @@ class Pending:
         return self.chat, self.kind, self.id
 
 
-def waiting(chat_uri: str, chat: Json, session: Json) -> list[Pending]:
-    """Return all that waits, this chat's first."""
-    own = list(_in_turn(chat_uri, chat.get("activeTurn")))
-    return [*own, *_elsewhere(chat_uri, session)]
+def waiting(
+    chat_uri: str, chat: Json, chats: Iterable[Json], needed: Iterable[Json]
+) -> list[Pending]:
+    """Return all that waits, this chat's first.
+
+    Args:
+        chat_uri: the chat on the screen.
+        chat: its state.
+        chats: all chats of its session, as that lists them.
+        needed: what the session waits for.
+    """
+    titles = {item["resource"]: one_line(item["title"]) for item in chats}
+    own = (_pending(entry) for entry in needs_of(chat_uri, chat))
+    others = (
+        _pending(entry, titles.get(entry["chat"]) or "another chat")
+        for entry in needed
+        if entry["chat"] != chat_uri
+    )
+    return [pending for pending in (*own, *others) if pending is not None]
 
 
 def settled_how(pending: Pending, chat: Json) -> str:
@@ -65,32 +83,16 @@ def _call_outcome(call: Json) -> str:
     return f"{word}: {why}" if why else word
 
 
-def _in_turn(chat: str, turn: Json | None) -> Iterator[Pending]:
-    for part in () if turn is None else turn["responseParts"]:
-        if part["kind"] == "inputRequest" and part.get("response") is None:
-            yield Pending(chat, part["request"]["id"], "questions", part["request"])
-        elif part["kind"] == "toolCall":
-            yield from _call(chat, str(turn["id"] if turn else ""), part["toolCall"])
-
-
-def _call(chat: str, turn_id: str, call: Json, place: str = "") -> Iterator[Pending]:
-    if call["status"] == "pending-confirmation":
-        yield Pending(chat, call["toolCallId"], "call", call, turn_id, place)
-    elif call["status"] == "pending-result-confirmation":
-        yield Pending(chat, call["toolCallId"], "result", call, turn_id, place)
-
-
-def _elsewhere(own: str, session: Json) -> Iterator[Pending]:
-    titles = {chat["resource"]: one_line(chat["title"]) for chat in session["chats"]}
-    for entry in session.get("inputNeeded") or ():
-        if entry["chat"] == own:
-            continue
-        place = titles.get(entry["chat"]) or "another chat"
-        if entry["kind"] == "chatInput":
-            request = entry["request"]
-            yield Pending(entry["chat"], request["id"], "questions", request, place=place)
-        elif entry["kind"] == "toolConfirmation":
-            yield from _call(entry["chat"], entry["turnId"], entry["toolCall"], place)
+def _pending(entry: Json, place: str = "") -> Pending | None:
+    """Return an entry of what a session waits for, if it is for people to settle here."""
+    if entry["kind"] == "chatInput":
+        request = entry["request"]
+        return Pending(entry["chat"], request["id"], "questions", request, place=place)
+    if entry["kind"] == "toolConfirmation":
+        call = entry["toolCall"]
+        kind: Kind = "call" if call["status"] == "pending-confirmation" else "result"
+        return Pending(entry["chat"], call["toolCallId"], kind, call, entry["turnId"], place)
+    return None
 
 
 def _parts(chat: Json) -> Iterator[Json]:

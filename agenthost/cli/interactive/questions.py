@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from agenthost.cli.deciding import yes_or_no
 from agenthost.cli.interactive.dialogue import Act, Dialogue, Hint, Reply, card, choices
 from agenthost.cli.interactive.pending import Pending
 from agenthost.cli.interactive.text import Fragment, Line, line, spread, visible, wrap
@@ -22,8 +23,6 @@ __all__ = ["Questions", "Unfit", "read_answer"]
 
 Json = Mapping[str, Any]
 
-_YES = frozenset({"y", "yes", "true", "1", "on"})
-_NO = frozenset({"n", "no", "false", "0", "off"})
 _KNOWN = frozenset({"text", "number", "integer", "boolean", "single-select", "multi-select"})
 
 
@@ -285,10 +284,10 @@ def _within(question: Json, number: float, unit: str = "") -> float:
 
 
 def _yes_or_no(text: str) -> bool:
-    word = text.lower()
-    if word in _YES or word in _NO:
-        return word in _YES
-    raise Unfit("yes or no?")
+    meant = yes_or_no(text)
+    if meant is None:
+        raise Unfit("yes or no?")
+    return meant
 
 
 def _option(question: Json, word: str) -> str:

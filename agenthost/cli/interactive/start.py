@@ -10,14 +10,16 @@ import signal
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from agenthost.cli.connecting import (
     FAILED,
     OK,
+    PATIENCE,
     USAGE,
     CommandFailed,
+    LinkNews,
     connected,
+    patiently,
     use_colour,
 )
 from agenthost.cli.finding import open_session
@@ -25,8 +27,9 @@ from agenthost.cli.interactive.conversation import Conversation, place_of
 from agenthost.cli.interactive.jsonlines import JsonLines
 from agenthost.cli.interactive.parting import GoTo, Leave, Left
 from agenthost.cli.interactive.text import EMPTY, Line, line
+from agenthost.cli.paths import directory_uri
 from agenthost.cli.render import directory_text, is_archived, one_line, short_id
-from agenthost.client import Backoff, ChannelGone, Chat, Client, Session
+from agenthost.client import Backoff, ChannelGone, Chat, Client, ConnectionState, Session
 from agenthost.errors import AgentHostError
 
 __all__ = ["chat", "language"]
@@ -47,8 +50,11 @@ async def chat(args: argparse.Namespace) -> int:
     """Carry out ``agenthost chat``."""
     _check(args)
     who = "agenthost chat"
-    async with connected(args, backoff=PATIENT, display_name=who, locale=language()) as client:
-        opened = await _open(client, args)
+    options = {"backoff": PATIENT, "display_name": who, "locale": language()}
+    # A chat shows how the connection is doing and outlasts every drop, but only once it is open.
+    async with connected(args, tell=_tell_nobody, **options) as client:
+        async with patiently(client, args.patience or PATIENCE, LinkNews()):
+            opened = await _open(client, args)
         if args.json:
             lines = JsonLines(client, opened.session, opened.chat, model=args.model)
             return await lines.run()
@@ -69,6 +75,10 @@ async def chat(args: argparse.Namespace) -> int:
             opened = following
 
 
+def _tell_nobody(_: ConnectionState) -> None:
+    pass
+
+
 def _check(args: argparse.Namespace) -> None:
     if args.session is not None and args.last:
         raise CommandFailed("either name a session or say --last", USAGE)
@@ -84,7 +94,7 @@ async def _open(client: Client, args: argparse.Namespace) -> _Opened:
     elif args.last:
         session = await client.sessions.get(await _last(client))
     else:
-        directories = [] if args.dir is None else [_directory(args.dir)]
+        directories = [] if args.dir is None else [directory_uri(args.dir)]
         session = await client.sessions.create(args.agent, directories=directories)
         return _Opened(session, await session.chat(), is_new=True)
     return _Opened(session, await session.chat())
@@ -94,7 +104,7 @@ async def _last(client: Client) -> str:
     async for summary in client.sessions:
         if not is_archived(summary["status"]):
             return summary["resource"]
-    raise CommandFailed("there is no session to come back to")
+    raise CommandFailed("there is no session to come back to", kind="notFound")
 
 
 async def _leave(client: Client, opened: _Opened, left: Left) -> _Opened | None:
@@ -167,7 +177,3 @@ def language() -> str | None:
         if value and value not in ("C", "POSIX"):
             return value.replace("_", "-")
     return None
-
-
-def _directory(text: str) -> str:
-    return text if "://" in text else Path(text).expanduser().resolve().as_uri()

@@ -13,6 +13,8 @@ from typing import TypeAlias
 
 from prompt_toolkit.utils import get_cwidth
 
+from agenthost.cli.render import ESCAPES
+
 __all__ = [
     "EMPTY",
     "Fragment",
@@ -39,10 +41,7 @@ EMPTY: Line = ()
 
 TAB = 4
 
-# CSI and OSC sequences, then the other escapes; a string without its end is taken to the line's.
-_ESCAPES = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?"
-)
+_ESCAPES = re.compile(ESCAPES)
 # Controls other than newline and tab, and the marks that reorder what people read.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069\ufeff]"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from agenthost.agents.api import AgentError
-from agenthost.errors import AuthRequired, InvalidParams
+from agenthost.errors import AuthRequired, InternalError, InvalidParams
 from agenthost.host.dispatch import handles
 from agenthost.host.rules.config import sanitize
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from agenthost.host.connection import Connection
 
 __all__: list[str] = []
+
+log = logging.getLogger(__name__)
 
 Params = dict[str, Any]
 
@@ -62,5 +65,9 @@ async def authenticate(connection: Connection, params: Params) -> dict[str, Any]
             await agent.check_token(resource, token)
         except AgentError as error:
             raise AuthRequired([entry], str(error)) from error
+        except Exception as error:
+            # Agents quote whatever they hold, and this one holds a token that is kept nowhere yet.
+            log.error("%s cannot check a token: %s", agent.provider, type(error).__name__)
+            raise InternalError("the agent could not check the token") from None
     core.credentials.put(connection.principal.name, resource, token)
     return {}

@@ -8,7 +8,7 @@ from agenthost.errors import NotFound
 from agenthost.host.catchup import catch_up
 from agenthost.host.channel import Channel
 from agenthost.host.clients import ClientRecord
-from agenthost.host.dispatch import Encoded, handles
+from agenthost.host.dispatch import EncodedResult, handles
 from agenthost.host.handlers.snapshots import follow, listed, snapshot
 from agenthost.protocol.inbound import accept_params
 from agenthost.protocol.jsonrpc import dumps
@@ -30,7 +30,7 @@ async def ping(connection: Connection, params: Params) -> None:
 
 
 @handles("initialize")
-async def initialize(connection: Connection, raw: Params) -> Encoded:
+async def initialize(connection: Connection, raw: Params) -> EncodedResult:
     """Agree on a version, take up the client, and answer with the snapshots it asked for."""
     core = connection.core
     # A newer client may have reshaped anything but its offer, so that is read first.
@@ -62,11 +62,11 @@ async def initialize(connection: Connection, raw: Params) -> Encoded:
     }
     result = translator(agreed.version).result_down("initialize", params, result)
     head = dumps({key: value for key, value in result.items() if key != "snapshots"})
-    return Encoded(head[:-1], b',"snapshots":[', *listed(snapshots), b"]}")
+    return EncodedResult(head[:-1], b',"snapshots":[', *listed(snapshots), b"]}")
 
 
 @handles("reconnect")
-async def reconnect(connection: Connection, params: Params) -> Encoded:
+async def reconnect(connection: Connection, params: Params) -> EncodedResult:
     """Resume where a dropped connection of the same client ended."""
     core = connection.core
     record = core.clients.recall(params["clientId"])
@@ -87,7 +87,7 @@ async def reconnect(connection: Connection, params: Params) -> Encoded:
     result = await catch_up(connection, channels, missing, last_seen)
     if core.clients.is_live(connection):
         _withdraw_where_absent(connection)
-    return Encoded(*result)
+    return EncodedResult(*result)
 
 
 async def _find(connection: Connection, uris: Any) -> dict[str, Channel]:

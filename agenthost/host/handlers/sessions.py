@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import InvalidParams
-from agenthost.host.dispatch import Encoded, handles
+from agenthost.host.dispatch import EncodedResult, handles
 from agenthost.host.sessions import Progress
 from agenthost.protocol.jsonrpc import dumps, loads
 from agenthost.protocol.uris import ROOT
@@ -37,7 +37,7 @@ async def dispose_session(connection: Connection, params: Params) -> None:
 
 
 @handles("listSessions")
-async def list_sessions(connection: Connection, params: Params) -> Encoded:
+async def list_sessions(connection: Connection, params: Params) -> EncodedResult:
     """Return one page of the catalogue, most recently modified first."""
     core = connection.core
     most = core.limits.max_sessions_page
@@ -53,9 +53,9 @@ async def list_sessions(connection: Connection, params: Params) -> Encoded:
         result: dict[str, Any] = {"items": [loads(item) for item in items]}
         if cursor is not None:
             result["nextCursor"] = cursor
-        return Encoded(dumps(ladder.result_down("listSessions", params, result)))
+        return EncodedResult(dumps(ladder.result_down("listSessions", params, result)))
     rest = b',"nextCursor":%b' % dumps(cursor) if cursor is not None else b""
-    return Encoded(b'{"items":[', b",".join(items), b"]", rest, b"}")
+    return EncodedResult(b'{"items":[', b",".join(items), b"]", rest, b"}")
 
 
 def _progress(connection: Connection, token: str) -> Progress:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import NotFound, PermissionDenied, SessionNotFound
 from agenthost.host.clients import EVERYTHING
-from agenthost.host.dispatch import Encoded, handles
+from agenthost.host.dispatch import EncodedResult, handles
 from agenthost.host.handlers.snapshots import follow, snapshot
 from agenthost.host.loading import load_turns
 from agenthost.host.windows import page_start, position_of
@@ -22,7 +22,7 @@ Params = dict[str, Any]
 
 
 @handles("subscribe")
-async def subscribe(connection: Connection, params: Params) -> Encoded:
+async def subscribe(connection: Connection, params: Params) -> EncodedResult:
     """Answer with a snapshot, and send every later action of the channel."""
     uri = params["channel"]
     channel = await connection.core.directory.find(uri)
@@ -40,7 +40,7 @@ async def subscribe(connection: Connection, params: Params) -> Encoded:
         max_latency=min(latency / 1000, MOST_LATENCY) if latency else None,
     )
     connection.core.clients.note_view(connection.client_id, channel.uri, subscription.view)
-    return Encoded(b'{"snapshot":', *snapshot(connection, channel, subscription), b"}")
+    return EncodedResult(b'{"snapshot":', *snapshot(connection, channel, subscription), b"}")
 
 
 def _missing(uri: str) -> NotFound | SessionNotFound:

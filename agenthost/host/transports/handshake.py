@@ -30,7 +30,7 @@ from agenthost.host.transports.websocket_transport import WebSocketOptions, WebS
 
 __all__ = ["Desk", "Handshake"]
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 # Bytes of a request head; cookies and proxies' headers fit, and many idle sockets stay cheap.
 _MAX_HEAD = 16 * 1024
@@ -46,7 +46,7 @@ class _Quiet(logging.LoggerAdapter[logging.Logger]):
         return level > logging.INFO and super().isEnabledFor(level)
 
 
-_quiet = _Quiet(logger, {})
+_quiet = _Quiet(log, {})
 
 _REQUEST_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) (\S+) HTTP/(\d)\.(\d)\r\n")
 
@@ -188,7 +188,7 @@ class Handshake(asyncio.Protocol):
             data = _written(response, head_only=head_only)
         except Exception:
             # Without the target, which may hold a token.
-            logger.exception("a page for %s failed", self._peer)
+            log.exception("a page for %s failed", self._peer)
             data = _written(HttpResponse(500, b"Internal error.\n"), head_only=head_only)
         self._answer(data)
 
@@ -198,7 +198,7 @@ class Handshake(asyncio.Protocol):
         try:
             verdict = self._desk.gate(upgrade)
         except Exception:
-            logger.exception("the gate failed for %s", self._peer)
+            log.exception("the gate failed for %s", self._peer)
             verdict = Refuse(500, "Internal error.\n")
         if isinstance(verdict, Refuse):
             # RFC 9110 section 15.5.2 wants a 401 to name the scheme.

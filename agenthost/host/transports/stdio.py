@@ -13,14 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from agenthost.errors import RemoteProtocolError
 from agenthost.host.transports.descriptors import ByteReader, open_streams
-from agenthost.transport import LOW_WATER, Encoded, Inbox
+from agenthost.transport import LOW_WATER, CloseCode, Encoded, Inbox
 
 __all__ = ["LineSplitter", "LineTooLong", "StdioTransport", "open_stdio"]
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
-_ABNORMAL = 1006
-_TOO_BIG = 1009
 
 # Largest message accepted, in bytes; a whole file may travel base64 in one.
 _MAX_MESSAGE_SIZE = 16 * 1024 * 1024
@@ -128,7 +126,7 @@ class StdioTransport:
         with contextlib.suppress(OSError):
             await self._writer.drain()
 
-    async def close(self, code: int = 1000, reason: str = "") -> None:
+    async def close(self, code: int = CloseCode.NORMAL, reason: str = "") -> None:
         """Flush within the grace, then close the output."""
         self._start_close(code, reason)
         self._inbox.discard()
@@ -152,13 +150,13 @@ class StdioTransport:
                 await self._wait_for_room()
             if last := self._splitter.last():
                 self._inbox.put(last)
-            self._inbox.end(1000, "end of input")
+            self._inbox.end(CloseCode.NORMAL, "end of input")
         except LineTooLong:
             # The stream has no other way to say why it ends.
-            logger.warning("%s sent a line that is too long, so it is closed", self._peer)
-            self._start_close(_TOO_BIG, "a line is too long")
+            log.warning("%s sent a line that is too long, so it is closed", self._peer)
+            self._start_close(CloseCode.TOO_BIG, "a line is too long")
         except OSError:
-            self._inbox.end(_ABNORMAL, "the input failed")
+            self._inbox.end(CloseCode.ABNORMAL, "the input failed")
 
     async def _wait_for_room(self) -> None:
         if not self._has_room():
@@ -187,7 +185,7 @@ class StdioTransport:
         except OSError:
             pass
         finally:
-            self._inbox.end(_ABNORMAL, "the output is closed")
+            self._inbox.end(CloseCode.ABNORMAL, "the output is closed")
             self._closed.set()
             self._input_task.cancel()
             if self._abort_timer is not None:

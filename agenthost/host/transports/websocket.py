@@ -23,11 +23,11 @@ from agenthost.host.transports.http import (
 )
 from agenthost.host.transports.listening import LISTEN_BACKLOG, listen
 from agenthost.host.transports.websocket_transport import WebSocketOptions, WebSocketTransport
-from agenthost.transport import Transport, TransportClosed
+from agenthost.transport import CloseCode, Transport, TransportClosed
 
 __all__ = ["Gate", "Pages", "Serve", "WebSocketServer", "no_pages"]
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 Gate = Callable[[UpgradeRequest], Accept | Refuse]
 Serve = Callable[[Transport, Any], Awaitable[None]]
@@ -35,8 +35,6 @@ Pages = Callable[[HttpRequest], HttpResponse | None]
 
 _DEFAULTS = WebSocketOptions()
 
-_GOING_AWAY = 1001
-_INTERNAL_ERROR = 1011
 
 # Sockets that may be in their handshake at once, however few connections are allowed.
 _MIN_HANDSHAKES = 256
@@ -149,7 +147,7 @@ class WebSocketServer:
             handshake.abort()
         tasks = set(self._tasks.values())
         for connection in tuple(self._tasks):
-            connection.start_close(_GOING_AWAY, reason)
+            connection.start_close(CloseCode.GOING_AWAY, reason)
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=_GOODBYE)
             await self._end_by_force(late)
@@ -165,7 +163,7 @@ class WebSocketServer:
         if tasks:
             _, stuck = await asyncio.wait(tasks, timeout=_CANCELLATION)
             for task in stuck:
-                logger.error("%s does not end when cancelled", task.get_name())
+                log.error("%s does not end when cancelled", task.get_name())
 
     # What a handshake asks.
 
@@ -196,14 +194,14 @@ class WebSocketServer:
         self._handshakes.discard(handshake)
 
     async def _run(self, connection: WebSocketTransport, principal: Any) -> None:
-        code, reason = 1000, ""
+        code, reason = CloseCode.NORMAL, ""
         try:
             await self._serve(connection, principal)
         except TransportClosed:
             pass
         except Exception:
-            logger.exception("serving %s failed", connection.peer)
-            code, reason = _INTERNAL_ERROR, "internal error"
+            log.exception("serving %s failed", connection.peer)
+            code, reason = CloseCode.INTERNAL_ERROR, "internal error"
         finally:
             connection.start_close(code, reason)
         await connection.lost()

@@ -21,14 +21,10 @@ from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
 
 from agenthost.host.transports.http import format_peer
-from agenthost.transport import LOW_WATER, Encoded, Inbox
+from agenthost.transport import LOW_WATER, CloseCode, Encoded, Inbox
 
 __all__ = ["WebSocketOptions", "WebSocketTransport"]
 
-_NORMAL = 1000
-_NO_STATUS = 1005
-_ABNORMAL = 1006
-_INTERNAL_ERROR = 1011
 
 # A control frame holds 125 bytes, of which two are the close code.
 _MAX_REASON = 123
@@ -103,7 +99,7 @@ class WebSocketTransport(asyncio.Protocol):
         """Wait for a low backlog or the end."""
         await self._writable.wait()
 
-    async def close(self, code: int = 1000, reason: str = "") -> None:
+    async def close(self, code: int = CloseCode.NORMAL, reason: str = "") -> None:
         """Say goodbye, flush and close; a peer that does not play along is cut off.
 
         One that is far behind is not waited for: the server that owns the connection lingers.
@@ -167,18 +163,18 @@ class WebSocketTransport(asyncio.Protocol):
         if self._protocol.state is not OPEN and not self._inbox.ended:
             # The parser met an error and said so in a close frame.
             sent = self._protocol.close_sent
-            self._ended(sent.code if sent else _ABNORMAL, sent.reason if sent else "")
+            self._ended(sent.code if sent else CloseCode.ABNORMAL, sent.reason if sent else "")
         self._flush()
 
     def eof_received(self) -> bool:
         """Note the end of the stream; the loop then closes the socket."""
         self._protocol.receive_eof()
-        self._ended(_ABNORMAL, "")
+        self._ended(CloseCode.ABNORMAL, "")
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Note that the socket is gone."""
-        self._ended(_ABNORMAL, "")
+        self._ended(CloseCode.ABNORMAL, "")
         if self._abort_timer is not None:
             self._abort_timer.cancel()
         self._lost.set()
@@ -280,7 +276,7 @@ class WebSocketTransport(asyncio.Protocol):
         if self._heard or self._paused or self.backlog < self._backlog_at_ping:
             self._plan_ping()
         else:
-            self.start_close(_INTERNAL_ERROR, "no answer to a ping")
+            self.start_close(CloseCode.INTERNAL_ERROR, "no answer to a ping")
 
 
 # The tuple joined last and the result, for the next connection in a row. One value, so that event
@@ -306,7 +302,7 @@ def _sendable(code: int) -> int:
     try:
         Close(code, "").check()
     except ProtocolError:
-        return _NORMAL if code == _NO_STATUS else _INTERNAL_ERROR
+        return CloseCode.NORMAL if code == CloseCode.NO_STATUS else CloseCode.INTERNAL_ERROR
     return code
 
 

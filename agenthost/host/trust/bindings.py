@@ -1,8 +1,8 @@
 """Which principal a client id belongs to: the first to use it keeps it.
 
 A client id shows up in the origin of actions, in active clients and in claims, so using another
-principal's would be speaking in its name. In memory: what survives a restart is kept by whoever
-calls ``load``, from ``dump`` or from what the hooks told.
+principal's would be speaking in its name. In memory: what survives a restart is kept by
+whoever calls ``load``, and let go of when it is told that an id is forgotten.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from agenthost.host.trust.principals import Principal
 
-__all__ = ["ClientBindings"]
+__all__ = ["MAX_CLIENT_ID", "ClientBindings"]
 
 MAX_CLIENT_ID = 256
 """Longer than any real client id (UUIDs, product names), short enough to keep many."""
@@ -27,11 +27,9 @@ class ClientBindings:
     def __init__(
         self,
         *,
-        on_bound: Callable[[str, str], None] | None = None,
         on_forgotten: Callable[[str], None] | None = None,
         per_principal: int = MAX_PER_PRINCIPAL,
     ) -> None:
-        self._on_bound = on_bound
         self._on_forgotten = on_forgotten
         self._per_principal = per_principal
         # Client id -> principal name.
@@ -46,8 +44,6 @@ class ClientBindings:
         name = self._names.get(client_id)
         if name is None:
             self._bind(client_id, principal.name)
-            if self._on_bound is not None:
-                self._on_bound(client_id, principal.name)
         elif name == principal.name:
             self._ids[name].move_to_end(client_id)
         else:
@@ -55,21 +51,11 @@ class ClientBindings:
             return "this clientId belongs to another principal; use a clientId of your own"
         return None
 
-    def forget(self, principal_name: str) -> None:
-        """Free all ids of a principal that is no more, such as one whose token was revoked."""
-        for client_id in self._ids.pop(principal_name, ()):
-            del self._names[client_id]
-            self._tell_forgotten(client_id)
-
     def load(self, bindings: Mapping[str, str]) -> None:
-        """Take over what ``dump`` once returned; what is bound already stays as it is."""
+        """Take over stored bindings, client id to principal name; what is bound stays as it is."""
         for client_id, name in bindings.items():
             if client_id not in self._names:
                 self._bind(client_id, name)
-
-    def dump(self) -> dict[str, str]:
-        """Return all bindings, client id to principal name, oldest use first per principal."""
-        return {client_id: name for name, ids in self._ids.items() for client_id in ids}
 
     def _bind(self, client_id: str, name: str) -> None:
         ids = self._ids.setdefault(name, OrderedDict())
@@ -78,8 +64,5 @@ class ClientBindings:
         if len(ids) > self._per_principal:
             oldest, _ = ids.popitem(last=False)
             del self._names[oldest]
-            self._tell_forgotten(oldest)
-
-    def _tell_forgotten(self, client_id: str) -> None:
-        if self._on_forgotten is not None:
-            self._on_forgotten(client_id)
+            if self._on_forgotten is not None:
+                self._on_forgotten(oldest)

@@ -48,18 +48,6 @@ class Limits:
     max_connections: int = 2_000
     """Connections at once: a thousand watchers, and room for their reconnects."""
 
-    max_terminals: int = 64
-    """Terminals of the host: each is a process with its children."""
-
-    max_session_terminals: int = 16
-    """Terminals of one session, so that no session takes all of them."""
-
-    max_watches: int = 64
-    """Resource watches of one connection: each holds handles of the operating system."""
-
-    max_resource_bytes: int = 10 * _MIB
-    """One resource read or written: in base64 it still fits a frame."""
-
     handshake_seconds: float = 30.0
     """How long a connection may stay without ``initialize`` or ``reconnect``."""
 

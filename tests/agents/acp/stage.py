@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
-import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,7 +12,7 @@ from typing import Any
 from agenthost.agents.acp import AcpAgent
 from agenthost.host import SqliteStore
 from tests.wire.client import WireClient, open_client, user_message
-from tests.wire.hosting import PATIENCE, embed
+from tests.wire.hosting import embed
 from tests.wire.talking import ACTIVITY, IDLE, Chat, at_chat, calls_of, said
 
 __all__ = [
@@ -23,9 +21,7 @@ __all__ = [
     "Json",
     "Stage",
     "acp_agent",
-    "assert_gone",
     "assert_quiet",
-    "is_alive",
     "pids_shown",
     "read_content",
     "spoken",
@@ -136,30 +132,3 @@ async def assert_quiet(chat: Chat) -> None:
     assert chat.state["status"] & ACTIVITY == IDLE
     assert [needed for needed in chat.waiting if needed["chat"] == chat.uri] == []
     await chat.assert_agreed()
-
-
-def is_alive(pid: int) -> bool:
-    """Say whether a process runs; one that has ended and is not buried yet does not."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
-
-
-async def assert_gone(*pids: int) -> None:
-    """Wait until processes have ended."""
-    loop = asyncio.get_running_loop()
-    for pid in pids:
-        try:
-            descriptor = os.pidfd_open(pid)
-        except ProcessLookupError:
-            continue
-        ended = asyncio.Event()
-        loop.add_reader(descriptor, ended.set)
-        try:
-            async with asyncio.timeout(PATIENCE):
-                await ended.wait()
-        finally:
-            loop.remove_reader(descriptor)
-            os.close(descriptor)

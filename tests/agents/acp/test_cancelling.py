@@ -8,16 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.agents.acp.stage import (
-    Stage,
-    acp_agent,
-    assert_gone,
-    assert_quiet,
-    is_alive,
-    pids_shown,
-    spoken,
-    staged,
-)
+from tests.agents.acp.stage import Stage, acp_agent, assert_quiet, pids_shown, spoken, staged
+from tests.children import gone, is_alive
 from tests.wire.talking import Chat, call_in, calls_of, said
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
@@ -72,7 +64,7 @@ async def test_while_it_runs_a_command(stage: Stage) -> None:
     pids = await pids_shown(chat, 3)
     assert all(map(is_alive, pids))
     await assert_cancelled(chat, "t1")
-    await assert_gone(*pids)
+    await gone(*pids)
 
 
 async def test_an_agent_that_does_not_stop_is_ended_and_another_one_started(tmp_path: Path) -> None:
@@ -85,7 +77,7 @@ async def test_an_agent_that_does_not_stop_is_ended_and_another_one_started(tmp_
         async with asyncio.timeout(SOON):
             await chat.cancel("t1")
             await chat.end("t1")
-        await assert_gone(pid)
+        await gone(pid)
         # Its other chat shared the process, and is told why.
         turn = await other.end("o1")
         assert turn["error"]["errorType"] == "agentProcessEnded"

@@ -10,14 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.agents.acp.stage import (
-    EXAMPLE,
-    Stage,
-    acp_agent,
-    assert_gone,
-    spoken,
-    stored,
-)
+from tests.agents.acp.stage import EXAMPLE, Stage, acp_agent, spoken, stored
+from tests.children import gone
 from tests.wire.talking import Chat, said
 
 
@@ -33,7 +27,7 @@ async def kill(chat: Chat, turn_id: str) -> None:
     pid = int(await spoken(chat, "waiting "))
     os.kill(pid, signal.SIGKILL)
     assert (await chat.end(turn_id))["error"]["errorType"] == "agentProcessEnded"
-    await assert_gone(pid)
+    await gone(pid)
 
 
 @pytest.mark.asyncio(loop_scope="package")

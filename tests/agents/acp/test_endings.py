@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.agents.acp.stage import acp_agent, assert_gone, is_alive, pids_shown, spoken, staged
+from tests.agents.acp.stage import acp_agent, pids_shown, spoken, staged
+from tests.children import gone, is_alive
 from tests.wire.talking import Chat, call_in, calls_of, said
 
 
@@ -29,7 +30,7 @@ async def test_a_process_that_ends_in_a_turn_ends_it_clearly_and_the_next_turn_h
         assert (turn["state"], turn["error"]["errorType"]) == ("error", "agentProcessEnded")
         assert turn["error"]["message"] == "Tester was killed by SIGKILL"
         assert [call["status"] for call in calls_of(turn)] == ["cancelled"]
-        await assert_gone(killed)
+        await gone(killed)
         again = int(said(await chat.run("t3", "/pid")).split()[1])
         assert again != killed
         await chat.assert_at_rest()
@@ -38,7 +39,7 @@ async def test_a_process_that_ends_in_a_turn_ends_it_clearly_and_the_next_turn_h
         commands = await pids_shown(chat, 2)
         os.kill(again, signal.SIGKILL)
         await chat.end("t4")
-        await assert_gone(*commands)
+        await gone(*commands)
         turn = await chat.run("t5", "/crash")
         assert said(turn) == "goodbye"
         assert turn["error"]["message"] == (
@@ -57,7 +58,7 @@ async def assert_found_out(chat: Chat, turn_id: str) -> None:
     os.kill(pid, signal.SIGKILL)
     turn = await chat.end(turn_id)
     assert turn["error"]["message"] == "Tester was killed by SIGKILL"
-    await assert_gone(pid, child)
+    await gone(pid, child)
 
 
 async def test_the_process_and_its_children_end_with_the_session(tmp_path: Path) -> None:
@@ -65,7 +66,7 @@ async def test_the_process_and_its_children_end_with_the_session(tmp_path: Path)
         chat = stage.default
         pids = list(map(int, said(await chat.run("t1", "/child")).split()[1:]))
         await chat.client.request("disposeSession", channel=chat.session)
-        await assert_gone(*pids)
+        await gone(*pids)
 
 
 async def test_the_process_ends_with_the_host_also_in_the_middle_of_a_turn(tmp_path: Path) -> None:
@@ -84,7 +85,7 @@ async def test_a_process_that_is_idle_is_let_go_and_the_next_turn_has_another(
     async with staged(acp_agent(idle_timeout=0.01), tmp_path) as stage:
         chat = stage.default
         pid = int(said(await chat.run("t1", "/pid")).split()[1])
-        await assert_gone(pid)
+        await gone(pid)
         assert "User: /pid" in said(await chat.run("t2", "/recall all"))
 
 

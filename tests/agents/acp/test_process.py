@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from agenthost.agents.acp.process import LAST_LINES, LONGEST_WORDS, AgentProcess
-from tests.agents.acp.stage import assert_gone
+from tests.children import gone
 
 # Starts a program as the host does, passes on its first line, and waits.
 RUNNER = """
@@ -59,7 +59,7 @@ async def test_what_a_program_leaves_behind_ends_with_it(tmp_path: Path) -> None
     child = int(await process.stdout.readline())
     process.kill()
     await process.end(patience=0)
-    await assert_gone(process.pid, child)
+    await gone(process.pid, child)
 
 
 async def test_of_what_it_complains_the_last_lines_are_kept(
@@ -95,4 +95,4 @@ async def test_a_program_that_does_not_mind_its_input_ends_when_the_host_is_kill
     pid = int(await runner.stdout.readline())
     runner.kill()
     await runner.wait()
-    await assert_gone(pid)
+    await gone(pid)

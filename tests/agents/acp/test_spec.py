@@ -44,7 +44,7 @@ async def test_without_the_package_it_is_said_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "acp", None)
-    with pytest.raises(AcpUnavailable, match=r"pip install 'agenthost\[acp\]'"):
+    with pytest.raises(AcpUnavailable, match=r"'agenthost\[acp\]', or in a checkout pip install"):
         parse_acp_spec("acp:a=sh")
     for name in [name for name in sys.modules if name.startswith("agenthost.agents.acp.")]:
         monkeypatch.delitem(sys.modules, name)

@@ -80,6 +80,7 @@ async def test_an_agent_that_reaches_a_limit_says_so(stage: Stage, reason: str) 
     assert turn["state"] == "complete"
     (notice,) = notices(turn)
     assert "reached its limit" in notice
+    assert notice.endswith("is cut off here.")
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,15 @@ def test_what_is_no_failure_of_a_model_is_left_to_others() -> None:
     assert explain(ai.UserError("configure me")) is None
 
 
+@pytest.mark.parametrize(
+    ("seconds", "when"), [(0.2, "in 1 second"), (1, "in 1 second"), (2.4, "in 2 seconds")]
+)
+def test_when_to_try_again_is_told_as_people_say_it(seconds: float, when: str) -> None:
+    error = http(ai.ModelRateLimitError, 429)
+    error.retry_after = seconds
+    assert str(explain(error)).endswith(f"; try again {when}")
+
+
 def test_a_long_complaint_is_cut() -> None:
     told = explain(ai.UnexpectedModelBehavior("word " * 1000))
     assert told is not None

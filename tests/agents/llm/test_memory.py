@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -133,10 +134,48 @@ async def test_what_was_denied_and_what_was_cancelled_is_remembered(tmp_path: Pa
         "model: Sorry.",
         "user: rest",
         "call: run_command {'command': 'sleep 60'}",
-        "interrupted: This was not run: the turn ended, or nobody answered.",
+        "interrupted: This did not finish; it may have run in part.",
         "user: (The user cancelled this answer before it was complete.)",
         "user: and now?",
     ]
+
+
+async def test_a_command_that_was_cancelled_while_it_ran_is_not_told_as_never_run(
+    tmp_path: Path,
+) -> None:
+    script = Script(Call("run_command", {"command": "echo begun; exec sleep 60"}), "ok")
+    async with talk_to(LlmAgent([script.model]), tmp_path, config=EVERYTHING) as talk:
+        await talk.start("t1", "go")
+        await talk.client.action(talk.chat, "chat/toolCallContentChanged")
+        await talk.cancel("t1")
+        await talk.say("t2", "and now?")
+    assert "interrupted: This did not finish; it may have run in part." in told(script)
+
+
+@pytest.mark.parametrize(
+    ("state", "fields", "result"),
+    [
+        ("cancelled", {}, "This did not finish; it may have run in part."),
+        ("error", {}, "This did not finish; it may have run in part."),
+        ("complete", {}, "This was not run: nobody answered, or it was skipped."),
+        (
+            "cancelled",
+            {"reasonMessage": "nobody answered in time"},
+            "This was not run: nobody answered, or it was skipped.",
+        ),
+    ],
+)
+def test_what_did_not_run_is_told_apart_from_what_may_have(
+    state: str, fields: Json, result: str
+) -> None:
+    call = _call("x", status="cancelled", reason="skipped", **fields)
+    results = [
+        part.content
+        for message in retold([call], state)
+        for part in message.parts
+        if isinstance(part, ToolReturnPart)
+    ]
+    assert results == [result]
 
 
 def test_calls_in_a_row_are_told_as_one_step_with_its_results() -> None:
@@ -180,9 +219,9 @@ def test_a_failed_call_is_told_with_its_output_and_its_error() -> None:
     assert results.parts[0].content == "boom\nexit code 1"
 
 
-def retold(parts: list[Json]) -> list[ModelMessage]:
+def retold(parts: list[Json], state: str = "complete") -> list[ModelMessage]:
     message = {"text": "go", "origin": {"kind": "user"}}
-    turn: Mapping[str, Any] = {"message": message, "responseParts": parts, "state": "complete"}
+    turn: Mapping[str, Any] = {"message": message, "responseParts": parts, "state": state}
     return messages_of([turn], Folders([]))
 
 

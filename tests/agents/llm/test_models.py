@@ -17,6 +17,7 @@ from agenthost.agents import AgentError
 from agenthost.agents.llm import LlmAgent, make_llm_agent
 from agenthost.agents.llm.models import API_KEY, BASE_URL, MODELS, PROVIDER_KEYS, LlmSettings
 from agenthost.agents.llm.models import make_model as make
+from agenthost.agents.registry import find_agents
 from tests.agents.llm.scripted import Script
 from tests.agents.llm.talking import talk_to
 
@@ -42,7 +43,8 @@ def test_without_models_and_keys_it_says_what_to_set() -> None:
 
 def test_named_models_are_offered_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(MODELS, "openai:gpt-4o, anthropic:claude-haiku-4-5,openai:gpt-4o,")
-    monkeypatch.setenv("GOOGLE_API_KEY", "key")
+    # For one of them there is a key, so there is something to offer.
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key")
     assert LlmAgent.availability() is None
     agent = make_llm_agent()
     assert ids(agent) == ["openai:gpt-4o", "anthropic:claude-haiku-4-5"]
@@ -71,6 +73,44 @@ def test_the_models_offered_by_default_are_known_to_pydantic_ai() -> None:
 )
 def test_half_a_configuration_is_explained(environment: dict[str, str], why: str) -> None:
     assert why in (LlmSettings.from_environment(environment).trouble() or "")
+
+
+@pytest.mark.parametrize(
+    ("models", "why"),
+    [
+        ("nosuch:zzz", "the model nosuch:zzz cannot be used: Unknown model"),
+        ("openai:gpt-4o", "the model openai:gpt-4o cannot be used: Set the `OPENAI_API_KEY`"),
+        ("google:gemini-2.5-pro,nosuch:zzz", "cannot be used: Set the `GOOGLE_API_KEY`"),
+    ],
+)
+def test_a_model_that_cannot_work_is_not_offered_and_the_list_says_why(
+    monkeypatch: pytest.MonkeyPatch, models: str, why: str
+) -> None:
+    monkeypatch.setenv(MODELS, models)
+    assert why in (LlmAgent.availability() or "")
+    (found,) = [found for found in find_agents() if found.spec == "llm"]
+    assert found.agent is None
+    assert why in (found.problem or "")
+    assert "Pydantic AI" not in (found.problem or "")
+
+
+@pytest.mark.parametrize("models", ["qwen3:8b", "llama3", "openai:gpt-4o", "nosuch:zzz,llama3"])
+def test_a_server_of_one_s_own_needs_no_key(monkeypatch: pytest.MonkeyPatch, models: str) -> None:
+    monkeypatch.setenv(MODELS, models)
+    monkeypatch.setenv(BASE_URL, "http://localhost:1/v1")
+    assert LlmAgent.availability() is None
+
+
+def test_what_is_not_installed_for_a_model_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "anthropic", None)
+    for name in [
+        name
+        for name in sys.modules
+        if name.startswith("pydantic_ai.") and name.endswith(".anthropic")
+    ]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(AgentError, match="cannot be used: Please install"):
+        make("anthropic:claude-haiku-4-5", LlmSettings(["anthropic:claude-haiku-4-5"]))
 
 
 def test_settings_do_not_show_their_key() -> None:
@@ -173,6 +213,7 @@ def test_without_the_extra_everything_imports_and_use_says_what_to_install() -> 
     lines = ran.stdout.splitlines()
     assert len(lines) == 3
     assert all("pip install 'agenthost[llm]'" in line for line in lines)
+    assert all("in a checkout pip install '.[llm]'" in line for line in lines)
 
 
 def test_importing_the_agents_does_not_import_pydantic_ai() -> None:

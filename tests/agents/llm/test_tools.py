@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from agenthost.agents.llm import LlmAgent
 from tests.agents.llm.scripted import Call, Script
 from tests.agents.llm.talking import SESSION, calls_of, talk_to, text_of
-from tests.wire.hosting import PATIENCE
+from tests.children import gone, is_alive
 
 
 def run(command: str) -> Call:
@@ -292,12 +291,9 @@ async def test_cancelling_ends_the_command_that_runs(tmp_path: Path) -> None:
         await talk.start("t1", "sleep")
         shown = await talk.client.action(talk.chat, "chat/toolCallContentChanged")
         pid = int(shown["content"][0]["text"])
-        assert _alive(pid)
+        assert is_alive(pid)
         await talk.cancel("t1")
-        async with asyncio.timeout(PATIENCE):
-            # Nothing tells when somebody else's child is gone.
-            while _alive(pid):  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
+        await gone(pid)
         assert text_of(await talk.say("t2", "again")) == "hello"
 
 
@@ -343,11 +339,3 @@ async def test_a_tool_of_an_attached_client_is_offered_to_the_model(tmp_path: Pa
     assert "open_tab" in script.offered[0]
     assert len(calls_of(turn)) == 1
     assert script.results() == ["tab 7"]
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True

@@ -7,7 +7,7 @@ from typing import Any
 from agenthost.cli.interactive.approvals import Approval
 from agenthost.cli.interactive.desk import Desk
 from agenthost.cli.interactive.dialogue import Act
-from agenthost.cli.interactive.pending import waiting
+from agenthost.cli.interactive.pending import Pending, waiting
 from agenthost.cli.interactive.questions import Questions
 from tests.cli.interactive.samples import (
     CHAT,
@@ -25,7 +25,11 @@ Json = dict[str, Any]
 
 
 def look(desk: Desk, state: Json, session: Json | None = None) -> list[str]:
-    return desk.look(waiting(CHAT, state, session or SESSION), state)
+    return desk.look(all_waiting(state, session or SESSION), state)
+
+
+def all_waiting(state: Json, session: Json) -> list[Pending]:
+    return waiting(CHAT, state, session["chats"], session.get("inputNeeded", ()))
 
 
 def test_what_waits_is_asked_in_order() -> None:
@@ -143,7 +147,7 @@ def test_workers_in_other_chats_are_heard_too() -> None:
             {"id": "3", "chat": CHAT, "kind": "chatInput", "request": request()["request"]},
         ],
     }
-    found = waiting(CHAT, chat(), session)
+    found = all_waiting(chat(), session)
     assert [(item.chat, item.kind, item.place) for item in found] == [
         (other, "call", "Worker"),
         (other, "questions", "Worker"),

@@ -28,11 +28,6 @@ def test_a_limit_that_would_stop_everything_is_refused(name: str, value: float) 
         Limits(**changes)
 
 
-def test_the_largest_resource_still_fits_a_frame_in_base64() -> None:
-    limits = Limits()
-    assert limits.max_resource_bytes * 4 // 3 + 1024 < limits.max_frame_bytes
-
-
 # --- the rate
 
 

@@ -1,0 +1,10 @@
+"""Optional dependencies: how to get one, wherever agenthost itself came from."""
+
+from __future__ import annotations
+
+__all__ = ["how_to_install"]
+
+
+def how_to_install(extra: str) -> str:
+    """Say how to install an extra, of the package or of a checkout."""
+    return f"pip install 'agenthost[{extra}]', or in a checkout pip install '.[{extra}]'"

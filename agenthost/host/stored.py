@@ -1,0 +1,23 @@
+"""Reading back what the host has stored: bytes in, values out, and damage told as what it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agenthost.errors import ParseError
+from agenthost.host.store import StoreDamaged
+from agenthost.protocol.jsonrpc import loads
+
+__all__ = ["stored_value"]
+
+
+def stored_value(data: bytes, owner: str) -> Any:
+    """Return a value that was stored for somebody.
+
+    Raises:
+        StoreDamaged: it cannot be read; it stays as it is.
+    """
+    try:
+        return loads(data)
+    except ParseError:
+        raise StoreDamaged(f"what is stored of {owner} is damaged and was left as it is") from None

@@ -1,0 +1,117 @@
+"""What a type checker knows of what the client hands out: the protocol's types, not ``Any``."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from types import UnionType
+from typing import Any, Union, assert_type, get_args, get_origin, get_type_hints
+
+import pytest
+
+from agenthost import client as sdk
+from agenthost.client import (
+    Channel,
+    Chat,
+    Client,
+    ConfirmationNeeded,
+    CreationFailed,
+    Dispatch,
+    PartAdded,
+    Question,
+    QuestionClosed,
+    Redrawn,
+    Rejected,
+    Reset,
+    ResourceProvider,
+    Session,
+    ToolCallChanged,
+    ToolRun,
+    TurnEnded,
+    TurnFailed,
+    TurnStarted,
+    UsageReported,
+)
+from agenthost.protocol.chat.input_state import ChatInputRequest, ChatInputResponseKind
+from agenthost.protocol.chat.messages import Message
+from agenthost.protocol.chat.state import ChatState, ResponsePart, Turn
+from agenthost.protocol.chat.tool_state import (
+    ToolCallConfirmationState,
+    ToolCallRunningState,
+    ToolCallState,
+)
+from agenthost.protocol.commands import InitializeResult
+from agenthost.protocol.common import ErrorInfo, UsageInfo
+from agenthost.protocol.envelopes import ActionEnvelope
+from agenthost.protocol.session.state import SessionConfigSchema
+
+# What a tool's author hands in is for the host to check.
+INPUT = {sdk.ToolResult}
+TOLD = [
+    each
+    for name in sdk.__all__
+    if dataclasses.is_dataclass(each := getattr(sdk, name)) and each not in INPUT
+]
+
+
+def members_of(hint: Any) -> Iterator[Any]:
+    """Yield a type and those it is a union or a collection of."""
+    yield hint
+    if get_origin(hint) in (Union, UnionType, Mapping, Sequence, list, dict):
+        for inner in get_args(hint):
+            yield from members_of(inner)
+
+
+@pytest.mark.parametrize("told", TOLD)
+def test_nothing_that_is_told_is_of_any_type(told: type) -> None:
+    for name, hint in get_type_hints(told).items():
+        assert Any not in members_of(hint), f"{told.__name__}.{name}"
+
+
+def test_providers_of_resources_are_told_what_they_get_and_give() -> None:
+    for name, method in inspect.getmembers(ResourceProvider, inspect.isfunction):
+        hints = get_type_hints(method)
+        assert hints["params"].__name__ == f"Resource{name.title()}Params"
+        assert hints["return"].__name__ == f"Resource{name.title()}Result"
+
+
+def check_events(
+    needed: ConfirmationNeeded,
+    changed: ToolCallChanged,
+    question: Question,
+    settled: QuestionClosed,
+    started: TurnStarted,
+    ended: TurnEnded,
+) -> None:
+    assert_type(needed.call, ToolCallConfirmationState)
+    assert_type(changed.call, ToolCallState)
+    assert_type(changed.before, ToolCallState | None)
+    assert_type(question.request, ChatInputRequest)
+    assert_type(settled.response, ChatInputResponseKind | None)
+    assert_type(started.message, Message)
+    assert_type(ended.turn, Turn | None)
+    assert_type(ended.error, ErrorInfo | None)
+
+
+def check_the_rest_of_events(added: PartAdded, used: UsageReported, redrawn: Redrawn) -> None:
+    assert_type(added.part, ResponsePart)
+    assert_type(used.usage, UsageInfo)
+    assert_type(redrawn.parts, Sequence[ResponsePart])
+
+
+def check_errors(rejected: Rejected, failed: TurnFailed, unmade: CreationFailed) -> None:
+    assert_type(rejected.envelope, ActionEnvelope)
+    assert_type(failed.turn, Turn | None)
+    assert_type(unmade.error, ErrorInfo | None)
+
+
+async def check_handles(client: Client, session: Session, chat: Chat, run: ToolRun) -> None:
+    assert_type(client.host, InitializeResult)
+    assert_type(session.config_schema, SessionConfigSchema | None)
+    assert_type(chat.channel, Channel[ChatState])
+    assert_type(run.call, ToolCallRunningState)
+    dispatch: Dispatch = chat.truncate()
+    assert_type(await dispatch, ActionEnvelope)
+    async for told in chat.channel.envelopes():
+        assert_type(told, ActionEnvelope | Reset[ChatState])
