@@ -40,6 +40,8 @@ async def two_active(url: str, name: str) -> AsyncIterator[tuple[WireClient, Wir
         await b.subscribe(session)
         for client in (a, b):
             await client.accepted(session, announced(client))
+        # Each has heard of the other.
+        await a.ping()
         yield a, b, session
 
 
@@ -126,7 +128,7 @@ async def test_a_client_that_stays_away_is_not_active_after_the_grace() -> None:
 
 async def test_a_client_that_comes_back_within_the_grace_never_left() -> None:
     async with (
-        embed(active_grace=2.0) as url,
+        embed(active_grace=5.0) as url,
         two_active(url, "briefly") as (a, b, session),
         open_client(url, "a third") as third,
     ):
