@@ -1,12 +1,21 @@
-"""Says at the end of a run how much of the published conformance data it has covered."""
+"""Settings for all tests, and a line at the end that counts the conformance data they covered."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.conformance.corpus import CONFORMANCE, RAN
+
+# No test depends on how fast the machine is.
+settings.register_profile(
+    "untimed",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("untimed")
 
 # In the order in which they are printed.
 WHAT = ("reducers", "round-trips", "differential sequences")

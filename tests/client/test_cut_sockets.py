@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from agenthost.client import Backoff, Client, Dispatch, Rejected, Uncertain, connect
 from agenthost.host import Host
@@ -234,8 +234,6 @@ async def test_a_connection_that_breaks_at_any_byte_loses_and_repeats_nothing(se
 
 @settings(
     max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(SCRIPTS)
 def test_all_clients_agree_with_the_host_over_sockets_that_break_within_frames(

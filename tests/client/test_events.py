@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agenthost.client.events import (
@@ -270,8 +270,6 @@ def text_of(parts: Any) -> dict[str, str]:
 
 @settings(
     max_examples=200,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(chat_histories(), st.lists(st.booleans(), min_size=40, max_size=40))
 def test_a_reader_that_looks_up_now_and_then_knows_as_much_as_one_that_always_does(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agenthost.client.mirror import Mirror, kind_of_state
@@ -386,8 +386,6 @@ def test_a_fixture_holds_with_every_action_foreign(path: Path) -> None:
 
 MODEST = settings(
     max_examples=150,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import ValidationError
 
@@ -30,13 +30,11 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(method=st.sampled_from(sorted(METHODS)), params=JSON)
 def test_arbitrary_json_as_params_is_taken_or_refused(method: str, params: Any) -> None:
     refusal_of(lambda: validate_params(method, params))
 
 
-@settings(deadline=None)
 @given(data=st.data(), method=st.sampled_from(sorted(METHODS)), junk=JSON)
 def test_arbitrary_json_anywhere_in_params_is_taken_or_refused(
     data: st.DataObject, method: str, junk: Any
@@ -48,7 +46,6 @@ def test_arbitrary_json_anywhere_in_params_is_taken_or_refused(
     assert refusal is None or (refusal.path or "").startswith(place.path)
 
 
-@settings(deadline=None)
 @given(name=st.sampled_from(sorted(ACTIONS)), data=st.data(), junk=JSON)
 def test_arbitrary_json_anywhere_in_an_action_is_taken_or_refused(
     name: str, data: st.DataObject, junk: Any
@@ -60,7 +57,6 @@ def test_arbitrary_json_anywhere_in_an_action_is_taken_or_refused(
     assert refusal is None or (refusal.path or "").startswith(spelled(place.location, "action"))
 
 
-@settings(deadline=None)
 @given(name=st.sampled_from(sorted(WIRE_TYPES)), value=JSON)
 def test_arbitrary_json_as_any_type_is_taken_or_refused(name: str, value: Any) -> None:
     refusal_of(lambda: validate_as(name, value))

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agenthost.host.store import (
@@ -132,7 +132,7 @@ async def run(history: list[Any], sites: list[Site]) -> None:
                 return
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(st.lists(steps, max_size=25))
 def test_both_stores_tell_the_same_story(history: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as directory:

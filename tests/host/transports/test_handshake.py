@@ -8,7 +8,7 @@ import logging
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
@@ -307,7 +307,6 @@ async def test_no_log_at_any_level_holds_the_token(caplog: pytest.LogCaptureFixt
 
 
 @given(st.lists(st.integers(1, 60), max_size=60))
-@settings(deadline=None)
 def test_an_upgrade_and_the_frames_behind_it_may_come_in_any_chunks(sizes: list[int]) -> None:
     wire = upgrade_head("/x?tkn=t") + frame(b"first") + frame(b"second")
 
@@ -342,7 +341,6 @@ def test_an_upgrade_and_the_frames_behind_it_may_come_in_any_chunks(sizes: list[
 
 
 @given(st.binary(max_size=400), st.lists(st.integers(1, 60), max_size=20))
-@settings(deadline=None)
 def test_no_bytes_whatever_make_a_handshake_raise(data: bytes, sizes: list[int]) -> None:
     async def run() -> None:
         server = WebSocketServer("", 0, gate=accept_all, serve=None)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ import asyncio
 import socket
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from websockets.frames import Close, Opcode
 from websockets.protocol import OPEN
@@ -67,7 +67,6 @@ async def receive_all(transport: WebSocketTransport) -> tuple[list[bytes], int]:
 
 
 @given(messages, st.lists(st.integers(1, 50), max_size=40))
-@settings(deadline=None)
 def test_any_fragments_in_any_chunks_give_the_same_messages(
     sent: list[tuple[bytes, list[int], Opcode, bool]], sizes: list[int]
 ) -> None:
@@ -91,7 +90,6 @@ def test_any_fragments_in_any_chunks_give_the_same_messages(
 
 
 @given(st.binary(max_size=300), st.lists(st.integers(1, 20), max_size=20))
-@settings(deadline=None)
 def test_no_bytes_whatever_raise_or_go_unanswered(wire: bytes, sizes: list[int]) -> None:
     async def run() -> None:
         transport, sock = opened(WebSocketOptions(max_message_size=50, ping_interval=None))

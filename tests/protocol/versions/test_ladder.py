@@ -224,7 +224,7 @@ ACTIONS = [
 METHODS = ("createSession", "createChat", "listSessions", "fetchTurns", "subscribe", "completions")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(value=json_values())
 def test_no_shape_of_input_trips_a_translation(value: Any) -> None:
     for version in OLDER:
@@ -242,7 +242,7 @@ def test_no_shape_of_input_trips_a_translation(value: Any) -> None:
                 assert introduced_in(name) is not None
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(value=json_values())
 @example(value={"inputRequests": [{}], "activeTurn": {}})
 @example(value={"inputRequests": [], "activeTurn": {"responseParts": 3}, "status": None})

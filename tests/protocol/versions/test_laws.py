@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from agenthost.protocol.registry import client_may_dispatch
 from agenthost.protocol.versions import NEWEST, reduce, translator
@@ -28,8 +28,6 @@ Json = dict[str, Any]
 
 MODEST = settings(
     max_examples=200,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
 

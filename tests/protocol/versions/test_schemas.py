@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from agenthost.protocol.versions import reduce, translator
 from tests.protocol.versions import schemas
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(history=histories())
 def test_states_and_actions_are_what_the_older_version_describes(
     version: str, history: History
