@@ -115,18 +115,32 @@ async def test_more_signals_do_not_spoil_a_clean_stop(
         assert set(os.listdir(host.data_dir)) == KEPT
 
 
-async def test_a_hangup_is_nothing_to_a_host_that_was_told_to_ignore_it(tmp_path: Path) -> None:
-    handler = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+async def started_ignoring(number: signal.Signals, data: Path) -> ServedHost:
+    """Start a host as a shell does that ignores a signal: what is ignored stays so in a child."""
+    handler = signal.signal(number, signal.SIG_IGN)
     try:
-        # As under nohup: what is ignored stays ignored in a new process.
-        host = ServedHost(tmp_path / "data")
+        host = ServedHost(data)
         await host.start()
     finally:
-        signal.signal(signal.SIGHUP, handler)
+        signal.signal(number, handler)
+    return host
+
+
+async def test_a_hangup_is_nothing_to_a_host_that_was_told_to_ignore_it(tmp_path: Path) -> None:
+    # As under nohup.
+    host = await started_ignoring(signal.SIGHUP, tmp_path / "data")
     os.kill(host.pid, signal.SIGHUP)
     async with open_client(host.url, "c") as client:
         await client.initialize()
     await stop_promptly(host)
+
+
+async def test_a_host_in_the_background_of_a_script_is_stopped_like_any_other(
+    tmp_path: Path,
+) -> None:
+    # As by a script's `agenthost serve &`.
+    host = await started_ignoring(signal.SIGINT, tmp_path / "data")
+    assert await host.stop(signal.SIGINT) == 0
 
 
 async def test_a_stream_is_cut_off_where_the_clients_can_see_it(tmp_path: Path) -> None:

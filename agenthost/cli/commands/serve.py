@@ -246,8 +246,9 @@ def _stop_event() -> asyncio.Event:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in STOP_SIGNALS:
-        # Under nohup a host outlives its terminal.
-        if signal.getsignal(number) is not signal.SIG_IGN:
+        # Under nohup a host outlives its terminal. A script that starts one with `&` has it ignore
+        # Ctrl-C as well, but means to stop it all the same when it sends that signal to it.
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             loop.add_signal_handler(number, stop.set)
     return stop
 
