@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from agenthost.agents.lifeline import Lifeline
 
-__all__ = ["MOST_OUTPUT", "CommandResult", "run_command", "signal_group"]
+__all__ = ["MOST_OUTPUT", "CommandResult", "group_emptied", "run_command", "signal_group"]
 
 OnOutput = Callable[[str], Awaitable[None]]
 
@@ -255,15 +255,20 @@ async def _end_group(process: Process) -> None:
     try:
         async with asyncio.timeout(TERMINATION_GRACE):
             await process.wait()
-            # Nothing tells when a group is empty.
-            while signal_group(process.pid, 0):  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
+            await group_emptied(process.pid)
     except TimeoutError:
         pass
     finally:
         # Also when this is cancelled in turn: nobody may be left.
         signal_group(process.pid, signal.SIGKILL)
     await process.wait()
+
+
+async def group_emptied(group: int) -> None:
+    """Wait until nobody is left in a process group."""
+    # No system call tells of it, so there is nothing to wait for but the next look.
+    while signal_group(group, 0):  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
 
 
 def signal_group(group: int, number: int) -> bool:

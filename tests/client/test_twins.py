@@ -17,6 +17,13 @@ REASON = "superseded by a newer connection of this client"
 NOTHING: dict[str, Any] = {"type": "replay", "actions": [], "missing": []}
 
 
+async def lose_attempt(host: ScriptedHost, code: int = 1006, reason: str = "cut") -> None:
+    """Let the client come back, and end that connection before it is answered."""
+    side = await host.accept()
+    await side.next("reconnect")
+    await side.close(code, reason)
+
+
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
     async with World() as made, asyncio.timeout(2 * PATIENCE):
@@ -73,9 +80,7 @@ async def test_an_attempt_of_our_own_that_the_host_comes_to_late_is_outlived() -
     host = ScriptedHost()
     async with followed(host) as (client, side, _):
         await side.close()
-        side = await host.accept()
-        await side.next("reconnect")
-        await side.close(1006, "cut")
+        await lose_attempt(host)
         side = await resumed(host, NOTHING)
         await connected(client)
         await side.close(1008, REASON)
@@ -88,9 +93,7 @@ async def test_an_ordinary_drop_in_between_does_not_make_a_late_attempt_forgotte
     host = ScriptedHost()
     async with followed(host) as (client, side, _):
         await side.close()
-        side = await host.accept()
-        await side.next("reconnect")
-        await side.close(1006, "cut")
+        await lose_attempt(host)
         for code, reason in ((1006, "cut"), (1008, REASON)):
             side = await resumed(host, NOTHING)
             await connected(client)
@@ -103,9 +106,7 @@ async def test_a_late_attempt_of_our_own_explains_being_superseded_once() -> Non
     host = ScriptedHost()
     async with followed(host) as (client, side, _):
         await side.close()
-        side = await host.accept()
-        await side.next("reconnect")
-        await side.close(1006, "cut")
+        await lose_attempt(host)
         for _ in range(2):
             side = await resumed(host, NOTHING)
             await connected(client)
@@ -118,9 +119,7 @@ async def test_an_attempt_that_the_host_itself_ended_cannot_come_late() -> None:
     host = ScriptedHost()
     async with followed(host) as (client, side, _):
         await side.close()
-        side = await host.accept()
-        await side.next("reconnect")
-        await side.close(1013, "busy")
+        await lose_attempt(host, 1013, "busy")
         side = await resumed(host, NOTHING)
         await connected(client)
         await side.close(1008, REASON)
@@ -131,9 +130,7 @@ async def test_a_late_attempt_does_not_explain_what_happens_to_a_connection_that
     host = ScriptedHost()
     async with followed(host) as (client, side, _):
         await side.close()
-        side = await host.accept()
-        await side.next("reconnect")
-        await side.close(1006, "cut")
+        await lose_attempt(host)
         side = await resumed(host, NOTHING)
         await connected(client)
         host.clock.advance(11)

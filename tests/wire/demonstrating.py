@@ -10,9 +10,12 @@ from typing import Any
 from tests.wire.hosting import ServedHost
 from tests.wire.talking import Chat, at_chat, call_in
 
-__all__ = ["asked", "demo"]
+__all__ = ["OPTIONS", "asked", "demo"]
 
 Json = dict[str, Any]
+
+# What it offers when it asks for an approval.
+OPTIONS = ["allow-once", "allow-in-session", "deny", "deny-with-reason"]
 
 
 @asynccontextmanager

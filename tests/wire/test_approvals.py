@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.wire.client import open_client, user_message
-from tests.wire.demonstrating import asked, demo
+from tests.wire.demonstrating import OPTIONS, asked, demo
 from tests.wire.hosting import ServedHost, embed, serve
 from tests.wire.talking import (
     INPUT_NEEDED,
@@ -28,7 +28,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 Json = dict[str, Any]
 
-OPTIONS = ["allow-once", "allow-in-session", "deny", "deny-with-reason"]
 # Short enough to wait for, long enough to be asked in.
 SHORT = 0.3
 

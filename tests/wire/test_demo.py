@@ -11,7 +11,7 @@ import pytest
 from agenthost.agents.demo import Demo
 from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.wire.client import open_client, user_message
-from tests.wire.demonstrating import asked, demo
+from tests.wire.demonstrating import OPTIONS, asked, demo
 from tests.wire.hosting import ServedHost
 from tests.wire.schemas import complaints_about, needs_schemas
 from tests.wire.talking import (
@@ -34,10 +34,6 @@ from tests.wire.talking import (
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 Json = dict[str, Any]
-
-OPTIONS = ["allow-once", "allow-in-session", "deny", "deny-with-reason"]
-# Short enough to wait for, long enough to be asked in.
-SHORT = 0.3
 
 
 async def test_a_plain_message_is_answered_in_markdown_that_streams(

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 
 from agenthost.agents.acp.redaction import Redactor
 from agenthost.agents.lifeline import Lifeline
-from agenthost.agents.processes import signal_group
+from agenthost.agents.processes import group_emptied, signal_group
 
 __all__ = ["AgentProcess"]
 
@@ -143,10 +143,9 @@ class AgentProcess:
         try:
             async with asyncio.timeout(seconds):
                 await self.exited.wait()
-                # Whoever outlives its leader had its chance; nothing tells when a group is empty.
+                # Whoever outlives its leader had its chance.
                 self._signal(signal.SIGTERM)
-                while self._signal(0):  # noqa: ASYNC110
-                    await asyncio.sleep(0.01)
+                await group_emptied(self.pid)
         except TimeoutError:
             return False
         return True
