@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 from collections import deque
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from agenthost.agents import Agent, AgentError, Turn
 from agenthost.client import CannotConnect, Client, connect
 from agenthost.host import Host
+from agenthost.host.clock import SystemClock
 from agenthost.host.store import Append, MemoryBacking, MemoryStore
 from agenthost.protocol.jsonrpc import loads
 from agenthost.transport import Encoded, Inbox, Transport, TransportClosed
@@ -159,12 +162,25 @@ class Backing(MemoryBacking):
         return [(origin["clientId"], origin["clientSeq"]) for origin in told]
 
 
+class Ticking(SystemClock):
+    """A wall clock that moves on at every look, so that whatever stamps the time has an effect."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._looks = itertools.count()
+
+    def now(self) -> str:
+        """Return a time that nobody was told before."""
+        moment = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(milliseconds=next(self._looks))
+        return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 class World:
     """One host and several clients."""
 
     def __init__(self, *agents: Agent, **options: Any) -> None:
         self._agents = agents or (Chatter(),)
-        self._options = options
+        self._options = {"clock": Ticking(), **options}
         self.backing = Backing()
         self.host: Host | None = None
         self.clients: dict[str, Client] = {}
