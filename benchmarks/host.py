@@ -35,6 +35,7 @@ CLIENTS = (1, 10, 100, 1_000)
 # Envelopes per client in one figure.
 MESSAGES = {1: 20_000, 10: 10_000, 100: 4_000, 1_000: 1_000}
 WORD = " and so on"
+SESSION = "ahp-session:/bench"
 # Rounds of streaming in each chat, and deltas in one round.
 DELTA_ROUNDS, DELTAS = 40, 2_048
 LATENCY_CLIENTS, LATENCY_RATE, LATENCY_SECONDS = 100, 1_000, 3
@@ -81,11 +82,10 @@ async def running(folder: Path) -> AsyncIterator[tuple[Host, int, Channel]]:
         agent.host = host
         url = await host.listen(port=0)
         core = host.core
-        await core.sessions.create({"channel": "ahp-session:/bench"}, None)
-        session = core.directory.get("ahp-session:/bench")
+        created = {"channel": SESSION, "_meta": {"agenthost.keep": True}}
+        await core.sessions.create(created, Starter("benchmark"))
+        session = core.directory.get(SESSION)
         assert session is not None
-        while "defaultChat" not in session.state:
-            await asyncio.sleep(0)
         chat = core.directory.get(session.state["defaultChat"])
         assert chat is not None
         yield host, int(url.rpartition(":")[2]), chat
@@ -169,7 +169,7 @@ def long_chat(turns: int, part_size: int) -> dict[str, Any]:
     message = {"text": "hello", "origin": {"kind": "user"}}
     now = "2026-01-01T00:00:00.000Z"
     return {
-        "resource": chat_uri("1"),
+        "resource": chat_uri(SESSION, "1"),
         "title": "Chat",
         "status": 8,
         "modifiedAt": now,
@@ -183,7 +183,7 @@ async def delta_cost() -> None:
     async with Host() as host:
         directory, sizes = host.core.directory, ((10, 1_000), (10_000, 1_000_000))
         chats = [
-            directory.create(chat_uri(f"{turns}"), "chat", long_chat(turns, size))
+            directory.create(chat_uri(SESSION, f"{turns}"), "chat", long_chat(turns, size))
             for turns, size in sizes
         ]
         rounds = [[await deltas_take(host, chat) for chat in chats] for _ in range(DELTA_ROUNDS)]
@@ -206,7 +206,7 @@ async def deltas_take(host: Host, chat: Channel) -> float:
 
 
 def snapshot_cost() -> None:
-    channel = Channel(chat_uri("1"), "chat", long_chat(10_000, 1_000))
+    channel = Channel(chat_uri(SESSION, "1"), "chat", long_chat(10_000, 1_000))
     channel.snapshot_json()
     # To the very frame that is written to the socket.
     ours = microseconds(lambda: Encoded(channel.snapshot_json()).websocket)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter, defaultdict
 
 import pytest
@@ -16,6 +17,10 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("untimed")
+
+# Sessions of tests work outside of any repository: what git says of a folder is told some time
+# after a session was made, and tests compare states. A test that makes a repository unsets this.
+os.environ["GIT_DIR"] = os.devnull
 
 # In the order in which they are printed.
 WHAT = ("reducers", "round-trips", "differential sequences")

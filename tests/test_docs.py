@@ -416,14 +416,11 @@ async def test_models_and_settings_are_chosen_as_the_guide_says(
             "sessionConfigCompletions", provider="choosy", property="branch", query="ma"
         )
         assert offered["items"] == [{"value": "main", "label": "main"}]
-        await chat.client.request(
-            "createSession", channel="ahp-session:/next", config={"branch": "next"}
-        )
-        await chat.client.subscribe("ahp-session:/next")
-        failed = await chat.client.until(
-            lambda: chat.client.states["ahp-session:/next"].get("creationError")
-        )
-        assert failed["message"] == "there is no branch next yet"
+        other = await chat.client.ready_session("ahp-session:/next", config={"branch": "next"})
+        await chat.client.subscribe(other)
+        await chat.client.run_turn(other, "t1", "go")
+        (turn,) = chat.client.states[other]["turns"]
+        assert turn["error"]["message"] == "there is no branch next yet"
 
 
 async def test_tokens_are_asked_for_as_the_guide_says(guide: Callable[[str], Any]) -> None:

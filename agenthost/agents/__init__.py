@@ -1,7 +1,7 @@
 """Agents: what one is, the turn it works in, and those that come with the host."""
 
 from agenthost.agents import content, inputs
-from agenthost.agents.api import Agent, AgentError, SessionContext
+from agenthost.agents.api import Agent, AgentError, SessionContext, SlashCommand
 from agenthost.agents.llm import from_pydantic_ai
 from agenthost.agents.options import option, standard_options
 from agenthost.agents.tool_call import Confirmation, ToolCall
@@ -12,6 +12,7 @@ __all__ = [
     "AgentError",
     "Confirmation",
     "SessionContext",
+    "SlashCommand",
     "ToolCall",
     "Turn",
     "content",

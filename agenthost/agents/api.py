@@ -16,7 +16,7 @@ from agenthost.errors import AgentHostError
 if TYPE_CHECKING:
     from agenthost.agents.turn import Turn
 
-__all__ = ["Agent", "AgentError", "SessionContext", "own_words"]
+__all__ = ["Agent", "AgentError", "SessionContext", "SlashCommand", "own_words"]
 
 _NO_CONFIG: Mapping[str, Any] = {"type": "object", "properties": {}}
 _MANY_CHATS: Mapping[str, Any] = {"multipleChats": {"fork": True, "sideChat": True}}
@@ -65,6 +65,17 @@ class SessionContext:
         return next((str(path) for path in paths if path is not None), None)
 
 
+@dataclass(frozen=True, slots=True)
+class SlashCommand:
+    """A command that people may begin a message with, as editors offer it."""
+
+    # Without the slash.
+    name: str
+    description: str = ""
+    # What stands behind it, for instance ``PATH TEXT``.
+    argument_hint: str = ""
+
+
 class Agent(ABC):
     """Base of every agent: give it a provider id and a display name, and implement ``run``."""
 
@@ -77,6 +88,8 @@ class Agent(ABC):
     models: Sequence[Mapping[str, Any]] = ()
     # ToolDefinition entries that are shown as the session's own tools.
     tools: Sequence[Mapping[str, Any]] = ()
+    # What messages may begin with; the agent itself reads it out of the message.
+    slash_commands: Sequence[SlashCommand] = ()
     # ProtectedResourceMetadata entries: what clients must bring a token for.
     protected_resources: Sequence[Mapping[str, Any]] = ()
     # AgentInfo.capabilities: several chats with forks and side chats work for every agent that

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from agenthost.agents import content, inputs
-from agenthost.agents.api import Agent, AgentError
+from agenthost.agents.api import Agent, AgentError, SlashCommand
 from agenthost.agents.edits import changed_lines
 from agenthost.agents.folders import FileRefused, Folders, OutsideFolders
 from agenthost.agents.turn import Turn
@@ -234,6 +234,18 @@ Demo.commands.update(
         "fail": Demo._fail,
     }
 )
+
+
+def _slash_command(name: str, command: Command) -> SlashCommand:
+    """Read a command's arguments and description out of the first line of its docstring."""
+    summary = (command.__doc__ or "").splitlines()[0]
+    hint, colon, description = summary.partition(": ")
+    if not colon or hint != hint.upper():
+        return SlashCommand(name, summary)
+    return SlashCommand(name, description, hint)
+
+
+Demo.slash_commands = tuple(_slash_command(*entry) for entry in Demo.commands.items())
 
 
 def _numbers(text: str, usage: str, least: int, most: int) -> list[int]:

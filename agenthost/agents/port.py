@@ -57,6 +57,11 @@ class TurnPort(Protocol):
         """Seconds after which a question that nobody answers is given up; None waits for ever."""
         ...
 
+    @property
+    def can_show_reviews(self) -> bool:
+        """Whether somebody could be shown a result and asked to approve of it."""
+        ...
+
     def emit(self, action: dict[str, Any]) -> None:
         """Apply an action to the turn's chat, if the turn is still the active one."""
         ...

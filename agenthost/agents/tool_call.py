@@ -215,8 +215,15 @@ class ToolCall:
     async def review(
         self, message: str | None = None, content: Sequence[Mapping[str, Any]] | None = None
     ) -> bool:
-        """End the call with success and wait until people approve of the result, or do not."""
+        """End the call with success and wait until people approve of the result, or do not.
+
+        Where only clients are attached that cannot ask for it, the result is shown and passes.
+        """
         result = self._result(True, message, content, None)
+        if not self._port.can_show_reviews:
+            self._finish(result)
+            await self._port.flow()
+            return True
         self._finish(result, requiresResultConfirmation=True)
         if not await self._left("pending-result-confirmation"):
             self._give_up("nobody answered in time")

@@ -90,9 +90,13 @@ class Sessions:
         directories: Sequence[str] = (),
         config: Mapping[str, Any] | None = None,
         uri: str | None = None,
+        keep: bool = False,
         wait: bool = True,
     ) -> Session:
         """Create a session and follow it, once it is ready or, without ``wait``, at once.
+
+        A host may remove a session that nobody follows and nobody has used; this one asks to
+        ``keep`` it.
 
         Raises:
             CreationFailed: the agent could not be started.
@@ -104,6 +108,8 @@ class Sessions:
             params["workingDirectories"] = list(directories)
         if config is not None:
             params["config"] = dict(config)
+        if keep:
+            params["_meta"] = {"agenthost.keep": True}
         return await self._create(uri, params, wait)
 
     async def fork(self, session: str, turn_id: str, *, uri: str | None = None) -> Session:
@@ -215,7 +221,7 @@ class Session(Handle[SessionState]):
         uri: str | None = None,
     ) -> Chat:
         """Create a chat, possibly with a first message, and follow it."""
-        uri = uri or chat_uri(str(uuid.uuid4()))
+        uri = uri or chat_uri(self.uri, str(uuid.uuid4()))
         params: dict[str, Any] = {"channel": self.uri, "chat": uri}
         if message is not None:
             params["initialMessage"] = actions.user_message(message)

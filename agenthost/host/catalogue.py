@@ -81,6 +81,12 @@ class Catalogue:
             facts["entryCount"] = sum(len(item["entries"]) for item in annotations)
             self.refresh(session)
 
+    def add_meta(self, session: Channel, meta: dict[str, Any]) -> None:
+        """Tell more in a session's line than its state does; whoever changes that refreshes it."""
+        facts = self._facts.get(session.uri)
+        if facts is not None:
+            facts["_meta"] = {**facts.get("_meta", {}), **meta}
+
     async def restore(self, channel: Channel) -> None:
         """Take up the summary of a session that is being loaded."""
         if channel.kind != "session" or channel.uri in self._summaries:

@@ -14,6 +14,7 @@ from agenthost.host.channel import Channel
 from agenthost.host.clock import Clock
 from agenthost.host.contents import copy_content
 from agenthost.host.directory import Directory
+from agenthost.host.drafts import UNTITLED
 from agenthost.host.loading import reveal
 from agenthost.host.origins import History, derive, title_of
 from agenthost.host.rules import Facts
@@ -25,14 +26,21 @@ from agenthost.host.upkeep import chat_summary
 from agenthost.host.writer import Writer
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.status import IDLE
-from agenthost.protocol.uris import chat_uri, is_nameable, is_root
+from agenthost.protocol.uris import (
+    chat_uri,
+    default_chat_uri,
+    is_nameable,
+    is_root,
+    session_of_default_chat,
+    worker_chat_uri,
+    worker_of,
+)
 
-__all__ = ["CONTEXTS", "UNTITLED", "Chats"]
+__all__ = ["CONTEXTS", "Chats"]
 
 # The record of what a side chat's agent knows beyond the chat's own turns.
 CONTEXTS = "contexts"
-# What a session and a chat are called until a first message names them.
-UNTITLED = "New session"
+# What a chat is called until a first message names it.
 UNTITLED_CHAT = "New chat"
 LONGEST_TITLE = 60
 
@@ -54,17 +62,17 @@ class Chats:
     def add_default(self, session: Channel, history: History) -> Channel:
         """Give a new session its first chat, with the history of a fork if it is one."""
         extra = {"title": history.title} if history.title is not None else {}
-        state = self._state(chat_uri(str(uuid.uuid4())), extra, history.turns)
-        chat = self._register(session, state, history)
+        uri = self._free_name(session, default_chat_uri(session.uri))
+        chat = self._register(session, self._state(uri, extra, history.turns), history)
         action = {"type": "session/defaultChatChanged", "defaultChat": chat.uri}
         self._writer.apply(session, action)
         return chat
 
-    async def own(self, history: History, session: Channel) -> History:
+    async def own(self, history: History, session: str) -> History:
         """Give a session that forks another its own copy of what the turns refer to."""
         ledger = self._writer.ledger
-        turns = await copy_content(history.turns, session.uri, self._store, ledger)
-        context = await copy_content(history.context, session.uri, self._store, ledger)
+        turns = await copy_content(history.turns, session, self._store, ledger)
+        context = await copy_content(history.context, session, self._store, ledger)
         return replace(history, turns=turns, context=context)
 
     def add_worker(
@@ -76,7 +84,8 @@ class Chats:
     ) -> Channel:
         """Open a chat for a worker that a tool call starts; people may at most look on."""
         extra = {"title": title, "origin": dict(origin), "interactivity": interactivity}
-        return self._register(session, self._state(chat_uri(str(uuid.uuid4())), extra))
+        uri = self._free_name(session, worker_chat_uri(session.uri, origin["toolCallId"]))
+        return self._register(session, self._state(uri, extra))
 
     async def create(
         self, params: Mapping[str, Any], capabilities: Mapping[str, Any], starter: Starter
@@ -88,6 +97,8 @@ class Chats:
         uri = params["chat"]
         if not is_nameable(uri):
             raise InvalidParams("no chat can have this URI", path="chat")
+        if worker_of(uri) or session_of_default_chat(uri) not in (None, session.uri):
+            raise InvalidParams("this URI is kept for a chat that the host makes", path="chat")
         source = await self._source(params, session, capabilities)
         message = params.get("initialMessage")
         facts = await self.facts("", session, capabilities, message)
@@ -161,7 +172,8 @@ class Chats:
     def note_author(self, chat: Channel, message_id: str, author: Starter) -> None:
         """Remember who set a pending message: a queued one runs on its author's behalf."""
         authors = {**self._authors.get(chat.uri, {}), message_id: author}
-        queue = [item["id"] for item in chat.state.get("queuedMessages") or ()]
+        pending = [*(chat.state.get("queuedMessages") or ()), chat.state.get("steeringMessage")]
+        queue = [item["id"] for item in pending if item is not None]
         self._authors[chat.uri] = {id: authors[id] for id in queue if id in authors}
 
     def start_next(self, chat: Channel) -> None:
@@ -175,6 +187,20 @@ class Chats:
         author = self._authors.get(chat.uri, {}).pop(first["id"], NOBODY)
         self.start_turn(chat, first["message"], author, first["id"])
 
+    def drop_steering(self, chat: Channel) -> Mapping[str, Any]:
+        """Take the steering message off a chat whose turn is over, and return it."""
+        pending: Mapping[str, Any] = chat.state["steeringMessage"]
+        action = {"type": "chat/pendingMessageRemoved", "kind": "steering", "id": pending["id"]}
+        self._writer.apply(chat, action)
+        return pending
+
+    def queue_steering(self, chat: Channel) -> None:
+        """Make the steering message that no turn has read the first in the queue."""
+        pending = self.drop_steering(chat)
+        queued = {"type": "chat/pendingMessageSet", "kind": "queued", **pending}
+        self._writer.apply(chat, queued)
+        self._writer.apply(chat, {"type": "chat/queuedMessagesReordered", "order": [pending["id"]]})
+
     def name(self, chat: Channel, session: Channel) -> None:
         """Name a new chat, and a new session, after the first message."""
         message = chat.state["activeTurn"]["message"]
@@ -187,6 +213,14 @@ class Chats:
         if title_of(chat, session) == UNTITLED_CHAT:
             action = {"type": "session/chatUpdated", "chat": chat.uri, "changes": {"title": title}}
             self._writer.apply(session, action)
+
+    def rename(self, chat: Channel, session: Channel, title: str) -> None:
+        """Give a chat another title, and its session too where it is the default chat."""
+        if title_of(chat, session) != title:
+            action = {"type": "session/chatUpdated", "chat": chat.uri, "changes": {"title": title}}
+            self._writer.apply(session, action)
+        if session.state.get("defaultChat") == chat.uri:
+            self._writer.apply(session, {"type": "session/titleChanged", "title": title})
 
     def pin(self, chat: Channel, action: Mapping[str, Any]) -> None:
         """Keep what an accepted message refers to, for the agent that will read it."""
@@ -226,6 +260,12 @@ class Chats:
             attached = await self._store.record(ATTACHED, channel.uri)
             if attached is not None:
                 channel.attached = stored_value(attached, channel.uri)
+
+    def _free_name(self, session: Channel, wanted: str | None) -> str:
+        """Return the name that a chat should have, or another where that one is taken."""
+        chats = {chat["resource"] for chat in session.state["chats"]}
+        taken = wanted is None or wanted in chats or self._directory.get(wanted) is not None
+        return wanted if wanted and not taken else chat_uri(session.uri, str(uuid.uuid4()))
 
     def _state(
         self, uri: str, extra: Mapping[str, Any], turns: Sequence[Any] = ()

@@ -48,6 +48,8 @@ class ClientRecord:
     answer: str
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     locale: str | None = None
+    # The name of the client's program, as it says.
+    program: str = ""
     # Channel -> how the client wanted to see it, where that is not everything at once.
     views: dict[str, View] = field(default_factory=dict)
 
@@ -60,6 +62,7 @@ class ClientRecord:
                 "answer": self.answer,
                 "capabilities": dict(self.capabilities),
                 "locale": self.locale,
+                "program": self.program,
                 "views": self.views,
             }
         )

@@ -18,6 +18,7 @@ from agenthost.host.clients import ClientRecord
 from agenthost.host.core import Core
 from agenthost.host.dispatch import handle_notification, handle_request
 from agenthost.host.outbox import Answer, Outbox
+from agenthost.host.resent import ResentActions
 from agenthost.host.store import StoreError
 from agenthost.host.trust import Principal, RateLimiter, exceeds_depth
 from agenthost.host.turns import Starter
@@ -32,6 +33,8 @@ log = logging.getLogger(__name__)
 
 # A peer that breaks the rules this often, without a sound message in between, is not going to stop.
 MOST_VIOLATIONS = 10_000
+# Programs without controls for a result that waits for approval: a turn would hang there.
+SHOWS_NO_REVIEWS = ("vscode-",)
 
 
 class Connection:
@@ -50,7 +53,11 @@ class Connection:
         self.client_id = ""
         self.capabilities: Mapping[str, Any] = {}
         self.locale: str | None = None
+        # The name of the client's program.
+        self.program = ""
         self.subscriptions: dict[Channel, Subscription] = {}
+        # What this client may send a second time; set when it reconnects.
+        self.resent = ResentActions()
         # The closing of the transport, once the host ends this connection.
         self._ending: asyncio.Task[None] | None = None
         self._transport = transport
@@ -101,6 +108,7 @@ class Connection:
         self.version = record.version
         self.capabilities = record.capabilities
         self.locale = record.locale
+        self.program = record.program
         superseded = self.core.clients.arrived(self)
         if superseded is not None:
             reason = "superseded by a newer connection of this client"
@@ -111,11 +119,21 @@ class Connection:
         channel.subscriptions[self] = subscription
         self.subscriptions[channel] = subscription
 
+    def followed_as(self, uri: str) -> Channel | None:
+        """Return the channel that this client follows under a name."""
+        followed = (channel for channel, view in self.subscriptions.items() if view.uri == uri)
+        return next(followed, None)
+
     def unsubscribe(self, channel: Channel) -> bool:
         """Stop following a channel; False when it was not followed."""
         channel.subscriptions.pop(self, None)
         channel.last_used = self.core.clock.monotonic()
         return self.subscriptions.pop(channel, None) is not None
+
+    @property
+    def can_show_reviews(self) -> bool:
+        """Whether this client's program asks people to approve of a tool call's result."""
+        return not self.program.startswith(SHOWS_NO_REVIEWS)
 
     def send(self, *payloads: Frame) -> None:
         """Send encoded messages to this client alone, in order with everything else."""

@@ -17,6 +17,7 @@ from agenthost.host.chats import Chats
 from agenthost.host.clients import Clients
 from agenthost.host.clock import Clock
 from agenthost.host.directory import Directory
+from agenthost.host.drafts import Drafts
 from agenthost.host.metrics import Metrics
 from agenthost.host.permissions import Credentials, Permissions
 from agenthost.host.sessions import Sessions
@@ -43,6 +44,7 @@ class Core:
     chats: Chats
     sessions: Sessions
     turns: TurnRunner
+    drafts: Drafts
     clients: Clients
     permissions: Permissions
     credentials: Credentials

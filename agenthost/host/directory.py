@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 from agenthost.host.channel import Channel
+from agenthost.host.chat_names import find_named_chat
 from agenthost.host.clock import Clock
 from agenthost.host.ledger import Ledger
 from agenthost.host.replay import replay_horizon
@@ -77,6 +78,10 @@ class Directory:
     async def find(self, uri: str) -> Channel | None:
         """Return a channel, loading it (and the session that owns it) when it must be."""
         uri = canonical(uri)
+        channel = await self._registered(uri)
+        return channel if channel is not None else await find_named_chat(uri, self._registered)
+
+    async def _registered(self, uri: str) -> Channel | None:
         channel = self._loaded.get(uri)
         if channel is None:
             task = self._loading.get(uri)
@@ -91,7 +96,8 @@ class Directory:
 
     def create(self, uri: str, kind: Kind, state: State, session: str | None = None) -> Channel:
         """Register a new channel with its first state; the caller has made sure that it is new."""
-        channel = Channel(uri, kind, state, seq=self._ledger.last_seq, session=session)
+        # A number of its own: who names the channel and saw less than that has never seen it.
+        channel = Channel(uri, kind, state, seq=self._ledger.take_seq(), session=session)
         channel.last_used = self._clock.monotonic()
         self._loaded[uri] = channel
         # Its log begins here, so whoever knew a former one is sent a snapshot of this one.

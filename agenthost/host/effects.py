@@ -20,11 +20,17 @@ class Effect(Enum):
     STOP_TURN = "stop turn"
     # The chat says what its turn was doing, and the turn is over.
     CLEAR_ACTIVITY = "clear activity"
+    # The turn was stopped before it read the message that was to steer it: that is void.
+    DROP_STEERING = "drop steering"
+    # The turn ended before it read the message that was to steer it: that is next in the queue.
+    QUEUE_STEERING = "queue steering"
     # The chat is free: begin the first queued message, if there is one.
     NEXT_IN_QUEUE = "next in queue"
 
 
-def chat_effects(action: Mapping[str, Any], before: State, after: State) -> list[Effect]:
+def chat_effects(
+    action: Mapping[str, Any], before: State, after: State, *, by_client: bool = True
+) -> list[Effect]:
     """Plan what follows from an action that changed a chat."""
     effects: list[Effect] = []
     ended = before.get("activeTurn") is not None and after.get("activeTurn") is None
@@ -35,7 +41,10 @@ def chat_effects(action: Mapping[str, Any], before: State, after: State) -> list
     if ended and "activity" in after:
         # An agent that was stopped can clear nothing any more, and one that failed may not have.
         effects.append(Effect.CLEAR_ACTIVITY)
-    queued = action["type"] == "chat/pendingMessageSet" and action["kind"] == "queued"
+    if ended and "steeringMessage" in after:
+        read_by_nobody = action["type"] in ("chat/turnComplete", "chat/error")
+        effects.append(Effect.QUEUE_STEERING if read_by_nobody else Effect.DROP_STEERING)
+    queued = action["type"] == "chat/pendingMessageSet" and action["kind"] == "queued" and by_client
     if action["type"] == "chat/turnComplete" or (queued and after.get("activeTurn") is None):
         # After a cancel or an error the queue is held until somebody acts.
         effects.append(Effect.NEXT_IN_QUEUE)

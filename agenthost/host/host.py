@@ -24,6 +24,7 @@ from typing import Any, Self
 from agenthost.agents.api import Agent
 from agenthost.agents.demo import Demo
 from agenthost.host import handlers
+from agenthost.host.agent_starts import AgentStarts
 from agenthost.host.catalogue import Catalogue
 from agenthost.host.chats import Chats
 from agenthost.host.clients import ACTIVE_GRACE, Clients
@@ -32,7 +33,9 @@ from agenthost.host.connection import Connection
 from agenthost.host.core import Core
 from agenthost.host.directory import Directory
 from agenthost.host.door import admit
+from agenthost.host.drafts import DRAFT_SECONDS, Drafts
 from agenthost.host.fanout import Fanout
+from agenthost.host.git_facts import GitFacts
 from agenthost.host.ledger import Ledger
 from agenthost.host.metrics import Metrics
 from agenthost.host.pages import Pages
@@ -63,6 +66,8 @@ log = logging.getLogger(__name__)
 
 # Seconds between looks at what may leave memory.
 SWEEP_INTERVAL = 15.0
+# Seconds between two looks for drafts that nobody follows any more.
+DRAFT_INTERVAL = 5.0
 # Seconds that somebody may stay whose token was revoked or has expired.
 TOKEN_CHECK_INTERVAL = 10.0
 
@@ -91,6 +96,7 @@ class Host:
         disposal: Disposal = "archive",
         active_grace: float = ACTIVE_GRACE,
         prompt_timeout: float | None = PROMPT_TIMEOUT,
+        draft_seconds: float | None = DRAFT_SECONDS,
     ) -> None:
         """Describe a host; ``async with`` starts it.
 
@@ -108,6 +114,8 @@ class Host:
             disposal: what becomes of a disposed session that holds turns.
             active_grace: seconds that an active client may be away before it stops counting.
             prompt_timeout: seconds after which a question that nobody answers is given up.
+            draft_seconds: seconds after which a session that holds nothing and that nobody
+                follows is removed; None keeps it.
         """
         self._agents = {agent.provider: agent for agent in (agents or [Demo()])}
         self._store = store or MemoryStore()
@@ -120,6 +128,7 @@ class Host:
         self._disposal: Disposal = disposal
         self._active_grace = active_grace
         self._prompt_timeout = prompt_timeout
+        self._draft_seconds = draft_seconds
         self._stack = AsyncExitStack()
         self._core: Core | None = None
         # Each live connection and the gate that let it in, if one did.
@@ -152,9 +161,12 @@ class Host:
             await core.writer.ledger.open()
             await core.catalogue.open()
             await core.clients.open()
+            await core.drafts.open()
             await open_root(core)
             await recover(core)
             core.tasks.start(self._sweep(), "sweep")
+            if self._draft_seconds is not None:
+                core.tasks.start(self._collect_drafts(self._draft_seconds), "collect drafts")
             core.tasks.start(self._check_tokens(), "check tokens")
             self._stack = stack.pop_all()
         return self
@@ -229,10 +241,13 @@ class Host:
         writer.on_long_tail = directory.save_if_due
         catalogue = Catalogue(store, writer, directory)
         permissions, credentials = Permissions(store, ledger), Credentials()
+        git = GitFacts(writer, directory, catalogue, tasks)
+        drafts = Drafts(store, ledger, directory, clock)
         turns = TurnRunner(
             writer,
             clock,
             self._agents,
+            starts=AgentStarts(tasks),
             permissions=permissions,
             credentials=credentials,
             prompt_timeout=self._prompt_timeout,
@@ -246,7 +261,8 @@ class Host:
             catalogue=catalogue,
             chats=chats,
             turns=turns,
-            tasks=tasks,
+            drafts=drafts,
+            git=git,
             clock=clock,
             agents=self._agents,
             default_directory=self._directory_uri,
@@ -260,7 +276,7 @@ class Host:
             sessions.restore,
         ]
         directory.on_evicted.append(lambda channel: catalogue.release(channel.uri))
-        writer.observers.append(Reactions(writer, directory, catalogue, chats, turns, clients))
+        writer.observers.append(Reactions(writer, directory, catalogue, chats, turns, clients, git))
         return Core(
             store=store,
             writer=writer,
@@ -269,6 +285,7 @@ class Host:
             chats=chats,
             sessions=sessions,
             turns=turns,
+            drafts=drafts,
             clients=clients,
             permissions=permissions,
             credentials=credentials,
@@ -308,6 +325,11 @@ class Host:
             await asyncio.sleep(SWEEP_INTERVAL)
             self.core.directory.sweep()
 
+    async def _collect_drafts(self, seconds: float) -> None:
+        while True:
+            await asyncio.sleep(min(DRAFT_INTERVAL, max(seconds / 4, 0.01)))
+            await self.core.sessions.collect_drafts(seconds)
+
     async def _check_tokens(self) -> None:
         while True:
             await asyncio.sleep(TOKEN_CHECK_INTERVAL)
@@ -344,6 +366,7 @@ class Host:
         if farewells:
             await asyncio.wait(farewells, timeout=FAREWELL_SECONDS)
         core.clients.close()
+        core.turns.starts.close()
         await core.tasks.close()
         for agent in self._agents.values():
             await _close_agent(agent)

@@ -12,6 +12,7 @@ from agenthost.host.chats import Chats
 from agenthost.host.clients import Clients
 from agenthost.host.directory import Directory
 from agenthost.host.effects import Effect, chat_effects
+from agenthost.host.git_facts import GitFacts
 from agenthost.host.turns import TurnRunner
 from agenthost.host.upkeep import session_actions
 from agenthost.host.writer import Applied, Writer
@@ -30,6 +31,7 @@ class Reactions:
         chats: Chats,
         turns: TurnRunner,
         clients: Clients,
+        git: GitFacts,
     ) -> None:
         self._writer = writer
         self._directory = directory
@@ -37,6 +39,7 @@ class Reactions:
         self._chats = chats
         self._turns = turns
         self._clients = clients
+        self._git = git
 
     def __call__(self, applied: Applied) -> None:
         """React to one applied action."""
@@ -59,9 +62,14 @@ class Reactions:
         self._chats.pin(chat, applied.action)
         for action in session_actions(applied.action, applied.after, session.state):
             self._writer.apply(session, action)
-        for effect in chat_effects(applied.action, applied.before, applied.after):
+        by_client = applied.dispatch is not None
+        for effect in chat_effects(
+            applied.action, applied.before, applied.after, by_client=by_client
+        ):
             self._carry_out(effect, applied, session)
         self._turns.changed(chat)
+        if "activeTurn" in applied.before and "activeTurn" not in applied.after:
+            self._git.refresh(session)
 
     def _carry_out(self, effect: Effect, applied: Applied, session: Channel) -> None:
         chat, dispatch = applied.channel, applied.dispatch
@@ -74,5 +82,9 @@ class Reactions:
                 self._turns.stop(chat.uri)
             case Effect.CLEAR_ACTIVITY:
                 self._writer.apply(chat, {"type": "chat/activityChanged"})
+            case Effect.DROP_STEERING:
+                self._chats.drop_steering(chat)
+            case Effect.QUEUE_STEERING:
+                self._chats.queue_steering(chat)
             case Effect.NEXT_IN_QUEUE:
                 self._chats.start_next(chat)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agenthost.host.core import Core
+from agenthost.host.rules.config import sanitize
 from agenthost.host.store import DropRecord
 from agenthost.host.turns import RUNNING, error_action
 from agenthost.protocol.uris import ROOT
@@ -36,14 +37,14 @@ async def open_root(core: Core) -> None:
     if stored is None or not _is_current(stored.state, build):
         # No action changes a schema or the metadata, so those who were away need a snapshot.
         values = (stored.state.get("config") or {}).get("values", {}) if stored else {}
-        known = {key: values[key] for key in CONFIG_SCHEMA["properties"] if key in values}
+        kept = {**values, **sanitize(CONFIG_SCHEMA, values)}
         if stored is not None:
             core.directory.drop(stored)
         state = {
             "agents": agents,
             "activeSessions": core.catalogue.count,
             "terminals": [],
-            "config": {"schema": CONFIG_SCHEMA, "values": {"welcome": "", **known}},
+            "config": {"schema": CONFIG_SCHEMA, "values": kept},
             "_meta": build,
         }
         core.directory.create(ROOT, "root", state)

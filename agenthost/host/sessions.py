@@ -1,9 +1,8 @@
-"""Sessions: creating them step by step, forking them, and putting them away."""
+"""Sessions: creating them, forking them, collecting drafts, and putting them away."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from agenthost.agents.api import Agent
@@ -16,29 +15,27 @@ from agenthost.errors import (
 )
 from agenthost.host.catalogue import Catalogue
 from agenthost.host.channel import Channel
-from agenthost.host.chats import UNTITLED, Chats
+from agenthost.host.chats import Chats
 from agenthost.host.clock import Clock
 from agenthost.host.directory import Directory
+from agenthost.host.drafts import UNTITLED, Drafts, holds_nothing
+from agenthost.host.git_facts import GitFacts
 from agenthost.host.loading import reveal
 from agenthost.host.origins import History, fork_history
 from agenthost.host.rules.config import check_complete, sanitize
 from agenthost.host.store import DropBlobs
-from agenthost.host.turns import TurnRunner, describe_failure, session_context
+from agenthost.host.turns import Starter, TurnRunner
 from agenthost.host.writer import Writer
 from agenthost.protocol.status import IDLE, IS_READ
-from agenthost.protocol.uris import annotations_uri, is_nameable, is_root
-from agenthost.tasks import Tasks
+from agenthost.protocol.uris import annotations_uri, default_chat_uri, is_nameable, is_root
 
-__all__ = ["Disposal", "Progress", "Sessions"]
+__all__ = ["Disposal", "Sessions"]
 
 # What becomes of a disposed session that holds turns.
 Disposal = Literal["archive", "delete"]
-Progress = Callable[[int, int, str], None]
 
-# Seconds that an agent may take to start: some fetch themselves from the network first.
-START_PATIENCE = 300.0
-# The steps of a creation, for those who asked to be told.
-CREATION_STEPS = 3
+# The key in a creation's ``_meta`` that keeps a session although nobody uses it.
+KEEP = "agenthost.keep"
 
 
 class Sessions:
@@ -52,7 +49,8 @@ class Sessions:
         catalogue: Catalogue,
         chats: Chats,
         turns: TurnRunner,
-        tasks: Tasks,
+        drafts: Drafts,
+        git: GitFacts,
         clock: Clock,
         agents: Mapping[str, Agent],
         default_directory: str,
@@ -63,7 +61,8 @@ class Sessions:
         self._catalogue = catalogue
         self._chats = chats
         self._turns = turns
-        self._tasks = tasks
+        self._drafts = drafts
+        self._git = git
         self._clock = clock
         self._agents = agents
         self._default_directory = default_directory
@@ -96,30 +95,63 @@ class Sessions:
         resources = agent.protected_resources if agent is not None else ()
         return self._turns.credentials.missing(principal, resources)
 
-    async def create(
-        self, params: Mapping[str, Any], progress: Progress | None, principal: str = ""
-    ) -> None:
-        """Carry out ``createSession``: the session exists when this returns, and gets ready."""
+    async def create(self, params: Mapping[str, Any], starter: Starter) -> None:
+        """Carry out ``createSession``: when this returns, the session and its chat take turns.
+
+        Its agent is not started before a turn needs it, and it counts as a draft until it is used.
+        """
         uri = params["channel"]
         if not is_nameable(uri):
             raise InvalidParams("no session can have this URI", path="channel")
         source, history = await self._fork_source(params.get("fork"))
         provider = source.state["provider"] if source is not None else params.get("provider")
         agent = self.agent(provider)
-        missing = self._turns.credentials.missing(principal, agent.protected_resources)
+        missing = self._turns.credentials.missing(starter.principal, agent.protected_resources)
         if missing:
             raise AuthRequired(missing, f"{agent.display_name} needs you to sign in")
         state = self._first_state(agent, params, source)
-        taken = is_root(uri) or await self._directory.find(uri) is not None
-        annotations = annotations_uri(uri)
-        taken = taken or await self._directory.find(annotations) is not None
-        if taken or self._directory.get(uri) is not None:
-            raise SessionAlreadyExists(f"{uri} is in use")
+        existing = await self._directory.find(uri)
+        if existing is not None and await self._is_own_draft(existing, agent, starter):
+            # An editor that lost the answer, or forgot that it asked, asks again.
+            return
+        history = await self._chats.own(history, uri)
+        for name in (uri, annotations_uri(uri), default_chat_uri(uri)):
+            if is_root(name) or await self._directory.find(name) or self._directory.get(name):
+                raise SessionAlreadyExists(f"{name} is in use")
         session = self._directory.create(uri, "session", state)
-        self._directory.create(annotations, "annotations", {"annotations": []}, uri)
+        self._directory.create(annotations_uri(uri), "annotations", {"annotations": []}, uri)
+        self._chats.add_default(session, history)
+        if agent.tools:
+            tools = [dict(tool) for tool in agent.tools]
+            self._writer.apply(session, {"type": "session/serverToolsChanged", "tools": tools})
+        self._writer.apply(session, {"type": "session/ready"})
         self._catalogue.add(session, self._clock.now())
-        work = self._get_ready(session, agent, history, progress)
-        self._tasks.start(work, name=f"create {uri}")
+        self._git.refresh(session)
+        if (params.get("_meta") or {}).get(KEEP) is not True and not history.turns:
+            self._drafts.add(uri, starter.client_id or "")
+
+    async def _is_own_draft(self, session: Channel, agent: Agent, starter: Starter) -> bool:
+        creator = self._drafts.creator(session.uri)
+        own = creator is not None and creator == starter.client_id
+        same = session.kind == "session" and session.state["provider"] == agent.provider
+        return own and same and await self._is_draft(session)
+
+    async def _is_draft(self, session: Channel) -> bool:
+        chats = await self._load_chats(session)
+        annotations = await self._directory.find(annotations_uri(session.uri))
+        noted = annotations.state if annotations is not None else None
+        return holds_nothing(session.state, [chat.state for chat in chats], noted)
+
+    async def collect_drafts(self, seconds: float) -> None:
+        """Remove the drafts that nobody has followed for so long, and tell everybody."""
+        for uri in self._drafts.abandoned(seconds):
+            session = await self._directory.find(uri)
+            if session is None or session.kind != "session" or not await self._is_draft(session):
+                self._drafts.forget(uri)
+            elif uri in self._drafts.abandoned(seconds):
+                # Nobody came while it was looked at, and nothing is awaited from here on.
+                chats = [self._directory.get(chat["resource"]) for chat in session.state["chats"]]
+                self._delete(session, [chat for chat in chats if chat is not None])
 
     async def restore(self, channel: Channel) -> None:
         """End the creation of a session that is being loaded, because its host died over it."""
@@ -141,10 +173,7 @@ class Sessions:
             self._delete(session, chats)
         agent = self._agents.get(session.state["provider"])
         if agent is not None:
-            self._end(agent, session.uri)
-
-    def _end(self, agent: Agent, uri: str) -> None:
-        self._tasks.start(agent.end_session(uri), name=f"end {uri}")
+            self._turns.starts.end(agent, session.uri, had_turns=holds_turns)
 
     async def _load_chats(self, session: Channel) -> list[Channel]:
         """Return all chats of a session, those too that are added while others are loaded."""
@@ -178,6 +207,7 @@ class Sessions:
         if annotations is not None:
             self._directory.drop(annotations)
         self._directory.drop(session)
+        self._drafts.forget(session.uri)
         self._writer.ledger.write(DropBlobs(session.uri))
         self._turns.permissions.forget(session.uri)
         self._catalogue.remove(session.uri)
@@ -217,11 +247,12 @@ class Sessions:
         inherited = (source.state.get("config") or {}).get("values", {}) if source else {}
         values = {**inherited, **params.get("config", {})}
         schema = agent.config_schema(values, directories[0] if directories else None)
-        complete = {**sanitize(schema, {}), **values}
-        refusal = check_complete(schema, complete)
+        # Editors send what they remember of other hosts: what does not fit here is left out.
+        kept = sanitize(schema, values)
+        refusal = check_complete(schema, kept)
         if refusal is not None:
             raise InvalidParams(refusal, path="config")
-        return {"schema": dict(schema), "values": complete}
+        return {"schema": dict(schema), "values": kept}
 
     async def _fork_source(self, fork: Mapping[str, Any] | None) -> tuple[Channel | None, History]:
         if fork is None:
@@ -236,49 +267,3 @@ class Sessions:
                 reveal(chat, fork["turnId"])
                 return source, history
         raise InvalidParams("the session has no such completed turn", path="fork.turnId")
-
-    async def _get_ready(
-        self, session: Channel, agent: Agent, history: History, progress: Progress | None
-    ) -> None:
-        def step(number: int, message: str) -> None:
-            if progress is not None:
-                progress(number, CREATION_STEPS, message)
-
-        step(1, f"starting {agent.display_name}")
-        # Nobody may be watching, and yet it must not leave memory half made.
-        session.holds += 1
-        error = await _start(agent, session, self._turns.credentials.mask)
-        history = await self._chats.own(history, session)
-        session.holds -= 1
-        present = self._directory.get(session.uri)
-        if present is None and error is None:
-            # It was disposed while its agent was starting, which has something to let go of now.
-            self._end(agent, session.uri)
-        if present is session:
-            if error is not None:
-                self._writer.apply(session, {"type": "session/creationFailed", "error": error})
-            else:
-                step(2, "opening a chat")
-                self._chats.add_default(session, history)
-                if agent.tools:
-                    tools = [dict(tool) for tool in agent.tools]
-                    self._writer.apply(
-                        session, {"type": "session/serverToolsChanged", "tools": tools}
-                    )
-                self._writer.apply(session, {"type": "session/ready"})
-        step(CREATION_STEPS, "done")
-
-
-async def _start(
-    agent: Agent, session: Channel, mask: Callable[[str], str]
-) -> dict[str, Any] | None:
-    """Let an agent prepare for a session; return what to tell people when it cannot."""
-    try:
-        async with asyncio.timeout(START_PATIENCE) as patience:
-            await agent.start_session(session_context(session.uri, session.state, {}))
-    except Exception as error:
-        if isinstance(error, TimeoutError) and patience.expired():
-            return {"errorType": "timeout", "message": "the agent did not start in time"}
-        error_type, message = describe_failure(error, session.uri, mask)
-        return {"errorType": error_type, "message": message}
-    return None

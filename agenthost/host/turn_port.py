@@ -79,10 +79,21 @@ class RunningTurn:
         """Seconds after which a question that nobody answers is given up."""
         return self._runner.prompt_timeout
 
+    @property
+    def can_show_reviews(self) -> bool:
+        """Whether somebody could be shown a result and asked; who comes later may be able to."""
+        attached = self.channel.subscriptions
+        return not attached or any(connection.can_show_reviews for connection in attached)
+
     def emit(self, action: dict[str, Any]) -> None:
         """Apply an action to the chat; a turn that is over can do nothing any more."""
         if self._runner.is_active(self):
             self._runner.writer.apply(self.channel, action)
+
+    def show_activity(self, activity: str | None) -> None:
+        """Say what the turn is doing, in a few words; None for nothing in particular."""
+        shown = {"activity": activity} if activity is not None else {}
+        self.emit({"type": "chat/activityChanged", **shown})
 
     async def flow(self) -> None:
         """Wait while the store is behind; there is no going on in a turn that is over."""

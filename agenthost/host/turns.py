@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from agenthost.agents.api import Agent, AgentError, SessionContext, own_words
 from agenthost.agents.port import Interactivity
 from agenthost.agents.turn import Turn
+from agenthost.host.agent_starts import AgentStarts
 from agenthost.host.attached import given_message, turns_as_given
 from agenthost.host.channel import Channel
 from agenthost.host.clock import Clock
@@ -82,9 +83,11 @@ class TurnRunner:
         *,
         permissions: Permissions,
         credentials: Credentials,
+        starts: AgentStarts,
         prompt_timeout: float | None = PROMPT_TIMEOUT,
     ) -> None:
         self.writer = writer
+        self.starts = starts
         self.clock = clock
         self.permissions = permissions
         self.credentials = credentials
@@ -215,6 +218,7 @@ class TurnRunner:
         try:
             if agent is None:
                 raise AgentError("the session's agent is not available here", "agentMissing")
+            await self.starts.ensure(agent, turn.session, running.show_activity)
             await agent.run(turn)
         except asyncio.CancelledError:
             # Whoever cancelled has ended the turn, or the host is going down. An agent that was

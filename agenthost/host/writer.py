@@ -42,6 +42,8 @@ class Dispatch:
     # The channel's URI in the client's spelling.
     uri: str
     as_sent: Action
+    # Whether the host made something else of it, so that its sender must be told what.
+    rewritten: bool = False
 
     @property
     def origin(self) -> dict[str, Any]:
@@ -91,7 +93,8 @@ class Writer:
         )
         broadcast = Broadcast(channel, seq, action, action_json, change, origin)
         if dispatch is not None:
-            broadcast.sender, broadcast.as_sent = dispatch.connection, dispatch.as_sent
+            broadcast.sender = dispatch.connection if not dispatch.rewritten else None
+            broadcast.as_sent = dispatch.as_sent
         self.ledger.deliver(broadcast)
         if change.states is not None:
             applied = Applied(channel, action, *change.states, dispatch)
@@ -104,6 +107,10 @@ class Writer:
     def reject(self, dispatch: Dispatch, reason: str) -> None:
         """Send a refused action back to its origin alone, with the reason."""
         self._answer(dispatch, reason)
+
+    def acknowledge(self, dispatch: Dispatch) -> None:
+        """Tell the origin of an action alone that it is done."""
+        self._answer(dispatch, None)
 
     def notify(
         self,

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from agenthost.errors import InvalidParams, WireError, shortened
+from agenthost.protocol.methods import ROOT_METHODS
 from agenthost.protocol.registry import Kind, client_may_dispatch, kind_of
+from agenthost.protocol.uris import ROOT
 from agenthost.protocol.validation import validate_action, validate_params
 from agenthost.protocol.versions import Untranslatable, translator
 
@@ -21,6 +23,8 @@ _T = TypeVar("_T")
 
 def accept_params(version: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
     """Return canonical, validated params, or raise InvalidParams."""
+    if method in ROOT_METHODS and "channel" not in params:
+        params = {**params, "channel": ROOT}
     canonical = _translated(lambda: translator(version).params_up(method, params))
     return _checked(version, lambda: validate_params(method, canonical))
 

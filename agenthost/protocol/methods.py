@@ -16,7 +16,7 @@ from agenthost.protocol import commands, notifications, resources, telemetry
 from agenthost.protocol.chat import commands as chats
 from agenthost.protocol.envelopes import ActionEnvelope
 
-__all__ = ["METHODS", "Direction", "Method", "methods"]
+__all__ = ["METHODS", "ROOT_METHODS", "Direction", "Method", "methods"]
 
 
 class Direction(Enum):
@@ -125,6 +125,10 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         },
     }
 )
+
+
+# Methods that can only concern the root, so that editors leave its name out.
+ROOT_METHODS: frozenset[str] = frozenset({"initialize", "listSessions", "ping", "reconnect"})
 
 
 def methods(direction: Direction, *, is_notification: bool) -> frozenset[str]:

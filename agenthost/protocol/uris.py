@@ -6,6 +6,9 @@ chat URIs freely, so nothing here guesses a channel's kind from its spelling.
 
 from __future__ import annotations
 
+import base64
+import binascii
+import re
 from typing import Final
 
 __all__ = [
@@ -14,9 +17,13 @@ __all__ = [
     "canonical",
     "chat_uri",
     "content_uri",
+    "default_chat_uri",
     "is_nameable",
     "is_root",
+    "session_of_default_chat",
     "session_uri",
+    "worker_chat_uri",
+    "worker_of",
 ]
 
 ROOT: Final = "ahp-root://"
@@ -26,6 +33,11 @@ _ROOT_SPELLINGS = frozenset({ROOT, "ahp-root:", "ahp-root:/", "ahp-root:///"})
 
 # Characters that a channel's name may have.
 _LONGEST = 2_048
+
+_DEFAULT_CHAT = "ahp-chat://default/"
+_WORKER_CHAT = "ahp-chat://subagent/"
+# What no client escapes in a URI.
+_PLAIN = re.compile(r"[A-Za-z0-9._~-]+")
 
 
 def is_root(uri: str) -> bool:
@@ -51,9 +63,54 @@ def session_uri(id: str) -> str:
     return f"ahp-session:/{id}"
 
 
-def chat_uri(id: str) -> str:
-    """Return the URI of a chat that this side names."""
-    return f"ahp-chat:/{id}"
+def chat_uri(session: str, id: str) -> str:
+    """Return the URI of a further chat of a session that this side names.
+
+    Editors read the session out of a chat's name, so every name that we give has it.
+    """
+    return f"ahp-chat://{id}/{_encoded(session)}"
+
+
+def default_chat_uri(session: str) -> str:
+    """Return the URI of a session's default chat, which clients may use before they are told."""
+    return f"{_DEFAULT_CHAT}{_encoded(session)}"
+
+
+def session_of_default_chat(uri: str) -> str | None:
+    """Return the session whose default chat has this name, or None if it is no such name."""
+    return _decoded(uri.removeprefix(_DEFAULT_CHAT)) if uri.startswith(_DEFAULT_CHAT) else None
+
+
+def worker_chat_uri(session: str, tool_call_id: str) -> str | None:
+    """Return the URI of the chat that a tool call's worker has, where that can be written plainly.
+
+    Clients compare names as strings and escape what is special, so nothing may need it.
+    """
+    if _PLAIN.fullmatch(tool_call_id) is None:
+        return None
+    return f"{_WORKER_CHAT}{_encoded(session)}/{tool_call_id}"
+
+
+def worker_of(uri: str) -> tuple[str, str] | None:
+    """Return the session and the tool call that a worker chat's name tells, or None."""
+    if not uri.startswith(_WORKER_CHAT):
+        return None
+    encoded, slash, call = uri.removeprefix(_WORKER_CHAT).partition("/")
+    session = _decoded(encoded)
+    return (session, call) if session is not None and slash and call else None
+
+
+def _encoded(session: str) -> str:
+    return base64.urlsafe_b64encode(session.encode()).decode().rstrip("=")
+
+
+def _decoded(encoded: str) -> str | None:
+    if _PLAIN.fullmatch(encoded) is None:
+        return None
+    try:
+        return base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return None
 
 
 def annotations_uri(session: str) -> str:

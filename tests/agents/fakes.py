@@ -31,6 +31,7 @@ class FakePort:
     ) -> None:
         self.prompt_timeout = prompt_timeout
         self.locale = locale
+        self.can_show_reviews = True
         self.client: str | None = "c1"
         self.session_state: Json = {"activeClients": []}
         # Every action of the agent, and what it stored and was allowed.

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agenthost.client import CannotConnect, Channel, Client, Rejected, Session
+from agenthost.client import CannotConnect, Channel, Client, CreationFailed, Rejected, Session
 from tests.client.scripted import CHAT, ROOT, SESSION, ScriptedHost, Side, snapshot
 
 Json = dict[str, Any]
@@ -48,6 +48,22 @@ async def dropped(host: ScriptedHost, side: Side) -> Side:
     side = await host.accept()
     side.answer(await side.next("reconnect"), AWAY)
     return side
+
+
+# Sessions that a host could not make
+
+
+async def test_a_session_that_a_host_cannot_make_is_told_and_not_followed() -> None:
+    async with welcomed() as (_, client, side):
+        creating = asyncio.create_task(client.sessions.create("demo", uri=SESSION))
+        side.answer(await side.next("createSession"), None)
+        await side.subscribed(snapshot(SESSION, 10, lifecycle="creating"))
+        error = {"errorType": "broken", "message": "no licence"}
+        failed = {"type": "session/creationFailed", "error": error}
+        side.action(SESSION, 11, failed)
+        with pytest.raises(CreationFailed, match="no licence"):
+            await creating
+        assert SESSION not in client._core.channels
 
 
 # What nobody answers

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from agenthost.agents import AgentError
 from agenthost.client import (
     ChannelGone,
     ClientClosed,
-    CreationFailed,
     Rejected,
+    TurnFailed,
     Unsupported,
 )
 from agenthost.errors import (
@@ -89,28 +90,20 @@ async def test_a_session_that_cannot_get_ready_says_why(world: World) -> None:
         await client.sessions.create("puppet")
     puppet = world._agents[1]
     assert isinstance(puppet, Puppet)
-    puppet.trouble = RuntimeError("broken")
-    with pytest.raises(CreationFailed):
-        await client.sessions.create("puppet", config={"mode": "ask"})
-    session = await client.sessions.create("puppet", config={"mode": "ask"}, wait=False)
-    with pytest.raises(CreationFailed):
-        await session.chat()
-
-
-async def test_a_session_that_did_not_get_ready_is_not_followed_any_more(world: World) -> None:
-    client = await world.join("a")
-    puppet = world._agents[1]
-    assert isinstance(puppet, Puppet)
-    puppet.trouble = RuntimeError("broken")
-    with pytest.raises(CreationFailed):
-        await client.sessions.create("puppet", uri="ahp-session:/p", config={"mode": "act"})
-    assert "ahp-session:/p" not in client._core.channels
+    puppet.trouble = AgentError("no licence", "noLicence")
+    session = await client.sessions.create("puppet", config={"mode": "ask"})
+    chat = await session.chat()
+    with pytest.raises(TurnFailed, match="no licence"):
+        await chat.ask("hello")
+    # The next turn tries again.
+    puppet.trouble = None
+    await chat.ask("hello again")
 
 
 async def test_the_settings_of_the_host_are_changed_or_not(world: World) -> None:
     client = await world.join("a")
     with pytest.raises(Rejected):
-        await client.configure({"no such setting": 1})
+        await client.configure({"welcome": 1})
 
 
 async def test_settings_are_asked_for_chosen_and_changed(world: World) -> None:

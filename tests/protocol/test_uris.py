@@ -2,7 +2,18 @@ from __future__ import annotations
 
 import pytest
 
-from agenthost.protocol.uris import ROOT, annotations_uri, canonical, is_nameable, is_root
+from agenthost.protocol.uris import (
+    ROOT,
+    annotations_uri,
+    canonical,
+    chat_uri,
+    default_chat_uri,
+    is_nameable,
+    is_root,
+    session_of_default_chat,
+    worker_chat_uri,
+    worker_of,
+)
 
 
 @pytest.mark.parametrize("spelling", ["ahp-root://", "ahp-root:", "ahp-root:/", "ahp-root:///"])
@@ -29,3 +40,27 @@ def test_any_other_uri_may_name_a_channel(uri: str) -> None:
 
 def test_annotations_live_below_their_session_whatever_its_scheme() -> None:
     assert annotations_uri("copilot:/42") == "copilot:/42/annotations"
+
+
+def test_chats_are_named_after_their_session_without_anything_to_escape() -> None:
+    session = "ahp-session:/ä?"
+    assert chat_uri(session, "7") == "ahp-chat://7/YWhwLXNlc3Npb246L8OkPw"
+    assert session_of_default_chat(default_chat_uri(session)) == session
+    assert worker_of(worker_chat_uri(session, "call-1") or "") == (session, "call-1")
+    for call in ("call|1", "a/b", "", "é"):
+        assert worker_chat_uri(session, call) is None
+
+
+@pytest.mark.parametrize(
+    "uri",
+    ["ahp-chat:/1", "ahp-chat://default/", "ahp-chat://default/%2F", "ahp-chat://default/_w"],
+)
+def test_a_name_that_is_no_default_chats_is_none(uri: str) -> None:
+    assert session_of_default_chat(uri) is None
+
+
+@pytest.mark.parametrize(
+    "uri", ["ahp-chat://subagent/czovMQ", "ahp-chat://subagent/czovMQ/", "ahp-chat://subagent//c"]
+)
+def test_a_name_that_is_no_workers_is_none(uri: str) -> None:
+    assert worker_of(uri) is None

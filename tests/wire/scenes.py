@@ -120,11 +120,11 @@ async def undisturbed(host: ServedHost, version: str = NEWEST) -> AsyncIterator[
 
 
 def concerns(message: Json, session: str) -> bool:
-    """Say whether a message is more than the news of somebody else's session."""
+    """Say whether a message is more than the news of another session, or of the host's settings."""
     action = message.get("params", {}).get("action", {})
-    is_news = (
-        message.get("method", "").startswith("root/")
-        or action.get("type") == "root/activeSessionsChanged"
+    is_news = message.get("method", "").startswith("root/") or action.get("type") in (
+        "root/activeSessionsChanged",
+        "root/configChanged",
     )
     return not is_news or session in json.dumps(message)
 

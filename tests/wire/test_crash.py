@@ -207,21 +207,23 @@ async def test_the_first_client_after_a_crash_can_be_replayed_to(tmp_path: Path)
             await assert_mirrors(client)
 
 
-async def test_a_session_whose_creation_a_crash_interrupted_says_so(tmp_path: Path) -> None:
+async def test_a_turn_whose_agent_was_starting_in_a_crash_ends_with_the_reason(
+    tmp_path: Path,
+) -> None:
     """Its agent is slow to start, so the host dies in between; nobody waits for ever."""
     (tmp_path / "sleepy.py").write_text(SLEEPY_AGENT)
     async with serve(tmp_path / "data", "--agent", "sleepy:Sleepy", cwd=tmp_path) as host:
         async with open_client(host.url) as former:
             await former.initialize(ROOT)
-            await former.request("createSession", channel=SESSION, provider="sleepy")
-            assert (await former.subscribe(SESSION))["lifecycle"] == "creating"
+            chat = await former.ready_session(SESSION, provider="sleepy")
+            await former.subscribe(chat)
+            await former.start_turn(chat, "t1", "hello")
         await host.kill()
         await host.start()
         async with open_client(host.url) as client:
             await client.resume(former)
-            state = client.states[SESSION]
-            assert state["lifecycle"] == "creationFailed"
-            assert state["creationError"]["errorType"] == "hostRestarted"
+            (turn,) = client.states[chat]["turns"]
+            assert turn["error"]["errorType"] == "hostRestarted"
             await assert_mirrors(client)
 
 

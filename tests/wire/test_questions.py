@@ -217,7 +217,7 @@ BROKEN = {
     ),
     "text for a number": (
         "age",
-        submitted("text", "42"),
+        submitted("text", "forty-two"),
         "question age takes a number answer, not text",
     ),
     "number for text": (

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from agenthost.agents import AgentError
-from agenthost.host import SqliteStore, sessions
+from agenthost.host import agent_starts
+from agenthost.host.handlers import sessions as session_handlers
+from agenthost.protocol.uris import default_chat_uri
 from agenthost.tokens import BOOK_FILE, Role, TokenBook
 from tests.wire.agents import Puppet
 from tests.wire.client import WireClient, open_client, user_message
@@ -40,119 +42,133 @@ def told(client: WireClient, method: str, session: str) -> list[Json]:
     return found
 
 
-async def test_a_subscribe_right_behind_the_creation_sees_the_session_get_ready() -> None:
+async def test_a_session_and_its_chat_are_there_as_soon_as_the_creation_is_answered() -> None:
     puppet = Puppet()
     puppet.may_start.clear()
     async with embed(puppet) as url, open_client(url) as client:
         await client.initialize(ROOT)
-        created, state = await asyncio.gather(
+        created, state, chat = await asyncio.gather(
             client.request("createSession", channel="s:/1", config={"mode": "ask"}),
             client.subscribe("s:/1"),
+            client.subscribe(default_chat_uri("s:/1")),
         )
         assert created is None
-        assert state["lifecycle"] == "creating"
-        assert state["chats"] == []
+        assert state["lifecycle"] == "ready"
+        assert [chat["resource"] for chat in state["chats"]] == [state["defaultChat"]]
+        assert chat["resource"] == state["defaultChat"] == "ahp-chat://default/czovMQ"
         (added,) = told(client, "root/sessionAdded", "s:/1")
         assert added["summary"]["provider"] == "puppet"
+
+
+async def test_a_turn_waits_until_its_agent_has_started_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(agent_starts, "WORTH_TELLING", 0.0)
+    puppet = Puppet()
+    puppet.may_start.clear()
+    async with embed(puppet) as url, open_client(url) as client:
+        await client.initialize(ROOT)
+        chat = await client.ready_session("s:/1", config={"mode": "ask"})
+        await client.subscribe(chat)
+        await client.request("createChat", channel="s:/1", chat="c:/2")
+        await client.subscribe("c:/2")
+        # Creating starts nothing.
+        assert puppet.log == []
+        await client.start_turn(chat, "t1", "hello")
+        told = await client.action(chat, "chat/activityChanged")
+        assert told["activity"] == "Starting Puppet"
+        await client.start_turn("c:/2", "t2", "hello")
         puppet.may_start.set()
-        await client.action("s:/1", "session/ready")
-        assert types(client, "s:/1") == [
-            "session/chatAdded",
-            "session/defaultChatChanged",
-            "session/ready",
-        ]
-        session = client.states["s:/1"]
-        assert session["lifecycle"] == "ready"
-        assert [chat["resource"] for chat in session["chats"]] == [session["defaultChat"]]
+        await client.action(chat, "chat/turnComplete")
+        await client.action("c:/2", "chat/turnComplete")
+        assert "activity" not in client.states[chat]
+        # Both turns needed it, and so does a third; it is started once.
+        await client.run_turn(chat, "t3", "again")
+        assert puppet.log == ["started s:/1"]
 
 
 @pytest.mark.parametrize("trouble", [AgentError("no licence", "noLicence"), RuntimeError("bug")])
-async def test_a_session_whose_agent_cannot_start_says_so_and_takes_no_turns(
+async def test_a_turn_whose_agent_cannot_start_says_so_and_the_next_one_tries_again(
     trouble: Exception,
 ) -> None:
     puppet = Puppet()
-    puppet.may_start.clear()
     puppet.trouble = trouble
     async with embed(puppet) as url, open_client(url) as client:
         await client.initialize(ROOT)
-        await client.request(
-            "createSession", channel="s:/1", config={"mode": "ask"}, progressToken="p"
-        )
-        await client.subscribe("s:/1")
-        puppet.may_start.set()
-        failed = await client.action("s:/1", "session/creationFailed")
+        chat = await client.ready_session("s:/1", config={"mode": "ask"})
+        await client.subscribe(chat)
+        await client.start_turn(chat, "t1", "hello")
+        failed = await client.action(chat, "chat/error")
         assert failed["error"]["errorType"] == getattr(trouble, "error_type", "RuntimeError")
         # What a bug says is for the log, not for people.
         assert ("no licence" in failed["error"]["message"]) == isinstance(trouble, AgentError)
-        await client.notification("root/progress", lambda p: p["progress"] == p["total"])
-        assert client.states["s:/1"]["lifecycle"] == "creationFailed"
-        failure = await client.refusal("createChat", channel="s:/1", chat="c:/1")
-        assert failure.code == INVALID
-        await client.request("disposeSession", channel="s:/1")
-        await client.notification("root/sessionRemoved", lambda p: p["session"] == "s:/1")
+        puppet.trouble = None
+        await client.run_turn(chat, "t2", "hello")
+        assert puppet.log == ["started s:/1"]
 
 
-async def test_a_session_disposed_while_it_starts_is_gone_for_good() -> None:
+@pytest.mark.parametrize("patience", [0.0, 60.0])
+async def test_a_creation_that_takes_long_tells_who_asked_alone(
+    monkeypatch: pytest.MonkeyPatch, patience: float
+) -> None:
+    monkeypatch.setattr(session_handlers, "WORTH_TELLING", patience)
+    async with (
+        embed(Puppet()) as url,
+        open_client(url, "asks") as client,
+        open_client(url, "looks on") as bystander,
+    ):
+        for each in (client, bystander):
+            await each.initialize(ROOT)
+        await client.request(
+            "createSession", channel="s:/1", config={"mode": "ask"}, progressToken="p"
+        )
+        for each in (client, bystander):
+            await each.ping()
+        told = [m["params"] for m in client.received if m.get("method") == "root/progress"]
+        assert [step["progress"] for step in told] == ([] if patience else [1, 2])
+        assert all(step["progressToken"] == "p" and step["total"] == 2 for step in told)
+        assert not any(m.get("method") == "root/progress" for m in bystander.received)
+
+
+async def test_an_agent_lets_go_of_a_session_that_is_disposed_while_it_starts() -> None:
     puppet = Puppet()
     puppet.may_start.clear()
+    async with embed(puppet) as url, open_client(url) as client:
+        await client.initialize(ROOT)
+        chat = await client.ready_session("s:/1", config={"mode": "ask"})
+        await client.subscribe(chat)
+        await client.start_turn(chat, "t1", "hello")
+        await client.request("disposeSession", channel="s:/1")
+        await client.until(lambda: {} if puppet.log else None)
+        assert puppet.log == ["end s:/1"]
+
+
+async def test_an_agent_hears_nothing_of_a_session_that_nobody_used() -> None:
+    puppet = Puppet()
     async with embed(puppet) as url, open_client(url) as client:
         await client.initialize(ROOT)
         await client.request("createSession", channel="s:/1", config={"mode": "ask"})
         await client.request("disposeSession", channel="s:/1")
-        puppet.may_start.set()
-        await client.ping()
         assert (await client.request("listSessions"))["items"] == []
         # The name is free again.
         await client.ready_session("s:/1", config={"mode": "ask"})
-
-
-async def test_an_agent_lets_go_of_a_session_that_was_disposed_while_it_started() -> None:
-    puppet = Puppet()
-    puppet.may_start.clear()
-    async with embed(puppet) as url, open_client(url) as client:
-        await client.initialize(ROOT)
-        await client.request(
-            "createSession", channel="s:/1", config={"mode": "ask"}, progressToken="p"
-        )
-        await client.request("disposeSession", channel="s:/1")
-        puppet.may_start.set()
-        await client.notification("root/progress", lambda p: p["progress"] == p["total"])
-        await client.ping()
-        assert puppet.log == ["end s:/1", "started s:/1", "end s:/1"]
+        assert puppet.log == []
 
 
 async def test_an_agent_that_never_starts_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sessions, "START_PATIENCE", 0.0)
+    monkeypatch.setattr(agent_starts, "START_PATIENCE", 0.0)
     puppet = Puppet()
     puppet.may_start.clear()
     async with embed(puppet) as url, open_client(url) as client:
         await client.initialize()
-        await client.request("createSession", channel="s:/1", config={"mode": "ask"})
-        await client.subscribe("s:/1")
-        await client.until(lambda: client.states["s:/1"].get("creationError"))
-        error = client.states["s:/1"]["creationError"]
-        assert error == {"errorType": "timeout", "message": "the agent did not start in time"}
-
-
-async def test_a_session_that_was_starting_when_its_host_stopped_does_not_start_for_ever(
-    tmp_path: Path,
-) -> None:
-    puppet = Puppet()
-    puppet.may_start.clear()
-    path = tmp_path / "host.db"
-    async with embed(puppet, store=SqliteStore(path)) as url, open_client(url) as client:
-        await client.initialize()
-        await client.request("createSession", channel="s:/1", config={"mode": "ask"})
-        state = await client.subscribe("s:/1")
-        assert state["lifecycle"] == "creating"
-    async with embed(puppet, store=SqliteStore(path)) as url, open_client(url) as again:
-        again.take_snapshot({"resource": "s:/1", "state": state, "fromSeq": client.last_seen})
-        await again.reconnect(client.last_seen, "s:/1")
-        assert again.states["s:/1"]["lifecycle"] == "creationFailed"
-        mirrored, fresh = await again.compared("s:/1")
-        assert mirrored == fresh
+        chat = await client.ready_session("s:/1", config={"mode": "ask"})
+        await client.subscribe(chat)
+        await client.start_turn(chat, "t1", "hello")
+        failed = await client.action(chat, "chat/error")
+        error = {"errorType": "timeout", "message": "the agent did not start in time"}
+        assert failed["error"] == error
 
 
 async def test_uris_in_use_and_unknown_agents_are_refused(shared_host: ServedHost) -> None:
@@ -160,6 +176,7 @@ async def test_uris_in_use_and_unknown_agents_are_refused(shared_host: ServedHos
         await client.initialize()
         session = "ahp-session:/taken"
         chat = await client.ready_session(session)
+        await client.accepted(session, {"type": "session/titleChanged", "title": "used"})
         for uri in (session, chat, f"{session}/annotations", ROOT, "ahp-root:"):
             assert (await client.refusal("createSession", channel=uri)).code == TAKEN
         failure = await client.refusal("createSession", channel="x:/y", provider="nobody")
@@ -184,17 +201,17 @@ async def test_settings_are_checked_completed_and_changed_only_where_they_may_be
         await client.initialize()
         resolved = await client.request("resolveSessionConfig", config={"mode": "act"})
         assert resolved["values"] == {"mode": "act", "depth": 3}
-        wrong: list[Json] = [
-            {},
-            {"mode": "dream"},
-            {"mode": 7},
-            {"mode": "ask", "depth": "deep"},
-            {"mode": "ask", "depth": True},
-            {"mode": "ask", "unknown": 1},
-        ]
+        wrong: list[Json] = [{}, {"mode": "dream"}, {"mode": 7}]
         for config in wrong:
+            # What must be chosen, and has no default, is asked for.
             failure = await client.refusal("createSession", channel="s:/1", config=config)
             assert failure.code == INVALID
+        lenient: list[Json] = [{"depth": "deep"}, {"depth": True}, {"unknown": 1}]
+        for number, config in enumerate(lenient):
+            # Editors send what they remember of other hosts.
+            uri = f"s:/lenient-{number}"
+            await client.ready_session(uri, config={"mode": "ask", **config})
+            assert client.states[uri]["config"]["values"] == {"mode": "ask", "depth": 3}
         await client.ready_session("s:/1", config={"mode": "ask"})
         config = client.states["s:/1"]["config"]
         assert config["values"] == {"mode": "ask", "depth": 3}
@@ -223,9 +240,8 @@ async def test_settings_are_checked_completed_and_changed_only_where_they_may_be
 async def test_an_agent_without_settings_takes_none(shared_host: ServedHost) -> None:
     async with open_client(shared_host.url, "no settings") as client:
         await client.initialize()
-        failure = await client.refusal("createSession", channel="n:/1", config={"mode": "ask"})
-        assert failure.code == INVALID
-        await client.ready_session("n:/1", config={})
+        await client.ready_session("n:/1", config={"mode": "ask"})
+        assert "config" not in client.states["n:/1"]
         reason = await client.rejected(
             "n:/1", {"type": "session/configChanged", "config": {"mode": "ask"}}
         )
@@ -296,33 +312,6 @@ async def test_a_creator_may_announce_itself_as_active_and_nobody_else(
         assert failure.code == INVALID
         await client.ready_session("a:/1", activeClient=mine)
         assert client.states["a:/1"]["activeClients"] == [mine]
-
-
-async def test_progress_grows_to_its_total_and_is_told_to_who_asked_alone(
-    shared_host: ServedHost,
-) -> None:
-    async with (
-        open_client(shared_host.url, "asks") as asking,
-        open_client(shared_host.url, "looks on") as bystander,
-    ):
-        for client in (asking, bystander):
-            await client.initialize(ROOT)
-        await asking.ready_session("p:/1", progressToken="mine")
-        await asking.ready_session("p:/2")
-        await asking.notification("root/progress", lambda p: p["progress"] == p.get("total"))
-        for client in (asking, bystander):
-            await client.ping()
-        frames = [
-            message["params"]
-            for message in asking.received
-            if message.get("method") == "root/progress"
-        ]
-        assert {frame["progressToken"] for frame in frames} == {"mine"}
-        steps = [frame["progress"] for frame in frames]
-        assert steps == sorted(steps)
-        assert frames[-1]["progress"] == frames[-1]["total"]
-        assert all(frame["progress"] != frame.get("total") for frame in frames[:-1])
-        assert not any(m.get("method") == "root/progress" for m in bystander.received)
 
 
 async def test_disposing_a_session_without_turns_destroys_it(shared_host: ServedHost) -> None:
@@ -408,7 +397,7 @@ async def test_uris_of_any_scheme_work_as_the_client_spells_them(
     shared_host: ServedHost,
 ) -> None:
     session = "copilot:/0b5e3c62-7a2d-4d0f-9a3c-0d8f0f3f5a11"
-    chat = "ahp-chat://default/Y29waWxvdDovMGI1ZTNjNjItN2EyZC00ZDBm"
+    chat = "ahp-chat://0b5e3c62/Y29waWxvdDovMGI1ZTNjNjItN2EyZC00ZDBm"
     async with open_client(shared_host.url, "vs code") as client:
         result = await client.initialize("ahp-root:", "ahp-session:/unknown", chat)
         assert [snapshot["resource"] for snapshot in result["snapshots"]] == ["ahp-root:"]

@@ -246,7 +246,7 @@ async def _check_role(client: Client) -> Check:
     nothing = str(uuid.uuid4())
     message = {"kind": "userMessage", "text": "", "offset": 0}
     probes: dict[str, dict[str, Any]] = {
-        "completions": {"channel": chat_uri(nothing), **message},
+        "completions": {"channel": chat_uri(nothing, "none"), **message},
         "resourceRead": {"uri": f"file:///{nothing}"},
     }
     role = "owner"

@@ -136,7 +136,7 @@ async def _session(client: Client, args: argparse.Namespace) -> Session:
     if args.session is not None:
         return await open_session(client, args.session)
     directories = [] if args.dir is None else [directory_uri(args.dir)]
-    return await client.sessions.create(args.agent, directories=directories)
+    return await client.sessions.create(args.agent, directories=directories, keep=True)
 
 
 def _exit_code(turn: Unattended) -> int:

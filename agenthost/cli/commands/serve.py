@@ -91,6 +91,14 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="give up on a question that nobody answers; 0 waits for ever (%(default)g)",
     )
     add(
+        "--draft-seconds",
+        type=_seconds,
+        default=30.0,
+        metavar="SECONDS",
+        help="remove a session that holds nothing so long after its last client has left; "
+        "0 keeps it (%(default)g)",
+    )
+    add(
         "--durability",
         choices=("normal", "full"),
         default="normal",
@@ -152,6 +160,7 @@ async def _serve(args: argparse.Namespace) -> None:
             roots=roots,
             wire_log=args.wire_log,
             disposal=args.dispose,
+            draft_seconds=args.draft_seconds or None,
             prompt_timeout=args.prompt_timeout or None,
         ) as host:
             if not args.stdio:

@@ -95,7 +95,7 @@ async def _open(client: Client, args: argparse.Namespace) -> _Opened:
         session = await client.sessions.get(await _last(client))
     else:
         directories = [] if args.dir is None else [directory_uri(args.dir)]
-        session = await client.sessions.create(args.agent, directories=directories)
+        session = await client.sessions.create(args.agent, directories=directories, keep=True)
         return _Opened(session, await session.chat(), is_new=True)
     return _Opened(session, await session.chat())
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import InvalidParams
 from agenthost.host.channel import Channel
 from agenthost.host.dispatch import handles
 from agenthost.host.loading import reveal
-from agenthost.host.rules import check
+from agenthost.host.rules import check, read_answers
 from agenthost.host.writer import Dispatch
 from agenthost.protocol.inbound import accept_action
 from agenthost.protocol.scalars import Whole
+from agenthost.protocol.versions import reduce
 
 if TYPE_CHECKING:
     from agenthost.host.connection import Connection
@@ -22,6 +24,7 @@ Params = dict[str, Any]
 Action = dict[str, Any]
 
 _NUMBER = Whole(minimum=0)
+RENAME = "session/titleChanged"
 
 
 @handles("dispatchAction")
@@ -41,22 +44,63 @@ async def dispatch_action(connection: Connection, params: Params) -> None:
     as_sent = raw if isinstance(raw, dict) else {}
     dispatch = Dispatch(connection, client_seq, uri, as_sent)
     core.metrics.count("agenthost_actions_dispatched_total")
-    try:
-        action = accept_action(
-            connection.version, channel.kind, raw, channel.state, now=core.clock.now()
-        )
-    except InvalidParams as error:
-        return _reject(dispatch, error.message)
-    refusal = core.policy.dispatch(connection.principal, channel.kind, action, core.policy_facts)
-    refusal = refusal or await _refusal(connection, channel, action)
-    if refusal is not None:
-        return _reject(dispatch, refusal)
+    session = core.directory.get(channel.session or "")
+    if session is not None and channel.kind == "chat" and as_sent.get("type") == RENAME:
+        return await _rename(dispatch, channel, session)
+    action = await _accept(dispatch, channel)
+    if action is None:
+        return
     if action["type"] == "chat/truncated" and "turnId" in action:
         reveal(channel, action["turnId"])
     core.chats.reveal_attached(action.get("message"))
-    core.writer.apply(channel, _completed(connection, channel, action, as_sent), dispatch)
+    understood = read_answers(channel.state, action)
+    if understood is not action:
+        dispatch = replace(dispatch, rewritten=True)
+    core.writer.apply(channel, _completed(connection, channel, understood, as_sent), dispatch)
     if action["type"] == "session/workingDirectoryRemoved":
         await core.chats.leave_directory(channel, action["directory"])
+
+
+async def _accept(dispatch: Dispatch, channel: Channel) -> Action | None:
+    """Return an action in canonical form, or None when its sender was told why not."""
+    connection = dispatch.connection
+    core = connection.core
+    try:
+        action = accept_action(
+            connection.version, channel.kind, dispatch.as_sent, channel.state, now=core.clock.now()
+        )
+    except InvalidParams as error:
+        _reject(dispatch, error.message)
+        return None
+    if connection.resent.is_done(channel.uri, dispatch.client_seq, action):
+        _answer_again(dispatch, channel, action)
+        return None
+    refusal = core.policy.dispatch(connection.principal, channel.kind, action, core.policy_facts)
+    refusal = refusal or await _refusal(connection, channel, action)
+    if refusal is not None:
+        _reject(dispatch, refusal)
+        return None
+    return action
+
+
+def _answer_again(dispatch: Dispatch, channel: Channel, action: Action) -> None:
+    """Answer an action that was done already, so that its sender's mirror comes out right."""
+    core = dispatch.connection.core
+    after = reduce(channel.kind, channel.state, action, now=core.clock.now())
+    if after is channel.state:
+        core.writer.acknowledge(dispatch)
+    else:
+        # The state has moved on since; applied again, it would be wrong.
+        _reject(dispatch, "this was done already, before the connection was lost")
+
+
+async def _rename(dispatch: Dispatch, chat: Channel, session: Channel) -> None:
+    """Rename a chat, as editors do it: by the session's action on the chat's channel."""
+    action = await _accept(dispatch, session)
+    if action is not None:
+        core = dispatch.connection.core
+        core.chats.rename(chat, session, action["title"])
+        core.writer.acknowledge(dispatch)
 
 
 def _reject(dispatch: Dispatch, reason: str) -> None:
@@ -78,7 +122,7 @@ async def _refusal(connection: Connection, channel: Channel, action: Action) -> 
     )
     if core.directory.get(channel.uri) is not channel:
         return "the channel was removed meanwhile"
-    refusal = check(channel.state, action, facts)
+    refusal = check(channel.state, read_answers(channel.state, action), facts)
     if refusal is None and session is not None and _starts_turn(action):
         refusal = _sign_in_first(connection, channel, session)
     return refusal

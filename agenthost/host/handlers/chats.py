@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agenthost.agents.api import SlashCommand
 from agenthost.errors import AuthRequired, InvalidParams, NotFound
 from agenthost.host.dispatch import handles
 from agenthost.host.loading import reveal
@@ -41,11 +42,34 @@ async def dispose_chat(connection: Connection, params: Params) -> None:
 
 @handles("completions")
 async def completions(connection: Connection, params: Params) -> dict[str, Any]:
-    """Offer completions for a message in the making; there are none without a workspace."""
-    channel = await connection.core.directory.find(params["channel"])
+    """Offer what a message in the making could go on with: the agent's slash commands."""
+    core = connection.core
+    channel = await core.directory.find(params["channel"])
     if channel is None or channel.kind != "chat":
         raise NotFound(f"there is no chat {params['channel']}")
     # Clients count in UTF-16 code units.
-    if params["offset"] > len(params["text"].encode("utf-16-le")) // 2:
+    typed = params["text"].encode("utf-16-le")
+    if params["offset"] > len(typed) // 2:
         raise InvalidParams("the offset lies behind the text", path="offset")
-    return {"items": []}
+    before = typed[: 2 * params["offset"]].decode("utf-16-le", "replace")
+    session = core.directory.get(channel.session or "")
+    agent = core.agents.get(session.state["provider"]) if session is not None else None
+    if agent is None or not before.startswith("/") or any(map(str.isspace, before)):
+        return {"items": []}
+    offered = [c for c in agent.slash_commands if c.name.startswith(before[1:])]
+    return {"items": [_completion(command, params["offset"]) for command in offered]}
+
+
+def _completion(command: SlashCommand, typed: int) -> dict[str, Any]:
+    described = {"description": command.description, "argumentHint": command.argument_hint}
+    meta = {key: value for key, value in described.items() if value}
+    return {
+        "insertText": f"/{command.name} ",
+        "rangeStart": 0,
+        "rangeEnd": typed,
+        "attachment": {
+            "type": "simple",
+            "label": f"/{command.name}",
+            "_meta": {"command": command.name, **meta},
+        },
+    }

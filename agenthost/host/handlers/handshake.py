@@ -10,6 +10,7 @@ from agenthost.host.channel import Channel
 from agenthost.host.clients import ClientRecord
 from agenthost.host.dispatch import EncodedResult, handles
 from agenthost.host.handlers.snapshots import follow, listed, snapshot
+from agenthost.host.resent import done_since
 from agenthost.protocol.inbound import accept_params
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.uris import canonical
@@ -46,6 +47,7 @@ async def initialize(connection: Connection, raw: Params) -> EncodedResult:
         agreed.answer,
         params.get("capabilities", {}),
         params.get("locale"),
+        params.get("clientInfo", {}).get("name", ""),
     )
     core.clients.remember(record)
     connection.establish(record)
@@ -58,6 +60,7 @@ async def initialize(connection: Connection, raw: Params) -> EncodedResult:
         "serverSeq": core.writer.ledger.last_seq,
         "serverInfo": dict(core.server_info),
         "defaultDirectory": core.default_directory,
+        "completionTriggerCharacters": ["/"],
         "snapshots": [],
     }
     result = translator(agreed.version).result_down("initialize", params, result)
@@ -80,11 +83,13 @@ async def reconnect(connection: Connection, params: Params) -> EncodedResult:
         for uri, channel in channels.items()
         if not core.directory.ended_after(uri, last_seen)
     }
-    resumed = {channel.uri for channel in channels.values()}
+    resumed = {canonical(uri) for uri in channels}
     listed_once = dict.fromkeys(params["subscriptions"])
     missing = [uri for uri in listed_once if canonical(uri) not in resumed]
     connection.establish(record)
     result = await catch_up(connection, channels, missing, last_seen)
+    uris = [channel.uri for channel in channels.values()]
+    connection.resent = await done_since(core.store, record.client_id, uris, last_seen)
     if core.clients.is_live(connection):
         _withdraw_where_absent(connection)
     return EncodedResult(*result)
@@ -94,6 +99,8 @@ async def _find(connection: Connection, uris: Any) -> dict[str, Channel]:
     """Return the channels that exist, each once, under the spelling the client used first."""
     found: dict[str, Channel] = {}
     seen: set[str] = set()
+    # A chat may be asked for under two names.
+    channels: set[str] = set()
     for uri in uris:
         if canonical(uri) in seen:
             continue
@@ -102,7 +109,8 @@ async def _find(connection: Connection, uris: Any) -> dict[str, Channel]:
         if len(seen) > connection.core.limits.max_subscriptions:
             break
         channel = await connection.core.directory.find(uri)
-        if channel is not None:
+        if channel is not None and channel.uri not in channels:
+            channels.add(channel.uri)
             found[uri] = channel
     return found
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import InvalidParams
 from agenthost.host.dispatch import EncodedResult, handles
-from agenthost.host.sessions import Progress
 from agenthost.protocol.jsonrpc import dumps, loads
 from agenthost.protocol.uris import ROOT
 from agenthost.protocol.versions import translator
@@ -18,16 +20,18 @@ __all__: list[str] = []
 
 Params = dict[str, Any]
 
+# Seconds after which people want to be told what takes so long.
+WORTH_TELLING = 1.0
+
 
 @handles("createSession")
 async def create_session(connection: Connection, params: Params) -> None:
-    """Create a session; it gets ready after the answer."""
+    """Create a session with its default chat."""
     active = params.get("activeClient")
     if active is not None and active["clientId"] != connection.client_id:
         raise InvalidParams("a client may only announce itself", path="activeClient.clientId")
-    token = params.get("progressToken")
-    progress = _progress(connection, token) if token is not None else None
-    await connection.core.sessions.create(params, progress, connection.principal.name)
+    with _progress(connection, params.get("progressToken")):
+        await connection.core.sessions.create(params, connection.starter)
 
 
 @handles("disposeSession")
@@ -38,14 +42,14 @@ async def dispose_session(connection: Connection, params: Params) -> None:
 
 @handles("listSessions")
 async def list_sessions(connection: Connection, params: Params) -> EncodedResult:
-    """Return one page of the catalogue, most recently modified first."""
+    """Return the catalogue, most recently modified first: a page, or all to who asks for none."""
     core = connection.core
     most = core.limits.max_sessions_page
     limit = min(params.get("limit", most), most)
     items, cursor = await core.catalogue.page(limit, params.get("cursor"))
     ladder = translator(connection.version)
-    if not ladder.pages_into_state:
-        # This version knows no cursors: it gets everything at once.
+    if not params.keys() & {"limit", "cursor"} or not ladder.pages_into_state:
+        # Editors read one answer and follow no cursor, and old versions know none.
         while cursor is not None:
             more, cursor = await core.catalogue.page(most, cursor)
             items += more
@@ -58,18 +62,31 @@ async def list_sessions(connection: Connection, params: Params) -> EncodedResult
     return EncodedResult(b'{"items":[', b",".join(items), b"]", rest, b"}")
 
 
-def _progress(connection: Connection, token: str) -> Progress:
+@contextmanager
+def _progress(connection: Connection, token: str | None) -> Iterator[None]:
+    """Tell who asked for it that something takes long, and that it is done.
+
+    What is done at once is not worth the notice that editors pop up for it.
+    """
     core = connection.core
+    told = False
 
-    def report(progress: int, total: int, message: str) -> None:
-        frame = {
-            "channel": ROOT,
-            "progressToken": token,
-            "progress": progress,
-            "total": total,
-            "message": message,
-        }
+    def report(progress: int, message: str) -> None:
+        nonlocal told
+        told = True
+        step = {"progressToken": token, "progress": progress, "total": 2, "message": message}
         # Tokens are unique per client only, so nobody else is told.
-        core.writer.notify(core.root, "root/progress", frame, only=frozenset({connection}))
+        only = frozenset({connection})
+        core.writer.notify(core.root, "root/progress", {"channel": ROOT, **step}, only=only)
 
-    return report
+    if token is None:
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    timer = loop.call_later(WORTH_TELLING, report, 1, "copying what the session starts with")
+    try:
+        yield
+    finally:
+        timer.cancel()
+        if told:
+            report(2, "done")

@@ -58,7 +58,7 @@ MOST_LATENCY = 5.0
 async def unsubscribe(connection: Connection, params: Params) -> None:
     """Stop sending a channel's actions; an active client that leaves its session leaves it."""
     core = connection.core
-    channel = core.directory.get(params["channel"])
+    channel = core.directory.get(params["channel"]) or connection.followed_as(params["channel"])
     if channel is None or not connection.unsubscribe(channel):
         return
     core.clients.note_view(connection.client_id, channel.uri, EVERYTHING)

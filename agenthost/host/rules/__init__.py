@@ -5,5 +5,6 @@ every policy of the protocol (who owns a call, which answer fits, what is editab
 """
 
 from agenthost.host.rules.check import Facts, check
+from agenthost.host.rules.inputs import read_answers
 
-__all__ = ["Facts", "check"]
+__all__ = ["Facts", "check", "read_answers"]

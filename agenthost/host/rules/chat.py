@@ -82,6 +82,9 @@ def _confirmed(state: State, action: Action, facts: Facts) -> str | None:
     call = _find_call(state, action)
     if isinstance(call, str):
         return call
+    if call["status"] == "running" and action["approved"] and _owner_refusal(call, facts) is None:
+        # A client may say of its own call that it goes ahead, which then changes nothing.
+        return None
     if call["status"] != "pending-confirmation":
         return f"the tool call does not wait for confirmation: it is {call['status']}"
     option_id = action.get("selectedOptionId")

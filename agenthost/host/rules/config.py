@@ -6,10 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from agenthost.host.rules.facts import Facts
+from agenthost.protocol.jsonrpc import dumps
 
 __all__ = ["RULES", "check_complete", "check_value", "sanitize"]
 
 Schema = Mapping[str, Any]
+
+# Bytes that the host's own settings may take: every client is sent all of them.
+MOST_ROOT_CONFIG = 256 * 1024
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -82,7 +86,11 @@ def sanitize(schema: Schema, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _changed(
-    state: Mapping[str, Any], action: Mapping[str, Any], frozen: Callable[[Schema], bool]
+    state: Mapping[str, Any],
+    action: Mapping[str, Any],
+    frozen: Callable[[Schema], bool],
+    *,
+    keeps_unknown: bool = False,
 ) -> str | None:
     config = state.get("config")
     if config is None:
@@ -91,6 +99,8 @@ def _changed(
     for key, value in action["config"].items():
         schema = properties.get(key)
         if schema is None:
+            if keeps_unknown:
+                continue
             return f"there is no setting {key}"
         if key in values and _same(values[key], value):
             continue
@@ -113,7 +123,14 @@ def _same(old: Any, new: Any) -> bool:
 
 
 def _root_changed(state: Mapping[str, Any], action: Mapping[str, Any], facts: Facts) -> str | None:
-    return _changed(state, action, lambda schema: bool(schema.get("readOnly")))
+    # Editors hand every host the settings that theirs has; they are kept for who asks for them.
+    broken = _changed(
+        state, action, lambda schema: bool(schema.get("readOnly")), keeps_unknown=True
+    )
+    kept = {} if action.get("replace") else (state.get("config") or {}).get("values", {})
+    if broken is None and len(dumps({**kept, **action["config"]})) > MOST_ROOT_CONFIG:
+        return f"the settings of a host may take {MOST_ROOT_CONFIG} bytes in all"
+    return broken
 
 
 def _session_changed(

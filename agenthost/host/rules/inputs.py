@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from agenthost.host.rules.facts import Facts
 
-__all__ = ["RULES", "check_answer", "find_open_request"]
+__all__ = ["RULES", "check_answer", "find_open_request", "read_answers"]
 
 State = Mapping[str, Any]
 Action = Mapping[str, Any]
@@ -22,6 +24,11 @@ _VALUE_KIND = {
     "single-select": "selected",
     "multi-select": "selected-many",
 }
+
+
+_YES_AND_NO = {"true": True, "yes": True, "y": True, "false": False, "no": False, "n": False}
+# Short enough that no number of digits keeps anybody waiting.
+_WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 
 
 def find_open_request(state: State, request_id: str) -> Mapping[str, Any] | None:
@@ -52,6 +59,41 @@ def check_answer(question: Question, answer: Mapping[str, Any], *, final: bool) 
     return f"question {question['id']}: {broken}" if broken is not None else None
 
 
+def read_answers(state: State, action: dict[str, Any]) -> dict[str, Any]:
+    """Return an action with its answers as their questions want them, or the same action.
+
+    Some editors ask everything in a text field: what was typed for a number or for a yes or no
+    is read as that. What cannot be read so stays as it is, for the rules to refuse.
+    """
+    if action["type"] not in RULES:
+        return action
+    questions = _questions(find_open_request(state, action["requestId"]) or {})
+    if action["type"] == "chat/inputAnswerChanged":
+        answer = action.get("answer")
+        read = _read(questions.get(action["questionId"]), answer)
+        return action if read is answer else {**action, "answer": read}
+    answers: Mapping[str, Any] = action.get("answers") or {}
+    as_wanted = {id: _read(questions.get(id), answer) for id, answer in answers.items()}
+    if all(as_wanted[id] is answer for id, answer in answers.items()):
+        return action
+    return {**action, "answers": as_wanted}
+
+
+def _read(question: Question | None, answer: Any) -> Any:
+    value = (answer or {}).get("value") or {}
+    if question is None or value.get("kind") not in ("text", "selected"):
+        return answer
+    words = value["value"].strip()
+    wanted = _VALUE_KIND.get(question["kind"])
+    read: Any = None
+    if wanted == "boolean":
+        read = _YES_AND_NO.get(words.lower())
+    elif wanted == "number":
+        with contextlib.suppress(ValueError):
+            read = int(words) if _WHOLE.fullmatch(words) else float(words)
+    return answer if read is None else {**answer, "value": {"kind": wanted, "value": read}}
+
+
 def _answer_changed(state: State, action: Action, facts: Facts) -> str | None:
     request = find_open_request(state, action["requestId"])
     if request is None:
@@ -72,7 +114,8 @@ def _completed(state: State, action: Action, facts: Facts) -> str | None:
     questions = _questions(request)
     given: Mapping[str, Any] = action.get("answers") or {}
     for question_id in given:
-        if question_id not in questions:
+        # To a request that asks nothing in particular, editors give one nameless answer.
+        if question_id not in questions and (questions or question_id != "answer"):
             return f"the request has no question {question_id}"
     answers = {**(request.get("answers") or {}), **given}
     for question in questions.values():

@@ -1,0 +1,102 @@
+"""What git says of a folder: its branch, its upstream, and how much has changed.
+
+Reads only, by the ``git`` program; a folder outside of any repository, a machine without git and a
+repository that takes too long all give None.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["GitStatus", "git_status", "read_porcelain"]
+
+# Seconds, and bytes of output, after which a repository is too large to be looked at.
+PATIENCE = 5.0
+MOST_OUTPUT = 32 * 1024 * 1024
+# A repository must not have programs of its own run just because somebody looks at it.
+_HARMLESS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+
+
+@dataclass(frozen=True, slots=True)
+class GitStatus:
+    """A working tree as ``git status`` sees it."""
+
+    # None while HEAD is detached.
+    branch: str | None = None
+    upstream: str | None = None
+    # Commits that only the upstream has, and that only we have; None without an upstream.
+    behind: int | None = None
+    ahead: int | None = None
+    # Entries that differ from HEAD, untracked ones among them.
+    uncommitted: int = 0
+    # Where its remotes are.
+    remotes: tuple[str, ...] = ()
+
+
+async def git_status(folder: str | Path) -> GitStatus | None:
+    """Return the state of the repository that a folder is in, or None."""
+    status = await _git(folder, "status", "--porcelain=v2", "--branch")
+    if status is None:
+        return None
+    remotes = await _git(folder, "config", "--get-regexp", r"^remote\..*\.url$")
+    urls = tuple(line.partition(" ")[2] for line in (remotes or "").splitlines())
+    return read_porcelain(status, urls)
+
+
+def read_porcelain(text: str, remotes: tuple[str, ...] = ()) -> GitStatus:
+    """Read what ``git status --porcelain=v2 --branch`` prints."""
+    headers: dict[str, str] = {}
+    entries = 0
+    for line in text.splitlines():
+        if line.startswith("# "):
+            key, _, value = line[2:].partition(" ")
+            headers[key] = value
+        elif line:
+            entries += 1
+    branch = headers.get("branch.head")
+    ahead = behind = None
+    with contextlib.suppress(KeyError, ValueError):
+        counts = [abs(int(count)) for count in headers["branch.ab"].split()]
+        ahead, behind = counts
+    return GitStatus(
+        branch=branch if branch != "(detached)" else None,
+        upstream=headers.get("branch.upstream"),
+        behind=behind,
+        ahead=ahead,
+        uncommitted=entries,
+        remotes=remotes,
+    )
+
+
+async def _git(folder: str | Path, *arguments: str) -> str | None:
+    try:
+        process = await asyncio.create_subprocess_exec(
+            "git", "-C", str(folder), *_HARMLESS, *arguments,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            # Neither questions at somebody's terminal, nor locks in the way of somebody's work.
+            env={**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"},
+        )  # fmt: skip
+    except (OSError, ValueError):
+        return None
+    assert process.stdout is not None
+    output = b""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while chunk := await process.stdout.read(65536):
+                output += chunk
+                if len(output) > MOST_OUTPUT:
+                    return None
+            return output.decode(errors="replace") if await process.wait() == 0 else None
+    except TimeoutError:
+        return None
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
