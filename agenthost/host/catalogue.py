@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from agenthost.errors import InvalidParams
@@ -36,27 +37,29 @@ class Catalogue:
         """Count what is stored."""
         self.count = await self._store.count_sessions()
 
-    def add(self, session: Channel, created_at: str) -> None:
-        """Put a new session into the catalogue and announce it."""
-        self._facts[session.uri] = {"createdAt": created_at}
-        self.announce(session)
-        self._count(+1)
-
-    def announce(self, session: Channel) -> None:
-        """Tell root subscribers of a session as if it were new to them."""
+    def add(
+        self, session: Channel, created_at: str, annotations: Mapping[str, Any] | None = None
+    ) -> None:
+        """Put a session into the catalogue and announce it."""
+        self._facts[session.uri] = {"createdAt": created_at, **_counts(annotations)}
         summary = self._summarize(session)
         self._summaries[session.uri] = summary
         self._put(summary)
         self._writer.notify(self._directory.root, "root/sessionAdded", {"summary": summary})
+        self._count(+1)
 
-    def remove(self, uri: str, *, forget: bool = True) -> None:
-        """Announce that a session is gone; ``forget`` takes it out of the store as well."""
+    def created_at(self, session: Channel) -> str:
+        """Return when a session was created."""
+        created: str = self._facts[session.uri]["createdAt"]
+        return created
+
+    def remove(self, uri: str) -> None:
+        """Take a session out of the catalogue, and announce that it is gone."""
         self._writer.notify(self._directory.root, "root/sessionRemoved", {"session": uri})
-        if forget:
-            self._summaries.pop(uri, None)
-            self._facts.pop(uri, None)
-            self._writer.ledger.write(DropSession(uri))
-            self._count(-1)
+        self._summaries.pop(uri, None)
+        self._facts.pop(uri, None)
+        self._writer.ledger.write(DropSession(uri))
+        self._count(-1)
 
     def refresh(self, session: Channel) -> None:
         """Bring a session's summary up to date, and tell what changed."""
@@ -74,11 +77,9 @@ class Catalogue:
 
     def count_annotations(self, applied: Applied, session: Channel) -> None:
         """Follow a change of a session's annotations."""
-        annotations = applied.after["annotations"]
         facts = self._facts.get(session.uri)
         if facts is not None:
-            facts["annotationCount"] = len(annotations)
-            facts["entryCount"] = sum(len(item["entries"]) for item in annotations)
+            facts.update(_counts(applied.after))
             self.refresh(session)
 
     def add_meta(self, session: Channel, meta: dict[str, Any]) -> None:
@@ -128,3 +129,9 @@ class Catalogue:
         self.count += change
         action = {"type": "root/activeSessionsChanged", "activeSessions": self.count}
         self._writer.apply(self._directory.root, action)
+
+
+def _counts(annotations: Mapping[str, Any] | None) -> dict[str, int]:
+    noted = annotations["annotations"] if annotations is not None else []
+    entries = sum(len(item["entries"]) for item in noted)
+    return {"annotationCount": len(noted), "entryCount": entries}

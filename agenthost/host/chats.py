@@ -279,16 +279,34 @@ class Chats:
         }
         return {**state, **extra}
 
+    def put_back(
+        self,
+        session: Channel,
+        state: dict[str, Any],
+        context: Sequence[Any],
+        attached: Mapping[str, list[Any]],
+    ) -> None:
+        """Register a chat again that its session still lists."""
+        chat = self._directory.create(state["resource"], "chat", state, session.uri)
+        self._keep(chat, context, attached)
+
+    def _keep(
+        self, chat: Channel, context: Sequence[Any], attached: Mapping[str, list[Any]]
+    ) -> None:
+        """Keep what a chat's agent knows beyond the chat's own turns."""
+        if context:
+            chat.context = list(context)
+            self._writer.ledger.write(PutRecord(CONTEXTS, chat.uri, dumps(chat.context)))
+        if attached:
+            chat.attached = dict(attached)
+            self._writer.ledger.write(record(chat))
+
     def _register(
         self, session: Channel, state: dict[str, Any], history: History | None = None
     ) -> Channel:
         chat = self._directory.create(state["resource"], "chat", state, session.uri)
-        if history is not None and history.context:
-            chat.context = list(history.context)
-            self._writer.ledger.write(PutRecord(CONTEXTS, chat.uri, dumps(chat.context)))
-        if history is not None and history.attached:
-            chat.attached = dict(history.attached)
-            self._writer.ledger.write(record(chat))
+        if history is not None:
+            self._keep(chat, history.context, history.attached)
         self._writer.apply(session, {"type": "session/chatAdded", "summary": chat_summary(state)})
         return chat
 

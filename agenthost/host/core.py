@@ -22,6 +22,7 @@ from agenthost.host.metrics import Metrics
 from agenthost.host.permissions import Credentials, Permissions
 from agenthost.host.sessions import Sessions
 from agenthost.host.store import Store
+from agenthost.host.trash import Trash
 from agenthost.host.trust import Facts, Limits, Policy
 from agenthost.host.trust.policy import lexical_path
 from agenthost.host.turns import TurnRunner
@@ -45,6 +46,7 @@ class Core:
     sessions: Sessions
     turns: TurnRunner
     drafts: Drafts
+    trash: Trash
     clients: Clients
     permissions: Permissions
     credentials: Credentials

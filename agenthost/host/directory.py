@@ -41,9 +41,6 @@ SMALLEST_TAIL = 64 * 1024
 REPLAY_WINDOW = 200_000
 # Seconds after which a channel that nobody uses leaves memory.
 IDLE_SECONDS = 60.0
-# Ended subscriptions that are remembered; whoever was away for longer resumes an archived channel
-# as it is, which after a restart everybody does.
-MOST_ENDED = 10_000
 
 
 class Directory:
@@ -55,8 +52,6 @@ class Directory:
         self._clock = clock
         self._loaded: dict[str, Channel] = {}
         self._loading: dict[str, asyncio.Task[Channel | None]] = {}
-        # Channels that exist and whose subscriptions were ended, and at which number; latest last.
-        self._ended: dict[str, int] = {}
         # Told of each channel that leaves memory.
         self.on_evicted: list[Callable[[Channel], None]] = []
         # Asked to complete each channel that comes back from the store, before anybody sees it.
@@ -100,8 +95,6 @@ class Directory:
         channel = Channel(uri, kind, state, seq=self._ledger.take_seq(), session=session)
         channel.last_used = self._clock.monotonic()
         self._loaded[uri] = channel
-        # Its log begins here, so whoever knew a former one is sent a snapshot of this one.
-        self._ended.pop(uri, None)
         self.save(channel)
         if session is not None:
             self._ledger.write(PutRecord(OWNERS, uri, session.encode()))
@@ -111,21 +104,15 @@ class Directory:
     def drop(self, channel: Channel) -> None:
         """Forget a channel, in memory and in the store; its subscriptions end."""
         self._forget(channel)
-        # What does not exist is missing without being remembered.
-        self._ended.pop(channel.uri, None)
-        self._end_subscriptions(channel)
+
+        def end_subscriptions() -> None:
+            for subscription in channel.subscriptions.values():
+                subscription.connection.subscriptions.pop(channel, None)
+            channel.subscriptions.clear()
+
+        # Behind the last actions, which those who follow it are still owed.
+        self._ledger.deliver(end_subscriptions)
         self._ledger.write(DropChannel(channel.uri), DropRecord(OWNERS, channel.uri))
-
-    def end_subscriptions(self, channel: Channel) -> None:
-        """End everybody's subscription to a channel; whoever was away finds it missing."""
-        self._ended.pop(channel.uri, None)
-        self._ended[channel.uri] = self._end_subscriptions(channel)
-        if len(self._ended) > MOST_ENDED:
-            del self._ended[next(iter(self._ended))]
-
-    def ended_after(self, uri: str, seq: int) -> bool:
-        """Say whether the subscriptions to a channel were ended since ``seq``."""
-        return self._ended.get(canonical(uri), -1) > seq
 
     def save(self, channel: Channel) -> None:
         """Store the channel's state, and forget the log that is older than anybody may replay."""
@@ -177,13 +164,6 @@ class Directory:
         self._loaded[uri] = channel
         self._hold_owner(channel, +1)
         return channel
-
-    def _end_subscriptions(self, channel: Channel) -> int:
-        for subscription in channel.subscriptions.values():
-            subscription.connection.subscriptions.pop(channel, None)
-        channel.subscriptions.clear()
-        # A number of its own tells those who left before from those who came afterwards.
-        return self._ledger.take_seq()
 
     def _forget(self, channel: Channel) -> None:
         if self._loaded.pop(channel.uri, None) is not None:

@@ -45,6 +45,7 @@ from agenthost.host.recovery import open_root, recover
 from agenthost.host.sessions import Disposal, Sessions
 from agenthost.host.store import MemoryStore, Store, StoreError
 from agenthost.host.transports import WebSocketServer
+from agenthost.host.trash import Trash
 from agenthost.host.trust import (
     LOCAL_OWNER,
     Gate,
@@ -71,6 +72,9 @@ DRAFT_INTERVAL = 5.0
 # Seconds that somebody may stay whose token was revoked or has expired.
 TOKEN_CHECK_INTERVAL = 10.0
 
+# Seconds between two looks for disposed sessions whose time is over.
+TRASH_INTERVAL = 3600.0
+
 # What clients are told at the end.
 STOPPING = "the host is shutting down"
 # Seconds that clients which no server looks after get to take the last messages.
@@ -93,7 +97,7 @@ class Host:
         default_directory: str | Path = ".",
         roots: Sequence[str | Path] | None = None,
         wire_log: str | Path | None = None,
-        disposal: Disposal = "archive",
+        disposal: Disposal = "trash",
         active_grace: float = ACTIVE_GRACE,
         prompt_timeout: float | None = PROMPT_TIMEOUT,
         draft_seconds: float | None = DRAFT_SECONDS,
@@ -111,7 +115,7 @@ class Host:
                 no directory.
             roots: the folders that operators may work in; without any, the default directory.
             wire_log: a file that receives every message, without tokens.
-            disposal: what becomes of a disposed session that holds turns.
+            disposal: what becomes of a disposed session that holds anything.
             active_grace: seconds that an active client may be away before it stops counting.
             prompt_timeout: seconds after which a question that nobody answers is given up.
             draft_seconds: seconds after which a session that holds nothing and that nobody
@@ -168,6 +172,7 @@ class Host:
             if self._draft_seconds is not None:
                 core.tasks.start(self._collect_drafts(self._draft_seconds), "collect drafts")
             core.tasks.start(self._check_tokens(), "check tokens")
+            core.tasks.start(self._empty_trash(), "empty trash")
             self._stack = stack.pop_all()
         return self
 
@@ -242,6 +247,7 @@ class Host:
         catalogue = Catalogue(store, writer, directory)
         permissions, credentials = Permissions(store, ledger), Credentials()
         git = GitFacts(writer, directory, catalogue, tasks)
+        trash = Trash(store, ledger, clock)
         drafts = Drafts(store, ledger, directory, clock)
         turns = TurnRunner(
             writer,
@@ -263,6 +269,7 @@ class Host:
             turns=turns,
             drafts=drafts,
             git=git,
+            trash=trash,
             clock=clock,
             agents=self._agents,
             default_directory=self._directory_uri,
@@ -286,6 +293,7 @@ class Host:
             sessions=sessions,
             turns=turns,
             drafts=drafts,
+            trash=trash,
             clients=clients,
             permissions=permissions,
             credentials=credentials,
@@ -329,6 +337,12 @@ class Host:
         while True:
             await asyncio.sleep(min(DRAFT_INTERVAL, max(seconds / 4, 0.01)))
             await self.core.sessions.collect_drafts(seconds)
+
+    async def _empty_trash(self) -> None:
+        while True:
+            for session in await self.core.trash.expired():
+                await self.core.sessions.purge(session)
+            await asyncio.sleep(TRASH_INTERVAL)
 
     async def _check_tokens(self) -> None:
         while True:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from agenthost.agents.api import Agent
 from agenthost.errors import (
+    AlreadyExists,
     AuthRequired,
     InvalidParams,
     ProviderNotFound,
@@ -24,6 +25,7 @@ from agenthost.host.loading import reveal
 from agenthost.host.origins import History, fork_history
 from agenthost.host.rules.config import check_complete, sanitize
 from agenthost.host.store import DropBlobs
+from agenthost.host.trash import Trash
 from agenthost.host.turns import Starter, TurnRunner
 from agenthost.host.writer import Writer
 from agenthost.protocol.status import IDLE, IS_READ
@@ -31,8 +33,8 @@ from agenthost.protocol.uris import annotations_uri, default_chat_uri, is_nameab
 
 __all__ = ["Disposal", "Sessions"]
 
-# What becomes of a disposed session that holds turns.
-Disposal = Literal["archive", "delete"]
+# What becomes of a disposed session that holds anything.
+Disposal = Literal["trash", "delete"]
 
 # The key in a creation's ``_meta`` that keeps a session although nobody uses it.
 KEEP = "agenthost.keep"
@@ -51,6 +53,7 @@ class Sessions:
         turns: TurnRunner,
         drafts: Drafts,
         git: GitFacts,
+        trash: Trash,
         clock: Clock,
         agents: Mapping[str, Agent],
         default_directory: str,
@@ -63,6 +66,7 @@ class Sessions:
         self._turns = turns
         self._drafts = drafts
         self._git = git
+        self._trash = trash
         self._clock = clock
         self._agents = agents
         self._default_directory = default_directory
@@ -161,19 +165,51 @@ class Sessions:
             self._writer.apply(channel, {"type": "session/creationFailed", "error": error})
 
     async def dispose(self, uri: str) -> None:
-        """Carry out ``disposeSession``; one that holds turns is archived unless told otherwise."""
+        """Carry out ``disposeSession``: out of every list, and into the trash if it holds anything.
+
+        Whoever follows it is told: its turns are cancelled, then its chats are gone, then it is.
+        """
         session = await self.find(uri)
         chats = await self._load_chats(session)
+        annotations = await self._directory.find(annotations_uri(uri))
         if self._directory.get(session.uri) is not session:
             raise SessionNotFound(f"there is no session {uri}")
-        holds_turns = any(chat.state["turns"] or chat.state.get("activeTurn") for chat in chats)
-        if holds_turns and self._disposal == "archive":
-            self._archive(session, chats)
-        else:
-            self._delete(session, chats)
+        noted = annotations.state if annotations is not None else None
+        empty = holds_nothing(session.state, [chat.state for chat in chats], noted)
+        had_turns = any(chat.state["turns"] or chat.state.get("activeTurn") for chat in chats)
+        for chat in chats:
+            self._turns.cancel(chat)
+        keeps = self._disposal == "trash" and not empty
+        if keeps:
+            self._trash.put(session, chats, annotations, self._catalogue.created_at(session))
+        self._delete(session, chats, keep_content=keeps)
         agent = self._agents.get(session.state["provider"])
         if agent is not None:
-            self._turns.starts.end(agent, session.uri, had_turns=holds_turns)
+            self._turns.starts.end(agent, session.uri, had_turns=had_turns)
+
+    async def restore_disposed(self, uri: str) -> None:
+        """Take a session back from the trash, as it was, except that nobody is active in it."""
+        packed = await self._trash.find(uri)
+        if packed is None:
+            raise SessionNotFound(f"there is no session {uri} in the trash")
+        states = [chat["state"] for chat in packed["chats"]]
+        for name in (uri, annotations_uri(uri), *(state["resource"] for state in states)):
+            if await self._directory.find(name) is not None or self._directory.get(name):
+                raise AlreadyExists(f"{name} is in use")
+        session = self._directory.create(uri, "session", packed["state"])
+        self._directory.create(annotations_uri(uri), "annotations", packed["annotations"], uri)
+        for chat in packed["chats"]:
+            self._chats.put_back(session, chat["state"], chat["context"], chat["attached"])
+        self._trash.drop(uri)
+        self._catalogue.add(session, packed["createdAt"], packed["annotations"])
+
+    async def purge(self, uri: str) -> None:
+        """Delete a session in the trash for good."""
+        if await self._trash.find(uri) is None:
+            raise SessionNotFound(f"there is no session {uri} in the trash")
+        self._trash.drop(uri)
+        if await self._directory.find(uri) is None:
+            self._writer.ledger.write(DropBlobs(uri))
 
     async def _load_chats(self, session: Channel) -> list[Channel]:
         """Return all chats of a session, those too that are added while others are loaded."""
@@ -185,22 +221,9 @@ class Sessions:
                 found[uri] = await self._directory.find(uri)
         return [chat for chat in found.values() if chat and self._directory.get(chat.uri) is chat]
 
-    def _archive(self, session: Channel, chats: list[Channel]) -> None:
-        for chat in chats:
-            self._turns.cancel(chat)
-        for client in session.state["activeClients"]:
-            # Whoever does not follow a session is not active there.
-            action = {"type": "session/activeClientRemoved", "clientId": client["clientId"]}
-            self._writer.apply(session, action)
-        self._writer.apply(session, {"type": "session/isArchivedChanged", "isArchived": True})
-        for channel in (*chats, self._directory.get(annotations_uri(session.uri)), session):
-            if channel is not None:
-                self._directory.end_subscriptions(channel)
-        # Those who watched lose it, and find it again among the archived ones.
-        self._catalogue.remove(session.uri, forget=False)
-        self._catalogue.announce(session)
-
-    def _delete(self, session: Channel, chats: list[Channel]) -> None:
+    def _delete(
+        self, session: Channel, chats: list[Channel], *, keep_content: bool = False
+    ) -> None:
         for chat in chats:
             self._chats.remove(chat)
         annotations = self._directory.get(annotations_uri(session.uri))
@@ -208,7 +231,8 @@ class Sessions:
             self._directory.drop(annotations)
         self._directory.drop(session)
         self._drafts.forget(session.uri)
-        self._writer.ledger.write(DropBlobs(session.uri))
+        if not keep_content:
+            self._writer.ledger.write(DropBlobs(session.uri))
         self._turns.permissions.forget(session.uri)
         self._catalogue.remove(session.uri)
 

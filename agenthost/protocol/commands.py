@@ -53,6 +53,7 @@ __all__ = [
     "InvokeChangesetOperationResult",
     "ListSessionsParams",
     "ListSessionsResult",
+    "ListTrashResult",
     "PaginatedParams",
     "PaginatedResult",
     "PingParams",
@@ -70,6 +71,7 @@ __all__ = [
     "SubscribeResult",
     "SubscribeView",
     "SubscriptionDeliveryOptions",
+    "TrashEntry",
     "UnsubscribeParams",
 ]
 
@@ -137,6 +139,22 @@ class PingParams(TypedDict):
     """Ask whether the host is there."""
 
     channel: RootChannel
+
+
+class TrashEntry(TypedDict):
+    """A disposed session that can still be taken back."""
+
+    session: URI
+    title: str
+    provider: str
+    disposedAt: str
+    expiresAt: str
+
+
+class ListTrashResult(TypedDict):
+    """The disposed sessions, the newest first."""
+
+    items: list[TrashEntry]
 
 
 class ReconnectParams(TypedDict):

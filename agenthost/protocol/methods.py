@@ -16,7 +16,7 @@ from agenthost.protocol import commands, notifications, resources, telemetry
 from agenthost.protocol.chat import commands as chats
 from agenthost.protocol.envelopes import ActionEnvelope
 
-__all__ = ["METHODS", "ROOT_METHODS", "Direction", "Method", "methods"]
+__all__ = ["EXTENSIONS", "METHODS", "ROOT_METHODS", "Direction", "Method", "methods"]
 
 
 class Direction(Enum):
@@ -126,6 +126,18 @@ METHODS: Mapping[str, Method] = MappingProxyType(
     }
 )
 
+
+# What this product adds to the protocol, for owners: disposed sessions, listed and taken back.
+EXTENSIONS: Mapping[str, Method] = MappingProxyType(
+    {
+        name: Method(name, params, result, _TO_HOST, is_notification=False)
+        for name, params, result in (
+            ("agenthost/listTrash", commands.PingParams, commands.ListTrashResult),
+            ("agenthost/restoreSession", commands.BaseParams, None),
+            ("agenthost/purgeSession", commands.BaseParams, None),
+        )
+    }
+)
 
 # Methods that can only concern the root, so that editors leave its name out.
 ROOT_METHODS: frozenset[str] = frozenset({"initialize", "listSessions", "ping", "reconnect"})

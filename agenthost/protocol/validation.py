@@ -17,7 +17,7 @@ from typing import Any
 from agenthost.errors import InvalidParams, MethodNotFound, shortened
 from agenthost.protocol.envelopes import StateAction
 from agenthost.protocol.leniency import forgiven
-from agenthost.protocol.methods import METHODS, Method
+from agenthost.protocol.methods import EXTENSIONS, METHODS, Method
 from agenthost.protocol.unions import checker, tags_of
 from agenthost.protocol.wire_types import WIRE_TYPES
 
@@ -77,7 +77,7 @@ def validate_as(type_name: str, value: Any) -> Any:
 
 
 def _method(name: str) -> Method:
-    method = METHODS.get(name)
+    method = METHODS.get(name) or EXTENSIONS.get(name)
     if method is None:
         raise MethodNotFound(f"unknown method {_shown(name)}")
     return method

@@ -220,8 +220,6 @@ async def test_nobody_can_announce_or_withdraw_another_client(shared: Scene) -> 
         {"clientSeq": 2**64},
         {"channel": 7},
         {"channel": None},
-        {"channel": "ahp-chat:/unknown"},
-        {"channel": ""},
     ],
 )
 async def test_a_dispatch_that_cannot_be_answered_is_dropped(shared: Scene, params: Json) -> None:
@@ -233,6 +231,14 @@ async def test_a_dispatch_that_cannot_be_answered_is_dropped(shared: Scene, para
     )
     await stranger.ping()
     assert len(stranger.received) == seen + 1
+
+
+@pytest.mark.parametrize("channel", ["ahp-chat:/unknown", ""])
+async def test_a_dispatch_to_a_channel_that_is_not_there_is_rejected(
+    shared: Scene, channel: str
+) -> None:
+    action = {"type": "chat/draftChanged", "draft": user_message("x")}
+    assert await shared.stranger.rejected(channel, action) == "there is no such channel"
 
 
 async def test_a_number_written_as_a_float_is_still_that_number(shared: Scene) -> None:

@@ -243,7 +243,7 @@ END: dict[str, Callable[[Chat], Any]] = {
 @pytest.mark.parametrize("how", END)
 @pytest.mark.parametrize("stored", ["kept", "deleted"])
 async def test_a_command_ends_when(how: str, stored: str) -> None:
-    disposal = "archive" if stored == "kept" else "delete"
+    disposal = "trash" if stored == "kept" else "delete"
     async with embed(disposal=disposal) as url, at_chat(url, "ends") as chat:
         pids = await running_command(chat, "t1")
         await END[how](chat)

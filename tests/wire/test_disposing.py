@@ -77,7 +77,7 @@ async def test_of_two_who_dispose_a_session_one_finds_it_gone() -> None:
         assert client.states[ROOT]["activeSessions"] == 1
 
 
-async def test_nobody_is_active_in_a_session_that_was_put_away() -> None:
+async def test_nobody_is_active_in_a_session_that_was_taken_back() -> None:
     async with embed(Puppet()) as url, open_client(url, "a") as client:
         await client.initialize()
         chat = await client.ready_session(
@@ -86,4 +86,5 @@ async def test_nobody_is_active_in_a_session_that_was_put_away() -> None:
         await client.subscribe(chat)
         await client.run_turn(chat, "t1", "hello")
         await client.request("disposeSession", channel=SESSION)
+        await client.request("agenthost/restoreSession", channel=SESSION)
         assert (await client.subscribe(SESSION))["activeClients"] == []

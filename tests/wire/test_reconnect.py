@@ -210,21 +210,24 @@ async def test_a_session_disposed_meanwhile_is_missing(
         assert all(envelope["channel"] == ROOT for envelope in result["actions"])
 
 
-async def test_an_archived_session_that_is_opened_again_can_be_resumed(
+async def test_a_session_that_was_taken_back_meanwhile_comes_with_snapshots(
     shared_host: ServedHost,
 ) -> None:
     session = "ahp-session:/reopened"
     async with open_client(shared_host.url, "reopened") as former:
         chat = await settle_in(former, "reopened")
         await former.run_turn(chat, "t1", "hello")
-        await former.request("disposeSession", channel=session)
-        await former.subscribe(session)
-        await former.subscribe(chat)
         former.abort()
+    async with open_client(shared_host.url, "reopens") as other:
+        await other.initialize()
+        await other.request("disposeSession", channel=session)
+        await other.request("agenthost/restoreSession", channel=session)
     async with open_client(shared_host.url, "reopened") as client:
         client.inherit(former)
         result = await client.reconnect(client.last_seen, session, chat)
-        assert result == {"type": "replay", "actions": [], "missing": []}
+        assert result["type"] == "snapshot"
+        assert [snapshot["resource"] for snapshot in result["snapshots"]] == [session, chat]
+        await assert_mirrors(client)
 
 
 async def test_an_unknown_client_is_told_so_and_may_initialize_on_the_same_connection(

@@ -114,9 +114,10 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add(
         "--dispose",
-        choices=("archive", "delete"),
-        default="archive",
-        help="what disposeSession does to a session that holds turns (%(default)s)",
+        choices=("trash", "delete"),
+        default="trash",
+        help="what disposeSession does to a session that holds anything: 30 days in the trash, "
+        "or gone for good (%(default)s)",
     )
     add("--stdio", action="store_true", help="serve one client on standard input and output")
     add("-v", "--verbose", action="store_true", help="log what goes on, not only what goes wrong")

@@ -8,6 +8,7 @@ from agenthost.host.handlers import (
     resources,
     sessions,
     subscriptions,
+    trash,
 )
 
 __all__ = [
@@ -18,4 +19,5 @@ __all__ = [
     "resources",
     "sessions",
     "subscriptions",
+    "trash",
 ]

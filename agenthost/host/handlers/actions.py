@@ -38,11 +38,11 @@ async def dispatch_action(connection: Connection, params: Params) -> None:
         raise InvalidParams("dispatchAction needs a channel, a clientSeq and an action")
     core = connection.core
     channel = await core.directory.find(uri)
-    if channel is None:
-        # The protocol wants no answer here: there is no channel to answer on.
-        return
     as_sent = raw if isinstance(raw, dict) else {}
     dispatch = Dispatch(connection, client_seq, uri, as_sent)
+    if channel is None:
+        # Who does not hear of it would wait for ever, for instance on a session just disposed of.
+        return _reject(dispatch, "there is no such channel")
     core.metrics.count("agenthost_actions_dispatched_total")
     session = core.directory.get(channel.session or "")
     if session is not None and channel.kind == "chat" and as_sent.get("type") == RENAME:

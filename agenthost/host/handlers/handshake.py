@@ -78,11 +78,6 @@ async def reconnect(connection: Connection, params: Params) -> EncodedResult:
     core.clients.claim(record.client_id, connection.principal)
     last_seen = params["lastSeenServerSeq"]
     channels = await _find(connection, params["subscriptions"])
-    channels = {
-        uri: channel
-        for uri, channel in channels.items()
-        if not core.directory.ended_after(uri, last_seen)
-    }
     resumed = {canonical(uri) for uri in channels}
     listed_once = dict.fromkeys(params["subscriptions"])
     missing = [uri for uri in listed_once if canonical(uri) not in resumed]
