@@ -5,21 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from agenthost.agents.approvals import APPROVALS, allows_everything
+
 __all__ = ["SETTINGS", "asks_nothing", "plans_only", "works_alone"]
 
 # The names and values are those that clients have controls of their own for.
 SETTINGS: Final[Mapping[str, Any]] = {
     "type": "object",
     "properties": {
-        "autoApprove": {
-            "type": "string",
-            "title": "Approvals",
-            "description": "Whether edits and commands ask first",
-            "enum": ["default", "autoApprove"],
-            "enumLabels": ["Ask first", "Allow everything"],
-            "default": "default",
-            "sessionMutable": True,
-        },
+        **APPROVALS,
         "mode": {
             "type": "string",
             "title": "Mode",
@@ -40,7 +34,7 @@ SETTINGS: Final[Mapping[str, Any]] = {
 
 def asks_nothing(config: Mapping[str, Any]) -> bool:
     """Say whether edits and commands may run unasked."""
-    return config.get("autoApprove") == "autoApprove" or works_alone(config)
+    return allows_everything(config) or works_alone(config)
 
 
 def plans_only(config: Mapping[str, Any]) -> bool:
