@@ -28,7 +28,7 @@ from agenthost.agents import content
 from agenthost.agents.acp.blocks import as_content, as_edit, as_text, text_of
 from agenthost.agents.acp.permissions import as_options, cancelled, may_allow_once, verdict
 from agenthost.agents.acp.terminals import Terminal, Terminals
-from agenthost.agents.approvals import allows_everything
+from agenthost.agents.common_settings import allows_everything
 from agenthost.agents.plain import plain
 from agenthost.agents.tool_call import Confirmation, ToolCall
 from agenthost.agents.turn import Turn
@@ -51,7 +51,7 @@ _LABELS = {
 # What a kind is to programs that show some kinds of tools in their own way.
 _TOOL_KINDS = {"read": "read", "search": "search", "execute": "terminal"}
 # How some agents name the tools of MCP servers.
-_MCP_TOOL = re.compile(r"mcp__(?P<server>.+?)__\S+")
+_MCP_TOOL = re.compile(r"mcp__(?P<server>[^\s`]{1,80}?)__[^\s`]{1,80}")
 _FIELDS = ("kind", "status", "title", "content", "locations", "raw_input", "raw_output")
 # Raw output beyond this is left to the content.
 MOST_RAW = 64 * 1024

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agenthost.agents.approvals import APPROVALS
+from agenthost.agents.common_settings import COMMON_SETTINGS
 
 __all__ = ["Choice", "Setting", "key_of", "schema_of"]
 
@@ -49,7 +49,7 @@ _UNKNOWN = (Setting("mode", "Mode", _LATER), Setting("model", "Model", _LATER))
 
 
 # Settings that the host answers for; an agent's own ones of these names get others.
-_OURS: Final = frozenset({*APPROVALS, "isolation", "branch"})
+_OURS: Final = frozenset(COMMON_SETTINGS)
 
 
 def key_of(option: str) -> str:
@@ -61,7 +61,7 @@ def schema_of(settings: Mapping[str, Setting] | None) -> dict[str, Any]:
     """Return the schema of a session's settings; None stands for an agent that never ran."""
     known: Iterable[Setting] = _UNKNOWN if settings is None else settings.values()
     properties = {setting.key: _property(setting) for setting in known}
-    return {"type": "object", "properties": {**APPROVALS, **properties}}
+    return {"type": "object", "properties": {**COMMON_SETTINGS, **properties}}
 
 
 def _property(setting: Setting) -> dict[str, Any]:

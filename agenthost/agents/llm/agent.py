@@ -35,6 +35,7 @@ _DESCRIPTIONS: Final = {
     "run_command": "Runs a shell command, after asking",
 }
 
+
 class LlmAgent(Agent):
     """Works on the session's files with any model that pydantic-ai can reach."""
 

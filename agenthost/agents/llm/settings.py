@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from agenthost.agents.approvals import APPROVALS, allows_everything
+from agenthost.agents.common_settings import COMMON_SETTINGS, allows_everything
 
 __all__ = ["SETTINGS", "asks_nothing", "plans_only", "works_alone"]
 
@@ -13,7 +13,7 @@ __all__ = ["SETTINGS", "asks_nothing", "plans_only", "works_alone"]
 SETTINGS: Final[Mapping[str, Any]] = {
     "type": "object",
     "properties": {
-        **APPROVALS,
+        **COMMON_SETTINGS,
         "mode": {
             "type": "string",
             "title": "Mode",

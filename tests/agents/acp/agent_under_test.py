@@ -390,6 +390,9 @@ class AgentUnderTest:
         start = start_tool_call("long-1", "Long", status="completed", content=[text])
         await self._tell(session, start)
 
+    async def _titled(self, session: Conversation, rest: str) -> None:
+        await self._tell(session, start_tool_call("titled-1", rest, status="completed"))
+
     async def _ask(self, session: Conversation, rest: str) -> None:
         # A call that was never announced, and text while people think.
         update = ToolCallUpdate(tool_call_id="ask-1", title="May I?", kind="fetch")
@@ -403,7 +406,9 @@ class AgentUnderTest:
         await self._say(session, f" {answer.outcome.outcome}")
 
     async def _run(self, session: Conversation, rest: str) -> None:
-        start = start_tool_call("run-1", f"Run `{rest}`", kind="execute", raw_input={"command": rest})
+        start = start_tool_call(
+            "run-1", f"Run `{rest}`", kind="execute", raw_input={"command": rest}
+        )
         await self._tell(session, start)
         terminal = await self._client.create_terminal(
             session.id, rest, env=[EnvVariable(name="FROM_AGENT", value="agent")]

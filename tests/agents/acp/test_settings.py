@@ -24,17 +24,18 @@ async def test_what_there_is_to_choose_is_offered_once_the_agent_has_run(tmp_pat
     async with staged(acp_agent(), tmp_path) as stage:
         client = stage.default.client
         before = (await client.request("resolveSessionConfig", provider="tester"))["schema"]
-        assert list(before["properties"]) == ["autoApprove", "mode", "model"]
+        assert list(before["properties"]) == ["autoApprove", "isolation", "mode", "model"]
         assert all("enum" not in before["properties"][key] for key in ("mode", "model"))
         values = client.states[stage.default.session]["config"]["values"]
-        assert values == {"autoApprove": "default"}
+        assert values == {"autoApprove": "default", "isolation": "folder"}
         await stage.default.run("t1", "hello")
         schema = (await client.request("resolveSessionConfig", provider="tester"))["schema"]
         assert schema["properties"]["mode"]["enum"] == ["ask", "code"]
         assert schema["properties"]["mode"]["enumLabels"] == ["Ask first", "Write code"]
         assert schema["properties"]["model"]["enum"] == ["small", "big"]
         assert schema["properties"]["fast"]["type"] == "boolean"
-        assert all(item["sessionMutable"] for item in schema["properties"].values())
+        own = [item for key, item in schema["properties"].items() if key != "isolation"]
+        assert all(item["sessionMutable"] for item in own)
         query: Json = {"provider": "tester", "property": "mode", "query": "write"}
         offered = await client.request("sessionConfigCompletions", **query)
         assert offered["items"] == [{"value": "code", "label": "Write code"}]
@@ -99,7 +100,7 @@ async def test_an_agent_without_modes_is_interactive(tmp_path: Path) -> None:
 
 
 def test_an_agent_without_choices_has_no_settings_of_its_own() -> None:
-    assert list(schema_of({})["properties"]) == ["autoApprove"]
+    assert list(schema_of({})["properties"]) == ["autoApprove", "isolation"]
 
 
 def test_an_agent_s_own_option_never_answers_for_the_host() -> None:

@@ -8,7 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic_ai.messages import ModelMessage, ModelRequest
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    NativeToolCallPart,
+    NativeToolReturnPart,
+)
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from agenthost.agents.llm import LlmAgent
@@ -39,7 +44,20 @@ async def test_clients_find_values_that_they_have_controls_for(tmp_path: Path) -
     properties = answer["schema"]["properties"]
     assert properties["autoApprove"]["enum"] == ["default", "autoApprove"]
     assert properties["mode"]["enum"] == ["interactive", "plan", "autopilot"]
-    assert answer["values"] == {"autoApprove": "default", "mode": "interactive"}
+    values = {"autoApprove": "default", "isolation": "folder", "mode": "interactive"}
+    assert answer["values"] == values
+
+
+async def test_a_work_tree_of_one_s_own_is_neither_offered_nor_pretended(tmp_path: Path) -> None:
+    async with talk_to(LlmAgent(["test"]), tmp_path) as talk:
+        wanted = {"isolation": "worktree", "branch": "main"}
+        answer = await talk.client.request("resolveSessionConfig", provider="llm", config=wanted)
+        why = await talk.client.rejected(SESSION, configured(isolation="worktree"))
+    # Clients hide the control of a setting that can only be read.
+    assert answer["schema"]["properties"]["isolation"]["readOnly"] is True
+    assert answer["values"]["isolation"] == "folder"
+    assert "branch" not in answer["values"]
+    assert why == "isolation cannot be changed"
 
 
 async def test_what_a_setting_allows_is_recorded_as_allowed_by_it(tmp_path: Path) -> None:
@@ -136,3 +154,17 @@ async def test_a_call_says_what_kind_it_is_and_marks_no_code(
     assert "`" not in ended["pastTenseMessage"]
     # What people typed stays as it is.
     assert ended["invocationMessage"].count("`") == call.args.get("command", "").count("`")
+
+
+async def test_a_call_that_the_provider_makes_of_an_mcp_server_names_it(tmp_path: Path) -> None:
+    name = "mcp_server:weather"
+
+    async def speak(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
+        yield {0: NativeToolCallPart(name, {"tool_name": "today"}, "m1", provider_name="function")}
+        yield {1: NativeToolReturnPart(name, "sunny", "m1", provider_name="function")}
+        yield "It is sunny."
+
+    model = FunctionModel(stream_function=speak, model_name="native")
+    async with talk_to(LlmAgent([model]), tmp_path) as talk:
+        (call,) = calls_of(await talk.say("t1", "go"))
+    assert call["_meta"] == {"mcpServerName": "weather"}
