@@ -91,7 +91,10 @@ class Demo(Agent):
     async def _tool(self, turn: Turn, rest: str) -> None:
         """A tool call that needs no approval: lists the working directory."""
         async with turn.tool(
-            "list", display_name="List files", intention="see what is here"
+            "list",
+            display_name="List files",
+            intention="see what is here",
+            meta={"toolKind": "read"},
         ) as call:
             for piece in ('{"path"', ': "', ".", '"}'):
                 await call.stream_input(piece)
@@ -104,9 +107,11 @@ class Demo(Agent):
         """CMD: runs a shell command, after asking; the input may be edited."""
         if not rest:
             raise AgentError("usage: /run CMD", "badArguments")
-        async with turn.tool("shell", display_name="Shell", input=rest) as call:
+        async with turn.tool(
+            "shell", display_name="Shell", input=rest, meta={"toolKind": "terminal"}
+        ) as call:
             answer = await call.confirm(
-                "Run this command?", invocation=f"Run `{rest}`", editable=True
+                "Run this command?", invocation=f"Run {rest}", editable=True
             )
             if not answer:
                 await turn.write(_refused(answer.reason_message, answer.suggestion))
@@ -126,7 +131,7 @@ class Demo(Agent):
         async with turn.tool(
             "edit", display_name="Edit file", input={"path": name, "text": text}
         ) as call:
-            answer = await call.confirm(f"Write {name}?", invocation=f"Edit `{name}`", edits=[edit])
+            answer = await call.confirm(f"Write {name}?", invocation=f"Edit {name}", edits=[edit])
             if not answer:
                 await turn.write(_refused(answer.reason_message, answer.suggestion))
                 return
@@ -194,7 +199,9 @@ class Demo(Agent):
 
     async def _subagent(self, turn: Turn, rest: str) -> None:
         """TEXT: a worker chat answers TEXT."""
-        async with turn.tool("subagent", display_name="Worker", input={"text": rest}) as call:
+        async with turn.tool(
+            "subagent", display_name="Worker", input={"text": rest}, meta={"toolKind": "subagent"}
+        ) as call:
             worker = await call.delegate(rest or "hello", title="Worker")
         await turn.write(f"The worker is {worker.state}: {worker.error or worker.text}")
 

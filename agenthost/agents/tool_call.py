@@ -130,7 +130,10 @@ class ToolCall:
         self, input: Any = None, *, invocation: str | None = None, by_setting: bool = False
     ) -> None:
         """Begin to run without asking anybody: it is harmless, or a setting allows it."""
-        self._ready(input, invocation, confirmed="setting" if by_setting else "not-needed")
+        fields: dict[str, Any] = {"confirmed": "setting" if by_setting else "not-needed"}
+        if by_setting:
+            fields["_meta"] = {**(self._meta or {}), "autoApproveBySetting": True}
+        self._ready(input, invocation, **fields)
         await self._port.flow()
 
     async def confirm(
@@ -281,7 +284,9 @@ class ToolCall:
 
         def announce(chat: str) -> None:
             self._blocks = [*self._blocks, contents.subagent(chat, title)]
-            self._emit("chat/toolCallContentChanged", content=self._blocks)
+            told = {"subagentDescription": title, "subagentChatUri": chat}
+            meta = {**(self._meta or {}), "toolKind": "subagent", **told}
+            self._emit("chat/toolCallContentChanged", content=self._blocks, _meta=meta)
 
         worker = await self._port.run_worker(
             fit_text(text),

@@ -301,6 +301,8 @@ async def test_a_worker_is_pointed_to_while_it_works_and_afterwards(
     shown = port.actions[2]
     block = content.subagent("c:/worker", "X")
     assert (shown["type"], shown["content"]) == ("chat/toolCallContentChanged", [block])
+    known = {"subagentDescription": "X", "subagentChatUri": "c:/worker"}
+    assert port.call["_meta"] == {"toolKind": "subagent", **known}
     assert port.call["success"] is success
     assert block in port.call["content"]
     if not success:

@@ -135,7 +135,7 @@ async def test_a_session_that_waits_says_for_what(cli: Cli) -> None:
         done = await cli.main("sessions", "show", session.uri)
         row = await listed(cli, "--filter", "needs input")
         chat.cancel()
-    assert "Waits for\n  approval of Shell: Run `ls`" in done.out
+    assert "Waits for\n  approval of Shell: Run ls" in done.out
     assert [item["session"] for item in row] == [session.uri]
 
 
@@ -150,7 +150,7 @@ async def test_what_a_session_of_an_old_host_waits_for_is_in_its_chats(cli: Cli)
             text = await cli.main("sessions", "show", session.uri)
             document = await cli.main("sessions", "show", session.uri, "--json")
         chat.cancel()
-    assert "Waits for\n  approval of Shell: Run `ls`" in text.out
+    assert "Waits for\n  approval of Shell: Run ls" in text.out
     assert [need["kind"] for need in document.json["inputNeeded"]] == ["toolConfirmation"]
 
 

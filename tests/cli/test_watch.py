@@ -70,7 +70,7 @@ async def test_lines_tell_a_turn_under_way_from_its_beginning_and_workers_too(cl
         async with cli.running("watch", session.uri) as watching:
             short = session_id(chat.uri)[:8]
             assert f"{short}  prompt        /run echo hi" in await watching.until("prompt")
-            await watching.until("Shell: Run `echo hi` - waits for approval")
+            await watching.until("Shell: Run echo hi - waits for approval")
             (waiting,) = session.input_needed
             assert waiting["kind"] == "toolConfirmation"
             await chat.approve(waiting["toolCall"])

@@ -39,7 +39,7 @@ async def test_run_asks_first_and_everybody_sees_what_is_asked(
         call = await asked(chat, "t1", "/run echo hello")
         (call,) = (part["toolCall"] for part in parts_of(chat.state, "toolCall"))
         assert call["confirmationTitle"] == "Run this command?"
-        assert call["invocationMessage"] == "Run `echo hello`"
+        assert call["invocationMessage"] == "Run echo hello"
         assert call["toolInput"] == "echo hello"
         assert call["editable"] is True
         assert [option["id"] for option in call["options"]] == OPTIONS

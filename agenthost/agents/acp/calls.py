@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,11 @@ from acp.schema import ToolCall as AcpToolCall
 
 from agenthost.agents import content
 from agenthost.agents.acp.blocks import as_content, as_edit, as_text, text_of
-from agenthost.agents.acp.permissions import as_options, cancelled, verdict
+from agenthost.agents.acp.permissions import as_options, cancelled, may_allow_once, verdict
 from agenthost.agents.acp.terminals import Terminal, Terminals
-from agenthost.agents.tool_call import ToolCall
+from agenthost.agents.common_settings import allows_everything
+from agenthost.agents.plain import plain
+from agenthost.agents.tool_call import Confirmation, ToolCall
 from agenthost.agents.turn import Turn
 
 __all__ = ["CallView"]
@@ -45,6 +48,10 @@ _LABELS = {
     "fetch": "Fetch",
     "switch_mode": "Switch mode",
 }
+# What a kind is to programs that show some kinds of tools in their own way.
+_TOOL_KINDS = {"read": "read", "search": "search", "execute": "terminal"}
+# How some agents name the tools of MCP servers.
+_MCP_TOOL = re.compile(r"mcp__(?P<server>[^\s`]{1,80}?)__[^\s`]{1,80}")
 _FIELDS = ("kind", "status", "title", "content", "locations", "raw_input", "raw_output")
 # Raw output beyond this is left to the content.
 MOST_RAW = 64 * 1024
@@ -99,14 +106,19 @@ class CallView:
     ) -> RequestPermissionResponse:
         """Ask people whether a call may run, with the agent's own options."""
         async with self._asking:
-            answer = await call.confirm(
-                self._title,
-                input=self._input,
-                invocation=self._title,
-                options=as_options(options),
-                edits=self._previews() or None,
-                rememberable=False,
-            )
+            # Looked up for each call: people may change it while the turn runs.
+            if allows_everything(self._turn.config) and may_allow_once(options):
+                await call.start(self._input, invocation=self._title, by_setting=True)
+                answer = Confirmation(True)
+            else:
+                answer = await call.confirm(
+                    self._title,
+                    input=self._input,
+                    invocation=self._title,
+                    options=as_options(options),
+                    edits=self._previews() or None,
+                    rememberable=False,
+                )
             # Asking took what was shown off the call.
             self._shown_texts, self._shown = {}, []
         if self._said.get("status") in ("completed", "failed"):
@@ -121,7 +133,9 @@ class CallView:
 
     @property
     def _title(self) -> str:
-        return str(self._said.get("title") or _LABELS.get(self._said.get("kind", ""), "Tool"))
+        title = self._said.get("title") or _LABELS.get(self._said.get("kind", ""), "Tool")
+        # Agents write it as markdown; clients show it as it is.
+        return plain(str(title))
 
     @property
     def _input(self) -> str | None:
@@ -145,6 +159,7 @@ class CallView:
                 display_name=_LABELS.get(kind, "Tool"),
                 intention=self._title,
                 invocation=self._title,
+                meta=_meta(kind, str(self._said.get("title") or "")),
             )
             await self._open_call(self._call)
         return self._call
@@ -254,6 +269,13 @@ class CallView:
         if codes and codes[-1] is not None:
             facts["exitCode"] = codes[-1]
         return facts
+
+
+def _meta(kind: str, title: str) -> dict[str, str] | None:
+    """Return what programs may want to know of a call."""
+    meta = {"toolKind": _TOOL_KINDS[kind]} if kind in _TOOL_KINDS else {}
+    tool = _MCP_TOOL.fullmatch(title)
+    return (meta | {"mcpServerName": tool["server"]} if tool else meta) or None
 
 
 def _texts(parts: Sequence[Part]) -> dict[str, str]:

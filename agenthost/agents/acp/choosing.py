@@ -14,7 +14,7 @@ from acp.schema import (
     SessionModeState,
 )
 
-from agenthost.agents.acp.settings import Choice, Setting
+from agenthost.agents.acp.settings import Choice, Setting, key_of
 from agenthost.agents.api import AgentError
 
 __all__ = ["Choices", "offered"]
@@ -23,6 +23,12 @@ Option = SessionConfigOptionSelect | SessionConfigOptionBoolean
 Offer = Mapping[str, Setting]
 # Settings that people can give before it is known what there is.
 _ALWAYS = ("mode", "model")
+# What clients that know no agent's modes call some -> how agents call them. The mode that an agent
+# begins in is the interactive one.
+_MODES = {
+    "plan": ("plan", "architect"),
+    "autopilot": ("bypassPermissions", "yolo", "full-access", "autopilot"),
+}
 
 
 def offered(modes: SessionModeState | None, options: Sequence[Option] | None) -> dict[str, Setting]:
@@ -39,7 +45,7 @@ def _mode(modes: SessionModeState) -> Setting:
 
 
 def _option(option: Option) -> Setting:
-    key = option.category if option.category in _ALWAYS else option.id
+    key = option.category if option.category in _ALWAYS else key_of(option.id)
     choices = tuple(_choices(option)) if isinstance(option, SessionConfigOptionSelect) else ()
     return Setting(
         str(key),
@@ -91,7 +97,8 @@ class Choices:
             AgentError: there is no such choice.
         """
         undone = {key: self._initial[key] for key in self._chosen if key in self._initial}
-        for key, value in {**undone, **wanted}.items():
+        for key, given in {**undone, **wanted}.items():
+            value = self._own_mode(given) if key == "mode" else given
             if self._chosen.get(key, self._initial.get(key)) == value:
                 continue
             if key not in self.offer and key not in _ALWAYS:
@@ -100,6 +107,17 @@ class Choices:
             setting = self._setting(key, value)
             await self._set(connection, session_id, setting, value)
             self._chosen[key] = value
+
+    def _own_mode(self, value: Any) -> Any:
+        """Return what the agent calls a mode; what it cannot do stays as it was asked for."""
+        modes = self.offer.get("mode")
+        own = [choice.value for choice in modes.choices] if modes is not None else []
+        if value in own:
+            return value
+        if value == "interactive":
+            # It asks people as it does by itself, with modes or without.
+            return self._initial.get("mode")
+        return next((name for name in _MODES.get(value, ()) if name in own), value)
 
     def _setting(self, key: str, value: Any) -> Setting:
         setting = self.offer.get(key)

@@ -224,6 +224,16 @@ class Exchange:
             self._meta["cost"] = {"amount": update.cost.amount, "currency": update.cost.currency}
         await self._report()
 
+    def _count_tokens(self) -> None:
+        """Tell the model as well, where the agent says which one it uses."""
+        setting = self._thread.choices.offer.get("model")
+        if setting is None or not isinstance(setting.current, str):
+            return
+        model = self._usage["model"] = setting.current
+        total = {"model": model, "cachedTokens": self._usage.get("cacheReadTokens", 0)}
+        total |= {key: self._usage[key] for key in ("inputTokens", "outputTokens")}
+        self._meta["turnTokenTotals"] = [total]
+
     async def _report(self) -> None:
         await self._turn.report_usage({**self._usage, "_meta": dict(self._meta)})
 
@@ -234,6 +244,7 @@ class Exchange:
             self._usage = {"inputTokens": used.input_tokens, "outputTokens": used.output_tokens}
             if used.cached_read_tokens is not None:
                 self._usage["cacheReadTokens"] = used.cached_read_tokens
+            self._count_tokens()
             await self._report()
         match response.stop_reason:
             case "refusal":

@@ -14,7 +14,7 @@ from acp.schema import AllowedOutcome, DeniedOutcome, PermissionOption, RequestP
 from agenthost.agents.options import ALLOW_IN_SESSION, option
 from agenthost.agents.tool_call import Confirmation
 
-__all__ = ["as_options", "cancelled", "verdict"]
+__all__ = ["as_options", "cancelled", "may_allow_once", "verdict"]
 
 # What an answer means that picked no option, best first.
 _APPROVALS = ("allow_once", "allow_always")
@@ -32,6 +32,11 @@ def as_options(options: Sequence[PermissionOption]) -> list[dict[str, Any]]:
         )
         for item in options
     ]
+
+
+def may_allow_once(options: Sequence[PermissionOption]) -> bool:
+    """Say whether an agent can be told yes without its remembering that."""
+    return any(item.kind == "allow_once" for item in options)
 
 
 def verdict(answer: Confirmation, options: Sequence[PermissionOption]) -> RequestPermissionResponse:

@@ -2,16 +2,18 @@
 
 An agent tells its choices only once it runs. Until then ``mode`` and ``model`` are free words;
 afterwards new sessions are offered what it told. How choices are learned and made is in
-``choosing``.
+``choosing``. Whether it has to ask is the host's to answer, whatever the agent offers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-__all__ = ["Choice", "Setting", "schema_of"]
+from agenthost.agents.common_settings import COMMON_SETTINGS
+
+__all__ = ["Choice", "Setting", "key_of", "schema_of"]
 
 _LATER = "As the agent names it; what there is to choose is known once the agent has run"
 
@@ -46,11 +48,20 @@ class Setting:
 _UNKNOWN = (Setting("mode", "Mode", _LATER), Setting("model", "Model", _LATER))
 
 
+# Settings that the host answers for; an agent's own ones of these names get others.
+_OURS: Final = frozenset(COMMON_SETTINGS)
+
+
+def key_of(option: str) -> str:
+    """Return the name of the setting for an agent's option."""
+    return f"agent.{option}" if option in _OURS else option
+
+
 def schema_of(settings: Mapping[str, Setting] | None) -> dict[str, Any]:
     """Return the schema of a session's settings; None stands for an agent that never ran."""
     known: Iterable[Setting] = _UNKNOWN if settings is None else settings.values()
     properties = {setting.key: _property(setting) for setting in known}
-    return {"type": "object", "properties": properties}
+    return {"type": "object", "properties": {**COMMON_SETTINGS, **properties}}
 
 
 def _property(setting: Setting) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from agenthost.agents.api import Agent, AgentError, SessionContext
 from agenthost.agents.llm.extra import INSTALL_HINT, has_extra, load
 from agenthost.agents.llm.models import LlmSettings, chosen_model, make_model, model_info
+from agenthost.agents.llm.settings import SETTINGS
 from agenthost.agents.turn import Turn
 
 if TYPE_CHECKING:
@@ -32,20 +33,6 @@ _DESCRIPTIONS: Final = {
     "search_files": "Searches text files for a regular expression",
     "edit_file": "Changes or creates a text file, after asking",
     "run_command": "Runs a shell command, after asking",
-}
-_CONFIG: Final[Mapping[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "autoApprove": {
-            "type": "string",
-            "title": "Approvals",
-            "description": "Whether edits and commands ask first",
-            "enum": ["default", "autoApprove"],
-            "enumLabels": ["Ask first", "Allow everything"],
-            "default": "default",
-            "sessionMutable": True,
-        }
-    },
 }
 
 
@@ -95,8 +82,8 @@ class LlmAgent(Agent):
     def config_schema(
         self, values: Mapping[str, Any], working_directory: str | None
     ) -> Mapping[str, Any]:
-        """Return the settings of a session: whether edits and commands ask first."""
-        return _CONFIG
+        """Return the settings of a session: what asks first, and how the agent works."""
+        return SETTINGS
 
     async def start_session(self, session: SessionContext) -> None:
         """Load what the agent needs, so that the first turn does not wait for it."""

@@ -60,6 +60,8 @@ __all__ = ["TurnBridge", "take_steering"]
 
 # A call with one of these has not ended.
 _OPEN: Final = ("streaming", "pending-confirmation", "running")
+# How the calls of an MCP server are named that the model's provider talks to itself.
+_MCP: Final = "mcp_server:"
 # A longer result of a tool is kept beside the chat, and the beginning shown.
 MOST_INLINE_RESULT: Final = 64 * 1024
 MOST_SHOWN_OF_LONG: Final = 16 * 1024
@@ -89,6 +91,7 @@ class TurnBridge(AbstractCapability[Any]):
         stack: AsyncExitStack,
         *,
         titles: Mapping[str, str],
+        kinds: Mapping[str, str],
         self_driven: Collection[str],
     ) -> None:
         self._turn = turn
@@ -96,6 +99,8 @@ class TurnBridge(AbstractCapability[Any]):
         self._stack = stack
         # Tool name -> how people call it.
         self._titles = titles
+        # Tool name -> its kind, such as terminal.
+        self._kinds = kinds
         # Tools that ask, show and end their calls themselves.
         self._self_driven = self_driven
         # The model's id of a tool call -> the call as it is shown.
@@ -138,6 +143,9 @@ class TurnBridge(AbstractCapability[Any]):
         }
         if used.cache_read_tokens:
             usage["cacheReadTokens"] = used.cache_read_tokens
+        total = {"model": usage["model"], "cachedTokens": used.cache_read_tokens}
+        total |= {key: usage[key] for key in ("inputTokens", "outputTokens")}
+        usage["_meta"] = {"turnTokenTotals": [total]}
         await self._turn.report_usage(usage)
         if response.finish_reason == "length":
             await self._turn.notify("(The model reached its limit; its answer is cut off here.)")
@@ -232,9 +240,16 @@ class TurnBridge(AbstractCapability[Any]):
             # The answer itself, or a call that is shown once its owner runs it.
             return None
         title = self._titles.get(part.tool_name)
-        call = self._turn.tool(part.tool_name, display_name=title)
+        meta = self._meta(part.tool_name)
+        call = self._turn.tool(part.tool_name, display_name=title, meta=meta)
         self._calls[part.tool_call_id] = call
         return await self._stack.enter_async_context(call)
+
+    def _meta(self, name: str) -> dict[str, str] | None:
+        """Return what programs may want to know of a tool."""
+        if name.startswith(_MCP):
+            return {"mcpServerName": name.removeprefix(_MCP)}
+        return {"toolKind": self._kinds[name]} if name in self._kinds else None
 
     async def _ended(self, part: BaseToolReturnPart) -> None:
         """Show the result of a call, unless the tool has done so itself."""

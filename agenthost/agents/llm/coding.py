@@ -17,7 +17,8 @@ from agenthost.agents.folders import Folders
 from agenthost.agents.llm.bridge import TurnBridge
 from agenthost.agents.llm.models import thinking_settings
 from agenthost.agents.llm.runner import Run, run_turn
-from agenthost.agents.llm.tools import TOOLS, Desk
+from agenthost.agents.llm.settings import plans_only, works_alone
+from agenthost.agents.llm.tools import KINDS, TOOLS, Desk
 from agenthost.agents.turn import Turn
 
 __all__ = ["answer"]
@@ -40,11 +41,24 @@ has for that. The user may refuse an edit or a command and say why: take that as
 and do not try the same again. Tools refuse paths outside of the working directories.
 Answer in short markdown: what you did, and what is left to do."""
 
+_PLANNING: Final = """\
+The user wants a plan now: change nothing. Read what you need, then answer with the plan: what to
+change where, in which order, how to check it, and what is still to be decided."""
+_ALONE: Final = """\
+Nobody is there to answer: work to the end by yourself, ask nothing, and where something is
+undecided choose what is most sensible and say so in your answer."""
+
 
 def _instructions(ctx: RunContext[Desk]) -> str:
     # In one piece: some local servers take only one system message.
     folders = "\n".join(f"- {path}" for path in ctx.deps.folders.paths) or "(none)"
-    return f"{_INSTRUCTIONS}\n\nWorking directories; relative paths start in the first:\n{folders}"
+    pieces = [
+        _INSTRUCTIONS,
+        f"Working directories; relative paths start in the first:\n{folders}",
+    ]
+    config = ctx.deps.turn.config
+    pieces += [_PLANNING] if plans_only(config) else [_ALONE] if works_alone(config) else []
+    return "\n\n".join(pieces)
 
 
 _AGENT: Final[pydantic_ai.Agent[Desk, str]] = pydantic_ai.Agent(
@@ -72,6 +86,7 @@ async def answer(turn: Turn, model: Model, titles: Mapping[str, str]) -> None:
         settings={**thinking_settings(turn), "cache": True},
         limits=UsageLimits(request_limit=MOST_STEPS),
         titles=titles,
+        kinds=KINDS,
         self_driven=names,
         plain_inputs={"run_command": "command"},
     )
@@ -89,7 +104,9 @@ def _client_tools(turn: Turn, taken: set[str]) -> list[AbstractToolset[Any]]:
         for name, tool in turn.client_tools.items()
         if name not in taken and _TOOL_NAME.fullmatch(name)
     ]
-    return [ExternalToolset(offered)] if offered else []
+    # What a client's tool does nobody here knows: while a plan is wanted it is left out.
+    tools = ExternalToolset[Any](offered).filtered(lambda ctx, tool: not plans_only(turn.config))
+    return [tools] if offered else []
 
 
 _NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}

@@ -9,6 +9,7 @@ from typing import Any, Final
 from pydantic_ai import exceptions as ai
 
 from agenthost.agents.api import AgentError
+from agenthost.agents.plain import plain
 
 __all__ = ["explain"]
 
@@ -129,5 +130,5 @@ def _said(error: ai.ModelAPIError) -> str:
 
 
 def _harmless(text: str) -> str:
-    line = _MAYBE_SECRET.sub("…", " ".join(text.split()))
+    line = plain(_MAYBE_SECRET.sub("…", " ".join(text.split())))
     return line if len(line) <= MOST_SAID else line[:MOST_SAID] + "…"

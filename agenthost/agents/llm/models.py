@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from agenthost.agents.api import AgentError
+from agenthost.agents.plain import plain
 from agenthost.agents.turn import Turn
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ def make_model(name: str, settings: LlmSettings) -> Model:
         return infer_model(name)
     except (UserError, ImportError) as error:
         # What follows is for those who write programs.
-        why = str(error).partition(" To try Pydantic AI")[0]
+        why = plain(str(error).partition(" To try Pydantic AI")[0])
         raise AgentError(f"the model {name} cannot be used: {why}", "noModel") from error
 
 

@@ -46,6 +46,8 @@ class Run:
     limits: UsageLimits | None = None
     # Tool name -> how people call it.
     titles: Mapping[str, str] = field(default_factory=dict)
+    # Tool name -> what kind of tool it is to programs that show some kinds in their own way.
+    kinds: Mapping[str, str] = field(default_factory=dict)
     # Tools that ask, show and end their calls themselves.
     self_driven: Collection[str] = ()
     # Tools whose input is shown as plain text -> the argument that it is.
@@ -63,7 +65,9 @@ async def run_turn(turn: Turn, run: Run) -> None:
         )
     )
     async with AsyncExitStack() as stack:
-        bridge = TurnBridge(turn, stack, titles=run.titles, self_driven=run.self_driven)
+        bridge = TurnBridge(
+            turn, stack, titles=run.titles, kinds=run.kinds, self_driven=run.self_driven
+        )
         try:
             await _converse(turn, run, bridge, history, prompt)
         except Exception as error:

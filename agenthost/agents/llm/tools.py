@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from pydantic_ai import RunContext, Tool
 from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.tools import ToolDefinition
 
 from agenthost.agents import content
 from agenthost.agents.api import AgentError
@@ -32,12 +33,13 @@ from agenthost.agents.llm.files import (
 )
 from agenthost.agents.llm.history import denial
 from agenthost.agents.llm.models import API_KEY, PROVIDER_KEYS
+from agenthost.agents.llm.settings import asks_nothing, plans_only
 from agenthost.agents.llm.texts import clipped
 from agenthost.agents.processes import run_command as run_process
 from agenthost.agents.tool_call import Confirmation, ToolCall
 from agenthost.agents.turn import Turn
 
-__all__ = ["TOOLS", "Desk"]
+__all__ = ["KINDS", "TOOLS", "Desk"]
 
 # Seconds that a command may take, and a search.
 COMMAND_TIMEOUT: Final = 600.0
@@ -61,10 +63,15 @@ class Desk:
     ) -> Confirmation:
         """Ask people to allow a call, unless the session allows everything."""
         # Looked up for each call: people may change it while the turn runs.
-        if self.turn.config.get("autoApprove") == "autoApprove":
+        if asks_nothing(self.turn.config):
             await call.start(input, invocation=invocation, by_setting=True)
             return Confirmation(True, input if isinstance(input, str) else None)
         return await call.confirm(title, input=input, invocation=invocation, **how)
+
+    def check_may_act(self) -> None:
+        """Refuse what changes anything while the session only plans."""
+        if plans_only(self.turn.config):
+            raise ToolFailed("refused: the user asked for a plan; nothing may be changed now")
 
 
 @contextmanager
@@ -90,10 +97,10 @@ async def list_files(ctx: RunContext[Desk], path: str = ".", depth: int = 1) -> 
         depth: how many levels to list, 1 to 8.
     """
     call = ctx.deps.bridge.call(ctx)
-    await call.start({"path": path, "depth": depth}, invocation=f"List `{path}`")
+    await call.start({"path": path, "depth": depth}, invocation=f"List {path}")
     with _refusals(path):
         listing = await asyncio.to_thread(list_folder, ctx.deps.folders, path, depth)
-    await call.complete(f"Listed `{path}`", [content.text(listing)])
+    await call.complete(f"Listed {path}", [content.text(listing)])
     return listing
 
 
@@ -109,10 +116,10 @@ async def read_file(
     """
     call = ctx.deps.bridge.call(ctx)
     shown = {"path": path, "start_line": start_line, "line_count": line_count}
-    await call.start(shown, invocation=f"Read `{path}`")
+    await call.start(shown, invocation=f"Read {path}")
     with _refusals(path):
         text = await asyncio.to_thread(read_lines, ctx.deps.folders, path, start_line, line_count)
-    await call.complete(f"Read `{path}`", [content.text(text)])
+    await call.complete(f"Read {path}", [content.text(text)])
     return text
 
 
@@ -128,10 +135,10 @@ async def search_files(
     """
     call = ctx.deps.bridge.call(ctx)
     shown = {"pattern": pattern, "path": path, "include": include}
-    await call.start(shown, invocation=f"Search for `{pattern}`")
+    await call.start(shown, invocation=f"Search for {pattern}")
     with _refusals(path):
         found = await _grep(ctx.deps.folders, pattern, path, include)
-    await call.complete(f"Searched for `{pattern}`", [content.text(found)])
+    await call.complete(f"Searched for {pattern}", [content.text(found)])
     return found
 
 
@@ -168,6 +175,7 @@ async def edit_file(
             Leave it out to write the whole file.
     """
     desk, call = ctx.deps, ctx.deps.bridge.call(ctx)
+    desk.check_may_act()
     with _refusals(path):
         file = desk.folders.resolve(path)
         before = await asyncio.to_thread(read_text, desk.folders, path)
@@ -176,7 +184,7 @@ async def edit_file(
     shown: dict[str, Any] = {"path": path, "new_text": new_text}
     if old_text is not None:
         shown["old_text"] = old_text
-    invocation = f"Edit `{path}`" if before is not None else f"Create `{path}`"
+    invocation = f"Edit {path}" if before is not None else f"Create {path}"
     answer = await desk.ask(
         call, f"{invocation}?", input=shown, invocation=invocation, edits=[edit]
     )
@@ -186,7 +194,7 @@ async def edit_file(
         await asyncio.to_thread(_write, desk.folders, path, file, before, after)
     told = f"{path} is written: {edit['diff']['added']} lines added, "
     told += f"{edit['diff']['removed']} removed."
-    await call.complete(f"Edited `{path}`", [content.text(told), content.file_edit(edit)])
+    await call.complete(f"Edited {path}", [content.text(told), content.file_edit(edit)])
     return told
 
 
@@ -218,13 +226,14 @@ async def run_command(ctx: RunContext[Desk], command: str) -> str:
         command: the command line for /bin/sh.
     """
     desk, call = ctx.deps, ctx.deps.bridge.call(ctx)
+    desk.check_may_act()
     with _refusals(command):
         folder = str(desk.folders.primary)
     answer = await desk.ask(
         call,
         "Run this command?",
         input=command,
-        invocation=f"Run `{command}`",
+        invocation=f"Run {command}",
         editable=True,
     )
     if not answer:
@@ -247,10 +256,23 @@ def _environment(given: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in given.items() if name not in _SECRETS}
 
 
+async def _unless_planning(
+    ctx: RunContext[Desk], definition: ToolDefinition
+) -> ToolDefinition | None:
+    return None if plans_only(ctx.deps.turn.config) else definition
+
+
 TOOLS: Final[list[Tool[Desk]]] = [
     Tool(list_files),
     Tool(read_file),
     Tool(search_files),
-    Tool(edit_file),
-    Tool(run_command),
+    Tool(edit_file, prepare=_unless_planning),
+    Tool(run_command, prepare=_unless_planning),
 ]
+# What each is to programs that show some kinds of tools in their own way.
+KINDS: Final = {
+    "list_files": "read",
+    "read_file": "read",
+    "search_files": "search",
+    "run_command": "terminal",
+}

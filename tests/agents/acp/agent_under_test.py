@@ -67,6 +67,9 @@ OPTIONS = [
     PermissionOption(option_id="no", name="Reject", kind="reject_once"),
     PermissionOption(option_id="never", name="Never", kind="reject_always"),
 ]
+# The modes that it offers, the one it begins in first.
+MODES = [mode for mode in os.environ.get("ACP_MODES", "ask,code").split(",") if mode]
+MODE_NAMES = {"ask": "Ask first", "code": "Write code"}
 
 
 class Conversation:
@@ -76,7 +79,7 @@ class Conversation:
         self.id = id
         self.cwd = cwd
         self.prompts: list[str] = []
-        self.mode = "ask"
+        self.mode = MODES[0] if MODES else ""
         self.options: dict[str, Any] = {"llm": "small", "fast": False}
         self.cancelled = asyncio.Event()
 
@@ -387,6 +390,9 @@ class AgentUnderTest:
         start = start_tool_call("long-1", "Long", status="completed", content=[text])
         await self._tell(session, start)
 
+    async def _titled(self, session: Conversation, rest: str) -> None:
+        await self._tell(session, start_tool_call("titled-1", rest, status="completed"))
+
     async def _ask(self, session: Conversation, rest: str) -> None:
         # A call that was never announced, and text while people think.
         update = ToolCallUpdate(tool_call_id="ask-1", title="May I?", kind="fetch")
@@ -400,7 +406,9 @@ class AgentUnderTest:
         await self._say(session, f" {answer.outcome.outcome}")
 
     async def _run(self, session: Conversation, rest: str) -> None:
-        start = start_tool_call("run-1", f"Run {rest}", kind="execute", raw_input={"command": rest})
+        start = start_tool_call(
+            "run-1", f"Run `{rest}`", kind="execute", raw_input={"command": rest}
+        )
         await self._tell(session, start)
         terminal = await self._client.create_terminal(
             session.id, rest, env=[EnvVariable(name="FROM_AGENT", value="agent")]
@@ -450,8 +458,10 @@ def _text_of(path: str) -> str | None:
     return Path(path).read_text() if Path(path).exists() else None
 
 
-def _modes(session: Conversation) -> SessionModeState:
-    modes = [SessionMode(id="ask", name="Ask first"), SessionMode(id="code", name="Write code")]
+def _modes(session: Conversation) -> SessionModeState | None:
+    if not MODES:
+        return None
+    modes = [SessionMode(id=mode, name=MODE_NAMES.get(mode, mode)) for mode in MODES]
     return SessionModeState(current_mode_id=session.mode, available_modes=modes)
 
 

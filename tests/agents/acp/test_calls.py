@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.agents.acp.stage import Stage, assert_quiet, read_content
+from tests.agents.acp.stage import Json, Stage, assert_quiet, read_content
 from tests.wire.talking import calls_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
@@ -50,3 +50,21 @@ async def test_a_long_result_is_shown_in_part_and_kept_whole(stage: Stage) -> No
     assert tail["text"].endswith("xend")
     assert len(tail["text"]) < 20_000
     assert await read_content(chat.client, whole) == "x" * 100_000 + "end"
+
+
+@pytest.mark.parametrize(
+    ("title", "meta"),
+    [
+        ("mcp__git_hub__list__issues", {"mcpServerName": "git_hub"}),
+        ("mcp__nothing", None),
+        ("Look at mcp__a__b", None),
+        ("mcp__" + "a__" * 10_000, None),
+    ],
+    ids=["a tool of a server", "half a name", "in a sentence", "a flood"],
+)
+async def test_the_server_of_a_tool_is_known_by_its_name(
+    stage: Stage, title: str, meta: Json | None
+) -> None:
+    chat = await stage.chat()
+    (call,) = calls_of(await chat.run("t1", f"/titled {title}"))
+    assert call.get("_meta") == meta

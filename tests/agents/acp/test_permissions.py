@@ -177,3 +177,23 @@ async def test_a_client_of_the_oldest_version_may_answer(stage: Stage, tmp_path:
         call = await call_in(old, chat.uri, "pending-confirmation")
         await old.accepted(chat.uri, confirmed("t1", call, True))
         assert said(await chat.end("t1")) == "outcome yes"
+
+
+async def test_a_session_that_allows_everything_asks_nobody(tmp_path: Path) -> None:
+    session = {"config": {"autoApprove": "autoApprove"}}
+    async with staged(acp_agent(), tmp_path, session=session) as stage:
+        chat = stage.default
+        turn = await chat.run("t1", "/edit a.txt hello")
+        # The agent is told yes this once, and may remember nothing.
+        assert said(turn) == "outcome yes"
+        (call,) = calls_of(turn)
+        assert call["confirmed"] == "setting"
+        assert call["_meta"] == {"autoApproveBySetting": True}
+        assert (tmp_path / "a.txt").read_text() == "hello\n"
+        # Also about a call that runs already, and until people say otherwise.
+        assert said(await chat.run("t2", "/insist")).split() == ["yes", "yes"]
+        changed = {"type": "session/configChanged", "config": {"autoApprove": "default"}}
+        await chat.client.accepted(chat.session, changed)
+        call = await asked(chat, "t3", "/edit a.txt again")
+        await chat.answer(confirmed("t3", call, False))
+        await chat.end("t3")

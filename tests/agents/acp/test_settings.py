@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from acp.schema import SessionConfigOptionBoolean
 
+from agenthost.agents.acp.choosing import offered
 from agenthost.agents.acp.settings import Choice, Setting, schema_of
 from tests.agents.acp.stage import Json, Stage, acp_agent, staged, tell
 from tests.wire.talking import Chat, said
@@ -22,16 +24,18 @@ async def test_what_there_is_to_choose_is_offered_once_the_agent_has_run(tmp_pat
     async with staged(acp_agent(), tmp_path) as stage:
         client = stage.default.client
         before = (await client.request("resolveSessionConfig", provider="tester"))["schema"]
-        assert list(before["properties"]) == ["mode", "model"]
-        assert all("enum" not in item for item in before["properties"].values())
-        assert client.states[stage.default.session]["config"]["values"] == {}
+        assert list(before["properties"]) == ["autoApprove", "isolation", "mode", "model"]
+        assert all("enum" not in before["properties"][key] for key in ("mode", "model"))
+        values = client.states[stage.default.session]["config"]["values"]
+        assert values == {"autoApprove": "default", "isolation": "folder"}
         await stage.default.run("t1", "hello")
         schema = (await client.request("resolveSessionConfig", provider="tester"))["schema"]
         assert schema["properties"]["mode"]["enum"] == ["ask", "code"]
         assert schema["properties"]["mode"]["enumLabels"] == ["Ask first", "Write code"]
         assert schema["properties"]["model"]["enum"] == ["small", "big"]
         assert schema["properties"]["fast"]["type"] == "boolean"
-        assert all(item["sessionMutable"] for item in schema["properties"].values())
+        own = [item for key, item in schema["properties"].items() if key != "isolation"]
+        assert all(item["sessionMutable"] for item in own)
         query: Json = {"provider": "tester", "property": "mode", "query": "write"}
         offered = await client.request("sessionConfigCompletions", **query)
         assert offered["items"] == [{"value": "code", "label": "Write code"}]
@@ -71,8 +75,40 @@ async def test_a_model_that_is_not_there_is_refused_by_name(stage: Stage) -> Non
     assert turn["error"]["message"] == "there is no model 'huge'; there are: small, big"
 
 
-def test_an_agent_without_choices_has_no_settings() -> None:
-    assert schema_of({})["properties"] == {}
+async def test_modes_are_understood_by_the_names_that_clients_know(tmp_path: Path) -> None:
+    agent = acp_agent(env={"ACP_MODES": "default,plan,bypassPermissions"})
+    async with staged(agent, tmp_path, session={"config": {"mode": "interactive"}}) as stage:
+        chat, client = stage.default, stage.default.client
+        assert (await chosen(chat, "t1"))["mode"] == "default"
+        for number, (wanted, own) in enumerate(
+            [("autopilot", "bypassPermissions"), ("plan", "plan"), ("interactive", "default")]
+        ):
+            await client.accepted(chat.session, configured(mode=wanted))
+            assert (await chosen(chat, f"u{number}"))["mode"] == own
+
+
+async def test_what_an_agent_cannot_do_is_not_pretended(tmp_path: Path) -> None:
+    async with staged(acp_agent(), tmp_path, session={"config": {"mode": "plan"}}) as stage:
+        turn = await stage.default.run("t1", "hello")
+        assert turn["error"]["message"] == "there is no mode 'plan'; there are: ask, code"
+
+
+async def test_an_agent_without_modes_is_interactive(tmp_path: Path) -> None:
+    agent = acp_agent(env={"ACP_MODES": ""})
+    async with staged(agent, tmp_path, session={"config": {"mode": "interactive"}}) as stage:
+        assert (await stage.default.run("t1", "hello"))["state"] == "complete"
+
+
+def test_an_agent_without_choices_has_no_settings_of_its_own() -> None:
+    assert list(schema_of({})["properties"]) == ["autoApprove", "isolation"]
+
+
+def test_an_agent_s_own_option_never_answers_for_the_host() -> None:
+    option = SessionConfigOptionBoolean(
+        id="autoApprove", name="Yes to all", type="boolean", current_value=True
+    )
+    (setting,) = offered(None, [option]).values()
+    assert (setting.key, setting.option) == ("agent.autoApprove", "autoApprove")
 
 
 def test_a_switch_is_a_boolean_and_a_choice_a_word() -> None:

@@ -19,6 +19,10 @@ async def test_a_command_runs_in_the_folder_and_its_output_is_shown(stage: Stage
     assert said(turn) == f"0 {output!r} False"
     (call,) = calls_of(turn)
     assert (call["toolName"], call["displayName"]) == ("execute", "Run")
+    assert call["_meta"] == {"toolKind": "terminal"}
+    # The agent marks it as code, which people would see as it is.
+    command = "pwd; echo $FROM_AGENT; echo oops >&2"
+    assert call["invocationMessage"] == call["pastTenseMessage"] == f"Run {command}"
     assert (call["status"], call["success"]) == ("completed", True)
     assert [block["text"] for block in call["content"]] == [output, "note"]
     assert call["structuredContent"] == {"kind": "execute", "exitCode": 0}

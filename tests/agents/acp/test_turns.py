@@ -68,7 +68,10 @@ async def test_usage_is_reported_with_what_ahp_has_no_field_for(stage: Stage) ->
     chat = await stage.chat()
     usage = (await chat.run("t1", "/usage"))["usage"]
     assert (usage["inputTokens"], usage["outputTokens"], usage["cacheReadTokens"]) == (9, 3, 2)
+    assert usage["model"] == "small"
     meta = usage["_meta"]
+    total = {"model": "small", "inputTokens": 9, "cachedTokens": 2, "outputTokens": 3}
+    assert meta["turnTokenTotals"] == [total]
     assert (meta["contextTokens"], meta["contextWindow"]) == (10, 100)
     assert meta["cost"] == {"amount": 0.5, "currency": "EUR"}
 

@@ -54,11 +54,12 @@ class Script:
         # The whole conversation as the model was told it, per step.
         self.told: list[list[ModelMessage]] = []
         self.offered: list[set[str]] = []
-        self.model = FunctionModel(stream_function=self._speak, model_name="scripted")
+        self.model = FunctionModel(stream_function=self.speak, model_name="scripted")
 
-    async def _speak(
+    async def speak(
         self, messages: list[ModelMessage], info: AgentInfo
     ) -> AsyncIterator[str | DeltaToolCalls | DeltaThinkingCalls]:
+        """Say the next step."""
         self.told.append(list(messages))
         self.offered.append({tool.name for tool in info.function_tools})
         for index, piece in enumerate(self.steps[len(self.told) - 1]):

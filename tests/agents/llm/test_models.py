@@ -79,8 +79,8 @@ def test_half_a_configuration_is_explained(environment: dict[str, str], why: str
     ("models", "why"),
     [
         ("nosuch:zzz", "the model nosuch:zzz cannot be used: Unknown model"),
-        ("openai:gpt-4o", "the model openai:gpt-4o cannot be used: Set the `OPENAI_API_KEY`"),
-        ("google:gemini-2.5-pro,nosuch:zzz", "cannot be used: Set the `GOOGLE_API_KEY`"),
+        ("openai:gpt-4o", "the model openai:gpt-4o cannot be used: Set the OPENAI_API_KEY"),
+        ("google:gemini-2.5-pro,nosuch:zzz", "cannot be used: Set the GOOGLE_API_KEY"),
     ],
 )
 def test_a_model_that_cannot_work_is_not_offered_and_the_list_says_why(

@@ -54,6 +54,16 @@ async def test_text_is_streamed_and_its_usage_reported(server: ModelServer, tmp_
         "outputTokens": 3,
         "cacheReadTokens": 4,
         "model": "openai:tiny",
+        "_meta": {
+            "turnTokenTotals": [
+                {
+                    "model": "openai:tiny",
+                    "inputTokens": 12,
+                    "cachedTokens": 4,
+                    "outputTokens": 3,
+                }
+            ]
+        },
     }
     request = server.requests[0]
     assert request["stream"] is True

@@ -98,7 +98,7 @@ async def test_the_approval_mode_may_change_while_a_session_lives(tmp_path: Path
     script = Script(run("echo hi"), "done")
     async with talk_to(LlmAgent([script.model]), tmp_path) as talk:
         config = talk.client.states[SESSION]["config"]
-        assert config["values"] == {"autoApprove": "default"}
+        assert config["values"]["autoApprove"] == "default"
         changed = {"type": "session/configChanged", "config": {"autoApprove": "autoApprove"}}
         await talk.client.accepted(SESSION, changed)
         await talk.say("t1", "go")
