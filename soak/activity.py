@@ -135,10 +135,13 @@ async def truncate(stage: Stage, witness: Witness) -> None:
 
 async def annotate(stage: Stage, witness: Witness) -> None:
     """Leave, change or take back a remark."""
-    channel = f"{stage.any_session()}/annotations"
+    session = stage.any_session()
+    channel = f"{session}/annotations"
+    turns = witness.states.get(stage.chats[session], {}).get("turns", ())
+    turn_id = stage.random.choice(turns)["id"] if turns else "none yet"
     id = f"a{stage.random.randint(1, 5)}"
     entry = {"id": f"e{stage.random.randint(1, 3)}", "text": f"{stage.random.random()}"}
-    annotation: dict[str, Any] = {"id": id, "turnId": "t1", "resource": "file:///x"}
+    annotation: dict[str, Any] = {"id": id, "turnId": turn_id, "resource": "file:///x"}
     annotation |= {"resolved": False, "entries": [entry]}
     action = stage.random.choice(
         (

@@ -88,7 +88,11 @@ class Chats:
         return self._register(session, self._state(uri, extra))
 
     async def create(
-        self, params: Mapping[str, Any], capabilities: Mapping[str, Any], starter: Starter
+        self,
+        params: Mapping[str, Any],
+        capabilities: Mapping[str, Any],
+        models: Sequence[Mapping[str, Any]],
+        starter: Starter,
     ) -> None:
         """Carry out ``createChat``."""
         session = await self._directory.find(params["channel"])
@@ -101,7 +105,8 @@ class Chats:
             raise InvalidParams("this URI is kept for a chat that the host makes", path="chat")
         source = await self._source(params, session, capabilities)
         message = params.get("initialMessage")
-        facts = await self.facts("", session, capabilities, message)
+        asked = {"message": message} if message is not None else {}
+        facts = await self.facts("", session, capabilities, asked, models)
         if is_root(uri) or await self._directory.find(uri) or self._directory.get(uri):
             raise AlreadyExists(f"{uri} is in use")
         if self._directory.get(session.uri) is not session:
@@ -239,9 +244,11 @@ class Chats:
         client_id: str,
         session: Channel | None,
         capabilities: Mapping[str, Any],
-        message: Mapping[str, Any] | None,
+        action: Mapping[str, Any],
+        models: Sequence[Mapping[str, Any]] = (),
     ) -> Facts:
-        """Gather what the rules need to know, loading what a message refers to."""
+        """Gather what the rules need to know, loading what an action refers to."""
+        message = action.get("message")
         chats: dict[str, Mapping[str, Any] | None] = {}
         for kind, uri, _ in references(message):
             channel = await self._directory.find(uri)
@@ -249,7 +256,21 @@ class Chats:
                 known = channel is not None and channel.kind == "chat"
                 chats[uri] = channel.state if channel and known else None
         state = session.state if session is not None else None
-        return Facts(client_id, state, capabilities, chats)
+        turns = await self._turn_ids(session, action) if session is not None else frozenset()
+        return Facts(client_id, state, capabilities, chats, models, turns)
+
+    async def _turn_ids(self, session: Channel, action: Mapping[str, Any]) -> frozenset[str]:
+        """Return the turns that a new annotation may name; what asks for none gets none."""
+        if action.get("type") != "annotations/set":
+            return frozenset()
+        found: set[str] = set()
+        for entry in list(session.state["chats"]):
+            chat = await self._directory.find(entry["resource"])
+            if chat is not None:
+                active = chat.state.get("activeTurn")
+                found.update(turn["id"] for turn in chat.state["turns"])
+                found.update([active["id"]] if active is not None else [])
+        return frozenset(found)
 
     async def restore(self, channel: Channel) -> None:
         """Give a chat that is being loaded back what its agent knows and the chat does not show."""

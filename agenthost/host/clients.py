@@ -19,6 +19,7 @@ from agenthost.host.stored import stored_value
 from agenthost.host.trust import MAX_CLIENT_ID, ClientBindings, Principal
 from agenthost.host.writer import Writer
 from agenthost.protocol.jsonrpc import dumps
+from agenthost.protocol.markdown import markdown_of
 
 if TYPE_CHECKING:
     from agenthost.host.connection import Connection
@@ -196,10 +197,11 @@ class Clients:
             call = part.get("toolCall") or {}
             contributor = call.get("contributor") or {}
             if contributor.get("clientId") == client_id and call["status"] in _UNFINISHED:
-                self._fail_call(chat, active["id"], call)
+                self.fail_call(chat, call, "the client that runs this tool left", "clientLeft")
 
-    def _fail_call(self, chat: Channel, turn_id: str, call: Mapping[str, Any]) -> None:
-        target = {"turnId": turn_id, "toolCallId": call["toolCallId"]}
+    def fail_call(self, chat: Channel, call: Mapping[str, Any], message: Any, code: str) -> None:
+        """End a tool call of the running turn that its client does not finish."""
+        target = {"turnId": chat.state["activeTurn"]["id"], "toolCallId": call["toolCallId"]}
         if call["status"] == "streaming":
             # A call cannot be completed before it is ready.
             message = call.get("invocationMessage", call["displayName"])
@@ -208,7 +210,7 @@ class Clients:
         result = {
             "success": False,
             "pastTenseMessage": f"{call['displayName']} did not finish",
-            "error": {"message": "the client that runs this tool left", "code": "clientLeft"},
+            "error": {"message": markdown_of(message), "code": code},
         }
         self._writer.apply(chat, {"type": "chat/toolCallComplete", **target, "result": result})
 

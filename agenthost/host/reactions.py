@@ -13,6 +13,7 @@ from agenthost.host.clients import Clients
 from agenthost.host.directory import Directory
 from agenthost.host.effects import Effect, chat_effects
 from agenthost.host.git_facts import GitFacts
+from agenthost.host.summaries import leading_chat
 from agenthost.host.turns import TurnRunner
 from agenthost.host.upkeep import session_actions
 from agenthost.host.writer import Applied, Writer
@@ -46,6 +47,7 @@ class Reactions:
         channel = applied.channel
         owner = self._directory.get(channel.session) if channel.session is not None else None
         if channel.kind == "session":
+            self._follow_session(applied, channel)
             self._catalogue.refresh(channel)
             if applied.action["type"] == "session/activeClientRemoved":
                 self._clients.fail_calls(applied.action["clientId"], channel)
@@ -54,6 +56,14 @@ class Reactions:
         elif channel.kind == "chat" and owner is not None:
             self._follow_chat(applied, channel, owner)
         self._directory.save_if_due(channel)
+
+    def _follow_session(self, applied: Applied, session: Channel) -> None:
+        """Let a session say what the chat is doing that stands for it."""
+        lead = leading_chat(applied.after)
+        activity = (lead or {}).get("activity")
+        if applied.after.get("activity") != activity:
+            shown = {"activity": activity} if activity else {}
+            self._writer.apply(session, {"type": "session/activityChanged", **shown})
 
     def _follow_chat(self, applied: Applied, chat: Channel, session: Channel) -> None:
         if applied.action["type"] == "chat/pendingMessageSet" and applied.dispatch is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from agenthost.agents.api import Agent
@@ -85,6 +85,11 @@ class Sessions:
         """Return what the agent of a session can do."""
         agent = self._agents.get(session.state["provider"]) if session is not None else None
         return agent.capabilities if agent is not None else {}
+
+    def models(self, session: Channel | None) -> Sequence[Mapping[str, Any]]:
+        """Return the models that the agent of a session offers."""
+        agent = self._agents.get(session.state["provider"]) if session is not None else None
+        return agent.models if agent is not None else ()
 
     async def find(self, uri: str) -> Channel:
         """Return a session, or raise SessionNotFound."""

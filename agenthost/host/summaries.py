@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agenthost.protocol.status import ACTIVITY_MASK, ERROR, IDLE, INPUT_NEEDED, with_activity
+from agenthost.protocol.status import (
+    ACTIVITY_MASK,
+    ERROR,
+    IDLE,
+    IN_PROGRESS,
+    INPUT_NEEDED,
+    with_activity,
+)
 from agenthost.protocol.uris import annotations_uri
 
-__all__ = ["aggregated_status", "changed_fields", "summarize"]
+__all__ = ["aggregated_status", "changed_fields", "leading_chat", "summarize"]
 
 State = Mapping[str, Any]
 
@@ -25,7 +32,7 @@ def summarize(session: str, state: State, facts: Mapping[str, Any]) -> dict[str,
     their entries, ``changes`` and the summary's own ``_meta``.
     """
     chats = state["chats"]
-    lead = _leading_chat(state)
+    lead = leading_chat(state)
     summary: dict[str, Any] = {
         "resource": session,
         "provider": state["provider"],
@@ -56,7 +63,7 @@ def aggregated_status(state: State) -> int:
     if state.get("inputNeeded"):
         activity = INPUT_NEEDED
     else:
-        lead = _leading_chat(state)
+        lead = leading_chat(state)
         activity = lead["status"] & ACTIVITY_MASK if lead is not None else IDLE
     return with_activity(state["status"], activity)
 
@@ -74,12 +81,15 @@ def changed_fields(before: State, after: State) -> dict[str, Any]:
     return changes
 
 
-def _leading_chat(state: State) -> State | None:
-    """Pick the chat whose activity the session shows: one that needs somebody, else the default."""
+def leading_chat(state: State) -> State | None:
+    """Pick the chat whose activity a session shows.
+
+    One that needs somebody, else one that failed, else one that works, else the default.
+    """
     chats = state["chats"]
     # A prompt counts even where its chat does not show it, as for a tool that a client runs.
     prompted = {entry["chat"] for entry in state.get("inputNeeded") or ()}
-    for bits in (INPUT_NEEDED, ERROR):
+    for bits in (INPUT_NEEDED, ERROR, IN_PROGRESS):
         for chat in chats:
             waited_for = bits == INPUT_NEEDED and chat["resource"] in prompted
             if waited_for or chat["status"] & ACTIVITY_MASK == bits:

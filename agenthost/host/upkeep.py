@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from agenthost.protocol.markdown import markdown_of
 from agenthost.protocol.session.needs import needs_of
 from agenthost.protocol.status import IS_READ
 
-__all__ = ["chat_summary", "session_actions"]
+__all__ = ["chat_summary", "session_actions", "shown_activity"]
 
 State = Mapping[str, Any]
 Action = dict[str, Any]
@@ -44,6 +45,8 @@ _MAY_BLOCK = frozenset(
         "chat/responsePart",
     }
 )
+# Characters of a tool's own words that fit into a line of a list.
+LONGEST_ACTIVITY = 120
 _MARKS_UNREAD = frozenset({"chat/turnStarted", "chat/inputRequested"})
 
 
@@ -52,9 +55,22 @@ def chat_summary(chat: State) -> dict[str, Any]:
     return {key: chat[key] for key in _SUMMARY_FIELDS if key in chat}
 
 
+def shown_activity(chat: State) -> str | None:
+    """Say what a chat is doing: in its agent's words, else by the tool that is running."""
+    active = chat.get("activeTurn")
+    if chat.get("activity") or active is None:
+        return chat.get("activity") or None
+    for part in reversed(active["responseParts"]):
+        call = part.get("toolCall") or {}
+        if call.get("status") == "running":
+            words = " ".join(markdown_of(call["invocationMessage"]).split())
+            return words if len(words) <= LONGEST_ACTIVITY else words[: LONGEST_ACTIVITY - 1] + "…"
+    return None
+
+
 def session_actions(action: Mapping[str, Any], chat: State, session: State) -> list[Action]:
     """Plan the session's actions after ``action`` made a chat what it is now."""
-    actions = [*_catalogue_actions(chat, session)]
+    actions = [*_catalogue_actions(action, chat, session)]
     if action["type"] in _MAY_BLOCK:
         actions.extend(_input_needed_actions(chat, session))
     if action["type"] in _MARKS_UNREAD and session["status"] & IS_READ:
@@ -62,20 +78,23 @@ def session_actions(action: Mapping[str, Any], chat: State, session: State) -> l
     return actions
 
 
-def _catalogue_actions(chat: State, session: State) -> Iterator[Action]:
+def _catalogue_actions(action: Mapping[str, Any], chat: State, session: State) -> Iterator[Action]:
     uri = chat["resource"]
     entry = next((entry for entry in session["chats"] if entry["resource"] == uri), None)
     if entry is None:
         return
-    if any(key in entry and key not in chat for key in _LIVE_FIELDS):
+    live = {key: chat[key] for key in _LIVE_FIELDS if key in chat and key != "activity"}
+    # Looking for the running tool takes as long as the turn has parts.
+    looks = action["type"] in _MAY_BLOCK or action["type"] == "chat/activityChanged"
+    activity = shown_activity(chat) if looks else entry.get("activity")
+    if activity:
+        live["activity"] = activity
+    if any(key in entry and key not in live for key in _LIVE_FIELDS):
         # A partial update cannot clear a field; the whole entry can.
-        live = {key: chat[key] for key in _LIVE_FIELDS if key in chat}
         fixed = {key: value for key, value in entry.items() if key not in _LIVE_FIELDS}
         yield {"type": "session/chatAdded", "summary": {**fixed, **live}}
         return
-    changes = {
-        key: chat[key] for key in _LIVE_FIELDS if key in chat and chat[key] != entry.get(key)
-    }
+    changes = {key: value for key, value in live.items() if value != entry.get(key)}
     if changes:
         yield {"type": "session/chatUpdated", "chat": uri, "changes": changes}
 

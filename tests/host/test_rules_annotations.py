@@ -21,12 +21,24 @@ STATE: State = {"annotations": [annotation("one", "a"), annotation("two", "a", "
 
 
 def refusal(name: str, **action: Any) -> str | None:
-    return check(STATE, {"type": f"annotations/{name}", **action}, Facts("me"))
+    facts = Facts("me", turns=frozenset({"t"}))
+    return check(STATE, {"type": f"annotations/{name}", **action}, facts)
 
 
 def test_an_annotation_is_set_with_an_entry_new_or_not() -> None:
     assert refusal("set", annotation=annotation("new", "a")) is None
     assert refusal("set", annotation=annotation("one", "b", "c")) is None
+
+
+def test_a_new_annotation_is_open_and_about_a_turn_that_is_there() -> None:
+    new = annotation("new", "a")
+    reason = "a new annotation cannot be resolved already"
+    assert refusal("set", annotation={**new, "resolved": True}) == reason
+    reason = "there is no turn gone in this session"
+    assert refusal("set", annotation={**new, "turnId": "gone"}) == reason
+    # One that is there may outlive its turn, and be resolved.
+    old = {**annotation("one", "a"), "resolved": True, "turnId": "gone"}
+    assert refusal("set", annotation=old) is None
 
 
 def test_an_annotation_without_entries_is_refused() -> None:

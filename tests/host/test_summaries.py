@@ -72,9 +72,15 @@ def test_the_default_chat_leads() -> None:
 
 @pytest.mark.parametrize("default", [{}, {"defaultChat": "gone"}])
 def test_without_a_default_chat_the_latest_one_leads(default: State) -> None:
-    chats = chat("a", IN_PROGRESS, day=1, activity="A"), chat("b", IDLE, day=2, activity="B")
+    chats = chat("a", IDLE, day=1, activity="A"), chat("b", IDLE, day=2, activity="B")
     shown = summary(*chats, **default)
     assert (shown["status"], shown["activity"]) == (IDLE, "B")
+
+
+def test_a_chat_that_works_is_promoted_over_an_idle_default() -> None:
+    chats = chat("a", IDLE, day=2), chat("b", IN_PROGRESS, activity="B")
+    shown = summary(*chats, defaultChat="a")
+    assert (shown["status"], shown["activity"]) == (IN_PROGRESS, "B")
 
 
 @pytest.mark.parametrize("bits", [ERROR, INPUT_NEEDED])
@@ -230,7 +236,7 @@ def test_the_activity_bits_follow_the_protocols_order(chats: list[State], defaul
     by_name = {item["resource"]: item["status"] & 31 for item in chats}
     latest = max(chats, key=lambda item: str(item["modifiedAt"]), default={"status": IDLE})
     expected = next(
-        (bits for bits in (INPUT_NEEDED, ERROR) if bits in activities),
+        (bits for bits in (INPUT_NEEDED, ERROR, IN_PROGRESS) if bits in activities),
         by_name.get(default, latest["status"] & 31),
     )
     assert status(*chats, defaultChat=default) == expected

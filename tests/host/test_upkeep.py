@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from agenthost.host.upkeep import chat_summary, session_actions
+from agenthost.host.upkeep import chat_summary, session_actions, shown_activity
 from agenthost.protocol.status import IS_READ
 from agenthost.protocol.versions import reduce
 from tests.strategies import NOW, History, chat_histories
@@ -95,7 +95,6 @@ def test_a_summary_has_the_chats_own_fields_and_nothing_of_its_transcript() -> N
         {"status": 8},
         {"modifiedAt": "2026-01-02T00:00:00.000Z"},
         {"activity": "Thinking"},
-        {"activity": ""},
         {"workingDirectories": ["file:///a"]},
         {"workingDirectories": []},
         {"status": 8, "modifiedAt": "2026-01-02T00:00:00.000Z"},
@@ -103,9 +102,10 @@ def test_a_summary_has_the_chats_own_fields_and_nothing_of_its_transcript() -> N
 )
 def test_the_entry_is_told_what_changed_and_nothing_else(changed: State) -> None:
     before = session(chat())
-    planned = session_actions({"type": "chat/x"}, chat(**changed), before)
+    planned = session_actions({"type": "chat/activityChanged"}, chat(**changed), before)
     assert planned == [{"type": "session/chatUpdated", "chat": CHAT, "changes": changed}]
-    assert entry(follow(before, "chat/x", chat(**changed))) == chat_summary(chat(**changed))
+    after = follow(before, "chat/activityChanged", chat(**changed))
+    assert entry(after) == chat_summary(chat(**changed))
 
 
 def test_a_chat_that_looks_the_same_from_outside_says_nothing() -> None:
@@ -120,10 +120,10 @@ def test_clearing_a_field_sends_the_whole_entry(cleared: str) -> None:
     del after[cleared]
     before = session(full)
     summary = chat_summary(after)
-    assert session_actions({"type": "chat/x"}, after, before) == [
+    assert session_actions({"type": "chat/activityChanged"}, after, before) == [
         {"type": "session/chatAdded", "summary": summary}
     ]
-    assert entry(follow(before, "chat/x", after)) == summary
+    assert entry(follow(before, "chat/activityChanged", after)) == summary
 
 
 def test_what_only_the_catalogue_knows_survives_a_whole_entry() -> None:
@@ -270,9 +270,11 @@ def test_each_kind_of_prompt_is_an_entry_of_its_own() -> None:
         {"type": "chat/toolCallConfirmed"}, running(call("running", **CLIENT)), before
     )
     (old,) = before["inputNeeded"]
-    assert planned[0] == {"type": "session/inputNeededRemoved", "id": old["id"]}
-    assert planned[1]["type"] == "session/inputNeededSet"
-    assert planned[1]["request"]["id"] != old["id"]
+    told, removed, added = planned
+    assert told["changes"] == {"activity": "Run"}
+    assert removed == {"type": "session/inputNeededRemoved", "id": old["id"]}
+    assert added["type"] == "session/inputNeededSet"
+    assert added["request"]["id"] != old["id"]
 
 
 def test_a_request_and_a_call_of_the_same_id_are_two_prompts() -> None:
@@ -332,7 +334,10 @@ def test_a_session_that_applies_what_is_planned_mirrors_its_chat(history: Histor
             changed = reduce("session", owner, planned, now=NOW)
             assert changed is not owner, "an action was planned that changes nothing"
             owner = changed
-        assert entry(owner) == chat_summary(state)
+        # A running tool is told in the list where the agent itself says nothing.
+        activity = shown_activity(state)
+        shown = {key: value for key, value in chat_summary(state).items() if key != "activity"}
+        assert entry(owner) == ({**shown, "activity": activity} if activity else shown)
         prompts = [
             (item["kind"], item.get("request", item.get("toolCall")))
             for item in owner.get("inputNeeded", [])
@@ -340,3 +345,18 @@ def test_a_session_that_applies_what_is_planned_mirrors_its_chat(history: Histor
         key = repr
         assert sorted(prompts, key=key) == sorted(expected_prompts(state), key=key)
         assert session_actions(action, state, owner) == []
+
+
+# What a chat is doing
+
+
+def test_a_chat_shows_its_agents_words_or_what_the_running_tool_does() -> None:
+    assert shown_activity(chat(activity="Thinking")) == "Thinking"
+    assert shown_activity(running(call("running"), activity="Thinking")) == "Thinking"
+    assert shown_activity(running(call("running"))) == "Run"
+    markdown = {"markdown": "Run\n`ls`"}
+    assert shown_activity(running(call("running", invocationMessage=markdown))) == "Run `ls`"
+    long = shown_activity(running(call("running", invocationMessage="x" * 500)))
+    assert long == "x" * 119 + "…"
+    for nothing in (chat(), running(), running(call("completed")), running(asking())):
+        assert shown_activity(nothing) is None

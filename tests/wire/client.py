@@ -299,6 +299,13 @@ class WireClient:
         chat: str = self.states[session]["defaultChat"]
         return chat
 
+    async def used_session(self, session: str, **params: Any) -> str:
+        """As ``ready_session``, with one turn, t1, in the default chat, which is followed."""
+        chat = await self.ready_session(session, **params)
+        await self.subscribe(chat)
+        await self.run_turn(chat, "t1", "hello")
+        return chat
+
     async def run_turn(self, chat: str, turn_id: str, text: str) -> None:
         """Start a turn and wait until it has ended, one way or another."""
         await self.start_turn(chat, turn_id, text)

@@ -40,7 +40,7 @@ async def test_annotations_are_set_edited_and_removed(shared_host: ServedHost) -
     ):
         for each in (client, reader):
             await each.initialize()
-        await client.ready_session(session)
+        await client.used_session(session)
         for each in (client, reader):
             # A channel of its own, although its URI begins like the session's.
             assert await each.subscribe(notes) == {"annotations": []}
@@ -86,7 +86,7 @@ async def test_edits_of_what_is_not_there_and_empty_annotations_are_refused(
     ):
         for each in (client, reader):
             await each.initialize()
-        await client.ready_session(session)
+        await client.used_session(session)
         for each in (client, reader):
             await each.subscribe(notes)
         await client.accepted(notes, set_to(annotation("n1", "e1")))
@@ -128,7 +128,7 @@ async def test_an_edit_that_changes_nothing_is_confirmed_to_its_sender_alone(
     ):
         for each in (client, reader):
             await each.initialize()
-        await client.ready_session(session)
+        await client.used_session(session)
         for each in (client, reader):
             await each.subscribe(notes)
         await client.accepted(notes, set_to(annotation("n1", "e1")))

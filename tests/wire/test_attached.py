@@ -145,10 +145,12 @@ async def test_an_agent_reads_the_annotations_that_are_attached() -> None:
         place = {"start": {"line": 3, "character": 0}, "end": {"line": 4, "character": 2}}
         first = {"id": "n1", "turnId": "s1", "resource": "file:///a.py", "resolved": False}
         first |= {"range": place, "entries": [{"id": "e", "text": "why?"}]}
-        second = {"id": "n2", "turnId": "s1", "resource": "file:///b.py", "resolved": True}
+        second = {"id": "n2", "turnId": "s1", "resource": "file:///b.py", "resolved": False}
         second |= {"entries": [{"id": "e", "text": {"markdown": "*done*"}}]}
         for annotation in (first, second):
             await client.accepted(NOTES, {"type": "annotations/set", "annotation": annotation})
+        resolved = {"type": "annotations/updated", "annotationId": "n2", "resolved": True}
+        await client.accepted(NOTES, resolved)
         one, two = "file:///a.py, lines 4 to 5\n- why?", "file:///b.py (resolved)\n- *done*"
         everything = attach(NOTES, "annotations")
         assert await send(client, chat, "t1", everything) == [[f"{one}\n\n{two}"]]

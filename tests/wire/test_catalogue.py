@@ -138,11 +138,10 @@ async def test_whoever_follows_the_root_needs_no_listing(shared_host: ServedHost
         await follower.ping()
         now = await listed(follower)
         assert cached(follower) == {uri: now[uri] for uri in now if uri not in before}
-        assert set(cached(follower)) == {"follow:/one", "follow:/two", "follow:/three"}
+        assert set(cached(follower)) == {"follow:/one", "follow:/three"}
         status = {uri: summary["status"] for uri, summary in cached(follower).items()}
         assert status == {
             "follow:/one": IDLE | IS_READ | IS_ARCHIVED,
-            "follow:/two": IDLE | IS_ARCHIVED,
             "follow:/three": ERROR,
         }
 
@@ -280,7 +279,7 @@ async def test_annotations_are_counted_in_the_summary(shared_host: ServedHost) -
     notes = f"{session}/annotations"
     async with open_client(shared_host.url, "counts") as client:
         await client.initialize(ROOT)
-        await client.ready_session(session)
+        await client.used_session(session)
         await client.subscribe(notes)
 
         async def counts() -> tuple[int, int]:
@@ -292,7 +291,12 @@ async def test_annotations_are_counted_in_the_summary(shared_host: ServedHost) -
 
         assert await counts() == (0, 0)
         entries = [{"id": "e1", "text": "one"}, {"id": "e2", "text": "two"}]
-        annotation = {"turnId": "t", "resource": "file:///a", "resolved": False, "entries": entries}
+        annotation = {
+            "turnId": "t1",
+            "resource": "file:///a",
+            "resolved": False,
+            "entries": entries,
+        }
         for id in ("n1", "n2"):
             action = {"type": "annotations/set", "annotation": {"id": id, **annotation}}
             await client.accepted(notes, action)
@@ -364,3 +368,39 @@ async def test_errors_and_input_of_any_chat_show_in_the_session(shared_host: Ser
         await client.ping()
         assert cached(client)[session]["status"] & ACTIVITY == IDLE
         assert cached(client)[session] == (await listed(client))[session]
+
+
+async def test_a_session_whose_second_chat_works_says_so_and_what_it_runs(
+    shared_host: ServedHost,
+) -> None:
+    session, second = "ahp-session:/second-works", "ahp-chat://2/second-works"
+    async with open_client(shared_host.url, "second works") as client:
+        await client.initialize(ROOT)
+        await client.ready_session(session)
+        await client.request("createChat", channel=session, chat=second)
+        await client.subscribe(second)
+        await client.start_turn(second, "t1", "/run sleep 60")
+        call = await client.until(lambda: _call(client.states[second], "pending-confirmation"))
+        target = {"turnId": "t1", "toolCallId": call["toolCallId"]}
+        confirmed = {"type": "chat/toolCallConfirmed", **target, "approved": True}
+        await client.accepted(second, {**confirmed, "confirmed": "user-action"})
+        await client.until(lambda: _call(client.states[second], "running"))
+        await client.ping()
+        for summary in (cached(client)[session], (await listed(client))[session]):
+            assert summary["status"] & 31 == 8
+            assert "sleep 60" in summary["activity"]
+        assert "sleep 60" in client.states[session]["activity"]
+        cancel = {"type": "chat/turnCancelled", "turnId": "t1", "duration": 1}
+        await client.accepted(second, cancel)
+        await client.ping()
+        assert "activity" not in client.states[session]
+        assert not cached(client)[session].get("activity")
+        assert cached(client)[session]["status"] & 31 == 1
+
+
+def _call(chat: dict[str, Any], status: str) -> dict[str, Any] | None:
+    for part in (chat.get("activeTurn") or {}).get("responseParts", ()):
+        if part.get("toolCall", {}).get("status") == status:
+            call: dict[str, Any] = part["toolCall"]
+            return call
+    return None

@@ -85,6 +85,32 @@ async def test_the_owner_is_asked_shows_its_progress_and_answers(shared_host: Se
         await chat.assert_at_rest()
 
 
+async def test_the_owner_may_say_again_that_it_runs_a_call_or_deny_it(
+    shared_host: ServedHost,
+) -> None:
+    async with offered(shared_host.url, "denies") as (chat, owner):
+        call = await asked(chat)
+        target = {"turnId": "t1", "toolCallId": call["toolCallId"]}
+        confirmed = {"type": "chat/toolCallConfirmed", **target}
+        goes_ahead = {**confirmed, "approved": True, "confirmed": "not-needed"}
+        denied = {**confirmed, "approved": False, "reason": "denied", "reasonMessage": "not here"}
+        for action in (goes_ahead, denied):
+            # Nobody else may, for it is not theirs.
+            reason = await chat.client.rejected(chat.uri, action)
+            assert reason == "the tool call does not wait for confirmation: it is running"
+        before = chat.state
+        await owner.accepted(chat.uri, goes_ahead)
+        await chat.client.ping()
+        assert chat.state == before
+        await owner.accepted(chat.uri, denied)
+        turn = await chat.end("t1")
+        (call,) = calls_of(turn)
+        assert (call["status"], call["success"]) == ("completed", False)
+        assert call["error"] == {"message": "not here", "code": "denied"}
+        assert said(turn) == "The client's tool failed: not here"
+        await chat.assert_at_rest()
+
+
 async def test_nobody_else_may_answer_for_the_owner(shared_host: ServedHost) -> None:
     async with offered(shared_host.url, "not yours") as (chat, owner):
         call = await asked(chat)

@@ -74,7 +74,7 @@ async def test_what_holds_something_or_was_asked_to_stay_is_not_collected(tmp_pa
         url = await host.listen(port=0)
         async with open_client(url, "editor") as editor:
             await editor.initialize()
-            for name in ("titled", "typed", "talked", "noted", "kept", "empty"):
+            for name in ("titled", "typed", "talked", "kept", "empty"):
                 meta = {"_meta": {"agenthost.keep": True}} if name == "kept" else {}
                 await editor.ready_session(f"s:/{name}", **ASK, **meta)
             title = {"type": "session/titleChanged", "title": "Mine"}
@@ -83,18 +83,13 @@ async def test_what_holds_something_or_was_asked_to_stay_is_not_collected(tmp_pa
             await editor.accepted(default_chat_uri("s:/typed"), draft)
             await editor.subscribe(default_chat_uri("s:/talked"))
             await editor.run_turn(default_chat_uri("s:/talked"), "t1", "hello")
-            await editor.subscribe("s:/noted/annotations")
-            note = {"id": "a", "turnId": "t", "resource": "file:///x", "resolved": False}
-            note["entries"] = [{"id": "e", "text": "look"}]
-            action = {"type": "annotations/set", "annotation": note}
-            await editor.accepted("s:/noted/annotations", action)
     # Also after a restart, whoever was following before.
     async with Host([Puppet()], store=SqliteStore(path), draft_seconds=SOON) as host:
         url = await host.listen(port=0)
         async with open_client(url, "watcher") as watcher:
             await watcher.initialize(ROOT)
             await watcher.notification("root/sessionRemoved", lambda p: p["session"] == "s:/empty")
-            left = {"s:/titled", "s:/typed", "s:/talked", "s:/noted", "s:/kept"}
+            left = {"s:/titled", "s:/typed", "s:/talked", "s:/kept"}
             assert set(await sessions(watcher)) == left
             await host.core.sessions.collect_drafts(0)
             assert set(await sessions(watcher)) == left

@@ -27,8 +27,11 @@ async def racers(host: ServedHost, name: str, channels: str) -> AsyncIterator[An
             opened = open_client(host.url, f"{name} {version}", version)
             clients.append(await stack.enter_async_context(opened))
             await clients[-1].initialize()
-        chat = await clients[0].ready_session(session)
-        channel = chat if channels == "chat" else f"{session}/annotations"
+        if channels == "chat":
+            channel = await clients[0].ready_session(session)
+        else:
+            await clients[0].used_session(session)
+            channel = f"{session}/annotations"
         for client in clients:
             await client.subscribe(session)
             await client.subscribe(channel)

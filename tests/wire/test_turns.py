@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from agenthost.agents import Agent, Turn
 from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.wire.client import ACTIVITY, open_client
-from tests.wire.hosting import ServedHost
+from tests.wire.hosting import ServedHost, embed
 from tests.wire.talking import (
     ERROR,
     IDLE,
@@ -55,3 +58,45 @@ async def test_whoever_opens_a_session_is_told_what_it_is_doing(shared_host: Ser
         await chat.run("t3", "/fail")
         await client.ping()
         assert await told() == ERROR
+
+
+async def test_a_model_that_is_not_offered_is_refused_and_so_are_options_that_do_not_fit() -> None:
+    async with embed(Choosy()) as url, open_client(url) as client:
+        await client.initialize()
+        chat = await client.ready_session("s:/1")
+        await client.subscribe(chat)
+
+        def asking(model: dict[str, Any]) -> dict[str, Any]:
+            action = client.turn_started("t1", "hello")
+            return {**action, "message": {**action["message"], "model": model}}
+
+        for model, reason in (
+            ({"id": "nope"}, "there is no model nope; there is small, large"),
+            ({"id": "small", "config": {"effort": "huge"}}, "model small: effort must be one of"),
+            ({"id": "small", "config": {"x": 1}}, "model small: there is no setting x"),
+            ({"id": "large", "config": {"x": 1}}, "model large: there is no setting x"),
+        ):
+            assert (await client.rejected(chat, asking(model))).startswith(reason)
+            message = asking(model)["message"]
+            queued = {"type": "chat/pendingMessageSet", "kind": "queued", "id": "q"}
+            told = await client.rejected(chat, {**queued, "message": message})
+            assert told.startswith(reason)
+        await client.accepted(chat, asking({"id": "small", "config": {"effort": "low"}}))
+        await client.turn_end(chat, "t1")
+
+
+class Choosy(Agent):
+    provider, display_name = "choosy", "Choosy"
+    effort = {"type": "string", "title": "Effort", "enum": ["low", "high"]}  # noqa: RUF012
+    models = (
+        {
+            "id": "small",
+            "provider": "choosy",
+            "name": "Small",
+            "configSchema": {"type": "object", "properties": {"effort": effort}},
+        },
+        {"id": "large", "provider": "choosy", "name": "Large"},
+    )
+
+    async def run(self, turn: Turn) -> None:
+        await turn.write("yes")

@@ -10,6 +10,7 @@ from agenthost.host.channel import Channel
 from agenthost.host.dispatch import handles
 from agenthost.host.loading import reveal
 from agenthost.host.rules import check, read_answers
+from agenthost.host.rules.chat import find_call
 from agenthost.host.writer import Dispatch
 from agenthost.protocol.inbound import accept_action
 from agenthost.protocol.scalars import Whole
@@ -53,6 +54,13 @@ async def dispatch_action(connection: Connection, params: Params) -> None:
     if action["type"] == "chat/truncated" and "turnId" in action:
         reveal(channel, action["turnId"])
     core.chats.reveal_attached(action.get("message"))
+    if action["type"] == "chat/toolCallConfirmed" and not action["approved"]:
+        call = find_call(channel.state, action)
+        if call is not None and call["status"] == "running":
+            # No denial changes a call that runs, so its owner's is carried out as a failure.
+            reason = action.get("reasonMessage") or "the client does not run this tool"
+            core.clients.fail_call(channel, call, reason, "denied")
+            return core.writer.acknowledge(dispatch)
     understood = read_answers(channel.state, action)
     if understood is not action:
         dispatch = replace(dispatch, rewritten=True)
@@ -118,7 +126,8 @@ async def _refusal(connection: Connection, channel: Channel, action: Action) -> 
         connection.client_id,
         session,
         core.sessions.capabilities(session),
-        action.get("message"),
+        action,
+        core.sessions.models(session),
     )
     if core.directory.get(channel.uri) is not channel:
         return "the channel was removed meanwhile"

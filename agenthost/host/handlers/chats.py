@@ -31,7 +31,8 @@ async def create_chat(connection: Connection, params: Params) -> None:
         missing = core.sessions.missing_tokens(session, connection.principal.name)
         if missing:
             raise AuthRequired(missing, "the agent needs you to sign in first")
-    await core.chats.create(params, core.sessions.capabilities(session), connection.starter)
+    capabilities, models = core.sessions.capabilities(session), core.sessions.models(session)
+    await core.chats.create(params, capabilities, models, connection.starter)
 
 
 @handles("disposeChat")

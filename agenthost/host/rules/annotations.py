@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from agenthost.errors import shortened
 from agenthost.host.rules.facts import Facts
 
 __all__ = ["RULES"]
@@ -22,7 +23,16 @@ def _find(state: State, action: Action) -> Mapping[str, Any] | None:
 
 
 def _set(state: State, action: Action, facts: Facts) -> str | None:
-    return None if action["annotation"]["entries"] else "an annotation needs at least one entry"
+    annotation = action["annotation"]
+    if not annotation["entries"]:
+        return "an annotation needs at least one entry"
+    if any(known["id"] == annotation["id"] for known in state["annotations"]):
+        return None
+    if annotation["resolved"]:
+        return "a new annotation cannot be resolved already"
+    if annotation["turnId"] not in facts.turns:
+        return f"there is no turn {shortened(annotation['turnId'])} in this session"
+    return None
 
 
 def _known(state: State, action: Action, facts: Facts) -> str | None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from agenthost.errors import shortened
+from agenthost.host.rules.config import check_complete
 from agenthost.host.rules.facts import Facts
 
-__all__ = ["RULES", "check_attachments", "check_message", "check_session"]
+__all__ = ["RULES", "check_attachments", "check_message", "check_session", "find_call"]
 
 State = Mapping[str, Any]
 Action = Mapping[str, Any]
@@ -26,7 +28,21 @@ def check_message(state: State, message: Mapping[str, Any], facts: Facts) -> str
         return "a client may only send messages of origin user"
     if state.get("interactivity", "full") != "full":
         return f"this chat is {state['interactivity']}: it takes no messages"
-    return check_attachments(message, facts)
+    return _check_model(message, facts) or check_attachments(message, facts)
+
+
+def _check_model(message: Mapping[str, Any], facts: Facts) -> str | None:
+    """Check the model that a message asks for, where the agent says which it has."""
+    chosen = message.get("model")
+    if chosen is None or not facts.models:
+        return None
+    model = next((model for model in facts.models if model["id"] == chosen["id"]), None)
+    if model is None:
+        offered = ", ".join(str(model["id"]) for model in facts.models)
+        return f"there is no model {shortened(chosen['id'])}; there is {shortened(offered)}"
+    schema = model.get("configSchema") or {"properties": {}}
+    refusal = check_complete(schema, chosen.get("config") or {}, complete=False)
+    return f"model {chosen['id']}: {refusal}" if refusal is not None else None
 
 
 def check_attachments(message: Mapping[str, Any], facts: Facts) -> str | None:
@@ -70,6 +86,12 @@ def _calls(state: State, call_id: str) -> Iterator[Mapping[str, Any]]:
             yield part["toolCall"]
 
 
+def find_call(state: State, action: Action) -> Mapping[str, Any] | None:
+    """Return the call of the running turn that an action names, if there is one."""
+    call = _find_call(state, action)
+    return None if isinstance(call, str) else call
+
+
 def _find_call(state: State, action: Action) -> Mapping[str, Any] | str:
     wrong = _wrong_turn(state, action, "no turn is running")
     if wrong is not None:
@@ -82,8 +104,8 @@ def _confirmed(state: State, action: Action, facts: Facts) -> str | None:
     call = _find_call(state, action)
     if isinstance(call, str):
         return call
-    if call["status"] == "running" and action["approved"] and _owner_refusal(call, facts) is None:
-        # A client may say of its own call that it goes ahead, which then changes nothing.
+    if call["status"] == "running" and _owner_refusal(call, facts) is None:
+        # A client may say of its own call that it goes ahead, or that it does not run it.
         return None
     if call["status"] != "pending-confirmation":
         return f"the tool call does not wait for confirmation: it is {call['status']}"

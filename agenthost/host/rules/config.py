@@ -60,8 +60,10 @@ def _first(reasons: Iterable[str | None]) -> str | None:
     return next((reason for reason in reasons if reason is not None), None)
 
 
-def check_complete(schema: Schema, values: Mapping[str, Any]) -> str | None:
-    """Check a whole bag: known keys, fitting values, nothing required missing."""
+def check_complete(
+    schema: Schema, values: Mapping[str, Any], *, complete: bool = True
+) -> str | None:
+    """Check a bag: known keys, fitting values and, in a ``complete`` one, nothing missing."""
     properties = schema["properties"]
     for key, value in values.items():
         if key not in properties:
@@ -69,7 +71,7 @@ def check_complete(schema: Schema, values: Mapping[str, Any]) -> str | None:
         broken = check_value(key, properties[key], value)
         if broken is not None:
             return broken
-    return _missing(schema, values)
+    return _missing(schema, values) if complete else None
 
 
 def sanitize(schema: Schema, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,3 +21,7 @@ class Facts:
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     # States of the chats that the action's attachments name; None for a chat that does not exist.
     chats: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
+    # The models that the session's agent offers; none where it does not say.
+    models: Sequence[Mapping[str, Any]] = ()
+    # The turns that an annotation may be about.
+    turns: frozenset[str] = frozenset()
