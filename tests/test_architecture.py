@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tokens": set(),
     "tasks": set(),
     "workspace": {"protocol"},
-    "agents": {"protocol"},
+    "agents": {"protocol", "workspace"},
     "client": {"protocol", "transport", "tasks"},
     "host": {"protocol", "workspace", "agents", "transport", "tokens", "tasks"},
     "web": {"host"},

@@ -10,7 +10,6 @@ import asyncio
 from typing import Any
 from urllib.parse import urlsplit
 
-from agenthost.agents.folders import file_path
 from agenthost.host.catalogue import Catalogue
 from agenthost.host.channel import Channel
 from agenthost.host.directory import Directory

@@ -279,6 +279,8 @@ async def test_an_operator_works_inside_the_hosts_roots_and_an_owner_where_it_li
     (root / "link").symlink_to(outside)
     elsewhere = [outside.as_uri(), (root / "link").as_uri(), f"{root.as_uri()}/../outside"]
     elsewhere += ["file:///", f"{root.as_uri()}er", "virtual:///root", "file://other/root", "x"]
+    # Folded before the link is followed these would be the root itself.
+    elsewhere += [f"{root.as_uri()}/link/..", f"{root.as_uri()}/link%2f.."]
     async with serve(tmp_path / "data", "--root", str(root)) as host:
         book = TokenBook(host.data_dir / BOOK_FILE)
         made = book.create("helper", Role.OPERATOR, expires=None, now=time.time())
