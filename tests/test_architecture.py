@@ -37,6 +37,8 @@ MAY_IMPORT: dict[str, set[str]] = {
 EXTRA: dict[str, set[str]] = {
     "cli/commands/serve.py": {"host", "web", "agents", "transport"},
     "cli/commands/agents.py": {"agents"},
+    # For `--deep` alone.
+    "cli/commands/doctor.py": {"host"},
 }
 # What a pure layer may not touch: clocks, randomness, files, sockets, processes, event loops.
 IMPURE = {

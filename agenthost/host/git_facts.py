@@ -15,7 +15,7 @@ from agenthost.host.channel import Channel
 from agenthost.host.directory import Directory
 from agenthost.host.writer import Writer
 from agenthost.tasks import Tasks
-from agenthost.workspace.git import GitStatus, git_status
+from agenthost.workspace import GitStatus, file_path, git_status
 
 __all__ = ["GitFacts", "git_meta"]
 
