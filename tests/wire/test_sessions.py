@@ -302,6 +302,27 @@ async def test_an_operator_works_inside_the_hosts_roots_and_an_owner_where_it_li
                 assert operator.states[session]["workingDirectories"] == named
 
 
+async def test_names_have_a_length_and_who_exceeds_it_is_told(shared_host: ServedHost) -> None:
+    async with (
+        open_client(shared_host.url, "wordy") as client,
+        open_client(shared_host.url, "other") as other,
+    ):
+        await client.initialize()
+        await other.initialize()
+        folders = [f"file:///{number}" for number in range(101)]
+        for params in ({"workingDirectories": folders}, {"provider": "x" * 10_000}):
+            failure = await client.refusal("createSession", channel="l:/no", **params)
+            assert failure.code == INVALID
+        await client.ready_session("l:/1")
+        await other.subscribe("l:/1")
+        long = {"type": "session/titleChanged", "title": "x" * 1_000_000}
+        reason = await client.rejected("l:/1", long)
+        assert "title is longer than" in reason
+        await client.accepted("l:/1", {**long, "title": "short"})
+        # The others hear of what was accepted alone.
+        assert (await other.action("l:/1", "session/titleChanged"))["title"] == "short"
+
+
 async def test_a_creator_may_announce_itself_as_active_and_nobody_else(
     shared_host: ServedHost,
 ) -> None:

@@ -64,6 +64,13 @@ REMEMBER_USED = """
     UPDATE sequence SET value = max(value, (SELECT coalesce(max(seq), 0) FROM log))
     WHERE name = 'used'
 """
+# The newest entry that does not fit any more, counted from the newest of all.
+BEYOND = """
+    SELECT coalesce(max(seq), 0) FROM (
+        SELECT seq, sum(length(action)) OVER (ORDER BY seq DESC) AS size
+        FROM log INDEXED BY log_by_channel WHERE channel = ?
+    ) WHERE size > ?
+"""
 SET_SEQUENCE = "UPDATE sequence SET value = ? WHERE name = ?"
 
 
@@ -186,7 +193,11 @@ class Statements:
         covered = self._connection.execute(query, (channel,)).fetchone()
         if covered is None:
             return
-        through = min(write.through, covered[0])
+        through = write.through
+        if write.keep_bytes is not None:
+            (beyond,) = self._connection.execute(BEYOND, (channel, write.keep_bytes)).fetchone()
+            through = max(through, beyond)
+        through = min(through, covered[0])
         self._connection.execute(REMEMBER_USED)
         self._connection.execute(
             "DELETE FROM log WHERE channel = ? AND seq <= ?", (channel, through)
