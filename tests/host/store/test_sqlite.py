@@ -119,17 +119,19 @@ async def test_without_its_lock_file_a_store_still_has_one_owner(tmp_path: Path,
     path, lock = tmp_path / "store.db", tmp_path / "store.db.lock"
     process = victim("forever", str(path))
     assert process.stdout is not None
-    assert (await asyncio.to_thread(process.stdout.readline)).startswith("first")
-    lock.unlink()
-    if kind == "made anew":
-        lock.write_text("1")
-    for _ in range(2 if kind == "taken by another" else 1):
-        with pytest.raises(StoreBusy, match=r"store\.db is in use .*lock was deleted"):
-            await SqliteStore(path).__aenter__()
-    second = await asyncio.to_thread(victim("forever", str(path)).communicate)
-    assert "StoreBusy" in second[1]
-    process.kill()
-    said = (await asyncio.to_thread(process.communicate))[0]
+    try:
+        assert (await asyncio.to_thread(process.stdout.readline)).startswith("first")
+        lock.unlink()
+        if kind == "made anew":
+            lock.write_text("1")
+        for _ in range(2 if kind == "taken by another" else 1):
+            with pytest.raises(StoreBusy, match=r"store\.db is in use .*lock was deleted"):
+                await SqliteStore(path).__aenter__()
+        second = victim("full", str(path), str(1024 * 1024))
+        assert "StoreBusy" in (await asyncio.to_thread(second.communicate))[1]
+    finally:
+        process.kill()
+        said = (await asyncio.to_thread(process.communicate))[0]
     assert "stored" in said
     async with SqliteStore(path) as store:
         # It went on undisturbed until its end.
