@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tokens": set(),
     "tasks": set(),
     "workspace": {"protocol"},
-    "agents": {"protocol"},
+    "agents": {"protocol", "workspace"},
     "client": {"protocol", "transport", "tasks"},
     "host": {"protocol", "workspace", "agents", "transport", "tokens", "tasks"},
     "web": {"host"},
@@ -37,6 +37,8 @@ MAY_IMPORT: dict[str, set[str]] = {
 EXTRA: dict[str, set[str]] = {
     "cli/commands/serve.py": {"host", "web", "agents", "transport"},
     "cli/commands/agents.py": {"agents"},
+    # For `--deep` alone.
+    "cli/commands/doctor.py": {"host"},
 }
 # What a pure layer may not touch: clocks, randomness, files, sockets, processes, event loops.
 IMPURE = {

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agenthost.agents.folders import file_path
 from agenthost.errors import AgentHostError
+from agenthost.workspace import file_path
 
 if TYPE_CHECKING:
     from agenthost.agents.turn import Turn

@@ -1,8 +1,9 @@
 """The folders that a session may touch: names in, files inside of them out, and nothing else.
 
-The one place where agents decide what is inside. Symbolic links are followed before that is
-decided and never after it: files are opened step by step from the folder down, so a link that
-somebody puts there in between leads nowhere. Knows no agents and no protocols.
+The one place where agents decide what is inside; where a name leads ``workspace`` says. Symbolic
+links are followed before that is decided and never after it: files are opened step by step from the
+folder down, so a link that somebody puts there in between leads nowhere. Knows no agents and no
+protocols.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
-from urllib.parse import unquote, urlsplit
 
 from agenthost.errors import AgentHostError
+from agenthost.workspace import file_path, resolve
 
-__all__ = ["FileRefused", "Folders", "OutsideFolders", "file_path"]
+__all__ = ["FileRefused", "Folders", "OutsideFolders"]
 
 # Enough to go through a folder without the right to list it, where the system knows that.
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -33,39 +34,33 @@ class OutsideFolders(FileRefused):
     """A path lies outside of the session's working directories."""
 
 
-def file_path(uri: str) -> Path | None:
-    """Return the path of a file on this machine that a URI names, or None."""
-    parts = urlsplit(uri)
-    if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
-        return None
-    path = unquote(parts.path)
-    return None if "\0" in path else Path(path)
-
-
 class Folders:
     """The working directories of a session, the primary one first."""
 
     def __init__(self, uris: Sequence[str]) -> None:
         paths = [path for uri in uris if (path := file_path(uri)) is not None]
-        self.paths: Sequence[Path] = [path.resolve() for path in paths]
+        folders = [_resolved(path) for path in paths]
+        # Not the next one where the first leads nowhere: nobody chose to work there.
+        self._primary = folders[0] if folders else None
+        self.paths: Sequence[Path] = [path for path in folders if path is not None]
 
     @property
     def primary(self) -> Path:
         """The folder that relative names start from."""
-        if not self.paths or not self.paths[0].is_dir():
+        if self._primary is None or not self._primary.is_dir():
             raise OutsideFolders("this session has no folder to work in")
-        return self.paths[0]
+        return self._primary
 
     def resolve(self, name: str) -> Path:
         """Return the real path that a name, relative or absolute, stands for.
 
         Raises:
-            OutsideFolders: it lies elsewhere, or a symbolic link leads elsewhere.
+            OutsideFolders: it lies elsewhere, or leads elsewhere or nowhere by a link.
         """
         try:
-            path = (self.primary / name).resolve()
-        except (OSError, ValueError, RuntimeError) as error:
-            raise OutsideFolders(f"{name} leads nowhere") from error
+            path = resolve(os.path.join(self.primary, name))
+        except OSError as error:
+            raise OutsideFolders(f"{name} leads nowhere: {error.strerror}") from error
         if self._root_of(path) is None:
             raise OutsideFolders(f"{name} lies outside of the working directories")
         return path
@@ -125,6 +120,13 @@ class Folders:
             yield number
         finally:
             os.close(number)
+
+
+def _resolved(path: Path) -> Path | None:
+    try:
+        return resolve(path)
+    except OSError:
+        return None
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ waits beside each of them at a pipe from the host, and ends the process group wh
 from __future__ import annotations
 
 import asyncio
+import os
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from typing import Self
 
@@ -42,6 +43,8 @@ class Lifeline:
                 stdout=DEVNULL,
                 stderr=DEVNULL,
                 cwd="/",
+                # It needs nothing of the host's, least of all its secrets.
+                env={"PATH": os.environ.get("PATH", os.defpath)},
                 # What ends the host's own group must not end the watcher.
                 start_new_session=True,
             )

@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from agenthost.agents.environment import command_environment
 from agenthost.agents.lifeline import Lifeline
 
 __all__ = ["MOST_OUTPUT", "CommandResult", "group_emptied", "run_command", "signal_group"]
@@ -59,7 +60,8 @@ async def run_command(
     """Run a shell command line, or a program with arguments, until it ends.
 
     Standard output and error arrive together, as text, at ``on_output`` while it runs; of what
-    comes faster than it can be shown, the newest part. Children that the command leaves behind end
+    comes faster than it can be shown, the newest part. Without ``env`` it sees the host's
+    environment without its secrets. Children that the command leaves behind end
     with it. When this is cancelled or the time is up (TimeoutError), the whole process group is
     ended first.
 
@@ -202,7 +204,7 @@ async def _start(
         asyncio.create_subprocess_exec(
             *words,
             cwd=cwd,
-            env=dict(env) if env is not None else None,
+            env=command_environment() if env is None else dict(env),
             stdin=DEVNULL,
             stdout=output,
             stderr=STDOUT,

@@ -242,6 +242,8 @@ class ToolCall:
     ) -> CommandResult:
         """Run a command as a child process, its output shown while it runs, and end the call.
 
+        Without ``env`` it sees the host's environment without its secrets.
+
         Raises:
             TimeoutError: it took longer than ``timeout``; the call has failed.
             AgentError: it cannot be run, or the call was not approved.

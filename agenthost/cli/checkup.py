@@ -10,6 +10,8 @@ import fcntl
 import http.client
 import os
 import stat
+import struct
+import sys
 import time
 from dataclasses import asdict, dataclass
 from email.utils import parsedate_to_datetime
@@ -39,6 +41,9 @@ PATIENCE = 5.0
 
 _SQLITE = b"SQLite format 3\0"
 """What every database begins with; one in which nothing was ever written is empty."""
+
+_LOCK_BYTE = 0x4000_0000 + 1023
+"""Where a host locks its database, as ``host.store.ownership`` does."""
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -117,6 +122,10 @@ def check_store(path: Path, announced: int | None) -> Check:
         fix = f"put a copy of it back, or move {path}* away: agenthost serve then begins anew"
         return Check(name, "problem", detail, fix)
     holder = lock_holder(path)
+    if holder is None and _is_locked(path):
+        who = f"process {announced}" if announced is not None else "a host"
+        detail = f"{path}.lock was deleted, though {who} uses the store"
+        return Check(name, "warning", detail, "restart the host, which makes it anew")
     if holder is None and announced is None:
         return Check(name, "ok", f"{path} is not in use")
     if holder is None:
@@ -127,6 +136,20 @@ def check_store(path: Path, announced: int | None) -> Check:
         fix = "it serves standard streams, or it is starting; else stop it and start it again"
         return Check(name, "warning", detail, fix)
     return Check(name, "ok", f"{path} is in use by process {holder}")
+
+
+def _is_locked(path: Path) -> bool:
+    """Say whether a host has locked the database itself, which it does besides the lock file."""
+    if sys.platform != "linux":
+        return False
+    try:
+        with path.open("rb") as file:
+            # struct flock: type, whence, start, length, process.
+            asked = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, _LOCK_BYTE, 1, 0)
+            (found,) = struct.unpack_from("h", fcntl.fcntl(file, fcntl.F_GETLK, asked))
+    except OSError:
+        return False
+    return bool(found != fcntl.F_UNLCK)
 
 
 def _is_database(path: Path) -> bool:

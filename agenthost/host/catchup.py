@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
@@ -11,7 +12,7 @@ from agenthost.host.channel import Channel, Subscription
 from agenthost.host.clients import EVERYTHING, View
 from agenthost.host.handlers.snapshots import follow, listed, snapshot
 from agenthost.host.replay import Replay, Snapshots, plan_reconnect
-from agenthost.host.store import Append, StoredChannel
+from agenthost.host.store import Append, StoreDamaged, StoredChannel
 from agenthost.host.stored import stored_value
 from agenthost.host.windows import page_start
 from agenthost.protocol.jsonrpc import dumps
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from agenthost.host.core import Core
 
 __all__ = ["catch_up"]
+
+log = logging.getLogger(__name__)
 
 # Beyond this many actions a snapshot is the shorter way.
 MOST_REPLAYED = 20_000
@@ -54,7 +57,12 @@ async def catch_up(
             _resume(connection, channel, uri, views.get(channel.uri, EVERYTHING))
         through = ledger.last_seq
         await ledger.settle()
-        actions = await _replay(connection, uris, last_seen, through)
+        try:
+            actions = await _replay(connection, uris, last_seen, through)
+        except StoreDamaged as error:
+            # What is in memory is sound, and a snapshot of it needs no log.
+            log.error("%s gets snapshots and no replay: %s", connection.name, error)
+            actions = None
         if actions is not None:
             replayed = b'{"type":"replay","actions":[', b",".join(actions), b'],"missing":'
             return (*replayed, dumps(missing), b"}")

@@ -91,6 +91,8 @@ class Channel:
         # the latter it is time for a new one, which keeps the cost per action constant.
         self.tail_bytes = 0
         self.stored_bytes = 0
+        # Log bytes since the log was last cut to a length.
+        self.untrimmed_bytes = 0
         # Turns that a side chat's agent knows of although the chat does not show them.
         self.context: list[Any] = []
         # Turn or pending message -> its attachments as the agent is given them, where that differs.

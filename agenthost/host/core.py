@@ -5,7 +5,6 @@ Handlers receive this and nothing else, so what they may touch is listed here.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +23,6 @@ from agenthost.host.sessions import Sessions
 from agenthost.host.store import Store
 from agenthost.host.trash import Trash
 from agenthost.host.trust import Facts, Limits, Policy
-from agenthost.host.trust.policy import lexical_path
 from agenthost.host.turns import TurnRunner
 from agenthost.host.wirelog import WireLog
 from agenthost.host.writer import Writer
@@ -71,13 +69,8 @@ class Core:
     @property
     def policy_facts(self) -> Facts:
         """What the policy may need to know of this host."""
-        return Facts(host_roots=self.roots, is_content=_is_content, real_path=_real_path)
+        return Facts(host_roots=self.roots, is_content=_is_content)
 
 
 def _is_content(uri: str) -> bool:
     return uri.startswith(content_uri(""))
-
-
-def _real_path(uri: str) -> str | None:
-    path = lexical_path(uri)
-    return os.path.realpath(path) if path is not None else None

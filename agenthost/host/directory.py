@@ -39,6 +39,8 @@ OWNERS = "owners"
 SMALLEST_TAIL = 64 * 1024
 # How many of the newest numbers stay in the log for clients that were away.
 REPLAY_WINDOW = 200_000
+# And how much of one channel's log: more than this at once is never replayed.
+REPLAY_BYTES = 8 * 1024 * 1024
 # Seconds after which a channel that nobody uses leaves memory.
 IDLE_SECONDS = 60.0
 
@@ -117,11 +119,16 @@ class Directory:
     def save(self, channel: Channel) -> None:
         """Store the channel's state, and forget the log that is older than anybody may replay."""
         state = b"".join(channel.stored_json())
+        channel.untrimmed_bytes += channel.tail_bytes
         channel.stored_bytes, channel.tail_bytes = len(state), 0
+        # Going through the log to measure it is worth it once in a while.
+        keep_bytes = REPLAY_BYTES if channel.untrimmed_bytes > REPLAY_BYTES // 4 else None
+        if keep_bytes is not None:
+            channel.untrimmed_bytes = 0
         horizon = replay_horizon(self._ledger.last_seq, self._store.gaps, REPLAY_WINDOW)
         self._ledger.write(
             SaveSnapshot(channel.uri, channel.kind, channel.seq, state),
-            TrimLog(channel.uri, min(channel.seq, horizon)),
+            TrimLog(channel.uri, min(channel.seq, horizon), keep_bytes),
         )
 
     def save_if_due(self, channel: Channel) -> None:
@@ -184,6 +191,8 @@ def _rebuild(uri: str, stored: StoredChannel, session: str | None) -> Channel:
         session=session,
     )
     channel.stored_bytes = len(stored.state)
+    # How long the log before the snapshot is, nobody has measured.
+    channel.untrimmed_bytes = REPLAY_BYTES
     for entry in stored.tail:
         channel.apply(stored_value(entry.action, uri), entry.now)
         channel.seq = entry.seq

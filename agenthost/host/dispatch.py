@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import (
     InternalError,
+    InvalidParams,
     MethodNotFound,
     UnsupportedProtocolVersion,
     WireError,
 )
+from agenthost.host.rules.bounds import check_lengths
 from agenthost.host.store import StoreDamaged, StoreError
 from agenthost.protocol.inbound import accept_params
 from agenthost.protocol.jsonrpc import Notification, Request, dumps
@@ -127,6 +129,9 @@ async def _carry_out(connection: Connection, method: str, params: Params) -> Any
     accepted = accept_params(connection.version, method, params)
     core = connection.core
     core.policy.command(connection.principal, method, accepted, core.policy_facts)
+    too_long = check_lengths(accepted)
+    if too_long is not None:
+        raise InvalidParams(too_long)
     result = await handler(connection, accepted)
     if isinstance(result, EncodedResult):
         return result

@@ -10,13 +10,12 @@ import asyncio
 from typing import Any
 from urllib.parse import urlsplit
 
-from agenthost.agents.folders import file_path
 from agenthost.host.catalogue import Catalogue
 from agenthost.host.channel import Channel
 from agenthost.host.directory import Directory
 from agenthost.host.writer import Writer
 from agenthost.tasks import Tasks
-from agenthost.workspace.git import GitStatus, git_status
+from agenthost.workspace import GitStatus, file_path, git_status
 
 __all__ = ["GitFacts", "git_meta"]
 

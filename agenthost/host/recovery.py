@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from agenthost.host.core import Core
 from agenthost.host.rules.config import sanitize
-from agenthost.host.store import DropRecord
+from agenthost.host.store import DropChannel, DropRecord, StoreDamaged
 from agenthost.host.turns import RUNNING, error_action
 from agenthost.protocol.uris import ROOT
 
 __all__ = ["open_root", "recover"]
+
+log = logging.getLogger(__name__)
 
 # What a client may change of the host itself.
 CONFIG_SCHEMA: dict[str, Any] = {
@@ -33,7 +36,13 @@ async def open_root(core: Core) -> None:
     core.writer.ledger.take_seq()
     agents = [agent.info() for agent in core.agents.values()]
     build = {"agenthost": dict(core.server_info)}
-    stored = await core.directory.find(ROOT)
+    try:
+        stored = await core.directory.find(ROOT)
+    except StoreDamaged as error:
+        # It holds little that is not made anew at every start, and nobody could come in without it.
+        log.error("the host's own settings are lost: %s", error)
+        core.writer.ledger.write(DropChannel(ROOT))
+        stored = None
     if stored is None or not _is_current(stored.state, build):
         # No action changes a schema or the metadata, so those who were away need a snapshot.
         values = (stored.state.get("config") or {}).get("values", {}) if stored else {}
@@ -60,7 +69,12 @@ async def open_root(core: Core) -> None:
 async def recover(core: Core) -> None:
     """End the turns that were running when the last host died; sessions stay as they were."""
     for chat_uri in await core.store.records(RUNNING):
-        chat = await core.directory.find(chat_uri)
+        try:
+            chat = await core.directory.find(chat_uri)
+        except StoreDamaged as error:
+            # It cannot be opened until it is repaired, and its turn ends with it then.
+            log.error("a turn that was interrupted cannot be ended: %s", error)
+            continue
         active = chat.state.get("activeTurn") if chat is not None else None
         if chat is not None and active is not None:
             message = "the host stopped while this turn was running"

@@ -7,13 +7,16 @@ after a restart. Number 0 is never compared: editors give it to everything that 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from agenthost.host.store import Append, Store
+from agenthost.host.store import Append, Store, StoreDamaged
 from agenthost.host.stored import stored_value
 
 __all__ = ["ResentActions", "done_since"]
+
+log = logging.getLogger(__name__)
 
 Action = Mapping[str, Any]
 
@@ -52,5 +55,10 @@ async def done_since(
     store: Store, client_id: str, channels: Collection[str], last_seen: int
 ) -> ResentActions:
     """Return what a client has done in these channels since what it saw last."""
-    entries = await store.read_after(last_seen, channels, MOST_ENTRIES)
+    try:
+        entries = await store.read_after(last_seen, channels, MOST_ENTRIES)
+    except StoreDamaged as error:
+        # The client can come back all the same; what it sends again is done again.
+        log.error("what %s has done is not known: %s", ascii(client_id), error)
+        return ResentActions()
     return ResentActions(client_id, entries)

@@ -12,7 +12,7 @@ from typing import IO, Any, Literal, Self
 
 from agenthost.errors import ParseError
 from agenthost.host.clock import Clock
-from agenthost.host.trust import exceeds_depth, redact_frame, redact_message
+from agenthost.host.trust import exceeds_depth, redact, redact_value
 from agenthost.protocol.jsonrpc import dumps, loads
 
 __all__ = ["WireLog"]
@@ -71,12 +71,15 @@ class WireLog:
 
 def _shown(payload: bytes) -> dict[str, Any]:
     try:
-        message = loads(payload)
+        message = None if exceeds_depth(payload, DEEPEST) else loads(payload)
     except ParseError:
         message = None
-    if isinstance(message, dict) and not exceeds_depth(payload, DEEPEST):
-        return {"message": redact_message(message)}
-    return {"raw": redact_frame(payload[:MOST_RAW].decode(errors="replace"))}
+    if isinstance(message, dict):
+        return {"message": redact_value(message)}
+    if message is not None:
+        # By its names first: in JSON a name can be spelled so that no text shows it.
+        payload = dumps(redact_value(message))
+    return {"raw": redact(payload[:MOST_RAW].decode(errors="replace"))}
 
 
 def _open_private(path: str, flags: int) -> int:

@@ -73,6 +73,8 @@ def read_porcelain(text: str, remotes: tuple[str, ...] = ()) -> GitStatus:
 
 
 async def _git(folder: str | Path, *arguments: str) -> str | None:
+    # A repository's configuration may name programs: they are not given the host's own secrets.
+    inherited = {key: value for key, value in os.environ.items() if "AGENTHOST" not in key}
     try:
         process = await asyncio.create_subprocess_exec(
             "git", "-C", str(folder), *_HARMLESS, *arguments,
@@ -80,7 +82,7 @@ async def _git(folder: str | Path, *arguments: str) -> str | None:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             # Neither questions at somebody's terminal, nor locks in the way of somebody's work.
-            env={**os.environ, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"},
+            env={**inherited, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"},
         )  # fmt: skip
     except (OSError, ValueError):
         return None

@@ -74,6 +74,7 @@ async def test_nothing_outside_of_the_folder_is_written(tmp_path: Path, name: st
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "link").symlink_to(tmp_path)
+    (folder / "x").mkdir()
     with pytest.raises(AgentError, match="outside of the working directories"):
         await run(f"/edit {name} text", folder)
     assert sorted(os.listdir(tmp_path)) == ["folder"]

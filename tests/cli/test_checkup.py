@@ -19,6 +19,7 @@ from agenthost.cli.checkup import (
 )
 from agenthost.cli.discovery import RunningHost
 from agenthost.cli.render import Ink
+from agenthost.host.store import SqliteStore
 from agenthost.tokens import load_or_create_owner_token
 
 
@@ -87,6 +88,17 @@ def test_the_dead_hold_nothing(tmp_path: Path) -> None:
 def test_a_lock_without_an_owner_s_number_is_nobody_s(tmp_path: Path, text: str) -> None:
     Path(f"{tmp_path / 'store'}.lock").write_text(text)
     assert lock_holder(tmp_path / "store") is None
+
+
+async def test_a_host_whose_lock_file_is_gone_is_not_taken_for_dead(tmp_path: Path) -> None:
+    path, lock = tmp_path / "store", tmp_path / "store.lock"
+    async with SqliteStore(path):
+        lock.unlink()
+        for announced in (None, os.getpid()):
+            check = check_store(path, announced)
+            assert check.verdict == "warning"
+            assert "lock was deleted" in check.detail
+    assert check_store(path, None).verdict == "ok"
 
 
 def test_a_store_that_is_no_database_is_damaged(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ import asyncio
 import json
 import os
 import signal
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,29 @@ async def test_a_host_that_is_well_gets_a_clean_bill(cli: Cli) -> None:
     assert str(cli.host.pid) in found["store"]["detail"]
     assert found["agents"]["data"] == ["demo"]
     assert cli.host.token not in document.out
+
+
+async def test_a_deep_look_reads_the_whole_store(cli: Cli) -> None:
+    done = await cli("doctor", "--deep", "--json")
+    assert done.code == 0
+    contents = checks(done)["store contents"]
+    assert contents["verdict"] == "ok"
+    assert "rows are as they were written" in contents["detail"]
+
+
+async def test_a_damaged_row_is_named_by_a_deep_look_and_by_no_other(tmp_path: Path) -> None:
+    async with serving(tmp_path) as cli:
+        with closing(sqlite3.connect(cli.host.data_dir / "agenthost.sqlite")) as database, database:
+            database.execute("UPDATE snapshot SET state = '{}' WHERE rowid = 1")
+        assert (await cli.main("doctor")).code == 0
+        done = await cli.main("doctor", "--deep", "--json")
+        assert done.code == 1
+        contents = checks(done)["store contents"]
+        assert contents["verdict"] == "problem"
+        assert contents["data"]["damages"] == [
+            "the snapshot of ahp-root:// is not as it was written"
+        ]
+        assert "copy of the store" in contents["fix"]
 
 
 @pytest.mark.parametrize("role", ["viewer", "operator"])

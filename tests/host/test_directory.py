@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from agenthost.host import Host
+from agenthost.host import directory as directory_module
 
 STATE: dict[str, Any] = {"annotations": []}
 
@@ -18,3 +21,22 @@ async def test_a_channel_that_comes_back_under_its_name_does_not_continue_its_fo
         directory.create("notes:/0", "annotations", dict(STATE))
         await core.writer.ledger.settle()
         assert (await core.store.channel_positions(["notes:/0"]))["notes:/0"] > seen
+
+
+async def test_the_log_of_a_channel_is_cut_to_a_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(directory_module, "REPLAY_BYTES", 400_000)
+    monkeypatch.setattr(directory_module, "SMALLEST_TAIL", 20_000)
+    async with Host() as host:
+        writer, store = host.core.writer, host.core.store
+        channel = host.core.directory.create("notes:/0", "annotations", dict(STATE))
+        entries = [{"id": "e", "text": "x" * 10_000, "author": "me", "createdAt": "now"}]
+        for number in range(300):
+            annotation = {"id": "a", "entries": entries, "turnId": str(number)}
+            writer.apply(channel, {"type": "annotations/set", "annotation": annotation})
+        await writer.ledger.settle()
+        kept = await store.read_after(0, ["notes:/0"])
+        # What was measured last, what came until the next time, and what no snapshot holds yet.
+        assert 400_000 * 0.9 < sum(len(entry.action) for entry in kept) < 400_000 * 1.25 + 50_000
+        assert kept[-1].seq == channel.seq
+        trimmed = (await store.channel_positions(["notes:/0"]))["notes:/0"]
+        assert trimmed < kept[0].seq

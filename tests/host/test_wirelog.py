@@ -125,6 +125,22 @@ def test_a_token_in_a_batch_is_left_out(path: Path) -> None:
     assert "authenticate" in str(line)
 
 
+@pytest.mark.parametrize(
+    "frame",
+    [
+        # Another method, another spelling, a name whose letters are written as numbers.
+        dumps({**authenticate(), "method": "authenticate2"}),
+        b'{"method":"x","params":{"auth":[{"accessToken":"%b"}]}}' % SECRET.encode(),
+        b'{"params":{"to\\u006ben":"%b"}}' % SECRET.encode(),
+        b'[{"params":{"to\\u006ben":"%b"}}]' % SECRET.encode(),
+        b'{"result":{"uri":"ws://127.0.0.1:1/?tkn=%b"}}' % SECRET.encode(),
+    ],
+)
+def test_a_secret_is_left_out_whatever_the_message(path: Path, frame: bytes) -> None:
+    (line,) = record(path, frame)
+    assert "[redacted]" in str(line)
+
+
 @pytest.mark.parametrize("value", [b"[]", b'"text"', b"17", b"null", b"true"])
 def test_json_that_is_no_message_is_recorded(path: Path, value: bytes) -> None:
     (line,) = record(path, value)

@@ -43,3 +43,47 @@ async def test_a_damaged_chat_is_named_as_such_and_harms_no_other(tmp_path: Path
             await client.subscribe(whole)
             await client.run_turn(whole, "t2", "still here")
             assert len(client.states[whole]["turns"]) == 2
+            seen = client.last_seen
+        async with open_client(host.url) as client:
+            # Whoever comes back loses the damaged one and keeps the others.
+            resumed = await client.reconnect(seen, harmed, whole)
+            assert resumed == {"type": "replay", "actions": [], "missing": [harmed]}
+        assert f"{harmed} is damaged" in host.output.replace("'", "")
+
+
+async def test_a_damaged_log_entry_is_not_replayed_and_the_state_is_sent(tmp_path: Path) -> None:
+    async with serve(tmp_path / "data") as host:
+        async with open_client(host.url) as client:
+            await client.initialize()
+            chat = await client.ready_session(WHOLE)
+            await client.subscribe(chat)
+            seen = client.last_seen
+            await client.run_turn(chat, "t1", "hello")
+            state = client.states[chat]
+        with closing(sqlite3.connect(tmp_path / "data" / "agenthost.sqlite")) as database, database:
+            database.execute("UPDATE log SET action = x'7b7d' WHERE seq > ?", (seen,))
+        async with open_client(host.url) as client:
+            resumed = await client.reconnect(seen, chat)
+            assert resumed["type"] == "snapshot"
+            assert client.states[chat]["turns"] == state["turns"]
+
+
+async def test_a_host_starts_though_what_it_would_clean_up_is_damaged(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    async with serve(data) as host:
+        async with open_client(host.url) as client:
+            await client.initialize()
+            chats = [await client.ready_session(session) for session in (HARMED, WHOLE)]
+            for chat in chats:
+                await client.subscribe(chat)
+                await client.start_turn(chat, "t1", "/slow 60")
+        await host.kill()
+        damage(data, chats[0])
+        damage(data, "ahp-root://")
+        await host.start()
+        async with open_client(host.url) as client:
+            await client.initialize("ahp-root://")
+            assert client.states["ahp-root://"]["agents"]
+            (turn,) = (await client.subscribe(chats[1]))["turns"]
+            assert turn["error"]["errorType"] == "hostRestarted"
+            assert (await client.refusal("subscribe", channel=chats[0])).code == INTERNAL

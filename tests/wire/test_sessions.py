@@ -278,6 +278,8 @@ async def test_an_operator_works_inside_the_hosts_roots_and_an_owner_where_it_li
     (root / "link").symlink_to(outside)
     elsewhere = [outside.as_uri(), (root / "link").as_uri(), f"{root.as_uri()}/../outside"]
     elsewhere += ["file:///", f"{root.as_uri()}er", "virtual:///root", "file://other/root", "x"]
+    # Folded before the link is followed these would be the root itself.
+    elsewhere += [f"{root.as_uri()}/link/..", f"{root.as_uri()}/link%2f.."]
     async with serve(tmp_path / "data", "--root", str(root)) as host:
         book = TokenBook(host.data_dir / BOOK_FILE)
         made = book.create("helper", Role.OPERATOR, expires=None, now=time.time())
@@ -297,6 +299,27 @@ async def test_an_operator_works_inside_the_hosts_roots_and_an_owner_where_it_li
                 await operator.ready_session(session, workingDirectories=directories)
                 named = directories or [root.as_uri()]
                 assert operator.states[session]["workingDirectories"] == named
+
+
+async def test_names_have_a_length_and_who_exceeds_it_is_told(shared_host: ServedHost) -> None:
+    async with (
+        open_client(shared_host.url, "wordy") as client,
+        open_client(shared_host.url, "other") as other,
+    ):
+        await client.initialize()
+        await other.initialize()
+        folders = [f"file:///{number}" for number in range(101)]
+        for params in ({"workingDirectories": folders}, {"provider": "x" * 10_000}):
+            failure = await client.refusal("createSession", channel="l:/no", **params)
+            assert failure.code == INVALID
+        await client.ready_session("l:/1")
+        await other.subscribe("l:/1")
+        long = {"type": "session/titleChanged", "title": "x" * 1_000_000}
+        reason = await client.rejected("l:/1", long)
+        assert "title is longer than" in reason
+        await client.accepted("l:/1", {**long, "title": "short"})
+        # The others hear of what was accepted alone.
+        assert (await other.action("l:/1", "session/titleChanged"))["title"] == "short"
 
 
 async def test_a_creator_may_announce_itself_as_active_and_nobody_else(

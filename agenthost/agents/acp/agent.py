@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agenthost.agents.acp.settings import Setting, schema_of
 from agenthost.agents.api import Agent, AgentError, SessionContext
+from agenthost.agents.environment import program_environment
 from agenthost.agents.extras import how_to_install
 from agenthost.agents.turn import Turn
 
@@ -53,7 +53,7 @@ class AcpAgent(Agent):
             name: the provider id.
             command: the program and its arguments.
             display_name: how people call it; by default its name.
-            env: variables to set besides those of the host.
+            env: variables to set besides those of the host, without the host's own secrets.
             idle_timeout: seconds without a turn after which a session's process is let go; None
                 keeps it.
             cancel_timeout: seconds that the agent gets to stop when a turn is cancelled; then its
@@ -128,7 +128,7 @@ class AcpAgent(Agent):
         program = Program(
             self.display_name,
             self._command,
-            {**os.environ, **self._env},
+            program_environment(self._env),
             self._idle_timeout,
             self._cancel_timeout,
         )

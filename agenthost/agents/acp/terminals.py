@@ -6,10 +6,10 @@ Runs them through ``agenthost.agents.processes``, the one seam for commands.
 from __future__ import annotations
 
 import asyncio
-import os
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+from agenthost.agents.environment import command_environment
 from agenthost.agents.processes import MOST_OUTPUT, run_command
 from agenthost.errors import AgentHostError
 
@@ -82,7 +82,7 @@ class Terminal:
     async def _run(self, cwd: str, env: Mapping[str, str]) -> None:
         try:
             result = await run_command(
-                self._command, cwd=cwd, env={**os.environ, **env}, on_output=self._take
+                self._command, cwd=cwd, env=command_environment(env), on_output=self._take
             )
         except OSError as error:
             self.exit_code = NOT_RUN

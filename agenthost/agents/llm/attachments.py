@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from pydantic_ai.messages import BinaryContent, UserContent
 
-from agenthost.agents.folders import FileRefused, Folders, file_path
+from agenthost.agents.folders import FileRefused, Folders
+from agenthost.workspace import file_path
 
 __all__ = ["prompt_of"]
 

@@ -7,8 +7,7 @@ shows the result. What it cannot do it says to the model, which may try somethin
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +31,6 @@ from agenthost.agents.llm.files import (
     read_text,
 )
 from agenthost.agents.llm.history import denial
-from agenthost.agents.llm.models import API_KEY, PROVIDER_KEYS
 from agenthost.agents.llm.settings import asks_nothing, plans_only
 from agenthost.agents.llm.texts import clipped
 from agenthost.agents.processes import run_command as run_process
@@ -46,8 +44,6 @@ COMMAND_TIMEOUT: Final = 600.0
 SEARCH_TIMEOUT: Final = 30.0
 MOST_MATCHES: Final = 200
 LONGEST_MATCH: Final = 300
-# The host's own keys are nothing that a command needs to know.
-_SECRETS: Final = {API_KEY, *PROVIDER_KEYS}
 
 
 @dataclass(frozen=True)
@@ -241,19 +237,13 @@ async def run_command(ctx: RunContext[Desk], command: str) -> str:
     chosen = answer.input or command
     changed = f"The user changed the command to: {chosen}\n" if chosen != command else ""
     try:
-        result = await call.run(
-            chosen, cwd=folder, env=_environment(os.environ), timeout=COMMAND_TIMEOUT
-        )
+        result = await call.run(chosen, cwd=folder, timeout=COMMAND_TIMEOUT)
     except TimeoutError:
         return f"{changed}The command was ended after {COMMAND_TIMEOUT:g} seconds."
     except AgentError as error:
         return f"{changed}{error}"
     left_out = "(the beginning of the output is left out)\n" if result.truncated else ""
     return f"{changed}{left_out}{clipped(result.output)}\n(exit code {result.exit_code})"
-
-
-def _environment(given: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in given.items() if name not in _SECRETS}
 
 
 async def _unless_planning(

@@ -48,6 +48,8 @@ from agenthost.protocol.uris import chat_uri
 __all__ = ["register", "run"]
 
 _PINGS = 5
+# Damages of a store that are told in a sentence; `--json` has more.
+_MOST_TOLD = 10
 # Seconds for a connection to somebody who has been silent already.
 _GLANCE = 1.0
 # Seconds by which clocks may differ before times look odd; the header that tells has whole ones.
@@ -56,6 +58,7 @@ _TOLERABLE_SKEW = 5.0
 _EXAMPLES = """examples:
   agenthost doctor                           the host on this machine
   agenthost doctor --url box:8765 --token T  another one
+  agenthost doctor --deep                    every row of its store as well
   agenthost doctor --json | jq '.checks[] | select(.verdict == "problem")'
 
 exit codes: 0 nothing is wrong, or nothing but warnings; 1 something is
@@ -69,6 +72,9 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="find out what is wrong, and how to fix it",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    doctor.add_argument(
+        "--deep", action="store_true", help="read the whole store of this machine's host too"
     )
     add_json_option(doctor)
     add_connection_options(doctor)
@@ -106,11 +112,17 @@ def _verdict(problems: int, warnings: int) -> str:
 
 async def _checks(args: argparse.Namespace) -> AsyncIterator[Check]:
     if args.url is None:
-        for check in _local_checks(args.data_dir or default_data_dir(), args.token):
+        folder = args.data_dir or default_data_dir()
+        for check in _local_checks(folder, args.token):
             yield check
-    elif args.token is None and "tkn=" not in args.url:
-        detail = f"none is given by --token or ${TOKEN_VARIABLE}"
-        yield Check("token", "skipped", detail)
+        if args.deep:
+            yield await asyncio.to_thread(_check_contents, folder / STORE_FILE)
+    else:
+        if args.deep:
+            yield Check("store contents", "skipped", "only a store of this machine can be read")
+        if args.token is None and "tkn=" not in args.url:
+            detail = f"none is given by --token or ${TOKEN_VARIABLE}"
+            yield Check("token", "skipped", detail)
     try:
         address = Address.of(find_host(args.url, args.token, args.data_dir))
     except NoHost as error:
@@ -145,6 +157,30 @@ def _local_checks(folder: Path, token: str | None) -> Iterator[Check]:
         yield Check("token", "ok", f"given by --token or ${TOKEN_VARIABLE}")
     elif token_file is not None:
         yield check_token_file(Path(token_file))
+
+
+def _check_contents(path: Path) -> Check:
+    """Say whether every row of a store is as it was written; takes as long as reading it does."""
+    # The host's, and slow to import: nothing else here needs it.
+    from agenthost.host.store.inspection import inspect_store
+
+    name = "store contents"
+    if not path.exists():
+        return Check(name, "skipped", f"{path} does not exist yet")
+    found = inspect_store(path)
+    if not found.damages:
+        older = f", {found.unchecked:,} of them without a checksum" if found.unchecked else ""
+        return Check(name, "ok", f"{found.rows:,} rows are as they were written{older}")
+    more = found.damages - len(found.findings)
+    told = [one_line(finding) for finding in found.findings[:_MOST_TOLD]]
+    told += [f"and {found.damages - len(told):,} more"] if found.damages > len(told) else []
+    detail = f"{found.damages:,} damages in {found.rows:,} rows: {'; '.join(told)}"
+    fix = (
+        "stop the host and put a copy of the store back; without one, sessions that are not named "
+        f"here can be used on, and `sqlite3 {path} .recover` may save more"
+    )
+    data = {"rows": found.rows, "damages": found.findings, "more": more}
+    return Check(name, "problem", detail, fix, data)
 
 
 def _announced(path: Path) -> tuple[int | None, str | None]:

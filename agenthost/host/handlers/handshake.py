@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import NotFound
@@ -11,6 +12,7 @@ from agenthost.host.clients import ClientRecord
 from agenthost.host.dispatch import EncodedResult, handles
 from agenthost.host.handlers.snapshots import follow, listed, snapshot
 from agenthost.host.resent import done_since
+from agenthost.host.store import StoreDamaged
 from agenthost.protocol.inbound import accept_params
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.uris import canonical
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 Params = dict[str, Any]
+
+log = logging.getLogger(__name__)
 
 
 @handles("ping")
@@ -103,7 +107,12 @@ async def _find(connection: Connection, uris: Any) -> dict[str, Channel]:
         # No client follows more than this, so none has more to name.
         if len(seen) > connection.core.limits.max_subscriptions:
             break
-        channel = await connection.core.directory.find(uri)
+        try:
+            channel = await connection.core.directory.find(uri)
+        except StoreDamaged as error:
+            # Whoever asks for it by itself is told; here it must not cost the client the others.
+            log.error("%s is missing for %s: %s", ascii(uri), connection.name, error)
+            continue
         if channel is not None and channel.uri not in channels:
             channels.add(channel.uri)
             found[uri] = channel

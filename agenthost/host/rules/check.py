@@ -7,6 +7,7 @@ from typing import Any
 
 from agenthost.host.rules import annotations as annotation_rules
 from agenthost.host.rules import chat, config, inputs, session
+from agenthost.host.rules.bounds import check_bounds
 from agenthost.host.rules.facts import Facts
 
 __all__ = ["Facts", "check"]
@@ -26,6 +27,9 @@ _RULES: dict[str, Rule] = {
 
 def check(state: State, action: Action, facts: Facts) -> str | None:
     """Return why a client's action is refused in this state, or None when it is fine."""
+    too_much = check_bounds(state, action)
+    if too_much is not None:
+        return too_much
     if action["type"].startswith("chat/"):
         failed = chat.check_session(facts)
         if failed is not None:

@@ -106,11 +106,13 @@ class DropChannel:
 class TrimLog:
     """Forget the channel's entries up to and including ``through``.
 
-    Entries that the channel's snapshot does not cover are kept, whatever ``through`` says.
+    With ``keep_bytes``, also those before the newest ones whose actions are that long together.
+    Entries that the channel's snapshot does not cover are kept, whatever is said here.
     """
 
     channel: str
     through: int
+    keep_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The SQLite database as the writer's thread sees it: open, commit, tidy up, close.
 
-Everything here blocks. Owns the lock and the writing connection, and the choice of when the
+Everything here blocks. Owns the writing connection, and the choice of when the
 write-ahead log is copied into the database. It does not know the event loop; ``writer`` does.
 """
 
@@ -17,9 +17,9 @@ from agenthost.host.store.files import (
     connect_writer,
     prepare_directory,
     prepare_file,
-    take_lock,
     translated,
 )
+from agenthost.host.store.ownership import Ownership
 from agenthost.host.store.sequence import Internal, Opening
 from agenthost.host.store.statements import Statements, begin_run
 
@@ -36,10 +36,14 @@ class Database:
     """An open database with its lock; belongs to one thread."""
 
     def __init__(
-        self, path: str, lock: int, connection: sqlite3.Connection, durability: Durability
+        self,
+        path: str,
+        ownership: Ownership,
+        connection: sqlite3.Connection,
+        durability: Durability,
     ) -> None:
         self._path = path
-        self._lock = lock
+        self._ownership = ownership
         self._connection = connection
         self._durability: Durability = durability
         self._statements = Statements(connection)
@@ -54,17 +58,22 @@ class Database:
         """
         with translated(path):
             prepare_directory(path)
-            lock = take_lock(path)
+            ownership = Ownership(path)
             try:
-                prepare_file(path)
+                if os.path.exists(path):
+                    ownership.take_database()
+                    prepare_file(path)
+                else:
+                    prepare_file(path)
+                    ownership.take_database()
                 connection = connect_writer(path, synchronous=SYNCHRONOUS[durability])
                 try:
-                    return cls(path, lock, connection, durability)
+                    return cls(path, ownership, connection, durability)
                 except BaseException:
                     connection.close()
                     raise
             except BaseException:
-                os.close(lock)
+                ownership.release()
                 raise
 
     def commit(self, writes: Sequence[Write | Internal], *, synced: bool) -> None:
@@ -97,7 +106,7 @@ class Database:
                 # As the last connection it copies the write-ahead log and removes it.
                 self._connection.close()
         finally:
-            os.close(self._lock)
+            self._ownership.release()
 
     def _commit_synced(self, writes: Sequence[Write | Internal]) -> None:
         self._connection.execute("PRAGMA synchronous = FULL")

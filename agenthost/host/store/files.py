@@ -1,33 +1,35 @@
-"""The files of the SQLite store: who owns them, whether they are sound, how they come to be.
+"""The files of the SQLite store: whether they are sound, how they come to be.
 
-Owns the lock, the checks before a file is trusted, creation, and the settings of connections. It
-does not know what the tables mean; ``schema``, ``statements`` and ``queries`` do.
+Owns the checks before a file is trusted, creation, and the settings of connections. It does not
+know who owns them (``ownership`` does) and what the tables mean (``schema``, ``statements`` and
+``queries`` do).
 
 What the start checks is cheap on purpose, since it must not grow with the store: the header, the
 schema, and the path to the first entry of every table. Damage deeper inside is found when it is
-read, and raises ``StoreDamaged`` then. ``PRAGMA integrity_check`` is the thorough, slow way.
+read, and raises ``StoreDamaged`` then. ``inspection`` is the thorough, slow way.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-from agenthost.host.store.contract import StoreBusy, StoreDamaged, StoreError
+from agenthost.host.store.contract import StoreDamaged, StoreError
 from agenthost.host.store.schema import APPLICATION_ID, check_version, migrate
 
 __all__ = [
     "WAL_BYTES",
+    "check_file",
+    "connect_onlooker",
     "connect_reader",
     "connect_writer",
+    "is_undecodable",
     "prepare_directory",
     "prepare_file",
-    "take_lock",
     "translated",
 ]
 
@@ -61,35 +63,16 @@ def translated(path: str) -> Iterator[None]:
         code = getattr(error, "sqlite_errorcode", None)
         # The low byte is the primary code, the rest its details.
         primary = code & 0xFF if code is not None else None
-        if primary in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        if primary in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or is_undecodable(error):
             raise StoreDamaged(f"{path} is damaged ({error}). {ADVICE}") from error
         raise StoreError(f"{path}: {error}") from error
     except (sqlite3.Error, OSError) as error:
         raise StoreError(f"{path}: {error}") from error
 
 
-def take_lock(path: str) -> int:
-    """Become the owner of the store; closing the returned descriptor, or dying, ends it.
-
-    The lock lies in a file of its own: SQLite's locks on the database would not survive a second
-    descriptor on it. That file stays, because deleting it would let two owners in.
-
-    Raises:
-        StoreBusy: another process, or another store in this one, owns it.
-    """
-    descriptor = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
-    except BlockingIOError:
-        owner = os.pread(descriptor, 32, 0).decode(errors="replace") or "unknown"
-        os.close(descriptor)
-        raise StoreBusy(f"{path} is in use by another host (process {owner})") from None
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
+def is_undecodable(error: sqlite3.Error) -> bool:
+    """Say whether a text of a row is none any more; there is no code for that."""
+    return str(error).startswith("Could not decode to UTF-8")
 
 
 def prepare_directory(path: str) -> None:
@@ -109,12 +92,22 @@ def prepare_file(path: str) -> None:
         StoreError: it is another program's, or a newer agenthost's.
     """
     if Path(path).exists():
-        _check_header(path)
-        _check_content(path)
+        check_file(path)
     elif _size(f"{path}-wal"):
         raise StoreDamaged(f"{path} is missing, but {path}-wal is there. {ADVICE}")
     else:
         _create(path)
+
+
+def check_file(path: str) -> None:
+    """Check the beginning of a database without changing it; raises as ``prepare_file`` does."""
+    _check_header(path)
+    _check_content(path)
+
+
+def connect_onlooker(path: str) -> sqlite3.Connection:
+    """Open a connection that changes nothing, for whoever does not own the store."""
+    return _connect(path, "ro")
 
 
 def connect_writer(path: str, *, synchronous: str) -> sqlite3.Connection:
@@ -202,6 +195,8 @@ def _check_content(path: str) -> None:
         if application_id != APPLICATION_ID:
             raise StoreError(f"{path} is the database of another program; it was not changed")
         check_version(connection, path)
+        # Whether a single row is sound is seen by whoever needs it.
+        connection.text_factory = bytes
         for name in names:
             connection.execute(f'SELECT * FROM "{name}" LIMIT 1').fetchone()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from types import TracebackType
 from typing import Self
 
@@ -113,7 +114,14 @@ class MemoryBacking:
         channel = self.channels.get(write.channel)
         if channel is None or channel.snapshot is None:
             return
-        through = min(write.through, channel.snapshot.seq)
+        through = write.through
+        if write.keep_bytes is not None:
+            sizes = accumulate(len(entry.action) for entry in reversed(channel.log))
+            kept = sum(size <= write.keep_bytes for size in sizes)
+            through = max(
+                [through, *(entry.seq for entry in channel.log[: len(channel.log) - kept])]
+            )
+        through = min(through, channel.snapshot.seq)
         channel.log = [entry for entry in channel.log if entry.seq > through]
         channel.trimmed_through = max(channel.trimmed_through, through)
 

@@ -1,16 +1,21 @@
 """The SQLite store's reads: one function per question, each on a connection of its own.
 
-Owns the ``SELECT`` statements. It does not know threads; ``readers`` does. A question that takes
-several statements asks them in one transaction, so that the answer is of one moment.
+Owns the ``SELECT`` statements, and what becomes of a row that is not as it was written: one that
+was asked for raises ``StoreDamaged``; in a list it is left out and logged, so that the rest can be
+used. It does not know threads; ``readers`` does. A question that takes several statements asks them
+in one transaction, so that the answer is of one moment.
 """
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, TypeAlias
 
-from agenthost.host.store.contract import Append, Blob, Page, StoredChannel
+from agenthost.host.store.checksums import entry_checksum, is_intact
+from agenthost.host.store.contract import Append, Blob, Page, StoreDamaged, StoredChannel
 from agenthost.host.store.cursors import encode_cursor
 
 __all__ = [
@@ -29,33 +34,40 @@ __all__ = [
 # over everything above ``seq``.
 READ_AFTER = """
     WITH wanted (uri) AS (VALUES {wanted})
-    SELECT log.seq, channel.uri, log.now, log.action, log.origin
+    SELECT log.seq, channel.uri, log.now, log.action, log.origin, log.checksum
     FROM wanted
     CROSS JOIN channel ON channel.uri = wanted.uri
     CROSS JOIN log INDEXED BY log_by_channel ON log.channel = channel.id AND log.seq > ?
     ORDER BY log.seq LIMIT ?
 """
 LOAD_CHANNEL = """
-    SELECT channel.id, snapshot.kind, snapshot.seq, snapshot.state, channel.trimmed_through
+    SELECT channel.id, snapshot.kind, snapshot.seq, snapshot.state, snapshot.checksum,
+        channel.trimmed_through
     FROM channel JOIN snapshot ON snapshot.channel = channel.id WHERE channel.uri = ?
 """
 TAIL = """
-    SELECT seq, now, action, origin FROM log INDEXED BY log_by_channel
+    SELECT seq, ?, now, action, origin, checksum FROM log INDEXED BY log_by_channel
     WHERE channel = ? AND seq > ? ORDER BY seq
 """
 POSITIONS = "SELECT uri, trimmed_through FROM channel WHERE uri IN ({wanted})"
-FIRST_PAGE = "SELECT sort_key, uri, summary FROM session ORDER BY sort_key DESC, uri LIMIT ?"
+FIRST_PAGE = """
+    SELECT sort_key, uri, summary, checksum FROM session ORDER BY sort_key DESC, uri LIMIT ?
+"""
 # A page goes on with the rest of the sessions of equal age, then with the older ones. Two queries,
 # because SQLite cannot seek in an index to a place that one condition with OR describes.
 SAME_AGE = """
-    SELECT sort_key, uri, summary FROM session
+    SELECT sort_key, uri, summary, checksum FROM session
     WHERE sort_key = ? AND uri > ? ORDER BY uri LIMIT ?
 """
 OLDER = """
-    SELECT sort_key, uri, summary FROM session
+    SELECT sort_key, uri, summary, checksum FROM session
     WHERE sort_key < ? ORDER BY sort_key DESC, uri LIMIT ?
 """
 NO_LIMIT = -1
+
+Row: TypeAlias = Sequence[Any]
+
+log = logging.getLogger(__name__)
 
 
 @contextlib.contextmanager
@@ -77,7 +89,8 @@ def read_after(
         return []
     query = READ_AFTER.format(wanted=", ".join(["(?)"] * len(wanted)))
     bound = NO_LIMIT if limit is None else limit
-    return [Append(*row) for row in connection.execute(query, (*wanted, seq, bound)).fetchall()]
+    rows = connection.execute(query, (*wanted, seq, bound)).fetchall()
+    return [Append(*entry) for *entry, _ in _intact_entries(rows)]
 
 
 def load_channel(connection: sqlite3.Connection, channel: str) -> StoredChannel | None:
@@ -86,9 +99,11 @@ def load_channel(connection: sqlite3.Connection, channel: str) -> StoredChannel 
         row = connection.execute(LOAD_CHANNEL, (channel,)).fetchone()
         if row is None:
             return None
-        number, kind, seq, state, trimmed_through = row
-        tail = connection.execute(TAIL, (number, seq)).fetchall()
-    entries = tuple(Append(entry[0], channel, *entry[1:]) for entry in tail)
+        number, kind, seq, state, stored, trimmed_through = row
+        tail = connection.execute(TAIL, (channel, number, seq)).fetchall()
+    if not is_intact(stored, kind, seq, state):
+        raise _damaged(channel, "its snapshot")
+    entries = tuple(Append(*entry) for *entry, _ in _intact_entries(tail))
     return StoredChannel(kind, seq, state, entries, trimmed_through)
 
 
@@ -111,13 +126,15 @@ def page_sessions(
         with one_moment(connection):
             rows = connection.execute(SAME_AGE, (*after, wanted)).fetchall()
             rows += connection.execute(OLDER, (after[0], wanted - len(rows))).fetchall()
-    items = [(uri, summary) for _, uri, summary in rows[:limit]]
+    items = [(row[1], row[2]) for row in rows[:limit] if _listed("session", row[1], row)]
     return Page(items, encode_cursor(*rows[limit - 1][:2]) if len(rows) > limit else None)
 
 
 def session_summary(connection: sqlite3.Connection, session: str) -> bytes | None:
     """Return the summary of one session."""
-    return _value(connection, "SELECT summary FROM session WHERE uri = ?", session)
+    query = "SELECT sort_key, uri, summary, checksum FROM session WHERE uri = ?"
+    row = connection.execute(query, (session,)).fetchone()
+    return None if row is None else _checked(session, row)[2]
 
 
 def count_sessions(connection: sqlite3.Connection) -> int:
@@ -127,26 +144,59 @@ def count_sessions(connection: sqlite3.Connection) -> int:
 
 def blob(connection: sqlite3.Connection, uri: str) -> Blob | None:
     """Return the content under a URI."""
-    query = "SELECT owner, content_type, data FROM blob WHERE uri = ?"
+    query = "SELECT uri, owner, content_type, data, checksum FROM blob WHERE uri = ?"
     row = connection.execute(query, (uri,)).fetchone()
-    return None if row is None else Blob(*row)
+    return None if row is None else Blob(*_checked(uri, row)[1:])
 
 
 def record(connection: sqlite3.Connection, bucket: str, key: str) -> bytes | None:
     """Return the value under one key of a bucket."""
-    query = "SELECT value FROM record WHERE bucket = ? AND key = ?"
-    return _value(connection, query, bucket, key)
+    query = "SELECT bucket, key, value, checksum FROM record WHERE bucket = ? AND key = ?"
+    row = connection.execute(query, (bucket, key)).fetchone()
+    return None if row is None else _checked(f"{bucket} {key}", row)[2]
 
 
 def records(connection: sqlite3.Connection, bucket: str) -> dict[str, bytes]:
     """Return all values of a bucket, in order of their keys."""
-    query = "SELECT key, value FROM record WHERE bucket = ? ORDER BY key"
-    return dict(connection.execute(query, (bucket,)).fetchall())
+    query = "SELECT bucket, key, value, checksum FROM record WHERE bucket = ? ORDER BY key"
+    rows = connection.execute(query, (bucket,)).fetchall()
+    return {row[1]: row[2] for row in rows if _listed(bucket, row[1], row)}
 
 
-def _value(connection: sqlite3.Connection, query: str, *parameters: str) -> bytes | None:
-    row = connection.execute(query, parameters).fetchone()
-    if row is None:
-        return None
-    value: bytes = row[0]
-    return value
+def _intact_entries(rows: list[Row]) -> list[Row]:
+    """Return the rows of log entries as they are; ``StoreDamaged`` if one is not as written."""
+    for seq, channel, now, action, origin, stored in rows:
+        if stored is None:
+            continue
+        try:
+            intact = stored == entry_checksum(seq, now, action, origin)
+        except (TypeError, AttributeError):
+            # What should be text or bytes is something else by now.
+            intact = False
+        if not intact:
+            raise _damaged(channel, f"entry {seq} of its log")
+    return rows
+
+
+def _checked(name: str, row: Row) -> Row:
+    """Return a row without its checksum, which is its last column."""
+    *parts, stored = row
+    if not is_intact(stored, *parts):
+        raise _damaged(name, "its row")
+    return parts
+
+
+def _listed(what: str, name: str, row: Row) -> bool:
+    """Say whether a row of a list is intact; the list goes on without one that is not."""
+    *parts, stored = row
+    intact = is_intact(stored, *parts)
+    if not intact:
+        log.error("%s %s is damaged in the store and left out", what, ascii(name))
+    return intact
+
+
+def _damaged(name: str, what: str) -> StoreDamaged:
+    return StoreDamaged(
+        f"what is stored of {name} is damaged ({what}) and was left as it is; "
+        "`agenthost doctor --deep` checks the whole store"
+    )

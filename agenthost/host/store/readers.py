@@ -15,7 +15,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from agenthost.host.store.breather import Breather
 from agenthost.host.store.contract import StoreMisuse
-from agenthost.host.store.files import connect_reader, translated
+from agenthost.host.store.files import connect_reader, is_undecodable, translated
 
 __all__ = ["Readers"]
 
@@ -54,7 +54,18 @@ class Readers:
 
         def answer() -> Answer:
             with translated(self._path):
-                return question(self._connection(), *args, **kwargs)
+                connection = self._connection()
+                try:
+                    return question(connection, *args, **kwargs)
+                except sqlite3.OperationalError as error:
+                    if not is_undecodable(error):
+                        raise
+                # Text that is none any more; read as far as it goes, its checksum tells.
+                connection.text_factory = _tolerant
+                try:
+                    return question(connection, *args, **kwargs)
+                finally:
+                    connection.text_factory = str
 
         if self._closed:
             raise StoreMisuse("the store is not open")
@@ -77,3 +88,7 @@ class Readers:
             connection = self._local.connection = connect_reader(self._path)
             self._connections.append(connection)
         return connection
+
+
+def _tolerant(text: bytes) -> str:
+    return text.decode(errors="replace")

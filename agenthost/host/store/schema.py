@@ -86,7 +86,13 @@ def create_tables(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
 
-MIGRATIONS: Sequence[Migration] = (create_tables,)
+def add_checksums(connection: sqlite3.Connection) -> None:
+    """Give every row that holds content a place for its checksum; those there keep none."""
+    for table in ("log", "snapshot", "session", "blob", "record"):
+        connection.execute(f"ALTER TABLE {table} ADD COLUMN checksum INTEGER")
+
+
+MIGRATIONS: Sequence[Migration] = (create_tables, add_checksums)
 
 
 def check_version(

@@ -15,6 +15,7 @@ import sqlite3
 from collections.abc import Sequence
 from functools import cache
 
+from agenthost.host.store.checksums import checksum, entry_checksum
 from agenthost.host.store.contract import (
     Append,
     DropBlobs,
@@ -34,32 +35,41 @@ __all__ = ["Statements", "begin_run"]
 
 # Larger inserts gain little, and each length is a prepared statement that stays in memory.
 ROWS_PER_INSERT = 256
+COLUMNS = 6
 
 # Channels whose numbers are remembered; past this the memory starts afresh.
 CHANNELS_REMEMBERED = 10_000
 
 SAVE_SNAPSHOT = """
-    INSERT INTO snapshot (channel, kind, seq, state) VALUES (?, ?, ?, ?)
+    INSERT INTO snapshot (channel, kind, seq, state, checksum) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (channel) DO UPDATE SET kind = excluded.kind, seq = excluded.seq,
-        state = excluded.state WHERE excluded.seq >= snapshot.seq
+        state = excluded.state, checksum = excluded.checksum WHERE excluded.seq >= snapshot.seq
 """
 PUT_SESSION = """
-    INSERT INTO session (uri, sort_key, summary) VALUES (?, ?, ?)
-    ON CONFLICT (uri) DO UPDATE SET sort_key = excluded.sort_key, summary = excluded.summary
+    INSERT INTO session (sort_key, uri, summary, checksum) VALUES (?, ?, ?, ?)
+    ON CONFLICT (uri) DO UPDATE SET sort_key = excluded.sort_key, summary = excluded.summary,
+        checksum = excluded.checksum
 """
 PUT_BLOB = """
-    INSERT INTO blob (uri, owner, content_type, data) VALUES (?, ?, ?, ?)
-    ON CONFLICT (uri) DO UPDATE SET owner = excluded.owner,
-        content_type = excluded.content_type, data = excluded.data
+    INSERT INTO blob (uri, owner, content_type, data, checksum) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (uri) DO UPDATE SET owner = excluded.owner, data = excluded.data,
+        content_type = excluded.content_type, checksum = excluded.checksum
 """
 PUT_RECORD = """
-    INSERT INTO record (bucket, key, value) VALUES (?, ?, ?)
-    ON CONFLICT (bucket, key) DO UPDATE SET value = excluded.value
+    INSERT INTO record (bucket, key, value, checksum) VALUES (?, ?, ?, ?)
+    ON CONFLICT (bucket, key) DO UPDATE SET value = excluded.value, checksum = excluded.checksum
 """
 # Run before entries go: afterwards the log may no longer tell how far numbering got.
 REMEMBER_USED = """
     UPDATE sequence SET value = max(value, (SELECT coalesce(max(seq), 0) FROM log))
     WHERE name = 'used'
+"""
+# The newest entry that does not fit any more, counted from the newest of all.
+BEYOND = """
+    SELECT coalesce(max(seq), 0) FROM (
+        SELECT seq, sum(length(action)) OVER (ORDER BY seq DESC) AS size
+        FROM log INDEXED BY log_by_channel WHERE channel = ?
+    ) WHERE size > ?
 """
 SET_SEQUENCE = "UPDATE sequence SET value = ? WHERE name = ?"
 
@@ -99,11 +109,18 @@ class Statements:
 
     def apply(self, writes: Sequence[Write | Internal]) -> None:
         """Carry out the writes within the transaction that is open."""
+        known = self._channels
         for write in writes:
-            if isinstance(write, Append):
-                self._append(write)
-            else:
+            if not isinstance(write, Append):
                 self._apply_other(write)
+                continue
+            seq, now, action, origin = write.seq, write.now, write.action, write.origin
+            channel = known.get(write.channel)
+            if channel is None:
+                # Nothing of the channel is missing from its first entry on.
+                channel = self._channel(write.channel, begins_after=seq - 1)
+            checked = entry_checksum(seq, now, action, origin)
+            self._entries += (seq, channel, now, action, origin, checked)
         self._insert_entries()
 
     def _is_one_insert(self, writes: Sequence[Write | Internal]) -> bool:
@@ -111,20 +128,13 @@ class Statements:
             isinstance(write, Append) and write.channel in self._channels for write in writes
         )
 
-    def _append(self, write: Append) -> None:
-        channel = self._channels.get(write.channel)
-        if channel is None:
-            # Nothing of the channel is missing from its first entry on.
-            channel = self._channel(write.channel, begins_after=write.seq - 1)
-        self._entries += (write.seq, channel, write.now, write.action, write.origin)
-
     def _insert_entries(self) -> None:
         """Write out the collected entries; needed before anything that looks at the log."""
         entries, self._entries = self._entries, []
-        step = ROWS_PER_INSERT * 5
+        step = ROWS_PER_INSERT * COLUMNS
         for start in range(0, len(entries), step):
             chunk = entries[start : start + step]
-            self._connection.execute(_insert_rows(len(chunk) // 5), chunk)
+            self._connection.execute(_insert_rows(len(chunk) // COLUMNS), chunk)
 
     def _apply_other(self, write: Write | Internal) -> None:
         execute = self._connection.execute
@@ -136,15 +146,18 @@ class Statements:
             case TrimLog():
                 self._trim_log(write)
             case PutSession():
-                execute(PUT_SESSION, (write.session, write.sort_key, write.summary))
+                session = (write.sort_key, write.session, write.summary)
+                execute(PUT_SESSION, (*session, checksum(*session)))
             case DropSession():
                 execute("DELETE FROM session WHERE uri = ?", (write.session,))
             case PutBlob():
-                execute(PUT_BLOB, (write.uri, write.owner, write.content_type, write.data))
+                blob = (write.uri, write.owner, write.content_type, write.data)
+                execute(PUT_BLOB, (*blob, checksum(*blob)))
             case DropBlobs():
                 execute("DELETE FROM blob WHERE owner = ?", (write.owner,))
             case PutRecord():
-                execute(PUT_RECORD, (write.bucket, write.key, write.value))
+                record = (write.bucket, write.key, write.value)
+                execute(PUT_RECORD, (*record, checksum(*record)))
             case DropRecord():
                 execute(
                     "DELETE FROM record WHERE bucket = ? AND key = ?", (write.bucket, write.key)
@@ -157,7 +170,8 @@ class Statements:
 
     def _save_snapshot(self, write: SaveSnapshot) -> None:
         channel = self._channel(write.channel, begins_after=write.seq)
-        self._connection.execute(SAVE_SNAPSHOT, (channel, write.kind, write.seq, write.state))
+        snapshot = (write.kind, write.seq, write.state)
+        self._connection.execute(SAVE_SNAPSHOT, (channel, *snapshot, checksum(*snapshot)))
 
     def _drop_channel(self, uri: str) -> None:
         channel = self._find_channel(uri)
@@ -179,7 +193,11 @@ class Statements:
         covered = self._connection.execute(query, (channel,)).fetchone()
         if covered is None:
             return
-        through = min(write.through, covered[0])
+        through = write.through
+        if write.keep_bytes is not None:
+            (beyond,) = self._connection.execute(BEYOND, (channel, write.keep_bytes)).fetchone()
+            through = max(through, beyond)
+        through = min(through, covered[0])
         self._connection.execute(REMEMBER_USED)
         self._connection.execute(
             "DELETE FROM log WHERE channel = ? AND seq <= ?", (channel, through)
@@ -218,5 +236,5 @@ class Statements:
 
 @cache
 def _insert_rows(count: int) -> str:
-    rows = ", ".join(["(?, ?, ?, ?, ?)"] * count)
-    return f"INSERT INTO log (seq, channel, now, action, origin) VALUES {rows}"
+    rows = ", ".join(["(?, ?, ?, ?, ?, ?)"] * count)
+    return f"INSERT INTO log (seq, channel, now, action, origin, checksum) VALUES {rows}"

@@ -8,7 +8,7 @@ from agenthost.host.trust.gate import Gate, Refusal, StartupError, check_bind
 from agenthost.host.trust.limits import Limits, RateLimiter, exceeds_depth
 from agenthost.host.trust.policy import Facts, Policy, RolePolicy
 from agenthost.host.trust.principals import LOCAL_OWNER, Principal, Role
-from agenthost.host.trust.redaction import RedactTokens, redact, redact_frame, redact_message
+from agenthost.host.trust.redaction import RedactTokens, redact, redact_value
 from agenthost.host.trust.tokens import Authenticator, HostTokens, open_tokens
 
 __all__ = [
@@ -32,6 +32,5 @@ __all__ = [
     "exceeds_depth",
     "open_tokens",
     "redact",
-    "redact_frame",
-    "redact_message",
+    "redact_value",
 ]

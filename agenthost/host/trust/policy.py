@@ -1,25 +1,24 @@
 """What a principal may do: one question per command, one per dispatched action.
 
 ``Policy`` is the seam that an embedder replaces; ``RolePolicy`` is what the host does by itself.
-Pure: all it may need to know of the host arrives as ``Facts``. Whether a command is *valid* is
-asked elsewhere (validation, reducers, the workspace's roots); here only whether *this* principal
-may try it.
+All it may need to know of the host arrives as ``Facts``; where a path leads it asks ``workspace``,
+as whoever opens the file does. Whether a command is *valid* is asked elsewhere (validation,
+reducers, the workspace's roots); here only whether *this* principal may try it.
 """
 
 from __future__ import annotations
 
 import enum
-import posixpath
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol
-from urllib.parse import unquote, urlsplit
 
 from agenthost.errors import PermissionDenied
 from agenthost.host.trust.principals import Principal, Role
+from agenthost.workspace import file_path, resolve
 
-__all__ = ["METHODS", "Access", "Facts", "Policy", "RolePolicy", "lexical_path"]
+__all__ = ["METHODS", "Access", "Facts", "Policy", "RolePolicy", "real_path"]
 
 
 class Access(enum.Enum):
@@ -74,17 +73,13 @@ _NEW_DIRECTORY = "session/workingDirectorySet"
 _OUTSIDE = "operators may work inside the host's roots only, and {} is not there"
 
 
-def lexical_path(uri: str) -> str | None:
-    """Return the path of a local ``file:`` URI with dots folded, or None for other URIs.
-
-    It does not see symbolic links; a host passes a resolver that does.
-    """
-    parts = urlsplit(uri)
-    if parts.scheme.lower() != "file" or parts.netloc not in ("", "localhost"):
+def real_path(uri: str) -> str | None:
+    """Return where a ``file:`` URI leads, or None when it names no file here or leads nowhere."""
+    path = file_path(uri)
+    try:
+        return None if path is None else str(resolve(path))
+    except OSError:
         return None
-    path = unquote(parts.path)
-    # normpath keeps a leading double slash, which POSIX lets mean something else.
-    return "/" + posixpath.normpath(path).lstrip("/") if path.startswith("/") else None
 
 
 def _no_content(_uri: str) -> bool:
@@ -102,7 +97,7 @@ class Facts:
     # Whether a URI names content that the host minted for a session, such as a large tool result.
     is_content: Callable[[str], bool] = _no_content
     # URI to real path, links resolved also where the last names do not exist yet; None if no file.
-    real_path: Callable[[str], str | None] = lexical_path
+    real_path: Callable[[str], str | None] = real_path
 
 
 class Policy(Protocol):
@@ -179,11 +174,7 @@ def _inside_roots(params: Mapping[str, Any], facts: Facts) -> bool:
 
 
 def _inside(uri: Any, facts: Facts, roots: tuple[str, ...]) -> bool:
-    try:
-        path = facts.real_path(uri) if isinstance(uri, str) else None
-    except ValueError:
-        # A URI that cannot even be taken apart names nothing inside a folder.
-        return False
+    path = facts.real_path(uri) if isinstance(uri, str) else None
     if path is None:
         return False
     return any(_within(path, root) for root in roots)

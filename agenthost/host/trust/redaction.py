@@ -1,50 +1,107 @@
-"""Keeps tokens out of logs: in URLs, in Authorization headers, in ``authenticate`` params.
+"""Keeps secrets out of logs: by the names they go under, wherever in a message or a text.
 
 The library under the WebSocket transport logs request lines and headers at debug level, so a
-filter on the handlers is the only place that sees everything. Knows shapes, not secrets.
+filter on the handlers is the only place that sees everything. Knows names and shapes, not secrets.
 """
 
 from __future__ import annotations
 
 import logging
 import re
+from functools import lru_cache
 from typing import Any
 
-__all__ = ["REDACTED", "RedactTokens", "redact", "redact_frame", "redact_message"]
+__all__ = ["REDACTED", "RedactTokens", "redact", "redact_value"]
 
 REDACTED = "[redacted]"
-"""What stands in a token's place."""
+"""What stands in a secret's place."""
 
-# Where a query may hold a token. The value ends where a query, a header or a quoted text would.
-_QUERY = re.compile(r"""(?i)\b((?:tkn|token)=)[^&#\s"'<>]+""")
-_HEADER = re.compile(r"""(?i)\b(bearer\s+)[^\s"',;<>]+""")
-_AUTHENTICATE = "authenticate"
-# Without the closing quote, so that what was cut off in the middle goes as well.
-_MEMBER = re.compile(r"""(?i)("token"\s*:\s*")(?:[^"\\]|\\.)*""")
+# How names of secrets end. A plural is none: numbers of tokens are told everywhere.
+_NAME = (
+    r"(?:access[_-]?key|api[_-]?key|authorization|cookie|credentials?|passphrase|passwd|password"
+    r"|private[_-]?key|secret|tkn|token)"
+)
+# The protocol's own: it names a request whose progress is told, and a log is read to follow that.
+_PUBLIC = ("progress", "progress_")
+_SECRET_NAME = re.compile(_NAME + r"\Z", re.IGNORECASE)
+# A longer name is none.
+LONGEST_NAME = 100
+
+# Secrets in a text that is in lower case, in a group what comes before one. One pattern, so that a
+# text is gone through once, and none of its parts begins with something that repeats: that would
+# take the square of the length of a hostile text.
+_SECRETS = re.compile(
+    rf"""
+    # Assigned in a query, a form or a shell; it ends where those would, or a quoted text.
+    (?P<assigned> {_NAME} (?: = | %3d ) ["']? ) [^&\#\s"'<>]+
+    # A member of an object, however often that was quoted; also one that is cut off.
+    | (?P<member> {_NAME} (?P<quote> \\* ["'] ) \s* : \s* (?P=quote) )
+      (?: (?! (?P=quote) ) (?: \\. | [^\\] ) )+
+    | (?P<header> (?: authorization | api-key | cookie ) : \s* (?: \w+ \s+ )? ) [^\s"',;<>]+
+    | (?P<bearer> bearer \s+ ) [^\s"',;<>]+
+    # The password of a URL.
+    | (?P<login> :// [^/\s:@"']{{0,256}} : ) [^/\s@"']{{1,1024}} (?= @ )
+    """.encode(),
+    re.VERBOSE | re.DOTALL,
+)
+_KINDS = ("assigned", "member", "header", "bearer", "login")
 
 
 def redact(text: str) -> str:
-    """Return the text with every ``tkn=``, ``token=`` and Bearer value replaced."""
-    return _HEADER.sub(rf"\1{REDACTED}", _QUERY.sub(rf"\1{REDACTED}", text))
+    """Return the text without what is named as a secret in it; the same one if there is nothing."""
+    # As bytes, because lower case is as long as the text was only there.
+    data = text.encode(errors="surrogatepass")
+    pieces: list[bytes] = []
+    start = 0
+    for found in _SECRETS.finditer(data.lower()):
+        if _is_public(data, found.start()):
+            continue
+        name = next(kind for kind in _KINDS if found[kind] is not None)
+        pieces += (data[start : found.end(name)], REDACTED.encode())
+        start = found.end()
+    if not pieces:
+        return text
+    return b"".join((*pieces, data[start:])).decode(errors="surrogatepass")
 
 
-def redact_message(message: dict[str, Any]) -> dict[str, Any]:
-    """Return a JSON-RPC message that is fit for a log; the same object when nothing is secret."""
-    params = message.get("params")
-    if message.get("method") != _AUTHENTICATE or not isinstance(params, dict):
-        return message
-    if "token" not in params:
-        return message
-    return {**message, "params": {**params, "token": REDACTED}}
+def redact_value(value: Any) -> Any:
+    """Return a JSON value that is fit for a log; the same object when nothing in it is secret."""
+    match value:
+        case str():
+            return redact(value)
+        case dict():
+            clean: Any = {key: _redact_member(value, key, held) for key, held in value.items()}
+            same = all(clean[key] is held for key, held in value.items())
+        case list():
+            clean = [redact_value(item) for item in value]
+            same = all(new is old for new, old in zip(clean, value, strict=True))
+        case _:
+            return value
+    return value if same else clean
 
 
-def redact_frame(text: str) -> str:
-    """Return what is no message, and yet may have been meant as one, without its tokens."""
-    return _MEMBER.sub(rf"\1{REDACTED}", redact(text))
+def _redact_member(members: dict[str, Any], key: str, value: Any) -> Any:
+    # Headers and variables often come as pairs of a name and a value.
+    name = members.get("name") if key == "value" else key
+    if isinstance(name, str) and _names_secret(name[-LONGEST_NAME:]):
+        # What is no text says how much, or whether there is any.
+        is_harmless = value is None or isinstance(value, int | float) or value in ("", REDACTED)
+        return value if is_harmless else REDACTED
+    return redact_value(value)
+
+
+@lru_cache(maxsize=4096)
+def _names_secret(name: str) -> bool:
+    found = _SECRET_NAME.search(name)
+    return found is not None and not name[: found.start()].lower().endswith(_PUBLIC)
+
+
+def _is_public(text: bytes, start: int) -> bool:
+    return text[max(0, start - 9) : start].lower().endswith(tuple(p.encode() for p in _PUBLIC))
 
 
 class RedactTokens(logging.Filter):
-    """A filter for log *handlers*: every record that passes leaves its tokens behind."""
+    """A filter for log *handlers*: every record that passes leaves its secrets behind."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Redact the record's message and traceback; never drops a record."""

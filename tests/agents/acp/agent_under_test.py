@@ -272,6 +272,9 @@ class AgentUnderTest:
         print(f"the key is {os.environ['TEST_API_KEY']}", file=sys.stderr, flush=True)
         os._exit(3)
 
+    async def _environment(self, session: Conversation, rest: str) -> None:
+        await self._say(session, " ".join(str(os.environ.get(name)) for name in rest.split()))
+
     async def _child(self, session: Conversation, rest: str) -> None:
         # It inherits the pipes, as careless programs let their children do.
         child = subprocess.Popen(["sleep", "600"])  # noqa: ASYNC220

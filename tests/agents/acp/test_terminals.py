@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
-from tests.agents.acp.stage import Stage, assert_quiet, pids_shown
+from tests.agents.acp.stage import Stage, acp_agent, assert_quiet, pids_shown, staged
 from tests.wire.talking import calls_of, said
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
@@ -26,6 +27,18 @@ async def test_a_command_runs_in_the_folder_and_its_output_is_shown(stage: Stage
     assert (call["status"], call["success"]) == ("completed", True)
     assert [block["text"] for block in call["content"]] == [output, "note"]
     assert call["structuredContent"] == {"kind": "execute", "exitCode": 0}
+
+
+async def test_neither_the_program_nor_its_commands_see_the_hosts_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENTHOST_TOKEN", "hush")
+    monkeypatch.setenv("SOME_API_KEY", "its-own")
+    async with staged(acp_agent(), tmp_path) as stage:
+        turn = await stage.default.run("t1", "/run echo =$AGENTHOST_TOKEN$SOME_API_KEY=")
+        assert said(turn) == f"0 {'==' + chr(10)!r} False"
+        turn = await stage.default.run("t2", "/environment AGENTHOST_TOKEN SOME_API_KEY")
+        assert said(turn) == "None its-own"
 
 
 async def test_output_is_shown_while_the_command_runs(stage: Stage) -> None:

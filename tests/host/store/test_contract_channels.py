@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from agenthost.host.store import DropChannel, SaveSnapshot, Store, StoredChannel, TrimLog
 from tests.host.store.conftest import Site, entry
 
@@ -58,6 +60,29 @@ async def test_trimming_forgets_entries_and_remembers_how_far(store: Store) -> N
     # Trimming less than before takes nothing back.
     await store.write(TrimLog("chat:/a", 2))
     assert await store.channel_positions(["chat:/a"]) == {"chat:/a": 4}
+
+
+@pytest.mark.parametrize(
+    ("through", "keep_bytes", "kept"),
+    [
+        (0, 1000, [1, 2, 3, 4, 5, 6]),
+        (0, 3, [4, 5, 6]),
+        # What is asked for more strictly holds.
+        (4, 3, [5, 6]),
+        (1, 3, [4, 5, 6]),
+        # One entry is longer than all that may be kept; the last is in no snapshot.
+        (0, 0, [6]),
+    ],
+)
+async def test_trimming_to_a_length_keeps_the_newest_entries(
+    store: Store, through: int, keep_bytes: int, kept: list[int]
+) -> None:
+    await store.write(SaveSnapshot("chat:/a", "chat", 0, b"0"), *map(entry, range(1, 6)))
+    await store.write(entry(6), entry(7, "chat:/b"), SaveSnapshot("chat:/a", "chat", 5, b"5"))
+    await store.write(TrimLog("chat:/a", through, keep_bytes))
+    assert [e.seq for e in await store.read_after(0, ["chat:/a"])] == kept
+    assert await store.channel_positions(["chat:/a"]) == {"chat:/a": kept[0] - 1}
+    assert len(await store.read_after(0, ["chat:/b"])) == 1
 
 
 async def test_trimming_never_forgets_what_no_snapshot_holds(store: Store) -> None:

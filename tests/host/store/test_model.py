@@ -39,7 +39,7 @@ writes = st.one_of(
     st.builds(Append, st.integers(1, 3), channels, st.just("now"), DATA, st.none() | DATA),
     st.builds(SaveSnapshot, channels, st.sampled_from(["chat", "session"]), OFFSETS, DATA),
     st.builds(DropChannel, channels),
-    st.builds(TrimLog, channels, OFFSETS),
+    st.builds(TrimLog, channels, OFFSETS, st.none() | st.integers(0, 30)),
     st.builds(PutSession, sessions, keys, DATA),
     st.builds(DropSession, sessions),
     st.builds(PutBlob, sessions, channels, st.none() | keys, DATA),
@@ -63,8 +63,8 @@ def absolute(unit: list[Write], last: int) -> tuple[list[Write], int]:
                 result.append(Append(last, channel, now, action, origin))
             case SaveSnapshot(channel, kind, offset, state):
                 result.append(SaveSnapshot(channel, kind, max(0, last + offset), state))
-            case TrimLog(channel, offset):
-                result.append(TrimLog(channel, max(0, last + offset)))
+            case TrimLog(channel, offset, keep_bytes):
+                result.append(TrimLog(channel, max(0, last + offset), keep_bytes))
             case _:
                 result.append(write)
     return result, last

@@ -114,6 +114,50 @@ async def test_a_killed_owner_leaves_no_lock_behind(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.parametrize("kind", ["deleted", "made anew", "taken by another"])
+async def test_without_its_lock_file_a_store_still_has_one_owner(tmp_path: Path, kind: str) -> None:
+    path, lock = tmp_path / "store.db", tmp_path / "store.db.lock"
+    process = victim("forever", str(path))
+    assert process.stdout is not None
+    try:
+        assert (await asyncio.to_thread(process.stdout.readline)).startswith("first")
+        lock.unlink()
+        if kind == "made anew":
+            lock.write_text("1")
+        for _ in range(2 if kind == "taken by another" else 1):
+            with pytest.raises(StoreBusy, match=r"store\.db is in use .*lock was deleted"):
+                await SqliteStore(path).__aenter__()
+        second = victim("full", str(path), str(1024 * 1024))
+        assert "StoreBusy" in (await asyncio.to_thread(second.communicate))[1]
+    finally:
+        process.kill()
+        said = (await asyncio.to_thread(process.communicate))[0]
+    assert "stored" in said
+    async with SqliteStore(path) as store:
+        # It went on undisturbed until its end.
+        assert int(await store.record("progress", "last") or 0) == store.last_seq
+
+
+async def test_two_stores_in_one_process_have_one_owner_without_the_lock_file(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "store.db"
+    async with SqliteStore(path) as store:
+        await store.write(PutRecord("b", "k", b"v"))
+        for _ in range(2):
+            (tmp_path / "store.db.lock").unlink()
+            with pytest.raises(StoreBusy):
+                await SqliteStore(path).__aenter__()
+        # The refusal has not cost the owner its locks: nobody else takes its log for a leftover.
+        with contextlib.closing(sqlite3.connect(path)) as other:
+            assert other.execute("SELECT count(*) FROM record").fetchone() == (1,)
+        assert (tmp_path / "store.db-wal").exists()
+        await store.write(PutRecord("b", "k2", b"v"))
+        assert (await store.records("b")).keys() == {"k", "k2"}
+    async with SqliteStore(path) as store:
+        assert (await store.records("b")).keys() == {"k", "k2"}
+
+
 async def test_two_names_of_one_file_meet_at_one_lock(tmp_path: Path) -> None:
     (tmp_path / "alias.db").symlink_to(tmp_path / "store.db")
     async with SqliteStore(tmp_path / "store.db"):

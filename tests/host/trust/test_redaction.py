@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import logging
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from agenthost.host.transports import HttpRequest
 from agenthost.host.transports.http import parse_target
-from agenthost.host.trust import RedactTokens, redact, redact_message
+from agenthost.host.trust import RedactTokens, redact, redact_value
 
 SECRET = "constant-Secret_of.the~tests+/=0123"
 
@@ -22,11 +23,27 @@ SECRET = "constant-Secret_of.the~tests+/=0123"
         ("/?x=1&tkn=abc&y=2#z", "/?x=1&tkn=[redacted]&y=2#z"),
         ("'ws://h/?TKN=a%2Bb'", "'ws://h/?TKN=[redacted]'"),
         ("Authorization: Bearer abc", "Authorization: Bearer [redacted]"),
-        ('{"authorization": "bearer  abc"}', '{"authorization": "bearer  [redacted]"}'),
+        ('{"x-authorization": "bearer  abc"}', '{"x-authorization": "[redacted]"}'),
+        ("Authorization: Basic YTpi", "Authorization: Basic [redacted]"),
+        ("X-API-Key: abc, Accept: x", "X-API-Key: [redacted], Accept: x"),
+        ("bearer  abc", "bearer  [redacted]"),
+        ("/?access_token=abc&y=2", "/?access_token=[redacted]&y=2"),
+        ("/?next=%3Ftkn%3Dabc&y=2", "/?next=%3Ftkn%3D[redacted]&y=2"),
+        ("export OPENAI_API_KEY='abc' x", "export OPENAI_API_KEY='[redacted]' x"),
+        ("https://me:abc@host/x", "https://me:[redacted]@host/x"),
+        ("{'token': 'a\\'bc', 'x': 1}", "{'token': '[redacted]', 'x': 1}"),
+        # JSON in a text in a text, and one that was cut off.
+        (r"{\"clientSecret\": \"abc\", \"x\": 1", r"{\"clientSecret\": \"[redacted]\", \"x\": 1"),
+        ('{"token": "ab', '{"token": "[redacted]'),
+        ("\u0130 TOKEN=abc \u0130", "\u0130 TOKEN=[redacted] \u0130"),
+        ("\ud800 token=abc", "\ud800 token=[redacted]"),
         ("tkn=a and tkn=b", "tkn=[redacted] and tkn=[redacted]"),
         ("/?x=1&token=abc&y=2", "/?x=1&token=[redacted]&y=2"),
         ("/?next=/x?tkn=abc;d&y=1", "/?next=/x?tkn=[redacted]&y=1"),
         ("nothing to hide, xtkn", "nothing to hide, xtkn"),
+        ("maxTokens=5 progressToken=abc", "maxTokens=5 progressToken=abc"),
+        ('{"progress_token": "abc", "tokens": "x"}', '{"progress_token": "abc", "tokens": "x"}'),
+        ("http://host:8765/a@b", "http://host:8765/a@b"),
     ],
 )
 def test_tokens_in_text_are_replaced(before: str, after: str) -> None:
@@ -49,7 +66,7 @@ def test_no_token_that_a_request_may_hold_survives(target: str) -> None:
 
 def test_the_token_of_authenticate_is_replaced_in_a_copy() -> None:
     message = {"id": 1, "method": "authenticate", "params": {"resource": "r", "token": SECRET}}
-    clean = redact_message(message)
+    clean = redact_value(message)
     assert clean == {
         "id": 1,
         "method": "authenticate",
@@ -59,16 +76,44 @@ def test_the_token_of_authenticate_is_replaced_in_a_copy() -> None:
 
 
 @pytest.mark.parametrize(
+    "secret",
+    [
+        {"token": SECRET},
+        {"Token": {"deep": [SECRET]}},
+        {"accessToken": SECRET},
+        {"api_key": SECRET},
+        {"OPENAI_API_KEY": SECRET},
+        {"oauthClient": {"clientSecret": SECRET}},
+        {"headers": {"Authorization": SECRET}},
+        {"headers": [{"name": "X-Api-Key", "value": SECRET}]},
+        {"uri": f"ws://h/?tkn={SECRET}"},
+        {"text": f"curl -H 'Authorization: Bearer {SECRET}'"},
+        {"toolInput": f'{{"password": "{SECRET}"}}'},
+        {"x" * 10_000 + "token": SECRET},
+    ],
+)
+@pytest.mark.parametrize("method", ["authenticate", "Authenticate", "dispatchAction", 7, None])
+def test_a_secret_is_found_by_its_name_anywhere(method: Any, secret: dict[str, Any]) -> None:
+    message = {"method": method, "params": {"list": [1, {"action": {"kept": "kept", **secret}}]}}
+    clean = redact_value(message)
+    assert SECRET not in str(clean)
+    assert clean["params"]["list"][1]["action"]["kept"] == "kept"
+    for wrapped in ([message], {"error": {"data": message}}):
+        assert SECRET not in str(redact_value(wrapped))
+
+
+@pytest.mark.parametrize(
     "message",
     [
-        {"method": "ping", "params": {"token": "an ordinary word"}},
+        {"method": "ping", "params": {"progressToken": "p-1", "inputTokens": 5, "token": None}},
+        {"usage": {"token": 12, "cost": 1.5, "cookie": True, "secret": ""}},
         {"method": "authenticate", "params": {"resource": "r"}},
-        {"method": "authenticate", "params": [SECRET]},
+        {"name": "token", "params": ["value", {"value": "x"}, "author", "tokens: 5"]},
         {"id": 1, "result": None},
     ],
 )
-def test_a_message_without_a_token_is_passed_on_as_it_is(message: dict[str, object]) -> None:
-    assert redact_message(message) is message
+def test_a_message_without_a_secret_is_passed_on_as_it_is(message: dict[str, object]) -> None:
+    assert redact_value(message) is message
 
 
 @pytest.fixture
