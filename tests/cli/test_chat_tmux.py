@@ -144,7 +144,7 @@ async def test_a_question_of_every_kind_is_answered(tmp_path: Path) -> None:
         await tty.enter("36")
         await tty.see("height:")
         await tty.enter("1.8")
-        await tty.see("happy: yes")
+        await tty.see("(yes or no)  default: yes", "an empty line takes the default", "happy:")
         await tty.enter("")
         await tty.see("colour:", "2  green", "or your own words")
         await tty.enter("purple")

@@ -29,7 +29,7 @@ from agenthost.cli.deciding import Answers, Approvals
 from agenthost.cli.finding import open_session
 from agenthost.cli.output import Output
 from agenthost.cli.paths import directory_uri
-from agenthost.cli.render import error_text, tool_json
+from agenthost.cli.render import error_lines, tool_json
 from agenthost.cli.unattended import Unattended
 from agenthost.client import Chat, Client, Session
 
@@ -145,7 +145,8 @@ def _exit_code(turn: Unattended) -> int:
     assert turn.end is not None
     match turn.end.state:
         case "error":
-            return complain(f"the turn failed: {error_text(turn.end.error)}", FAILED)
+            why = "\n".join(error_lines(turn.end.error))
+            return complain(f"the turn failed: {why}", FAILED)
         case "cancelled":
             return complain("the turn was cancelled", FAILED)
         case "removed":

@@ -100,7 +100,11 @@ class _Printer:
         self._ink = Ink(use_colour())
 
     def print_line(self, where: str, line: Line) -> None:
-        """Print a line of text: when, where, what."""
+        """Print a line of text, or several: when, where, what."""
+        for text in line.text.split("\n"):
+            self._print_row(where, Line(line.what, text, line.style))
+
+    def _print_row(self, where: str, line: Line) -> None:
         now = datetime.now().astimezone().strftime("%H:%M:%S")
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         head = f"{now}  {where}  {line.what:<12}"

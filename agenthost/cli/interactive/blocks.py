@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agenthost.cli.interactive.markdown import WIDEST, inline
+from agenthost.cli.interactive.markdown import WIDEST, MarkdownText, inline
 from agenthost.cli.interactive.text import (
     EMPTY,
     Fragment,
@@ -26,9 +26,11 @@ from agenthost.cli.interactive.text import (
 from agenthost.cli.render import (
     answer_text,
     directory_text,
+    error_lines,
     error_text,
     one_line,
     only_question,
+    tool_word,
 )
 from agenthost.protocol.markdown import markdown_of
 
@@ -91,8 +93,10 @@ def notice_lines(part: Json, width: int) -> list[Line]:
     """Return a part that is neither text, tool call nor question."""
     match part["kind"]:
         case "systemNotification":
-            rows = wrap(line(*inline(one_line(markdown_of(part["content"])), "dim")), width - 2)
-            return indented(rows, ("dim", "· "))
+            text = markdown_of(part["content"]).strip()
+            # A plan is a list, and only as such to be read.
+            rows = MarkdownText("dim").settle(text, min(width, WIDEST) - 2, whole=True)
+            return indented([row for row in rows if row], ("dim", "· "))
         case "contentRef":
             return [clip(line(("dim", f"⇢ {_reference(part)}")), width)]
         case kind:
@@ -152,8 +156,13 @@ def ending_lines(turn: Json, width: int) -> list[Line]:
     if turn["state"] == "cancelled":
         return [line(("dim", "■ cancelled"))]
     if turn["state"] == "error":
-        why = line(("bad", error_text(turn.get("error"))))
-        return [EMPTY, *indented(wrap(why, min(width, WIDEST) - 2), ("bad", "✗ "))]
+        room = min(width, WIDEST) - 2
+        rows = [
+            row
+            for text in error_lines(turn.get("error"))
+            for row in wrap(line(("bad", text)), room)
+        ]
+        return [EMPTY, *indented(rows, ("bad", "✗ "))]
     told = list(_figures(turn))
     return [clip(line(("dim", " · ".join(told))), width)] if told else []
 
@@ -185,8 +194,8 @@ def _outcome(call: Json) -> Iterator[Fragment]:
     chosen = (call.get("selectedOption") or {}).get("label")
     match call["status"]:
         case "cancelled":
-            words = {"denied": "denied", "result-denied": "result refused"}
-            yield ("dim", f" — {words.get(call['reason'], 'skipped')}")
+            word = tool_word(call)
+            yield ("dim", f" — {'result refused' if word == 'result denied' else word}")
         case "completed" | "running" if chosen:
             yield ("dim", f"  ({one_line(chosen)})")
 

@@ -19,7 +19,7 @@ from agenthost.cli.connecting import as_typed
 from agenthost.cli.interactive import frames, intents, listings
 from agenthost.cli.interactive.acting import Acting, trouble
 from agenthost.cli.interactive.desk import Desk
-from agenthost.cli.interactive.dialogue import Act, Hint
+from agenthost.cli.interactive.dialogue import Act, Hint, Reply
 from agenthost.cli.interactive.errands import Errands
 from agenthost.cli.interactive.parting import Leave, Left
 from agenthost.cli.interactive.pending import Pending, waiting
@@ -214,8 +214,13 @@ class Conversation:
 
     def _respond(self, text: str) -> None:
         reply = self.desk.respond(text)
+        self.follow_up(reply)
         if isinstance(reply, Hint):
             self.shell.text = text
+
+    def follow_up(self, reply: Reply) -> None:
+        """Do what a reply to what is asked leads to."""
+        if isinstance(reply, Hint):
             self.hint(reply.text)
         elif isinstance(reply, Act):
             self.acting.answer(reply)

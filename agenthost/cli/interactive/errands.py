@@ -54,6 +54,7 @@ class Errands:
             "decline": lambda _: self._close_questions(decline=True),
             "dismiss": lambda _: self._close_questions(decline=False),
             "back": lambda _: self._at.on_escape(),
+            "skip": lambda _: self._skip_question(),
             "reasoning": self._reasoning,
             "show": self._show,
             "export": self._export,
@@ -127,6 +128,13 @@ class Errands:
         act = dialogue.decline() if decline else dialogue.dismiss()
         self._at.desk.take(act)
         self._at.acting.answer(act)
+
+    def _skip_question(self) -> None:
+        dialogue = self._at.desk.open()
+        if isinstance(dialogue, Questions):
+            self._at.follow_up(self._at.desk.take(dialogue.skip()))
+        else:
+            self._at.hint("there are no questions")
 
     # Elsewhere.
 

@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "decline": ("", "do not answer the questions"),
     "dismiss": ("", "close the questions without a word"),
     "back": ("", "return to the question before"),
+    "skip": ("", "pass the question over, also one that has a default"),
     "reasoning": ("[on|off]", "show the last reasoning; on: always in full"),
     "show": ("", "the last tool call, with all its input and output"),
     "export": ("[PATH]", "write this chat to a file as Markdown"),

@@ -178,6 +178,33 @@ def test_an_error_ends_a_turn_with_its_message() -> None:
     assert screen.printed == ["› hi", "so far", "✗ it broke"]
 
 
+def test_an_error_of_several_lines_keeps_them() -> None:
+    screen = Screen()
+    error = {"errorType": "x", "message": "it ended; it last said:\n  first\n\nsecond"}
+    screen.update(chat(turn(state="error", error=error)))
+    assert screen.printed == ["› hi", "✗ it ended; it last said:", "  first", "  second"]
+
+
+def test_a_command_that_its_turn_cancelled_was_not_skipped() -> None:
+    screen = Screen()
+    screen.update(chat(running=active(tool(call("running")))))
+    cut = call("cancelled", reason="skipped")
+    screen.update(chat(turn(tool(cut), state="cancelled")))
+    assert screen.printed == ["› hi", "⊘ Shell · Run ls — cancelled", "■ cancelled"]
+
+
+def test_a_plan_is_a_list() -> None:
+    plan = "Plan\n\n- [x] read\n- [ ] write `it` (in progress)\n- [ ] check"
+    screen = Screen()
+    screen.update(chat(turn({"kind": "systemNotification", "content": plan})))
+    assert screen.printed[1:] == [
+        "· Plan",
+        "  ✓ read",
+        "  ○ write it (in progress)",
+        "  ○ check",
+    ]
+
+
 def test_text_added_to_an_earlier_part_is_not_lost() -> None:
     screen = Screen()
     screen.update(chat(running=active(markdown("one\n", "a"), markdown("two\n", "b"))))
