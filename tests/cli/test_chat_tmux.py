@@ -233,7 +233,10 @@ async def test_ctrl_d_leaves_the_turn_running_and_coming_back_shows_it_all(tmp_p
         await tty.see("working slowly", WORKING)
         await tty.key("C-d")
         left = await tty.see("The turn goes on. Come back with: agenthost chat ", "exit code 0")
-        id = left.partition("agenthost chat ")[2].split()[0]
+        id, *options = left.partition("agenthost chat ")[2].partition("exit code")[0].split()
+        assert options[0] == "--data-dir"
+        # The terminal breaks a line where it is full.
+        assert "".join(options[1:]) == str(host.data_dir)
         async with another_client(host) as (_, session, chat):
             assert session.uri.startswith(f"ahp-session:/{id}")
             assert chat.active_turn is not None

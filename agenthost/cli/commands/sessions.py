@@ -24,6 +24,7 @@ from agenthost.cli.connecting import (
     complain,
     connected,
     run_command,
+    same_host,
     use_colour,
 )
 from agenthost.cli.finding import find_sessions, open_session
@@ -158,7 +159,7 @@ async def _list(args: argparse.Namespace) -> int:
             print(line)
     else:
         narrowed = args.filter is not None or args.archived
-        more = "like that." if narrowed else "yet; `agenthost send TEXT` starts one."
+        more = "like that." if narrowed else f"yet; `{same_host(args, 'send', 'TEXT')}` starts one."
         print(f"There are no sessions {more}", file=sys.stderr)
     return OK
 

@@ -20,6 +20,7 @@ from agenthost.cli.connecting import (
     LinkNews,
     connected,
     patiently,
+    same_host,
     use_colour,
 )
 from agenthost.cli.finding import open_session
@@ -71,7 +72,7 @@ async def chat(args: argparse.Namespace) -> int:
                 left = await conversation.run()
             following = await _leave(client, opened, left)
             if following is None:
-                return _goodbye(conversation, opened, left)
+                return _goodbye(conversation, opened, left, args)
             opened = following
 
 
@@ -139,14 +140,16 @@ def _banner(client: Client, opened: _Opened) -> list[Line]:
     return [EMPTY, line(("bold", place.agent), ("dim", f" · {what}{chat} · {place.id}{where}"))]
 
 
-def _goodbye(conversation: Conversation, opened: _Opened, left: Left) -> int:
+def _goodbye(
+    conversation: Conversation, opened: _Opened, left: Left, args: argparse.Namespace
+) -> int:
     if isinstance(left, Leave) and left.error is not None:
         conversation.shell.print([line(("bad", "✗ "), "the chat does not exist any more")])
         return FAILED
     state = opened.chat.state
     if not state["turns"] and "activeTurn" not in state:
         return OK
-    again = f"agenthost chat {short_id(opened.session.uri)}"
+    again = same_host(args, "chat", short_id(opened.session.uri))
     running = "The turn goes on. " if "activeTurn" in state else ""
     conversation.shell.print([line(("dim", f"{running}Come back with: {again}"))])
     return OK
