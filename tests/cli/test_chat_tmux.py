@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shlex
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from agenthost.cli.render import is_unread
 from agenthost.client import Chat, Client, Session, connect
 from tests.cli.interactive.terminal import PATIENCE, TMUX, Terminal, terminal
 from tests.wire.hosting import ServedHost, serve
@@ -313,6 +316,38 @@ async def test_a_session_in_which_nothing_was_said_is_not_kept(tmp_path: Path) -
         await tty.see("exit code 0")
         async with connect(host.address, token=host.token) as client:
             assert await client.sessions.list() == []
+
+
+async def test_a_session_that_was_watched_is_read(tmp_path: Path) -> None:
+    async with chatting(tmp_path) as (host, tty):
+        # Turns shorter than the time between two drawings, too.
+        for text in ("one", "two", "three"):
+            await tty.enter(text)
+            await tty.see(f"You said {text}.", READY)
+        async with another_client(host) as (_, session, chat), asyncio.timeout(PATIENCE):
+            await session.channel.until(lambda state: not is_unread(state["status"]))
+            await chat.ask("from elsewhere")
+            await session.channel.until(lambda state: not is_unread(state["status"]))
+            await tty.enter("/slow 60")
+            await tty.see("working slowly", WORKING)
+            await tty.key("C-d")
+            await tty.see("The turn goes on.", "exit code 0")
+            # Nobody sees how that one ends.
+            await chat.steer("go on")
+            await chat.channel.until(lambda state: "activeTurn" not in state)
+            assert is_unread(session.state["status"])
+        again = ("sessions", *found(host))
+        async with terminal() as other:
+            words = (sys.executable, "-m", "agenthost.cli.main")
+            await other.start(shlex.join((*words, *again)), tmp_path)
+            await other.see("unread")
+        async with terminal() as other:
+            await other.start(
+                shlex.join((*words, "send", "--session", "one", "hi", *found(host))), tmp_path
+            )
+            await other.see("exit code 0")
+        async with another_client(host) as (_, session, _):
+            assert not is_unread(session.state["status"])
 
 
 async def test_without_a_host_there_is_one_line_and_an_exit_code(tmp_path: Path) -> None:

@@ -87,8 +87,26 @@ async def test_a_session_is_disposed_of(cli: Cli) -> None:
     async with cli.client() as client:
         empty = (await client.sessions.create()).uri
     done = await cli.main("sessions", "dispose", empty, "--json")
-    assert (done.code, done.json) == (0, [{"session": empty, "done": True}])
+    assert (done.code, done.json) == (0, [{"session": empty, "done": True, "outcome": "removed"}])
     assert empty not in [session["session"] for session in await listed(cli, "--all")]
+
+
+async def test_disposing_of_sessions_says_what_became_of_each(cli: Cli) -> None:
+    async with cli.client() as client:
+        empty = (await client.sessions.create()).uri
+    full = await cli.new("holds a turn")
+    done = await cli.main("sessions", "dispose", empty, full)
+    assert done.code == 0
+    removed, *kept = done.out.splitlines()
+    assert removed == f"removed  {empty}"
+    there = [item["session"] for item in await listed(cli, "--all")]
+    if full in there:
+        assert kept[0] == f"archived  {full}"
+        undo = kept[1].partition("`")[2].partition("`")[0].split()
+        assert (await cli.main(*undo[1:])).code == 0
+        assert full in [item["session"] for item in await listed(cli)]
+    else:
+        assert kept[0] == f"removed  {full}"
 
 
 async def test_one_failure_among_several_is_told_and_the_rest_is_done(cli: Cli) -> None:

@@ -47,7 +47,7 @@ from agenthost.cli.render import (
     tool_line,
 )
 from agenthost.client import Client, Session
-from agenthost.errors import AgentHostError, NotFound
+from agenthost.errors import AgentHostError, NotFound, SessionNotFound
 from agenthost.protocol.session.state import SessionInputRequest, SessionState, SessionSummary
 
 __all__ = ["register", "run", "session_page", "session_table"]
@@ -72,7 +72,6 @@ _DONE = {
     "archive": "archived",
     "unarchive": "unarchived",
     "read": "marked as read",
-    "dispose": "disposed of",
     "rename": "renamed",
 }
 
@@ -351,9 +350,13 @@ class _Outcome:
     session: str
     done: bool = False
     error: str | None = None
+    # What became of it, where the verb leaves that to the host.
+    became: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        told = {"session": self.session, "done": self.done}
+        told: dict[str, Any] = {"session": self.session, "done": self.done}
+        if self.became is not None:
+            told["outcome"] = self.became
         return told if self.done else {**told, "error": self.error}
 
 
@@ -374,10 +377,20 @@ async def _change(args: argparse.Namespace) -> int:
         if not outcome.done:
             complain(f"{outcome.session}: {outcome.error}", FAILED)
         elif not args.json:
-            print(f"{_DONE[args.verb]}  {one_line(outcome.session)}")
+            print(_told(outcome, args))
     if args.json:
         print(json.dumps([outcome.as_json() for outcome in outcomes], indent=2))
     return code or (OK if all(outcome.done for outcome in outcomes) else FAILED)
+
+
+def _told(outcome: _Outcome, args: argparse.Namespace) -> str:
+    """Return what was done to a session, and how to undo it where that was not asked for."""
+    word = outcome.became or _DONE[args.verb]
+    told = f"{word}  {one_line(outcome.session)}"
+    if outcome.became == "archived":
+        undo = same_host(args, "sessions", "unarchive", short_id(outcome.session))
+        told += f"\n  the host keeps what holds turns; `{undo}` takes it back"
+    return told
 
 
 async def _change_all(client: Client, args: argparse.Namespace, outcomes: list[_Outcome]) -> None:
@@ -390,16 +403,17 @@ async def _change_all(client: Client, args: argparse.Namespace, outcomes: list[_
     for outcome in outcomes:
         if outcome.error is None:
             try:
-                await _change_one(client, outcome.session, args)
+                outcome.became = await _change_one(client, outcome.session, args)
                 outcome.done = True
             except (AgentHostError, TimeoutError) as error:
                 outcome.error = str(error) or "no answer in time"
 
 
-async def _change_one(client: Client, uri: str, args: argparse.Namespace) -> None:
+async def _change_one(client: Client, uri: str, args: argparse.Namespace) -> str | None:
+    """Carry the verb out; return what became of the session where the host decides that."""
     if args.verb == "dispose":
         await client.sessions.dispose(uri)
-        return
+        return await _disposed_how(client, uri)
     async with await open_session(client, uri) as session:
         match args.verb:
             case "rename":
@@ -408,6 +422,16 @@ async def _change_one(client: Client, uri: str, args: argparse.Namespace) -> Non
                 await session.mark_read()
             case verb:
                 await session.archive(verb == "archive")
+    return None
+
+
+async def _disposed_how(client: Client, uri: str) -> str:
+    """Return what a host made of a session that it was to dispose of."""
+    try:
+        async with await client.sessions.get(uri) as session:
+            return "archived" if is_archived(session.state["status"]) else "kept"
+    except (SessionNotFound, NotFound):
+        return "removed"
 
 
 def _count(text: str) -> int:

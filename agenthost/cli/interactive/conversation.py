@@ -106,7 +106,6 @@ class Conversation:
             self.start(self._draw(), "draw")
             for signal in (self.chat.channel.changed, self.session.channel.changed):
                 self.start(self._relay(signal), "relay")
-            self.acting.mark_read()
             # So that not even the first thing that is drawn is an empty screen.
             self._refresh()
             await self.shell.run()
@@ -257,6 +256,7 @@ class Conversation:
         confirmed = self.chat.channel.confirmed
         shown = self.transcript.update(confirmed, width)
         self._note_turn()
+        self.acting.mark_read()
         self._ask(confirmed)
         notes = [row for note in (*self._banner, *self._notes) for row in wrap(note, width)]
         self._banner, self._notes = (), []
@@ -330,7 +330,6 @@ class Conversation:
         if active is None:
             if self._turn is not None:
                 self._turn, self._hint = None, ""
-                self.acting.mark_read()
         elif self._turn is None or self._turn[0] != active["id"]:
             ago = frames.seconds_since(active.get("startedAt") or "", datetime.now(UTC))
             self._turn = (active["id"], time.monotonic() - ago)

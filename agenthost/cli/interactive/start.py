@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from agenthost.cli.beginning import begin_session, check_model
 from agenthost.cli.connecting import (
     FAILED,
     OK,
@@ -28,7 +29,6 @@ from agenthost.cli.interactive.conversation import Conversation, place_of
 from agenthost.cli.interactive.jsonlines import JsonLines
 from agenthost.cli.interactive.parting import GoTo, Leave, Left
 from agenthost.cli.interactive.text import EMPTY, Line, line
-from agenthost.cli.paths import directory_uri
 from agenthost.cli.render import directory_text, is_archived, one_line, short_id
 from agenthost.client import Backoff, ChannelGone, Chat, Client, ConnectionState, Session
 from agenthost.errors import AgentHostError
@@ -95,9 +95,9 @@ async def _open(client: Client, args: argparse.Namespace) -> _Opened:
     elif args.last:
         session = await client.sessions.get(await _last(client))
     else:
-        directories = [] if args.dir is None else [directory_uri(args.dir)]
-        session = await client.sessions.create(args.agent, directories=directories, keep=True)
+        session = await begin_session(client, args)
         return _Opened(session, await session.chat(), is_new=True)
+    check_model(client, session.state["provider"], args.model)
     return _Opened(session, await session.chat())
 
 
