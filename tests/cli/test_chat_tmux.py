@@ -117,6 +117,31 @@ async def test_a_denial_says_why_and_what_to_do_instead(tmp_path: Path) -> None:
     assert (tmp_path / "work" / "hello.txt").read_text() == "hi\n"
 
 
+async def test_a_diff_can_be_seen_whole_before_it_is_approved_and_afterwards(
+    tmp_path: Path,
+) -> None:
+    async with chatting(tmp_path, 80, 24) as (_, tty):
+        lines = [f"line {number}" for number in range(1, 61)]
+        (tmp_path / "work" / "long.txt").write_text("\n".join(lines) + "\n")
+        await tty.enter("/edit long.txt brief")
+        await tty.see("▌ -line 1", "more rows · /show", "approve?")
+        assert "line 60" not in await tty.screen()
+        await tty.enter("/show")
+        await tty.see("│ -line 60", "│ +brief", "approve?")
+        whole = await tty.screen("-S", "-")
+        assert all(f"  │ -{line}\n" in whole for line in lines)
+        await tty.enter("1")
+        # Shortened in place.
+        await tty.see("✓ Edit file", "+1 -60", "more rows · /show", "│ +brief", READY)
+        await tty.key("C-l")
+        await tty.enter("/show")
+        await tty.see("│ -line 60", "│ +brief", READY)
+        await tty.enter("/tool")
+        await tty.see("There are 2 entries.", READY)
+        await tty.enter("/show 2")
+        await tty.see("│ -line 60", "│ +brief", READY)
+
+
 async def test_what_another_client_answers_is_not_asked_any_more(tmp_path: Path) -> None:
     async with chatting(tmp_path) as (host, tty):
         await tty.enter("/run echo approved elsewhere")

@@ -198,8 +198,9 @@ class Approval:
             for edit in edits:
                 side = edit.get("after") or edit.get("before") or {}
                 yield line("  ", visible(directory_text(side.get("uri", ""))))
-        elif self.pending.kind == "call" and self.step != "edit":
-            yield from self._input_rows(width)
+        if self.pending.kind == "call" and self.step != "edit":
+            # Also below a diff: what is run is the input.
+            yield from self._input_rows(width, known=bool(preview))
         risk = call.get("riskAssessment")
         if risk is not None and risk["status"] == "complete":
             safe = round(risk["safety"] * 100)
@@ -208,14 +209,14 @@ class Approval:
         elif risk is not None:
             yield line(("dim", "the risk is being judged…"))
 
-    def _input_rows(self, width: int) -> Iterator[Line]:
+    def _input_rows(self, width: int, *, known: bool) -> Iterator[Line]:
         given = self.pending.item.get("toolInput")
         if isinstance(given, str):
             for source in visible(given).split("\n"):
                 yield from (
                     line("  ", *row) for row in hard_wrap(line(("code", source)), width - 2)
                 )
-        elif given is not None:
+        elif given is not None and not known:
             yield line(("dim", f"  its input is kept at {given['uri']}"))
 
     def _choices(self, *, apart: bool = True) -> list[Line]:

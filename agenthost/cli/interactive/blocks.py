@@ -6,8 +6,8 @@ shown is ``transcript``'s to say; what is asked of the user is ``approvals``' an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from agenthost.cli.interactive.markdown import WIDEST, MarkdownText, inline
 from agenthost.cli.interactive.text import (
@@ -21,6 +21,7 @@ from agenthost.cli.interactive.text import (
     line,
     plain,
     visible,
+    width_of,
     wrap,
 )
 from agenthost.cli.render import (
@@ -35,6 +36,7 @@ from agenthost.cli.render import (
 from agenthost.protocol.markdown import markdown_of
 
 __all__ = [
+    "EditLines",
     "call_in_full",
     "call_lines",
     "ending_lines",
@@ -43,9 +45,13 @@ __all__ = [
     "notice_lines",
     "reasoning_line",
     "request_lines",
+    "unknown_edit",
 ]
 
 Json = Mapping[str, Any]
+
+EditLines: TypeAlias = Callable[[Json, int], list[Line] | None]
+"""Says what an edit changes, in lines that fit a width; None where that is not known."""
 
 LIVE_TAIL = 6
 """Rows of a running tool's output."""
@@ -103,7 +109,14 @@ def notice_lines(part: Json, width: int) -> list[Line]:
             return [clip(line(("dim", f"· something this version cannot show ({kind})")), width)]
 
 
-def call_lines(call: Json, width: int, *, live: bool) -> list[Line]:
+def unknown_edit(edit: Json, width: int) -> list[Line] | None:
+    """Know of no edit what it changes."""
+    return None
+
+
+def call_lines(
+    call: Json, width: int, *, live: bool, edit_lines: EditLines = unknown_edit
+) -> list[Line]:
     """Return a tool call: a line that says what and how it is, then what it showed."""
     lines = [_call_head(call, width)]
     shown_input = _unsaid_input(call)
@@ -111,17 +124,33 @@ def call_lines(call: Json, width: int, *, live: bool) -> list[Line]:
         lines.append(clip(line(("dim", f"  {shown_input}")), width))
     for note in _call_notes(call):
         lines += indented(wrap(line(*note), min(width, WIDEST) - 2), ("", "  "))
-    rows = [row for block in call.get("content") or () for row in _block(block, width - 4)]
+    content = call.get("content") or ()
+    rows = [row for block in content for row in _block(block, width - 4, edit_lines)]
     most = (0, LIVE_TAIL) if live else (RESULT_HEAD, RESULT_TAIL)
     return lines + indented(_shortened(rows, *most), ("dim", "  │ "), ("dim", "  │ "))
 
 
-def call_in_full(call: Json, width: int) -> list[Line]:
-    """Return a tool call with its whole input and all that it showed."""
+def call_in_full(
+    call: Json,
+    width: int,
+    edit_lines: EditLines = unknown_edit,
+    kept_input: Sequence[Line] | None = None,
+) -> list[Line]:
+    """Return a tool call with its whole input, all that it showed, and all that it changes.
+
+    ``kept_input`` is the input where it is kept elsewhere.
+    """
     lines = [_call_head(call, width)]
-    for source in visible(input_text(call) or "").split("\n"):
+    if kept_input is not None:
+        lines += indented(kept_input, ("", "  "), ("", "  "))
+    for source in visible(input_text(call) or "").split("\n") if kept_input is None else ():
         lines += indented(hard_wrap(line(("code", source)), width - 2), ("", "  "))
-    rows = [row for block in call.get("content") or () for row in _block(block, width - 4)]
+    content = call.get("content") or ()
+    rows = [row for block in content for row in _block(block, width - 4, edit_lines)]
+    if all(block["type"] != "fileEdit" for block in content):
+        # It is asked about, or was denied: what it would have changed.
+        for edit in (call.get("edits") or {}).get("items") or ():
+            rows += _edit_rows(edit, width - 4, edit_lines)
     return lines + indented(rows, ("dim", "  │ "), ("dim", "  │ "))
 
 
@@ -224,14 +253,14 @@ def _unsaid_input(call: Json) -> str:
     return "" if given in _said(call) else given
 
 
-def _block(block: Json, width: int) -> list[Line]:
+def _block(block: Json, width: int, edit_lines: EditLines) -> list[Line]:
     """Return one block of a tool's output."""
     match block["type"]:
         case "text":
             sources = clean(block["text"]).rstrip("\n").split("\n") if block["text"] else []
             return [row for source in sources for row in hard_wrap(line(source), width)]
         case "fileEdit":
-            return [clip(line(*_edit(block)), width)]
+            return _edit_rows(block, width, edit_lines)
         case "terminal":
             return _terminal(block, width)
         case "subagent":
@@ -255,16 +284,26 @@ def _terminal(block: Json, width: int) -> list[Line]:
     return [clip(line(("dim", f"{title}{code}")), width), *(rows if preview else [])]
 
 
-def _edit(edit: Json) -> Iterator[Fragment]:
+def _edit_rows(edit: Json, width: int, edit_lines: EditLines) -> list[Line]:
+    """Return an edit: its file and how much changes, then what, as far as that is known."""
+    return [_edit_heading(edit, width), *(edit_lines(edit, width) or ())]
+
+
+def _edit_heading(edit: Json, width: int) -> Line:
     after, before = edit.get("after"), edit.get("before")
     side = after or before or {}
     verb = "new " if before is None else "delete " if after is None else ""
-    yield ("", f"{verb}{clean(directory_text(side.get('uri', '')))}")
     diff = edit.get("diff") or {}
-    if "added" in diff:
-        yield ("good", f" +{diff['added']}")
-    if "removed" in diff:
-        yield ("bad", f" -{diff['removed']}")
+    counts: list[Fragment] = []
+    for key, style, sign in (("added", "good", "+"), ("removed", "bad", "-")):
+        if key in diff:
+            counts.append((style, f" {sign}{diff[key]}"))
+    name = clean(directory_text(side.get("uri", "")))
+    room = width - len(verb) - sum(len(text) for _, text in counts)
+    if width_of(name) > room:
+        # Of a long path the end says the most.
+        name = f"…{name[max(len(name) - room + 1, 0) :]}"
+    return clip(line(verb, name, *counts), width)
 
 
 def _reference(ref: Json) -> str:

@@ -18,6 +18,7 @@ from prompt_toolkit.input import Input
 from agenthost.cli.connecting import as_typed
 from agenthost.cli.interactive import frames, intents, listings
 from agenthost.cli.interactive.acting import Acting, trouble
+from agenthost.cli.interactive.contents import Contents
 from agenthost.cli.interactive.desk import Desk
 from agenthost.cli.interactive.dialogue import Act, Hint, Reply
 from agenthost.cli.interactive.errands import Errands
@@ -71,7 +72,10 @@ class Conversation:
         self.client = client
         self.session = session
         self.chat = chat
-        self.transcript = Transcript()
+        self.contents = Contents(client, self._changed)
+        self.transcript = Transcript(
+            edit_lines=self.contents.edit_lines, awaits=self.contents.awaits
+        )
         self.desk = Desk()
         said = listings.user_messages(chat.state)
         self.shell = Shell(self, output=output, input=input, colour=colour, history=said)
@@ -89,8 +93,8 @@ class Conversation:
         self._lost = False
         # The turn under way, and when it began by the monotonic clock.
         self._turn: tuple[str, float] | None = None
-        # Diffs of edits that wait for approval, as far as they are known.
-        self._previews: dict[str, list[Line]] = {}
+        # The turns that were over when we came, or are since: what they changed is known or let be.
+        self._over = {turn["id"] for turn in chat.state["turns"]}
         self._interrupts = intents.Interrupts()
         # Until when an answer must have been meant for what was asked before.
         self._look_first = 0.0
@@ -113,6 +117,7 @@ class Conversation:
             stop()
             self.hint("")
             await self.acting.finish()
+            await self.contents.close()
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -254,6 +259,7 @@ class Conversation:
             return
         width, rows = self.shell.size
         confirmed = self.chat.channel.confirmed
+        self._fetch(confirmed)
         shown = self.transcript.update(confirmed, width)
         self._note_turn()
         self.acting.mark_read()
@@ -281,8 +287,7 @@ class Conversation:
         current, queued = self.desk.current, frames.pending_lines(chat, width)
         if current is not None:
             lines += queued
-            preview = self._previews.get(current.pending.id, ())
-            lines += current.card(width, rows - 6, preview)
+            lines += current.card(width, rows - 6, self._preview(current.pending, width - 4))
             if self.desk.dialogue is None:
                 lines.append(line(("ask", "▌ "), ("dim", _LATER)))
             elif len(self.desk.waiting) > 1:
@@ -311,19 +316,30 @@ class Conversation:
                 self.shell.text = dialogue.prefill
                 self._look_first = time.monotonic() + LOOK_FIRST if settled else 0.0
         for pending in self.desk.waiting:
-            self._preview(pending)
+            if pending.kind != "questions":
+                self.contents.want(pending.item)
 
-    def _preview(self, pending: Pending) -> None:
-        edits = (pending.item.get("edits") or {}).get("items") if pending.kind == "call" else None
-        if edits and pending.id not in self._previews:
-            self._previews[pending.id] = []
-            self.start(self._load_preview(pending.id, edits), "preview")
+    def _preview(self, pending: Pending, width: int) -> list[Line]:
+        """Return what is known of what a call refers to, and would do if it is approved."""
+        if pending.kind == "questions":
+            return []
+        return self.contents.preview_lines(pending.item, width)
 
-    async def _load_preview(self, id: str, edits: Sequence[Any]) -> None:
-        # Without it, the names of the files have to do.
-        with contextlib.suppress(AgentHostError, TimeoutError):
-            self._previews[id] = await self._errands.diff(edits)
-            self._wake.set()
+    def _fetch(self, confirmed: Any) -> None:
+        """See to it that people are shown what was changed while they were there."""
+        turns: list[Any] = [confirmed["activeTurn"]] if "activeTurn" in confirmed else []
+        for turn in reversed(confirmed["turns"]):
+            if turn["id"] in self._over:
+                break
+            self._over.add(turn["id"])
+            turns.append(turn)
+        for turn in turns:
+            for part in turn["responseParts"]:
+                if part["kind"] == "toolCall" and part["toolCall"]["status"] == "completed":
+                    self.contents.want(part["toolCall"])
+
+    def _changed(self) -> None:
+        self._wake.set()
 
     def _note_turn(self) -> None:
         active = self.chat.active_turn
@@ -340,6 +356,7 @@ class Conversation:
         if told is not None:
             self._lost = not self._link.is_up
             self.note(told)
+            self.contents.try_again()
         self._wake.set()
         if isinstance(state, Closed):
             self.leave(Leave(state.error))

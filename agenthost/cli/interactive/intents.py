@@ -26,7 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "back": ("", "return to the question before"),
     "skip": ("", "pass the question over, also one that has a default"),
     "reasoning": ("[on|off]", "show the last reasoning; on: always in full"),
-    "show": ("", "the last tool call, with all its input and output"),
+    "show": ("[N]", "what is asked about, or the last tool call, in full: input, output, diff"),
     "export": ("[PATH]", "write this chat to a file as Markdown"),
     "quit": ("", "leave, as Ctrl-D does; a running turn goes on"),
 }
