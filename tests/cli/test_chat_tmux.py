@@ -311,6 +311,33 @@ async def test_the_commands_of_the_chat_itself(tmp_path: Path) -> None:
         await tty.see("Come back with: agenthost chat", "exit code 0")
 
 
+async def test_a_misspelt_command_is_asked_about_and_not_sent(tmp_path: Path) -> None:
+    async with chatting(tmp_path) as (host, tty):
+        await tty.enter("/sesions")
+        await tty.see("there is no /sesions: did you mean /sessions?", "› /sesions")
+        await tty.key("C-u")
+        # Close to /show and /exit, but the agent's own.
+        await tty.enter("/slow 0")
+        await tty.see("Done after 0 seconds.", READY)
+        await tty.enter("/edit")
+        await tty.see("✗ usage: /edit PATH TEXT", READY)
+        await tty.enter("/rnu ls")
+        await tty.see("there is no /rnu: did you mean /run?")
+        await tty.key("C-u")
+        await tty.enter("//sesions")
+        await tty.see("✗ unknown command /sesions", READY)
+        # Nor is it taken for an answer.
+        await tty.enter("/ask")
+        await tty.see("name:")
+        await tty.enter("/declin")
+        await tty.see("did you mean /decline?", "name: /declin")
+        await tty.enter("e")
+        await tty.see("You chose to decline.", READY)
+        async with another_client(host) as (_, _, chat):
+            said = [turn["message"]["text"] for turn in chat.state["turns"]]
+            assert said == ["/slow 0", "/edit", "/sesions", "/ask"]
+
+
 async def test_a_message_that_was_begun_is_not_taken_for_an_answer(tmp_path: Path) -> None:
     async with chatting(tmp_path) as (host, tty):
         await tty.type("half a mess")

@@ -50,6 +50,9 @@ TICK = 0.125
 LOOK_FIRST = 0.7
 """Seconds in which nobody can have read a question that took another one's place."""
 
+LEARNING = 5.0
+"""Seconds in which a host must have told the agent's commands."""
+
 HINT = 10.0
 """Seconds for which a hint is shown."""
 
@@ -95,6 +98,9 @@ class Conversation:
         self._turn: tuple[str, float] | None = None
         # The turns that were over when we came, or are since: what they changed is known or let be.
         self._over = {turn["id"] for turn in chat.state["turns"]}
+        # The agent's own commands, as far as they are known, without their slashes.
+        self._agent_commands: set[str] = set()
+        self._learned = asyncio.Event()
         self._interrupts = intents.Interrupts()
         # Until when an answer must have been meant for what was asked before.
         self._look_first = 0.0
@@ -108,6 +114,7 @@ class Conversation:
         self.shell.text = draft["text"] if draft is not None else ""
         try:
             self.start(self._draw(), "draw")
+            self.start(self._learn_commands(), "learn commands")
             for signal in (self.chat.channel.changed, self.session.channel.changed):
                 self.start(self._relay(signal), "relay")
             # So that not even the first thing that is drawn is an empty screen.
@@ -158,6 +165,8 @@ class Conversation:
         self._hint = ""
         self._wake.set()
         dialogue = self.desk.dialogue
+        if (dialogue is None or not dialogue.is_literal) and self._is_slip(text):
+            return
         if dialogue is None:
             self._carry_out(intents.parse(text))
             return
@@ -203,6 +212,35 @@ class Conversation:
         self.leave(Leave())
 
     # What that leads to.
+
+    def _is_slip(self, text: str) -> bool:
+        """Ask about a line that is almost a command; False where it is fine as it is."""
+        # An answer cannot be a command of the agent's.
+        agents = self._agent_commands if self.desk.dialogue is None else ()
+        meant = intents.slip_in(text, agents)
+        if meant is None:
+            return False
+        if self.desk.dialogue is None and not self._learned.is_set():
+            # Whoever types faster than the host answers may well mean the agent.
+            self.start(self._submit_once_learned(text), "submit")
+            return True
+        word = text.split()[0]
+        self.shell.text = text
+        self.hint(f"there is no {word}: did you mean /{meant}? /{word} says it as it is")
+        return True
+
+    async def _learn_commands(self) -> None:
+        """Ask what the agent's own commands are; a host need not know."""
+        with contextlib.suppress(AgentHostError, TimeoutError):
+            async with asyncio.timeout(LEARNING):
+                items = await self.chat.completions("/")
+            words = (item["insertText"].strip() for item in items)
+            self._agent_commands = {word[1:] for word in words if word.startswith("/")}
+        self._learned.set()
+
+    async def _submit_once_learned(self, text: str) -> None:
+        await self._learned.wait()
+        self.on_submit(text)
 
     def _carry_out(self, intent: intents.Intent | None) -> None:
         try:

@@ -38,7 +38,10 @@ _KEYS = (
     ("Ctrl-D", "leave; a running turn goes on"),
 )
 _AGENT = "//help asks the agent what it understands."
-_REST = "These are the chat's own commands. All others with a slash are the agent's."
+_REST = (
+    "These are the chat's own commands. All others with a slash are the agent's, unless they look "
+    "like a slip."
+)
 
 
 def help_lines(width: int) -> list[Line]:
