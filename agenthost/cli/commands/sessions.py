@@ -66,7 +66,7 @@ _HELP = {
     "archive": "put sessions away",
     "unarchive": "take sessions back",
     "read": "mark sessions as read",
-    "dispose": "give sessions up; the host may keep those that hold anything among the archived",
+    "dispose": "give sessions up; the host keeps those that hold anything in its trash for a while",
 }
 _DONE = {
     "archive": "archived",
@@ -74,6 +74,8 @@ _DONE = {
     "read": "marked as read",
     "rename": "renamed",
 }
+# What takes back what a host did to a session that it was to dispose of.
+_UNDOING = {"archived": "unarchive", "in the trash": "restore"}
 
 
 def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -384,13 +386,13 @@ async def _change(args: argparse.Namespace) -> int:
 
 
 def _told(outcome: _Outcome, args: argparse.Namespace) -> str:
-    """Return what was done to a session, and how to undo it where that was not asked for."""
-    word = outcome.became or _DONE[args.verb]
-    told = f"{word}  {one_line(outcome.session)}"
-    if outcome.became == "archived":
-        undo = same_host(args, "sessions", "unarchive", short_id(outcome.session))
-        told += f"\n  the host keeps what holds turns; `{undo}` takes it back"
-    return told
+    """Return what was done to a session, and how to undo it where the host decided what."""
+    told = f"{outcome.became or _DONE[args.verb]}  {one_line(outcome.session)}"
+    undoing = _UNDOING.get(outcome.became or "")
+    if undoing is None:
+        return told
+    undo = same_host(args, "sessions", undoing, short_id(outcome.session))
+    return f"{told}\n  `{undo}` takes it back"
 
 
 async def _change_all(client: Client, args: argparse.Namespace, outcomes: list[_Outcome]) -> None:
@@ -429,8 +431,14 @@ async def _disposed_how(client: Client, uri: str) -> str:
     """Return what a host made of a session that it was to dispose of."""
     try:
         async with await client.sessions.get(uri) as session:
+            # Other hosts have no trash.
             return "archived" if is_archived(session.state["status"]) else "kept"
     except (SessionNotFound, NotFound):
+        # Who may not look into the trash knows only that it is gone.
+        with suppress(AgentHostError):
+            trash = await client.request("agenthost/listTrash")
+            if any(item["session"] == uri for item in trash["items"]):
+                return "in the trash"
         return "removed"
 
 
