@@ -8,7 +8,9 @@ already. Knows how to make agents and why one cannot be made; what they do is th
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import tomllib
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
@@ -127,15 +129,40 @@ def _made(spec: str, find: Callable[[], Any]) -> Agent:
     try:
         found = find()
         made = found() if callable(found) and not isinstance(found, Agent) else found
-    except (ImportError, AttributeError) as error:
-        raise UnknownAgent(f"agent {spec}: {error}") from error
-    except Exception as error:
-        # Whatever somebody else's constructor raises, the person at the terminal needs a sentence.
-        raise UnknownAgent(f"agent {spec} cannot be made: {error}") from error
+    except (Exception, SystemExit) as error:
+        # Whatever somebody else's module raises, the person at the terminal needs a sentence.
+        raise UnknownAgent(f"agent {spec} cannot be made: {_told(error)}") from error
     if not isinstance(made, Agent):
         raise UnknownAgent(f"agent {spec} is no Agent: derive it from agenthost.agents.Agent")
     _check_info(spec, made)
     return made
+
+
+def _told(error: BaseException) -> str:
+    """Say what went wrong in somebody's module, and in which file and line."""
+    if isinstance(error, SyntaxError):
+        # Its own words name the file without its folder, and nothing that calls it is to blame.
+        return f"{error.msg} ({_place(error.filename or '?', error.lineno)})"
+    told = str(error) or type(error).__name__
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_theirs(frame)]
+    if not frames:
+        return told
+    # Where it happened, and, if that is in a library, which line of the agent's led there.
+    named = [frames[-1]]
+    if frames[0].filename != frames[-1].filename:
+        named.append(frames[0])
+    return f"{told} ({', from '.join(_place(f.filename, f.lineno) for f in named)})"
+
+
+def _is_theirs(frame: traceback.FrameSummary) -> bool:
+    """Say whether a frame is of the agent's code, not of the machinery that imports it."""
+    name = frame.filename
+    ours = (__file__, importlib.__file__, importlib.metadata.__file__)
+    return not name.startswith("<frozen importlib") and name not in ours
+
+
+def _place(file: str, line: int | None) -> str:
+    return f"{file}, line {line}" if line is not None else file
 
 
 def _check_info(spec: str, agent: Agent) -> None:
@@ -145,7 +172,7 @@ def _check_info(spec: str, agent: Agent) -> None:
     except InvalidParams as error:
         raise UnknownAgent(f"agent {spec} describes itself wrongly: {error.message}") from error
     except Exception as error:
-        raise UnknownAgent(f"agent {spec} cannot describe itself: {error}") from error
+        raise UnknownAgent(f"agent {spec} cannot describe itself: {_told(error)}") from error
 
 
 def _make_llm() -> Agent:

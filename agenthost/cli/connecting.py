@@ -25,7 +25,8 @@ from agenthost.cli.failing import (
     complain,
     fail,
 )
-from agenthost.cli.paths import DATA_DIR_VARIABLE
+from agenthost.cli.nextstep import next_step
+from agenthost.cli.paths import DATA_DIR_VARIABLE, default_data_dir
 from agenthost.cli.render import Ink, plain
 from agenthost.client import (
     CannotConnect,
@@ -72,6 +73,7 @@ __all__ = [
     "in_words",
     "patiently",
     "run_command",
+    "same_host",
     "use_colour",
 ]
 
@@ -260,7 +262,7 @@ def run_command(
         words = (
             str(error) if isinstance(error, AgentHostError) else "the host did not answer in time"
         )
-        return fail(args, f"{in_words(words)}{_hint(error)}", code, kind)
+        return fail(args, f"{in_words(words)}{_hint(error, args)}", code, kind)
 
 
 def _judged(error: Exception) -> tuple[Kind, int]:
@@ -295,6 +297,18 @@ def in_words(text: str) -> str:
     return f"{head}{joint}{_WORDS.get(last, last)}"
 
 
+def same_host(args: argparse.Namespace, *words: str) -> str:
+    """Return a command line for the host that the options name, to be copied by a person.
+
+    What the environment says need not be said again.
+    """
+    if args.url is None:
+        return next_step(*words, data_dir=args.data_dir or default_data_dir())
+    url = None if args.url == os.environ.get(URL_VARIABLE) else args.url
+    token = None if args.token == os.environ.get(TOKEN_VARIABLE) else args.token
+    return next_step(*words, url=url, token=token)
+
+
 def as_typed(text: str) -> str:
     """Return text that can be sent: bytes that the locale could not read are read as UTF-8."""
     try:
@@ -312,10 +326,10 @@ def use_colour(stream: object = None) -> bool:
     return bool(isatty and isatty()) and not os.environ.get("NO_COLOR")
 
 
-def _hint(error: Exception) -> str:
+def _hint(error: Exception, args: argparse.Namespace) -> str:
     match error:
         case NotAdmitted(status=status) if status == _UNAUTHORIZED:
             return f"\n  give a valid token with --token or ${TOKEN_VARIABLE}"
         case CannotConnect() | GivenUp():
-            return "\n  `agenthost doctor` looks for what is wrong"
+            return f"\n  `{same_host(args, 'doctor')}` looks for what is wrong"
     return ""

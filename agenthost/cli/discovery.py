@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from agenthost.cli.nextstep import next_step
 from agenthost.cli.paths import default_data_dir
 from agenthost.errors import AgentHostError
 from agenthost.tokens import TokenError, read_owner_token
@@ -75,15 +76,15 @@ def find_host(
         token_file = told["tokenFile"]
     except FileNotFoundError:
         raise NoHost(
-            f"no host is running for {folder}: start one with `agenthost serve`, or name one "
-            "with --url"
+            f"no host is running for {folder}: start one with "
+            f"`{next_step('serve', data_dir=folder)}`, or name one with --url"
         ) from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise NoHost(f"{path} cannot be read: {error}") from error
     if not _alive(found.pid):
         raise NoHost(
             f"the host of {folder} ended without saying goodbye: start it again with "
-            "`agenthost serve`"
+            f"`{next_step('serve', data_dir=folder)}`"
         )
     if token is None and token_file is not None:
         try:

@@ -6,7 +6,9 @@ import argparse
 import importlib
 import io
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import NoReturn
@@ -67,6 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else list(arguments)
     _open_standard_streams()
     _accept_any_text()
+    _heed_interrupts()
     try:
         args = build_parser(words[0] if words else None).parse_args(words)
         code: int = args.run(args)
@@ -103,6 +106,17 @@ def _accept_any_text() -> None:
     ):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=errors)
+
+
+def _heed_interrupts() -> None:
+    """Let SIGINT end every command, also where it was inherited as ignored.
+
+    A script that starts a command with ``&`` has it ignore Ctrl-C, but whoever sends the signal to
+    that very process means it.
+    """
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if in_main_thread and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 if __name__ == "__main__":

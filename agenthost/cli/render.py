@@ -37,6 +37,7 @@ __all__ = [
     "columns",
     "content_text",
     "directory_text",
+    "error_lines",
     "error_text",
     "fence",
     "is_archived",
@@ -51,6 +52,7 @@ __all__ = [
     "status_style",
     "status_words",
     "table",
+    "text_lines",
     "tool_input",
     "tool_json",
     "tool_line",
@@ -202,6 +204,16 @@ def error_text(error: Json | None) -> str:
     return one_line(str((error or {}).get("message") or "no reason given"))
 
 
+def error_lines(error: Json | None) -> list[str]:
+    """Return why something failed, with the lines that it was told in."""
+    return text_lines(str((error or {}).get("message") or "")) or [error_text(error)]
+
+
+def text_lines(text: str) -> list[str]:
+    """Return the lines of a short text, each safe to print, without the empty ones."""
+    return [row for row in map(one_line, plain(text).split("\n")) if row]
+
+
 # Sessions.
 
 _ACTIVITIES: Mapping[int, tuple[str, Style | None]] = {
@@ -297,9 +309,19 @@ def tool_word(call: Json) -> str:
         case "completed":
             return "done" if call.get("success") else "failed"
         case "cancelled":
-            reason = str(call.get("reason", "skipped"))
-            return "result denied" if reason == "result-denied" else reason
+            return _cancelled_word(call)
     return one_line(str(call["status"]))
+
+
+def _cancelled_word(call: Json) -> str:
+    """Return why a tool call came to nothing.
+
+    The protocol calls it skipped, too, when its turn ended over it; then nobody says anything.
+    """
+    reason = str(call.get("reason", "skipped"))
+    if reason == "skipped":
+        return reason if call.get("reasonMessage") or call.get("selectedOption") else "cancelled"
+    return "result denied" if reason == "result-denied" else reason
 
 
 def tool_style(call: Json) -> Style | None:
@@ -309,7 +331,7 @@ def tool_style(call: Json) -> Style | None:
             return "green"
         case "failed" | "denied" | "result denied":
             return "red"
-        case "skipped":
+        case "skipped" | "cancelled":
             return "dim"
         case "running" | "preparing":
             return "cyan"

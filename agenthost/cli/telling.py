@@ -8,10 +8,11 @@ from typing import Any
 
 from agenthost.cli.render import (
     Style,
-    error_text,
+    error_lines,
     one_line,
     only_question,
     question_line,
+    text_lines,
     tool_json,
     tool_line,
     tool_style,
@@ -43,7 +44,7 @@ _END_STYLES: Mapping[str, Style] = {"complete": "green", "error": "red"}
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What happened, in a word and in a line."""
+    """What happened, in a word and in a line; a plan, or an error, may take several."""
 
     what: str
     text: str
@@ -83,7 +84,7 @@ def event_line(event: ChatEvent) -> Line | None:
         case Redrawn():
             return Line("changed", "what was told of this turn does not hold any more", "yellow")
         case TurnEnded(state=state):
-            text = error_text(event.error) if event.error is not None else ""
+            text = "\n".join(error_lines(event.error)) if event.error is not None else ""
             return Line(state, text, _END_STYLES.get(state, "yellow"))
     return None
 
@@ -94,7 +95,7 @@ def _tool(call: Json) -> Line:
 
 def _part(part: Json) -> Line | None:
     if part["kind"] == "systemNotification":
-        return Line("notice", one_line(markdown_of(part["content"])), "yellow")
+        return Line("notice", "\n".join(text_lines(markdown_of(part["content"]))), "yellow")
     return Line(part["kind"], one_line(str(part.get("uri", ""))), "dim")
 
 

@@ -19,6 +19,7 @@ from agenthost.cli.render import (
     one_line,
     plain,
     question_line,
+    text_lines,
     tool_line,
     tool_output,
     tool_style,
@@ -139,7 +140,7 @@ class Unattended:
             case ToolCallChanged(call=call, before=before):
                 self._tell_call(call, before)
             case PartAdded(part=part) if part["kind"] == "systemNotification":
-                out.note(one_line(markdown_of(part["content"])), "yellow")
+                out.note("\n".join(text_lines(markdown_of(part["content"]))), "yellow")
             case UsageReported(usage=usage) if out.verbose:
                 out.note(usage_line(usage), "dim")
             case Redrawn(parts=parts):

@@ -121,6 +121,31 @@ def test_what_cannot_be_had_says_why(spec: str, problem: str) -> None:
     assert problem in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ("import os\nimport no_such_thing\n", "No module named 'no_such_thing' ({file}, line 2)"),
+        ("x = 1\n\nx.y\n", "'int' object has no attribute 'y' ({file}, line 3)"),
+        ("def f(:\n", "invalid syntax ({file}, line 1)"),
+        ("import sys\nsys.exit('not today')\n", "not today ({file}, line 2)"),
+        ("import {name}_lib\n", "oh no ({lib}, line 1, from {file}, line 1)"),
+        ("class A:\n    def __init__(self):\n        open('/no/such')\n", "{file}, line 3)"),
+    ],
+)
+def test_what_goes_wrong_in_a_module_is_told_with_file_and_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, problem: str
+) -> None:
+    name = f"broken_{abs(hash(source))}"
+    file, lib = tmp_path / f"{name}.py", tmp_path / f"{name}_lib.py"
+    file.write_text(source.replace("{name}", name))
+    lib.write_text("raise RuntimeError('oh no')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(UnknownAgent) as error:
+        load_agent(f"{name}:A")
+    assert str(error.value).endswith(problem.format(file=file, lib=lib))
+    assert "\n" not in str(error.value)
+
+
 def test_named_agents_come_first_and_demo_is_always_there() -> None:
     named = providers("Helpful")
     assert named[0] == "helpful"

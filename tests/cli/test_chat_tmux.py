@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shlex
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from agenthost.cli.render import is_unread
 from agenthost.client import Chat, Client, Session, connect
 from tests.cli.interactive.terminal import PATIENCE, TMUX, Terminal, terminal
 from tests.wire.hosting import ServedHost, serve
@@ -114,6 +117,31 @@ async def test_a_denial_says_why_and_what_to_do_instead(tmp_path: Path) -> None:
     assert (tmp_path / "work" / "hello.txt").read_text() == "hi\n"
 
 
+async def test_a_diff_can_be_seen_whole_before_it_is_approved_and_afterwards(
+    tmp_path: Path,
+) -> None:
+    async with chatting(tmp_path, 80, 24) as (_, tty):
+        lines = [f"line {number}" for number in range(1, 61)]
+        (tmp_path / "work" / "long.txt").write_text("\n".join(lines) + "\n")
+        await tty.enter("/edit long.txt brief")
+        await tty.see("▌ -line 1", "more rows · /show", "approve?")
+        assert "line 60" not in await tty.screen()
+        await tty.enter("/show")
+        await tty.see("│ -line 60", "│ +brief", "approve?")
+        whole = await tty.screen("-S", "-")
+        assert all(f"  │ -{line}\n" in whole for line in lines)
+        await tty.enter("1")
+        # Shortened in place.
+        await tty.see("✓ Edit file", "+1 -60", "more rows · /show", "│ +brief", READY)
+        await tty.key("C-l")
+        await tty.enter("/show")
+        await tty.see("│ -line 60", "│ +brief", READY)
+        await tty.enter("/tool")
+        await tty.see("There are 2 entries.", READY)
+        await tty.enter("/show 2")
+        await tty.see("│ -line 60", "│ +brief", READY)
+
+
 async def test_what_another_client_answers_is_not_asked_any_more(tmp_path: Path) -> None:
     async with chatting(tmp_path) as (host, tty):
         await tty.enter("/run echo approved elsewhere")
@@ -144,7 +172,7 @@ async def test_a_question_of_every_kind_is_answered(tmp_path: Path) -> None:
         await tty.enter("36")
         await tty.see("height:")
         await tty.enter("1.8")
-        await tty.see("happy: yes")
+        await tty.see("(yes or no)  default: yes", "an empty line takes the default", "happy:")
         await tty.enter("")
         await tty.see("colour:", "2  green", "or your own words")
         await tty.enter("purple")
@@ -233,7 +261,10 @@ async def test_ctrl_d_leaves_the_turn_running_and_coming_back_shows_it_all(tmp_p
         await tty.see("working slowly", WORKING)
         await tty.key("C-d")
         left = await tty.see("The turn goes on. Come back with: agenthost chat ", "exit code 0")
-        id = left.partition("agenthost chat ")[2].split()[0]
+        id, *options = left.partition("agenthost chat ")[2].partition("exit code")[0].split()
+        assert options[0] == "--data-dir"
+        # The terminal breaks a line where it is full.
+        assert "".join(options[1:]) == str(host.data_dir)
         async with another_client(host) as (_, session, chat):
             assert session.uri.startswith(f"ahp-session:/{id}")
             assert chat.active_turn is not None
@@ -280,6 +311,33 @@ async def test_the_commands_of_the_chat_itself(tmp_path: Path) -> None:
         await tty.see("Come back with: agenthost chat", "exit code 0")
 
 
+async def test_a_misspelt_command_is_asked_about_and_not_sent(tmp_path: Path) -> None:
+    async with chatting(tmp_path) as (host, tty):
+        await tty.enter("/sesions")
+        await tty.see("there is no /sesions: did you mean /sessions?", "› /sesions")
+        await tty.key("C-u")
+        # Close to /show and /exit, but the agent's own.
+        await tty.enter("/slow 0")
+        await tty.see("Done after 0 seconds.", READY)
+        await tty.enter("/edit")
+        await tty.see("✗ usage: /edit PATH TEXT", READY)
+        await tty.enter("/rnu ls")
+        await tty.see("there is no /rnu: did you mean /run?")
+        await tty.key("C-u")
+        await tty.enter("//sesions")
+        await tty.see("✗ unknown command /sesions", READY)
+        # Nor is it taken for an answer.
+        await tty.enter("/ask")
+        await tty.see("name:")
+        await tty.enter("/declin")
+        await tty.see("did you mean /decline?", "name: /declin")
+        await tty.enter("e")
+        await tty.see("You chose to decline.", READY)
+        async with another_client(host) as (_, _, chat):
+            said = [turn["message"]["text"] for turn in chat.state["turns"]]
+            assert said == ["/slow 0", "/edit", "/sesions", "/ask"]
+
+
 async def test_a_message_that_was_begun_is_not_taken_for_an_answer(tmp_path: Path) -> None:
     async with chatting(tmp_path) as (host, tty):
         await tty.type("half a mess")
@@ -310,6 +368,38 @@ async def test_a_session_in_which_nothing_was_said_is_not_kept(tmp_path: Path) -
         await tty.see("exit code 0")
         async with connect(host.address, token=host.token) as client:
             assert await client.sessions.list() == []
+
+
+async def test_a_session_that_was_watched_is_read(tmp_path: Path) -> None:
+    async with chatting(tmp_path) as (host, tty):
+        # Turns shorter than the time between two drawings, too.
+        for text in ("one", "two", "three"):
+            await tty.enter(text)
+            await tty.see(f"You said {text}.", READY)
+        async with another_client(host) as (_, session, chat), asyncio.timeout(PATIENCE):
+            await session.channel.until(lambda state: not is_unread(state["status"]))
+            await chat.ask("from elsewhere")
+            await session.channel.until(lambda state: not is_unread(state["status"]))
+            await tty.enter("/slow 60")
+            await tty.see("working slowly", WORKING)
+            await tty.key("C-d")
+            await tty.see("The turn goes on.", "exit code 0")
+            # Nobody sees how that one ends.
+            await chat.steer("go on")
+            await chat.channel.until(lambda state: "activeTurn" not in state)
+            assert is_unread(session.state["status"])
+        again = ("sessions", *found(host))
+        async with terminal() as other:
+            words = (sys.executable, "-m", "agenthost.cli.main")
+            await other.start(shlex.join((*words, *again)), tmp_path)
+            await other.see("unread")
+        async with terminal() as other:
+            await other.start(
+                shlex.join((*words, "send", "--session", "one", "hi", *found(host))), tmp_path
+            )
+            await other.see("exit code 0")
+        async with another_client(host) as (_, session, _):
+            assert not is_unread(session.state["status"])
 
 
 async def test_without_a_host_there_is_one_line_and_an_exit_code(tmp_path: Path) -> None:

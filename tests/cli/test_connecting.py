@@ -51,7 +51,8 @@ def run_and_fail(error: BaseException, **options: bool) -> int:
     async def work(_: argparse.Namespace) -> int:
         raise error
 
-    return run_command(argparse.Namespace(**options), work)
+    which = {"url": None, "token": None, "data_dir": None}
+    return run_command(argparse.Namespace(**{**which, **options}), work)
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import NoReturn
 
 import pytest
 
 from agenthost.cli import main as module
 from agenthost.cli.main import main
-from tests.cli.running import Cli
+from tests.cli.running import Cli, Running
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -112,3 +115,35 @@ async def test_ctrl_c_is_no_traceback_however_early_it_comes(
 
     monkeypatch.setattr(module, "build_parser", interrupt)
     assert main(["sessions"]) == 130
+
+
+@asynccontextmanager
+async def in_the_background(cli: Cli, *arguments: str) -> AsyncIterator[Running]:
+    """Run a command as a script does with ``&``: SIGINT is ignored, and stays so in a child."""
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        async with cli.running(*arguments) as running:
+            signal.signal(signal.SIGINT, handler)
+            yield running
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+@pytest.mark.parametrize(
+    ("words", "sign"),
+    [
+        (("inspect", "LOG", "--follow"), "initialize"),
+        (("inspect", "--live", "--json"), "initialize"),
+        (("watch", "--json"), "present"),
+        (("chat", "--json"), "attached"),
+    ],
+)
+async def test_sigint_ends_a_command_that_was_started_ignoring_it(
+    cli: Cli, words: tuple[str, ...], sign: str
+) -> None:
+    await cli.new("something to see")
+    words = tuple(str(cli.wire_log) if word == "LOG" else word for word in words)
+    async with in_the_background(cli, *words) as running:
+        await running.until(sign)
+        done = await running.end(signal.SIGINT)
+    assert (done.code, done.err) == (130, "")

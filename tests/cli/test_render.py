@@ -236,7 +236,9 @@ def call(status: str, **fields: Any) -> dict[str, Any]:
         (call("completed", success=True), "done"),
         (call("completed", success=False), "failed"),
         (call("cancelled", reason="denied"), "denied"),
-        (call("cancelled", reason="skipped"), "skipped"),
+        (call("cancelled", reason="skipped", reasonMessage="not now"), "skipped"),
+        # Its turn ended over it.
+        (call("cancelled", reason="skipped"), "cancelled"),
         (call("cancelled", reason="result-denied"), "result denied"),
         (call("teleporting\x1b[2J"), "teleporting"),
     ],

@@ -6,6 +6,7 @@ import asyncio
 import os
 import pty
 import re
+import shlex
 import termios
 from functools import partial
 from typing import Any
@@ -13,8 +14,9 @@ from unittest import mock
 
 import pytest
 
-from agenthost.cli.render import columns, plain, session_id
+from agenthost.cli.render import columns, plain, session_id, short_id
 from agenthost.client import connect
+from agenthost.client.sessions import Sessions
 from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.cli.running import Cli
 
@@ -87,8 +89,37 @@ async def test_a_session_is_disposed_of(cli: Cli) -> None:
     async with cli.client() as client:
         empty = (await client.sessions.create()).uri
     done = await cli.main("sessions", "dispose", empty, "--json")
-    assert (done.code, done.json) == (0, [{"session": empty, "done": True}])
+    assert (done.code, done.json) == (0, [{"session": empty, "done": True, "outcome": "removed"}])
     assert empty not in [session["session"] for session in await listed(cli, "--all")]
+
+
+async def test_disposing_of_sessions_says_what_became_of_each(cli: Cli) -> None:
+    async with cli.client() as client:
+        empty = (await client.sessions.create()).uri
+    full = await cli.new("holds a turn")
+    done = await cli.main("sessions", "dispose", empty, full)
+    assert done.code == 0
+    removed, kept, undo = done.out.splitlines()
+    assert (removed, kept) == (f"removed  {empty}", f"in the trash  {full}")
+    assert f"sessions restore {short_id(full)}" in undo
+    assert full not in [item["session"] for item in await listed(cli, "--all")]
+
+
+async def test_a_host_that_archives_what_it_is_to_dispose_of_is_told_from_others(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def archive(sessions: Sessions, uri: str) -> None:
+        await sessions.archive(uri)
+
+    monkeypatch.setattr(Sessions, "dispose", archive)
+    uri = await cli.new("archived instead")
+    done = await cli.main("sessions", "dispose", uri)
+    kept, undo = done.out.splitlines()
+    assert kept == f"archived  {uri}"
+    # What is printed to be typed works.
+    words = shlex.split(undo.partition("`")[2].partition("`")[0])
+    assert (await cli.main(*words[1:])).code == 0
+    assert uri in [item["session"] for item in await listed(cli)]
 
 
 async def test_one_failure_among_several_is_told_and_the_rest_is_done(cli: Cli) -> None:

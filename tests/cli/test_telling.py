@@ -64,6 +64,10 @@ EVENTS: list[tuple[ChatEvent, tuple[str, str] | None]] = [
     (QuestionClosed("t", REQUEST, "accept"), ("answered", "accept")),
     (QuestionClosed("t", REQUEST, None), ("answered", "the turn ended over it")),
     (
+        PartAdded("t", {"kind": "systemNotification", "content": "Plan\n\n- [x] a\n- [ ] b"}),
+        ("notice", "Plan\n- [x] a\n- [ ] b"),
+    ),
+    (
         PartAdded("t", {"kind": "systemNotification", "content": {"markdown": "mind"}}),
         ("notice", "mind"),
     ),

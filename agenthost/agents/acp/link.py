@@ -122,18 +122,23 @@ class Link:
 
     @contextlib.asynccontextmanager
     async def understood(self) -> AsyncIterator[None]:
-        """Turn what goes wrong between host and agent into what people can read."""
+        """Turn what goes wrong between host and agent into what people can read.
+
+        What the agent wrote to standard error meanwhile is often the better half of it.
+        """
+        heard = self.process.said
         try:
             yield
         except RequestError as error:
-            raise self._refused(error) from error
+            raise await self._with_last_words(self._refused(error), heard) from error
         except ConnectionError as error:
             raise await self._failure() from error
         except ValidationError as error:
             log.debug("%s answered %s", self.name, error)
-            raise AgentError(
+            failure = AgentError(
                 f"{self.name} answered something that ACP does not know", "agentProtocol"
-            ) from error
+            )
+            raise await self._with_last_words(failure, heard) from error
 
     async def close(self, patience: float, because: str | None = None) -> None:
         """End the process, and all commands that ran for it."""
@@ -183,15 +188,17 @@ class Link:
                     client_info=_implementation(),
                 )
         except TimeoutError as error:
-            raise AgentError(
+            late = AgentError(
                 f"{self.name} did not answer within {START_TIMEOUT:g} seconds", "agentTimeout"
-            ) from error
+            )
+            raise await self._with_last_words(late) from error
         if self._answer.protocol_version != PROTOCOL_VERSION:
-            raise AgentError(
+            foreign = AgentError(
                 f"{self.name} speaks version {self._answer.protocol_version} of ACP;"
                 f" this host speaks version {PROTOCOL_VERSION}",
                 "agentProtocol",
             )
+            raise await self._with_last_words(foreign)
 
     def _refused(self, error: RequestError) -> AgentError:
         details = error.data.get("details") if isinstance(error.data, dict) else None
@@ -210,11 +217,16 @@ class Link:
         """Say why nothing can be said to the agent any more."""
         await asyncio.wait({self._watching}, timeout=4 * LAST_BREATH)
         await self.close(patience=0)
-        if self._ended_because is not None:
-            return AgentError(f"{self.name} {self._ended_because}", "agentProcessEnded")
-        words = await self.process.last_words()
-        told = f"; it last said:\n{words}" if words else ""
-        return AgentError(f"{self.name} {self.process.fate}{told}", "agentProcessEnded")
+        fate = self._ended_because or self.process.fate
+        return await self._with_last_words(AgentError(f"{self.name} {fate}", "agentProcessEnded"))
+
+    async def _with_last_words(self, error: AgentError, since: int = 0) -> AgentError:
+        """Add what the agent wrote to standard error, after its first ``since`` lines, if it did.
+
+        People cannot look there: it is the host's.
+        """
+        words = await self.process.last_words(since)
+        return AgentError(f"{error}; it last said:\n{words}", error.error_type) if words else error
 
 
 def _implementation() -> Implementation:

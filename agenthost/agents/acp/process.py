@@ -29,6 +29,8 @@ TERMINATION_GRACE = 0.4
 # What is kept and shown of standard error: lines, and characters of each.
 LAST_LINES = 5
 LONGEST_WORDS = 300
+# Seconds in which what a process that lives on wrote to standard error before its answer arrives.
+HEARSAY = 0.1
 # Lines of standard error that one process may put into the host's log.
 MOST_LOGGED = 2000
 READ_SIZE = 16 * 1024
@@ -71,7 +73,8 @@ class AgentProcess:
         lifeline.hold(self.pid)
         # The last lines of standard error, without secrets.
         self._last_lines: deque[str] = deque(maxlen=LAST_LINES)
-        self._logged = 0
+        # How many lines there were in all.
+        self.said = 0
         self._listening = asyncio.create_task(
             self._listen(protocol.stderr), name=f"standard error of {name}[{self.pid}]"
         )
@@ -112,10 +115,15 @@ class AgentProcess:
             return f"was killed by {signal.Signals(-code).name}"
         return f"ended with exit code {code}"
 
-    async def last_words(self) -> str:
-        """Return the last lines of standard error, once all has been read that there will be."""
-        await asyncio.wait({self._listening}, timeout=TERMINATION_GRACE)
-        return "\n".join(self._last_lines)
+    async def last_words(self, since: int = 0) -> str:
+        """Return the last lines of standard error, of those that came after the first ``since``.
+
+        Waits until all has been read that there is.
+        """
+        patience = TERMINATION_GRACE if self.exited.is_set() else HEARSAY
+        await asyncio.wait({self._listening}, timeout=patience)
+        fresh = min(self.said - since, len(self._last_lines))
+        return "\n".join(list(self._last_lines)[-fresh:] if fresh > 0 else ())
 
     async def end(self, patience: float) -> None:
         """End the program and its group: by closing its input, by SIGTERM, by SIGKILL."""
@@ -170,8 +178,8 @@ class AgentProcess:
         if not line:
             return
         self._last_lines.append(line)
-        self._logged += 1
-        if self._logged <= MOST_LOGGED:
+        self.said += 1
+        if self.said <= MOST_LOGGED:
             log.debug("%s[%d]: %s", self.name, self.pid, line)
-        elif self._logged == MOST_LOGGED + 1:
+        elif self.said == MOST_LOGGED + 1:
             log.info("%s[%d] says too much; the rest is not logged", self.name, self.pid)

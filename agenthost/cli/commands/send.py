@@ -7,11 +7,14 @@ the way goes to standard error.
 from __future__ import annotations
 
 import argparse
+import asyncio
+import contextlib
 import json
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agenthost.cli.beginning import begin_session, check_model
 from agenthost.cli.connecting import (
     DENIED,
     FAILED,
@@ -28,10 +31,11 @@ from agenthost.cli.connecting import (
 from agenthost.cli.deciding import Answers, Approvals
 from agenthost.cli.finding import open_session
 from agenthost.cli.output import Output
-from agenthost.cli.paths import directory_uri
-from agenthost.cli.render import error_text, tool_json
+from agenthost.cli.reading import ReadMark
+from agenthost.cli.render import error_lines, tool_json
 from agenthost.cli.unattended import Unattended
 from agenthost.client import Chat, Client, Session
+from agenthost.errors import AgentHostError
 
 __all__ = ["register", "run", "send"]
 
@@ -39,6 +43,8 @@ Json = Mapping[str, Any]
 
 # Seconds that a host which went away may stay away: a turn is worth a longer wait than a list.
 _PATIENCE = 120.0
+# Seconds in which a host takes note that an answer was read; that is no reason to keep people.
+_MARKING = 1.0
 
 _EXAMPLES = """examples:
   agenthost send "What is in this folder?" --dir .
@@ -116,6 +122,8 @@ async def send(args: argparse.Namespace) -> int:
         await turn.send(text, model=args.model, timeout=args.timeout)
         for id in answers.unused:
             out.note(f"nothing was asked that --answer {id}=… answers", "yellow")
+        if turn.end is not None and sys.stdout.isatty() and not args.json:
+            await _mark_read(session)
         code = _exit_code(turn)
         if args.json:
             print(json.dumps(_document(session, chat, turn, code), indent=2))
@@ -133,10 +141,20 @@ def _text(given: str | None) -> str:
 
 
 async def _session(client: Client, args: argparse.Namespace) -> Session:
-    if args.session is not None:
-        return await open_session(client, args.session)
-    directories = [] if args.dir is None else [directory_uri(args.dir)]
-    return await client.sessions.create(args.agent, directories=directories, keep=True)
+    if args.session is None:
+        return await begin_session(client, args)
+    session = await open_session(client, args.session)
+    check_model(client, session.state["provider"], args.model)
+    return session
+
+
+async def _mark_read(session: Session) -> None:
+    """Say that somebody has seen the answer, who sits at the terminal that it went to."""
+    marking = ReadMark(session).look(running=False)
+    if marking is not None:
+        with contextlib.suppress(AgentHostError, TimeoutError):
+            async with asyncio.timeout(_MARKING):
+                await marking
 
 
 def _exit_code(turn: Unattended) -> int:
@@ -145,7 +163,8 @@ def _exit_code(turn: Unattended) -> int:
     assert turn.end is not None
     match turn.end.state:
         case "error":
-            return complain(f"the turn failed: {error_text(turn.end.error)}", FAILED)
+            why = "\n".join(error_lines(turn.end.error))
+            return complain(f"the turn failed: {why}", FAILED)
         case "cancelled":
             return complain("the turn was cancelled", FAILED)
         case "removed":

@@ -9,8 +9,6 @@ import argparse
 import asyncio
 import logging
 import os
-import shlex
-import shutil
 import signal
 import sys
 from contextlib import ExitStack, suppress
@@ -19,6 +17,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from agenthost.cli.discovery import announce
+from agenthost.cli.nextstep import next_step, reachable
 from agenthost.cli.paths import (
     DATA_DIR_VARIABLE,
     STORE_FILE,
@@ -167,7 +166,7 @@ async def _serve(args: argparse.Namespace) -> None:
             if not args.stdio:
                 secret, gate = _gate(args, data_dir)
                 url = await host.listen(args.host, args.port, gate=gate)
-                local = _seen_from_here(url)
+                local = f"ws://{reachable(url.removeprefix('ws://'))[0]}"
                 announced.enter_context(announce(data_dir, local, _token_file(args, data_dir)))
                 # Last, because scripts take it as the sign that everything is in place.
                 _tell(url, secret, data_dir)
@@ -187,37 +186,24 @@ async def _serve(args: argparse.Namespace) -> None:
 def _tell(url: str, secret: str | None, data_dir: Path) -> None:
     """Say where the host listens and how to connect to it."""
     query = f"/?tkn={quote(secret, safe='')}" if secret is not None else "/"
-    address = url.removeprefix("ws://")
+    bound = url.removeprefix("ws://")
+    address, *elsewhere = reachable(bound)
     token = f', "connectionToken": "{secret}"' if secret is not None else ""
     lines = [
-        f"agenthost is listening on {address}",
+        f"agenthost is listening on {bound}",
         "",
         f"  page       http://{address}{query}",
-        f"  WebSocket  {url}{query}",
+        *(f"  elsewhere  http://{other}{query}" for other in elsewhere),
+        f"  WebSocket  ws://{address}{query}",
+        *(f"  elsewhere  ws://{other}{query}" for other in elsewhere),
         "  VS Code    " + '"chat.remoteAgentHostsEnabled": true,',
         "             "
         + f'"chat.remoteAgentHosts": [{{"name": "agenthost", "address": "{address}"{token}}}]',
-        f"  next       {_this_command()} chat",
+        f"  next       {next_step('chat', data_dir=data_dir)}",
         "",
         "Ctrl-C stops it; sessions are kept in " + str(data_dir),
     ]
     print("\n".join(lines), flush=True)
-
-
-def _this_command() -> str:
-    """Return how to call this program from here: by its name only where that finds it."""
-    called = Path(sys.argv[0])
-    found = shutil.which(called.name)
-    if called.name != "agenthost" or (found is not None and Path(found).samefile(called)):
-        return "agenthost"
-    here = Path.cwd()
-    called = called.absolute()
-    return shlex.quote(str(called.relative_to(here) if called.is_relative_to(here) else called))
-
-
-def _seen_from_here(url: str) -> str:
-    """Return the URL for clients on this machine: who listens everywhere is reached here too."""
-    return url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
 
 
 def _token_file(args: argparse.Namespace, data_dir: Path) -> Path | None:

@@ -24,6 +24,7 @@ from agenthost.cli.connecting import (
     complain,
     connected,
     run_command,
+    same_host,
     use_colour,
 )
 from agenthost.cli.finding import find_sessions, open_session
@@ -46,7 +47,7 @@ from agenthost.cli.render import (
     tool_line,
 )
 from agenthost.client import Client, Session
-from agenthost.errors import AgentHostError, NotFound
+from agenthost.errors import AgentHostError, NotFound, SessionNotFound
 from agenthost.protocol.session.state import SessionInputRequest, SessionState, SessionSummary
 
 __all__ = ["register", "run", "session_page", "session_table"]
@@ -65,15 +66,16 @@ _HELP = {
     "archive": "put sessions away",
     "unarchive": "take sessions back",
     "read": "mark sessions as read",
-    "dispose": "give sessions up; the host may keep those that hold anything among the archived",
+    "dispose": "give sessions up; the host keeps those that hold anything in its trash for a while",
 }
 _DONE = {
     "archive": "archived",
     "unarchive": "unarchived",
     "read": "marked as read",
-    "dispose": "disposed of",
     "rename": "renamed",
 }
+# What takes back what a host did to a session that it was to dispose of.
+_UNDOING = {"archived": "unarchive", "in the trash": "restore"}
 
 
 def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -158,7 +160,7 @@ async def _list(args: argparse.Namespace) -> int:
             print(line)
     else:
         narrowed = args.filter is not None or args.archived
-        more = "like that." if narrowed else "yet; `agenthost send TEXT` starts one."
+        more = "like that." if narrowed else f"yet; `{same_host(args, 'send', 'TEXT')}` starts one."
         print(f"There are no sessions {more}", file=sys.stderr)
     return OK
 
@@ -350,9 +352,13 @@ class _Outcome:
     session: str
     done: bool = False
     error: str | None = None
+    # What became of it, where the verb leaves that to the host.
+    became: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        told = {"session": self.session, "done": self.done}
+        told: dict[str, Any] = {"session": self.session, "done": self.done}
+        if self.became is not None:
+            told["outcome"] = self.became
         return told if self.done else {**told, "error": self.error}
 
 
@@ -373,10 +379,20 @@ async def _change(args: argparse.Namespace) -> int:
         if not outcome.done:
             complain(f"{outcome.session}: {outcome.error}", FAILED)
         elif not args.json:
-            print(f"{_DONE[args.verb]}  {one_line(outcome.session)}")
+            print(_told(outcome, args))
     if args.json:
         print(json.dumps([outcome.as_json() for outcome in outcomes], indent=2))
     return code or (OK if all(outcome.done for outcome in outcomes) else FAILED)
+
+
+def _told(outcome: _Outcome, args: argparse.Namespace) -> str:
+    """Return what was done to a session, and how to undo it where the host decided what."""
+    told = f"{outcome.became or _DONE[args.verb]}  {one_line(outcome.session)}"
+    undoing = _UNDOING.get(outcome.became or "")
+    if undoing is None:
+        return told
+    undo = same_host(args, "sessions", undoing, short_id(outcome.session))
+    return f"{told}\n  `{undo}` takes it back"
 
 
 async def _change_all(client: Client, args: argparse.Namespace, outcomes: list[_Outcome]) -> None:
@@ -389,16 +405,17 @@ async def _change_all(client: Client, args: argparse.Namespace, outcomes: list[_
     for outcome in outcomes:
         if outcome.error is None:
             try:
-                await _change_one(client, outcome.session, args)
+                outcome.became = await _change_one(client, outcome.session, args)
                 outcome.done = True
             except (AgentHostError, TimeoutError) as error:
                 outcome.error = str(error) or "no answer in time"
 
 
-async def _change_one(client: Client, uri: str, args: argparse.Namespace) -> None:
+async def _change_one(client: Client, uri: str, args: argparse.Namespace) -> str | None:
+    """Carry the verb out; return what became of the session where the host decides that."""
     if args.verb == "dispose":
         await client.sessions.dispose(uri)
-        return
+        return await _disposed_how(client, uri)
     async with await open_session(client, uri) as session:
         match args.verb:
             case "rename":
@@ -407,6 +424,22 @@ async def _change_one(client: Client, uri: str, args: argparse.Namespace) -> Non
                 await session.mark_read()
             case verb:
                 await session.archive(verb == "archive")
+    return None
+
+
+async def _disposed_how(client: Client, uri: str) -> str:
+    """Return what a host made of a session that it was to dispose of."""
+    try:
+        async with await client.sessions.get(uri) as session:
+            # Other hosts have no trash.
+            return "archived" if is_archived(session.state["status"]) else "kept"
+    except (SessionNotFound, NotFound):
+        # Who may not look into the trash knows only that it is gone.
+        with suppress(AgentHostError):
+            trash = await client.request("agenthost/listTrash")
+            if any(item["session"] == uri for item in trash["items"]):
+                return "in the trash"
+        return "removed"
 
 
 def _count(text: str) -> int:

@@ -21,6 +21,7 @@ from agenthost.cli.connecting import (
     use_colour,
 )
 from agenthost.cli.finding import open_session
+from agenthost.cli.reading import ReadMark
 from agenthost.cli.render import (
     SHORT_ID,
     Ink,
@@ -100,7 +101,11 @@ class _Printer:
         self._ink = Ink(use_colour())
 
     def print_line(self, where: str, line: Line) -> None:
-        """Print a line of text: when, where, what."""
+        """Print a line of text, or several: when, where, what."""
+        for text in line.text.split("\n"):
+            self._print_row(where, Line(line.what, text, line.style))
+
+    def _print_row(self, where: str, line: Line) -> None:
         now = datetime.now().astimezone().strftime("%H:%M:%S")
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         head = f"{now}  {where}  {line.what:<12}"
@@ -176,6 +181,8 @@ class _SessionWatch:
         self._client = client
         self._session = session
         self._printer = printer
+        # Whoever sits at a terminal sees it; a program that reads along is nobody.
+        self._read = ReadMark(session) if sys.stdout.isatty() and not printer.as_json else None
         # Who follows the session and each chat, by URI.
         self._followers: dict[str, asyncio.Task[None]] = {}
         # Done when the session is gone, or with whatever else ends this.
@@ -217,11 +224,18 @@ class _SessionWatch:
                 for kind, fields in session_changes(before, state):
                     self._print_change(kind, fields)
                 before = state
+                self._mark_read()
         except ChannelGone:
             if isinstance(self._client.connection.state, Closed):
                 raise
             self._print_change("removed", {})
             self._over.set_result(None)
+
+    def _mark_read(self) -> None:
+        chats = self._session.chats
+        running = any(activity_word(chat["status"]) in ("running", "needs input") for chat in chats)
+        if self._read is not None:
+            self._read.look(running=running)
 
     async def _begin(self) -> SessionState:
         """Follow the chats that are there, and say what there is once nothing can be missed."""

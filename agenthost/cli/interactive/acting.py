@@ -14,10 +14,10 @@ from agenthost.cli.interactive.desk import Desk
 from agenthost.cli.interactive.dialogue import Act
 from agenthost.cli.interactive.pending import Pending
 from agenthost.cli.interactive.text import Line, line
+from agenthost.cli.reading import ReadMark
 from agenthost.cli.render import one_line
 from agenthost.client import Chat, Client, Dispatch, DispatchFailed, Session, Uncertain
 from agenthost.errors import AgentHostError
-from agenthost.protocol.status import IS_READ
 
 __all__ = ["Acting", "trouble"]
 
@@ -44,6 +44,7 @@ class Acting:
         self._desk = desk
         self._tell = tell
         self._options: dict[str, Any] = {} if model is None else {"model": model}
+        self._read = ReadMark(session)
         # What waits for the host to take something.
         self._waiting: set[asyncio.Task[None]] = set()
 
@@ -100,10 +101,11 @@ class Acting:
             self._client.dispatch(pending.chat, action)
 
     def mark_read(self) -> None:
-        """Say that somebody has seen what happened; of interest to lists elsewhere."""
-        if not self._session.state["status"] & IS_READ:
-            with contextlib.suppress(AgentHostError):
-                self._session.mark_read()
+        """Say that somebody has seen what happened, if that is news; of interest to lists."""
+        marking = self._read.look(running=self._chat.active_turn is not None)
+        if marking is not None:
+            # Whether it is taken matters to nobody here, only that it is sent before one leaves.
+            self._keep(_quietly(marking))
 
     def watch(self, dispatch: Dispatch, what: str, pending: Pending | None = None) -> None:
         """Tell if the host does not take an action."""
@@ -111,6 +113,7 @@ class Acting:
 
     async def finish(self) -> None:
         """Give the host a moment to take what it was last told."""
+        self.mark_read()
         if self._waiting:
             _, late = await asyncio.wait(self._waiting, timeout=PARTING)
             for task in late:
@@ -136,6 +139,11 @@ class Acting:
         if pending is not None:
             self._desk.refused(pending.key, why)
         self._tell(trouble(what, why))
+
+
+async def _quietly(dispatch: Dispatch) -> None:
+    with contextlib.suppress(AgentHostError):
+        await dispatch
 
 
 def trouble(what: str, why: str) -> Line:

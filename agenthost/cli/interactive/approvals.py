@@ -37,6 +37,7 @@ _FOOTERS = {
     "reason": "tell the agent why, or just Enter · Esc goes back",
     "suggest": "tell it what to do instead, or just Enter · Esc goes back",
 }
+_NO_CHOICE = Hint("there is no such choice here")
 # Rows that a card needs besides what is to be approved, and the least that this gets.
 _FRAME, _LEAST = 4, 3
 
@@ -81,7 +82,8 @@ class Approval:
     def is_editable(self) -> bool:
         """Whether the input may be edited here."""
         call = self.pending.item
-        return self.pending.kind == "call" and call.get("editable") is True and self._has_input
+        may_be = self.pending.kind == "call" and call.get("editable") is True
+        return may_be and self._has_input and self._first("approve") is not None
 
     @property
     def _has_input(self) -> bool:
@@ -92,7 +94,8 @@ class Approval:
         match self.step:
             case "edit":
                 edited = None if text == self.prefill else text
-                return self._approve(self._first("approve"), edited)
+                option = self._first("approve")
+                return _NO_CHOICE if option is None else self._approve(option, edited)
             case "reason":
                 return replace(self, step="suggest", reason=text.strip())
             case "suggest":
@@ -136,7 +139,7 @@ class Approval:
 
     def _take(self, option: Json | None) -> Reply:
         if option is None:
-            return Hint("there is no such choice here")
+            return _NO_CHOICE
         if option["kind"] == "approve":
             return self._approve(option, None)
         # The protocol does not say which choices want a reason, but their names do.
@@ -195,8 +198,9 @@ class Approval:
             for edit in edits:
                 side = edit.get("after") or edit.get("before") or {}
                 yield line("  ", visible(directory_text(side.get("uri", ""))))
-        elif self.pending.kind == "call" and self.step != "edit":
-            yield from self._input_rows(width)
+        if self.pending.kind == "call" and self.step != "edit":
+            # Also below a diff: what is run is the input.
+            yield from self._input_rows(width, known=bool(preview))
         risk = call.get("riskAssessment")
         if risk is not None and risk["status"] == "complete":
             safe = round(risk["safety"] * 100)
@@ -205,14 +209,14 @@ class Approval:
         elif risk is not None:
             yield line(("dim", "the risk is being judged…"))
 
-    def _input_rows(self, width: int) -> Iterator[Line]:
+    def _input_rows(self, width: int, *, known: bool) -> Iterator[Line]:
         given = self.pending.item.get("toolInput")
         if isinstance(given, str):
             for source in visible(given).split("\n"):
                 yield from (
                     line("  ", *row) for row in hard_wrap(line(("code", source)), width - 2)
                 )
-        elif given is not None:
+        elif given is not None and not known:
             yield line(("dim", f"  its input is kept at {given['uri']}"))
 
     def _choices(self, *, apart: bool = True) -> list[Line]:

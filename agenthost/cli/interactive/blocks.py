@@ -6,10 +6,10 @@ shown is ``transcript``'s to say; what is asked of the user is ``approvals``' an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
-from agenthost.cli.interactive.markdown import WIDEST, inline
+from agenthost.cli.interactive.markdown import WIDEST, MarkdownText, inline
 from agenthost.cli.interactive.text import (
     EMPTY,
     Fragment,
@@ -21,18 +21,22 @@ from agenthost.cli.interactive.text import (
     line,
     plain,
     visible,
+    width_of,
     wrap,
 )
 from agenthost.cli.render import (
     answer_text,
     directory_text,
+    error_lines,
     error_text,
     one_line,
     only_question,
+    tool_word,
 )
 from agenthost.protocol.markdown import markdown_of
 
 __all__ = [
+    "EditLines",
     "call_in_full",
     "call_lines",
     "ending_lines",
@@ -41,9 +45,13 @@ __all__ = [
     "notice_lines",
     "reasoning_line",
     "request_lines",
+    "unknown_edit",
 ]
 
 Json = Mapping[str, Any]
+
+EditLines: TypeAlias = Callable[[Json, int], list[Line] | None]
+"""Says what an edit changes, in lines that fit a width; None where that is not known."""
 
 LIVE_TAIL = 6
 """Rows of a running tool's output."""
@@ -91,15 +99,24 @@ def notice_lines(part: Json, width: int) -> list[Line]:
     """Return a part that is neither text, tool call nor question."""
     match part["kind"]:
         case "systemNotification":
-            rows = wrap(line(*inline(one_line(markdown_of(part["content"])), "dim")), width - 2)
-            return indented(rows, ("dim", "· "))
+            text = markdown_of(part["content"]).strip()
+            # A plan is a list, and only as such to be read.
+            rows = MarkdownText("dim").settle(text, min(width, WIDEST) - 2, whole=True)
+            return indented([row for row in rows if row], ("dim", "· "))
         case "contentRef":
             return [clip(line(("dim", f"⇢ {_reference(part)}")), width)]
         case kind:
             return [clip(line(("dim", f"· something this version cannot show ({kind})")), width)]
 
 
-def call_lines(call: Json, width: int, *, live: bool) -> list[Line]:
+def unknown_edit(edit: Json, width: int) -> list[Line] | None:
+    """Know of no edit what it changes."""
+    return None
+
+
+def call_lines(
+    call: Json, width: int, *, live: bool, edit_lines: EditLines = unknown_edit
+) -> list[Line]:
     """Return a tool call: a line that says what and how it is, then what it showed."""
     lines = [_call_head(call, width)]
     shown_input = _unsaid_input(call)
@@ -107,17 +124,33 @@ def call_lines(call: Json, width: int, *, live: bool) -> list[Line]:
         lines.append(clip(line(("dim", f"  {shown_input}")), width))
     for note in _call_notes(call):
         lines += indented(wrap(line(*note), min(width, WIDEST) - 2), ("", "  "))
-    rows = [row for block in call.get("content") or () for row in _block(block, width - 4)]
+    content = call.get("content") or ()
+    rows = [row for block in content for row in _block(block, width - 4, edit_lines)]
     most = (0, LIVE_TAIL) if live else (RESULT_HEAD, RESULT_TAIL)
     return lines + indented(_shortened(rows, *most), ("dim", "  │ "), ("dim", "  │ "))
 
 
-def call_in_full(call: Json, width: int) -> list[Line]:
-    """Return a tool call with its whole input and all that it showed."""
+def call_in_full(
+    call: Json,
+    width: int,
+    edit_lines: EditLines = unknown_edit,
+    kept_input: Sequence[Line] | None = None,
+) -> list[Line]:
+    """Return a tool call with its whole input, all that it showed, and all that it changes.
+
+    ``kept_input`` is the input where it is kept elsewhere.
+    """
     lines = [_call_head(call, width)]
-    for source in visible(input_text(call) or "").split("\n"):
+    if kept_input is not None:
+        lines += indented(kept_input, ("", "  "), ("", "  "))
+    for source in visible(input_text(call) or "").split("\n") if kept_input is None else ():
         lines += indented(hard_wrap(line(("code", source)), width - 2), ("", "  "))
-    rows = [row for block in call.get("content") or () for row in _block(block, width - 4)]
+    content = call.get("content") or ()
+    rows = [row for block in content for row in _block(block, width - 4, edit_lines)]
+    if all(block["type"] != "fileEdit" for block in content):
+        # It is asked about, or was denied: what it would have changed.
+        for edit in (call.get("edits") or {}).get("items") or ():
+            rows += _edit_rows(edit, width - 4, edit_lines)
     return lines + indented(rows, ("dim", "  │ "), ("dim", "  │ "))
 
 
@@ -152,8 +185,13 @@ def ending_lines(turn: Json, width: int) -> list[Line]:
     if turn["state"] == "cancelled":
         return [line(("dim", "■ cancelled"))]
     if turn["state"] == "error":
-        why = line(("bad", error_text(turn.get("error"))))
-        return [EMPTY, *indented(wrap(why, min(width, WIDEST) - 2), ("bad", "✗ "))]
+        room = min(width, WIDEST) - 2
+        rows = [
+            row
+            for text in error_lines(turn.get("error"))
+            for row in wrap(line(("bad", text)), room)
+        ]
+        return [EMPTY, *indented(rows, ("bad", "✗ "))]
     told = list(_figures(turn))
     return [clip(line(("dim", " · ".join(told))), width)] if told else []
 
@@ -185,8 +223,8 @@ def _outcome(call: Json) -> Iterator[Fragment]:
     chosen = (call.get("selectedOption") or {}).get("label")
     match call["status"]:
         case "cancelled":
-            words = {"denied": "denied", "result-denied": "result refused"}
-            yield ("dim", f" — {words.get(call['reason'], 'skipped')}")
+            word = tool_word(call)
+            yield ("dim", f" — {'result refused' if word == 'result denied' else word}")
         case "completed" | "running" if chosen:
             yield ("dim", f"  ({one_line(chosen)})")
 
@@ -215,14 +253,14 @@ def _unsaid_input(call: Json) -> str:
     return "" if given in _said(call) else given
 
 
-def _block(block: Json, width: int) -> list[Line]:
+def _block(block: Json, width: int, edit_lines: EditLines) -> list[Line]:
     """Return one block of a tool's output."""
     match block["type"]:
         case "text":
             sources = clean(block["text"]).rstrip("\n").split("\n") if block["text"] else []
             return [row for source in sources for row in hard_wrap(line(source), width)]
         case "fileEdit":
-            return [clip(line(*_edit(block)), width)]
+            return _edit_rows(block, width, edit_lines)
         case "terminal":
             return _terminal(block, width)
         case "subagent":
@@ -246,16 +284,26 @@ def _terminal(block: Json, width: int) -> list[Line]:
     return [clip(line(("dim", f"{title}{code}")), width), *(rows if preview else [])]
 
 
-def _edit(edit: Json) -> Iterator[Fragment]:
+def _edit_rows(edit: Json, width: int, edit_lines: EditLines) -> list[Line]:
+    """Return an edit: its file and how much changes, then what, as far as that is known."""
+    return [_edit_heading(edit, width), *(edit_lines(edit, width) or ())]
+
+
+def _edit_heading(edit: Json, width: int) -> Line:
     after, before = edit.get("after"), edit.get("before")
     side = after or before or {}
     verb = "new " if before is None else "delete " if after is None else ""
-    yield ("", f"{verb}{clean(directory_text(side.get('uri', '')))}")
     diff = edit.get("diff") or {}
-    if "added" in diff:
-        yield ("good", f" +{diff['added']}")
-    if "removed" in diff:
-        yield ("bad", f" -{diff['removed']}")
+    counts: list[Fragment] = []
+    for key, style, sign in (("added", "good", "+"), ("removed", "bad", "-")):
+        if key in diff:
+            counts.append((style, f" {sign}{diff[key]}"))
+    name = clean(directory_text(side.get("uri", "")))
+    room = width - len(verb) - sum(len(text) for _, text in counts)
+    if width_of(name) > room:
+        # Of a long path the end says the most.
+        name = f"…{name[max(len(name) - room + 1, 0) :]}"
+    return clip(line(verb, name, *counts), width)
 
 
 def _reference(ref: Json) -> str:

@@ -18,8 +18,9 @@ from prompt_toolkit.input import Input
 from agenthost.cli.connecting import as_typed
 from agenthost.cli.interactive import frames, intents, listings
 from agenthost.cli.interactive.acting import Acting, trouble
+from agenthost.cli.interactive.contents import Contents
 from agenthost.cli.interactive.desk import Desk
-from agenthost.cli.interactive.dialogue import Act, Hint
+from agenthost.cli.interactive.dialogue import Act, Hint, Reply
 from agenthost.cli.interactive.errands import Errands
 from agenthost.cli.interactive.parting import Leave, Left
 from agenthost.cli.interactive.pending import Pending, waiting
@@ -49,6 +50,9 @@ TICK = 0.125
 LOOK_FIRST = 0.7
 """Seconds in which nobody can have read a question that took another one's place."""
 
+LEARNING = 5.0
+"""Seconds in which a host must have told the agent's commands."""
+
 HINT = 10.0
 """Seconds for which a hint is shown."""
 
@@ -71,7 +75,10 @@ class Conversation:
         self.client = client
         self.session = session
         self.chat = chat
-        self.transcript = Transcript()
+        self.contents = Contents(client, self._changed)
+        self.transcript = Transcript(
+            edit_lines=self.contents.edit_lines, awaits=self.contents.awaits
+        )
         self.desk = Desk()
         said = listings.user_messages(chat.state)
         self.shell = Shell(self, output=output, input=input, colour=colour, history=said)
@@ -89,8 +96,11 @@ class Conversation:
         self._lost = False
         # The turn under way, and when it began by the monotonic clock.
         self._turn: tuple[str, float] | None = None
-        # Diffs of edits that wait for approval, as far as they are known.
-        self._previews: dict[str, list[Line]] = {}
+        # The turns that were over when we came, or are since: what they changed is known or let be.
+        self._over = {turn["id"] for turn in chat.state["turns"]}
+        # The agent's own commands, as far as they are known, without their slashes.
+        self._agent_commands: set[str] = set()
+        self._learned = asyncio.Event()
         self._interrupts = intents.Interrupts()
         # Until when an answer must have been meant for what was asked before.
         self._look_first = 0.0
@@ -104,9 +114,9 @@ class Conversation:
         self.shell.text = draft["text"] if draft is not None else ""
         try:
             self.start(self._draw(), "draw")
+            self.start(self._learn_commands(), "learn commands")
             for signal in (self.chat.channel.changed, self.session.channel.changed):
                 self.start(self._relay(signal), "relay")
-            self.acting.mark_read()
             # So that not even the first thing that is drawn is an empty screen.
             self._refresh()
             await self.shell.run()
@@ -114,6 +124,7 @@ class Conversation:
             stop()
             self.hint("")
             await self.acting.finish()
+            await self.contents.close()
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -154,6 +165,8 @@ class Conversation:
         self._hint = ""
         self._wake.set()
         dialogue = self.desk.dialogue
+        if (dialogue is None or not dialogue.is_literal) and self._is_slip(text):
+            return
         if dialogue is None:
             self._carry_out(intents.parse(text))
             return
@@ -200,6 +213,35 @@ class Conversation:
 
     # What that leads to.
 
+    def _is_slip(self, text: str) -> bool:
+        """Ask about a line that is almost a command; False where it is fine as it is."""
+        # An answer cannot be a command of the agent's.
+        agents = self._agent_commands if self.desk.dialogue is None else ()
+        meant = intents.slip_in(text, agents)
+        if meant is None:
+            return False
+        if self.desk.dialogue is None and not self._learned.is_set():
+            # Whoever types faster than the host answers may well mean the agent.
+            self.start(self._submit_once_learned(text), "submit")
+            return True
+        word = text.split()[0]
+        self.shell.text = text
+        self.hint(f"there is no {word}: did you mean /{meant}? /{word} says it as it is")
+        return True
+
+    async def _learn_commands(self) -> None:
+        """Ask what the agent's own commands are; a host need not know."""
+        with contextlib.suppress(AgentHostError, TimeoutError):
+            async with asyncio.timeout(LEARNING):
+                items = await self.chat.completions("/")
+            words = (item["insertText"].strip() for item in items)
+            self._agent_commands = {word[1:] for word in words if word.startswith("/")}
+        self._learned.set()
+
+    async def _submit_once_learned(self, text: str) -> None:
+        await self._learned.wait()
+        self.on_submit(text)
+
     def _carry_out(self, intent: intents.Intent | None) -> None:
         try:
             match intent:
@@ -214,8 +256,13 @@ class Conversation:
 
     def _respond(self, text: str) -> None:
         reply = self.desk.respond(text)
+        self.follow_up(reply)
         if isinstance(reply, Hint):
             self.shell.text = text
+
+    def follow_up(self, reply: Reply) -> None:
+        """Do what a reply to what is asked leads to."""
+        if isinstance(reply, Hint):
             self.hint(reply.text)
         elif isinstance(reply, Act):
             self.acting.answer(reply)
@@ -250,8 +297,10 @@ class Conversation:
             return
         width, rows = self.shell.size
         confirmed = self.chat.channel.confirmed
+        self._fetch(confirmed)
         shown = self.transcript.update(confirmed, width)
         self._note_turn()
+        self.acting.mark_read()
         self._ask(confirmed)
         notes = [row for note in (*self._banner, *self._notes) for row in wrap(note, width)]
         self._banner, self._notes = (), []
@@ -276,8 +325,7 @@ class Conversation:
         current, queued = self.desk.current, frames.pending_lines(chat, width)
         if current is not None:
             lines += queued
-            preview = self._previews.get(current.pending.id, ())
-            lines += current.card(width, rows - 6, preview)
+            lines += current.card(width, rows - 6, self._preview(current.pending, width - 4))
             if self.desk.dialogue is None:
                 lines.append(line(("ask", "▌ "), ("dim", _LATER)))
             elif len(self.desk.waiting) > 1:
@@ -306,26 +354,36 @@ class Conversation:
                 self.shell.text = dialogue.prefill
                 self._look_first = time.monotonic() + LOOK_FIRST if settled else 0.0
         for pending in self.desk.waiting:
-            self._preview(pending)
+            if pending.kind != "questions":
+                self.contents.want(pending.item)
 
-    def _preview(self, pending: Pending) -> None:
-        edits = (pending.item.get("edits") or {}).get("items") if pending.kind == "call" else None
-        if edits and pending.id not in self._previews:
-            self._previews[pending.id] = []
-            self.start(self._load_preview(pending.id, edits), "preview")
+    def _preview(self, pending: Pending, width: int) -> list[Line]:
+        """Return what is known of what a call refers to, and would do if it is approved."""
+        if pending.kind == "questions":
+            return []
+        return self.contents.preview_lines(pending.item, width)
 
-    async def _load_preview(self, id: str, edits: Sequence[Any]) -> None:
-        # Without it, the names of the files have to do.
-        with contextlib.suppress(AgentHostError, TimeoutError):
-            self._previews[id] = await self._errands.diff(edits)
-            self._wake.set()
+    def _fetch(self, confirmed: Any) -> None:
+        """See to it that people are shown what was changed while they were there."""
+        turns: list[Any] = [confirmed["activeTurn"]] if "activeTurn" in confirmed else []
+        for turn in reversed(confirmed["turns"]):
+            if turn["id"] in self._over:
+                break
+            self._over.add(turn["id"])
+            turns.append(turn)
+        for turn in turns:
+            for part in turn["responseParts"]:
+                if part["kind"] == "toolCall" and part["toolCall"]["status"] == "completed":
+                    self.contents.want(part["toolCall"])
+
+    def _changed(self) -> None:
+        self._wake.set()
 
     def _note_turn(self) -> None:
         active = self.chat.active_turn
         if active is None:
             if self._turn is not None:
                 self._turn, self._hint = None, ""
-                self.acting.mark_read()
         elif self._turn is None or self._turn[0] != active["id"]:
             ago = frames.seconds_since(active.get("startedAt") or "", datetime.now(UTC))
             self._turn = (active["id"], time.monotonic() - ago)
@@ -336,6 +394,7 @@ class Conversation:
         if told is not None:
             self._lost = not self._link.is_up
             self.note(told)
+            self.contents.try_again()
         self._wake.set()
         if isinstance(state, Closed):
             self.leave(Leave(state.error))

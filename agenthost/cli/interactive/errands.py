@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from agenthost.cli.connecting import CommandFailed
 from agenthost.cli.finding import find_session
 from agenthost.cli.interactive import listings
-from agenthost.cli.interactive.diffs import diff_lines
+from agenthost.cli.interactive.blocks import call_in_full
 from agenthost.cli.interactive.intents import Command
 from agenthost.cli.interactive.parting import GoTo
 from agenthost.cli.interactive.questions import Questions
-from agenthost.cli.interactive.text import Line, line
-from agenthost.cli.render import directory_text, is_archived, short_id
+from agenthost.cli.interactive.text import EMPTY, line
+from agenthost.cli.render import is_archived, short_id
 from agenthost.cli.transcript import session_markdown
 from agenthost.errors import AgentHostError
 
@@ -30,8 +30,8 @@ MOST_SESSIONS = 15
 """Sessions that a list on half a screen can hold."""
 
 
-LARGEST_DIFF = 64 * 1024
-"""Bytes of a file whose changes are shown; nobody reads more of them on a card."""
+MOST_CALLS = 10_000
+"""The furthest back that anybody counts tool calls."""
 
 
 class Errands:
@@ -54,6 +54,7 @@ class Errands:
             "decline": lambda _: self._close_questions(decline=True),
             "dismiss": lambda _: self._close_questions(decline=False),
             "back": lambda _: self._at.on_escape(),
+            "skip": lambda _: self._skip_question(),
             "reasoning": self._reasoning,
             "show": self._show,
             "export": self._export,
@@ -64,25 +65,6 @@ class Errands:
         """Carry out a command."""
         self._commands[command.name](command.argument)
 
-    async def diff(self, edits: Sequence[Json]) -> list[Line]:
-        """Return what edits would change."""
-        width = self._at.shell.size[0] - 4
-        lines: list[Line] = []
-        for edit in edits:
-            before, after = edit.get("before"), edit.get("after")
-            name = directory_text((after or before or {}).get("uri", ""))
-            texts = [await self._read(side) for side in (before, after)]
-            lines += diff_lines(name, texts[0], texts[1], width)
-        return lines
-
-    async def _read(self, side: Json | None) -> str | None:
-        if side is None:
-            return None
-        if side["content"].get("sizeHint", 0) > LARGEST_DIFF:
-            return "(too large to be shown here)"
-        read = await self._at.client.request("resourceRead", {"uri": side["content"]["uri"]})
-        return str(read["data"]) if read["encoding"] == "utf-8" else "(not text)"
-
     @property
     def _width(self) -> int:
         return self._at.shell.size[0]
@@ -90,8 +72,30 @@ class Errands:
     def _help(self, _: str) -> None:
         self._at.note(*listings.help_lines(self._width))
 
-    def _show(self, _: str) -> None:
-        self._at.note(*listings.show_lines(self._at.chat.state, self._width))
+    def _show(self, number: str) -> None:
+        """Print a tool call in full: the one that is asked about or was last, or the Nth last."""
+        current = self._at.desk.current
+        if not number and current is not None and current.pending.kind != "questions":
+            # Perhaps of another chat.
+            call: Json | None = current.pending.item
+        else:
+            index = _index(number or "1", MOST_CALLS)
+            call = None if index is None else self._nth_last_call(index + 1)
+        if call is None:
+            self._at.hint(
+                "/show N: there is no such tool call" if number else "no tool call so far"
+            )
+            return
+        self._at.start(self._print_call(call), "show")
+
+    def _nth_last_call(self, number: int) -> Json | None:
+        return listings.nth_last_call(self._at.chat.state, number)
+
+    async def _print_call(self, call: Json) -> None:
+        contents, width = self._at.contents, self._width
+        await contents.fetch(call)
+        kept_input = contents.input_lines(call, width - 2)
+        self._at.note(EMPTY, *call_in_full(call, width, contents.edit_lines, kept_input))
 
     def _reasoning(self, word: str) -> None:
         if word in ("on", "off"):
@@ -127,6 +131,13 @@ class Errands:
         act = dialogue.decline() if decline else dialogue.dismiss()
         self._at.desk.take(act)
         self._at.acting.answer(act)
+
+    def _skip_question(self) -> None:
+        dialogue = self._at.desk.open()
+        if isinstance(dialogue, Questions):
+            self._at.follow_up(self._at.desk.take(dialogue.skip()))
+        else:
+            self._at.hint("there are no questions")
 
     # Elsewhere.
 

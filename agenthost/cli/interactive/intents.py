@@ -1,15 +1,29 @@
 """What somebody means by a line typed: something to say, or one of this command's own commands.
 
 Pure. Agents have commands with slashes too, so only the names in ``COMMANDS`` are ours; everything
-else goes to the agent, and two slashes send even those names.
+else goes to the agent, and two slashes send even those names. What looks like one of the known
+commands and is none is a slip of the finger, which no model should be asked to make sense of.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Literal, TypeAlias
 
-__all__ = ["COMMANDS", "Command", "Intent", "Interrupts", "Say", "Steer", "command_in", "parse"]
+__all__ = [
+    "COMMANDS",
+    "Command",
+    "Intent",
+    "Interrupts",
+    "Say",
+    "Steer",
+    "command_in",
+    "parse",
+    "slip_in",
+]
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "help": ("", "this list"),
@@ -24,14 +38,20 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "decline": ("", "do not answer the questions"),
     "dismiss": ("", "close the questions without a word"),
     "back": ("", "return to the question before"),
+    "skip": ("", "pass the question over, also one that has a default"),
     "reasoning": ("[on|off]", "show the last reasoning; on: always in full"),
-    "show": ("", "the last tool call, with all its input and output"),
+    "show": ("[N]", "what is asked about, or the last tool call, in full: input, output, diff"),
     "export": ("[PATH]", "write this chat to a file as Markdown"),
     "quit": ("", "leave, as Ctrl-D does; a running turn goes on"),
 }
 """Our commands: what may follow each, and what it does."""
 
 _SAME = {"exit": "quit", "q": "quit"}
+
+# What commands look like, unlike paths.
+_WORD = re.compile(r"/[A-Za-z][\w-]*")
+# How much of two words must be the same for one to be a slip: in a word of four letters, three.
+_SIMILAR = 0.75
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +101,29 @@ def command_in(text: str) -> Command | None:
         return None
     name = _SAME.get(word[1:], word[1:])
     return Command(name, argument.strip()) if name in COMMANDS else None
+
+
+def slip_in(text: str, agents: Collection[str] = ()) -> str | None:
+    """Return the command that was probably meant by a line that is none; None where it is fine.
+
+    ``agents`` are the commands that the agent is known to have, without their slashes. Where none
+    are known, a command with arguments is the agent's unless ours of that name takes some.
+    """
+    word, _, argument = text.strip().partition(" ")
+    if not _WORD.fullmatch(word) or command_in(text) is not None or word[1:] in agents:
+        return None
+    meant = _closest(word[1:].lower(), [*COMMANDS, *_SAME, *agents])
+    if meant is None:
+        return None
+    takes_none = not COMMANDS.get(_SAME.get(meant, meant), ("",))[0]
+    return None if not agents and argument.strip() and takes_none else meant
+
+
+def _closest(word: str, names: Sequence[str]) -> str | None:
+    close = get_close_matches(word, names, 1, _SIMILAR)
+    # In a short word, two letters that changed places are half of it.
+    swapped = [name for name in names if sorted(name) == sorted(word)]
+    return next(iter(close or swapped), None)
 
 
 class Interrupts:

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from agenthost.cli.interactive.blocks import call_in_full
 from agenthost.cli.interactive.intents import COMMANDS
 from agenthost.cli.interactive.markdown import MarkdownText
 from agenthost.cli.interactive.text import EMPTY, Line, indented, line, wrap
@@ -18,11 +17,10 @@ from agenthost.cli.render import activity_word, age, one_line, short_id, table
 __all__ = [
     "chats_lines",
     "help_lines",
-    "last_call",
+    "nth_last_call",
     "queue_lines",
     "reasoning_lines",
     "sessions_lines",
-    "show_lines",
     "user_messages",
 ]
 
@@ -40,7 +38,10 @@ _KEYS = (
     ("Ctrl-D", "leave; a running turn goes on"),
 )
 _AGENT = "//help asks the agent what it understands."
-_REST = "These are the chat's own commands. All others with a slash are the agent's."
+_REST = (
+    "These are the chat's own commands. All others with a slash are the agent's, unless they look "
+    "like a slip."
+)
 
 
 def help_lines(width: int) -> list[Line]:
@@ -116,22 +117,14 @@ def reasoning_lines(chat: Json, width: int) -> list[Line]:
     return [line(("dim", "· no reasoning so far"))]
 
 
-def show_lines(chat: Json, width: int) -> list[Line]:
-    """Return the last tool call in full."""
-    call = last_call(chat)
-    if call is None:
-        return [line(("dim", "· no tool call so far"))]
-    return [EMPTY, *call_in_full(call, width)]
-
-
-def last_call(chat: Json) -> Json | None:
-    """Return the tool call that was made last, or that waits."""
+def nth_last_call(chat: Json, number: int) -> Json | None:
+    """Return the tool call that was made last (1), or so many before it."""
     for turn in _newest_first(chat):
         calls = [part["toolCall"] for part in turn["responseParts"] if part["kind"] == "toolCall"]
-        waiting = [call for call in calls if call["status"].startswith("pending")]
-        if calls:
-            found: Json = (waiting or calls[-1:])[0]
+        if number <= len(calls):
+            found: Json = calls[-number]
             return found
+        number -= len(calls)
     return None
 
 

@@ -34,6 +34,7 @@ _FENCE = re.compile(r"\s{0,3}(```+|~~~+)\s*([^`]*)$")
 _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)\s*#*$")
 _RULE = re.compile(r"\s{0,3}([-*_])(?:\s*\1){2,}\s*$")
 _ITEM = re.compile(r"(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$")
+_TASK = re.compile(r"\[([ xX])\]\s+(.*)$")
 _QUOTE = re.compile(r"\s{0,3}>\s?(.*)$")
 
 _INLINE = re.compile(
@@ -190,9 +191,12 @@ def _block(source: str, width: int) -> list[Line]:
     if _RULE.match(source):
         return [line(("dim", "─" * min(width, 40)))]
     if item := _ITEM.match(source):
-        mark = "•" if item[2] in "-*+" else item[2]
+        mark, text = "•" if item[2] in "-*+" else item[2], item[3]
+        if task := _TASK.match(text):
+            # A step of a plan: done, or not yet.
+            mark, text = "○" if task[1] == " " else "✓", task[2]
         first = f"{item[1]}{mark} "
-        rows = wrap(line(*inline(item[3])), width - width_of(first))
+        rows = wrap(line(*inline(text)), width - width_of(first))
         return indented(rows, ("", first))
     if quote := _QUOTE.match(source):
         rows = wrap(line(*inline(quote[1], "quote")), width - 2)

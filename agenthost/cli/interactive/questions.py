@@ -97,19 +97,16 @@ class Questions:
 
     @property
     def prefill(self) -> str:
-        """What was answered before, here or by a draft of somebody, or the default."""
+        """What was answered before, here or by a draft of somebody; a default was not."""
         question = self.current
         if question is None:
             return ""
         if question["id"] in self.texts:
             return self.texts[question["id"]]
         draft = (self.pending.item.get("answers") or {}).get(question["id"])
-        if draft is not None:
-            return "" if draft["state"] == "skipped" else answer_text(question, draft)
-        default = question.get("defaultValue")
-        if isinstance(default, bool):
-            return "yes" if default else "no"
-        return "" if default is None else str(default)
+        if draft is None or draft["state"] == "skipped":
+            return ""
+        return answer_text(question, draft)
 
     @property
     def is_literal(self) -> bool:
@@ -117,10 +114,18 @@ class Questions:
         return False
 
     def respond(self, text: str) -> Reply:
-        """Take an answer; after the last one, all of them are given."""
+        """Take an answer; an empty one is the default. After the last one, all are given."""
         question = self.current
         if question is None:
             return self._accept()
+        return self._answer(question, text if text.strip() else _default(question))
+
+    def skip(self) -> Reply:
+        """Pass the question at hand over, whatever its default."""
+        question = self.current
+        return self._accept() if question is None else self._answer(question, "")
+
+    def _answer(self, question: Json, text: str) -> Reply:
         try:
             read_answer(question, text)
         except Unfit as error:
@@ -188,6 +193,9 @@ class Questions:
         hint = ", ".join(_hints(question))
         if hint:
             yield ("dim", f"  ({hint})")
+        default = one_line(_default(question))
+        if default:
+            yield ("dim", f"  default: {default}")
 
     def _accept(self) -> Act:
         given = {
@@ -211,11 +219,22 @@ class Questions:
             told.append("Enter continues")
         elif question["kind"] not in _KNOWN:
             told.append(f"this version cannot ask a {question['kind']} question")
-        if question is not None and not question.get("required"):
+        elif _default(question):
+            told.append("an empty line takes the default")
+            told += ["/skip"] * (not question.get("required"))
+        elif not question.get("required"):
             told.append("an empty line skips")
         told += ["/back"] * (self.index > 0)
         footers = (" · ".join([*told, *more]) for more in (("/decline", "/dismiss"), ("/decline",)))
         return next((text for text in footers if len(text) <= width), told[0] if told else "")
+
+
+def _default(question: Json) -> str:
+    """Return what an empty line means, as it would be typed; empty where it means no answer."""
+    default = question.get("defaultValue")
+    if isinstance(default, bool):
+        return "yes" if default else "no"
+    return "" if default is None else str(default)
 
 
 def _hints(question: Json) -> Iterator[str]:

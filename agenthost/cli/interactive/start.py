@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from agenthost.cli.beginning import begin_session, check_model
 from agenthost.cli.connecting import (
     FAILED,
     OK,
@@ -20,6 +21,7 @@ from agenthost.cli.connecting import (
     LinkNews,
     connected,
     patiently,
+    same_host,
     use_colour,
 )
 from agenthost.cli.finding import open_session
@@ -27,7 +29,6 @@ from agenthost.cli.interactive.conversation import Conversation, place_of
 from agenthost.cli.interactive.jsonlines import JsonLines
 from agenthost.cli.interactive.parting import GoTo, Leave, Left
 from agenthost.cli.interactive.text import EMPTY, Line, line
-from agenthost.cli.paths import directory_uri
 from agenthost.cli.render import directory_text, is_archived, one_line, short_id
 from agenthost.client import Backoff, ChannelGone, Chat, Client, ConnectionState, Session
 from agenthost.errors import AgentHostError
@@ -71,7 +72,7 @@ async def chat(args: argparse.Namespace) -> int:
                 left = await conversation.run()
             following = await _leave(client, opened, left)
             if following is None:
-                return _goodbye(conversation, opened, left)
+                return _goodbye(conversation, opened, left, args)
             opened = following
 
 
@@ -94,9 +95,9 @@ async def _open(client: Client, args: argparse.Namespace) -> _Opened:
     elif args.last:
         session = await client.sessions.get(await _last(client))
     else:
-        directories = [] if args.dir is None else [directory_uri(args.dir)]
-        session = await client.sessions.create(args.agent, directories=directories, keep=True)
+        session = await begin_session(client, args)
         return _Opened(session, await session.chat(), is_new=True)
+    check_model(client, session.state["provider"], args.model)
     return _Opened(session, await session.chat())
 
 
@@ -139,14 +140,16 @@ def _banner(client: Client, opened: _Opened) -> list[Line]:
     return [EMPTY, line(("bold", place.agent), ("dim", f" · {what}{chat} · {place.id}{where}"))]
 
 
-def _goodbye(conversation: Conversation, opened: _Opened, left: Left) -> int:
+def _goodbye(
+    conversation: Conversation, opened: _Opened, left: Left, args: argparse.Namespace
+) -> int:
     if isinstance(left, Leave) and left.error is not None:
         conversation.shell.print([line(("bad", "✗ "), "the chat does not exist any more")])
         return FAILED
     state = opened.chat.state
     if not state["turns"] and "activeTurn" not in state:
         return OK
-    again = f"agenthost chat {short_id(opened.session.uri)}"
+    again = same_host(args, "chat", short_id(opened.session.uri))
     running = "The turn goes on. " if "activeTurn" in state else ""
     conversation.shell.print([line(("dim", f"{running}Come back with: {again}"))])
     return OK

@@ -42,9 +42,11 @@ EMPTY: Line = ()
 TAB = 4
 
 _ESCAPES = re.compile(ESCAPES)
-# Controls other than newline and tab, and the marks that reorder what people read.
+# Controls other than newline and tab, the marks that reorder what people read, and characters that
+# take no room at all. Those that join others to emoji or letters are seen in what they make.
 _UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069\ufeff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2028\u2029"
+    "\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 _SPACES = re.compile(r"(\s+)")
 
@@ -213,4 +215,6 @@ def _without_end(row: list[Fragment]) -> Line:
 
 def _spelled(character: str) -> str:
     code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

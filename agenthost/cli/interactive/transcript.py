@@ -7,7 +7,7 @@ and again below it. Should the host change what is printed, it is printed anew, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -33,10 +33,45 @@ class Shown:
     live: list[Line]
 
 
+def _never(call: Json) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What is known of tool calls besides their state."""
+
+    edit_lines: blocks.EditLines
+    awaits: Callable[[Json], bool]
+
+    def waits_for(self, turn: Json) -> bool:
+        """Say whether more will be known of a turn soon."""
+        return any(map(self.waits_for_part, turn["responseParts"]))
+
+    def waits_for_part(self, part: Json) -> bool:
+        """Say whether more will be known of a part soon."""
+        return part["kind"] == "toolCall" and self.awaits(part["toolCall"])
+
+
 class Transcript:
     """One chat's transcript, from its first turn on."""
 
-    def __init__(self, *, unfold: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        unfold: bool = False,
+        edit_lines: blocks.EditLines = blocks.unknown_edit,
+        awaits: Callable[[Json], bool] = _never,
+    ) -> None:
+        """Begin with nothing printed.
+
+        Args:
+            unfold: whether reasoning is shown in full.
+            edit_lines: says what an edit changes.
+            awaits: says whether it will soon be known of a tool call what it changes; it is not
+                printed before.
+        """
+        self._look = _Look(edit_lines, awaits)
         # Whether reasoning is shown in full from now on.
         self.unfold = unfold
         # The turns that are printed to their end, oldest first, and the one that is not.
@@ -49,6 +84,11 @@ class Transcript:
         turns: Sequence[Json] = chat["turns"]
         lines = self._drop_removed(turns, active)
         for turn in turns[self._next(turns) :]:
+            if self._look.waits_for(turn):
+                # For the screen it is not over yet.
+                lines += self._advance(turn, width, ended=False)
+                assert self._current is not None
+                return Shown(lines, self._current.live(turn, width))
             lines += self._advance(turn, width, ended=True)
         if active is None:
             return Shown(lines, [])
@@ -86,10 +126,10 @@ class Transcript:
         printer = self._current
         lines: list[Line] = []
         if printer is None or printer.id != turn["id"]:
-            printer = self._current = _TurnPrinter(turn["id"], unfold=self.unfold)
+            printer = self._current = _TurnPrinter(turn["id"], self._look, unfold=self.unfold)
         if not printer.fits(turn):
             lines += [EMPTY, line(("dim", "── this turn changed; here it is again ──"))]
-            printer = self._current = _TurnPrinter(turn["id"], unfold=self.unfold)
+            printer = self._current = _TurnPrinter(turn["id"], self._look, unfold=self.unfold)
         printer.unfold = self.unfold
         lines += printer.advance(turn, width, ended=ended)
         if ended:
@@ -116,6 +156,7 @@ class _TurnPrinter:
     """What of one turn is printed: whole parts, and perhaps the beginning of one."""
 
     id: str
+    look: _Look
     unfold: bool
     begun: bool = False
     parts: list[_PartPrinter] = field(default_factory=list)
@@ -150,7 +191,7 @@ class _TurnPrinter:
         parts = turn["responseParts"]
         for index in range(self._first_open(), len(parts)):
             known = self.parts[index] if index < len(self.parts) else None
-            shown = _live_lines(parts[index], known, width)
+            shown = _live_lines(parts[index], known, width, self.look)
             begun = known is not None and known.text is not None and known.text.begun
             lines += shown if begun or not shown else [*_gap(parts, index), *shown]
         return lines
@@ -182,8 +223,9 @@ class _TurnPrinter:
             printer.done = followed
             return [*_gap(parts, index), *lines] if fresh and lines else lines
         # Reasoning may go on until something follows; all else says itself whether it is over.
-        printer.done = followed if part["kind"] == "reasoning" else ended or _final(part)
-        lines = _final_lines(part, width) if printer.done else []
+        is_over = ended or (_final(part) and not self.look.waits_for_part(part))
+        printer.done = followed if part["kind"] == "reasoning" else is_over
+        lines = _final_lines(part, width, self.look) if printer.done else []
         return [*_gap(parts, index), *lines] if lines else []
 
     def _late_text(self, parts: Sequence[Json], width: int) -> list[Line]:
@@ -236,18 +278,19 @@ def _final(part: Json) -> bool:
     return True
 
 
-def _final_lines(part: Json, width: int) -> list[Line]:
+def _final_lines(part: Json, width: int, look: _Look) -> list[Line]:
     match part["kind"]:
         case "reasoning":
             return [blocks.reasoning_line(part["content"], width, live=False)]
         case "toolCall":
-            return blocks.call_lines(part["toolCall"], width, live=False)
+            call = part["toolCall"]
+            return blocks.call_lines(call, width, live=False, edit_lines=look.edit_lines)
         case "inputRequest":
             return blocks.request_lines(part, width)
     return blocks.notice_lines(part, width)
 
 
-def _live_lines(part: Json, known: _PartPrinter | None, width: int) -> list[Line]:
+def _live_lines(part: Json, known: _PartPrinter | None, width: int, look: _Look) -> list[Line]:
     match part["kind"]:
         case "markdown" | "reasoning" if known is not None and known.text is not None:
             return known.text.rest(part["content"], width)
@@ -258,8 +301,10 @@ def _live_lines(part: Json, known: _PartPrinter | None, width: int) -> list[Line
             return [blocks.reasoning_line(part["content"], width, live=True)]
         case "toolCall":
             # What waits for approval is on a card of its own.
-            asked = part["toolCall"]["status"] == "pending-confirmation"
-            return [] if asked else blocks.call_lines(part["toolCall"], width, live=True)
+            call = part["toolCall"]
+            if call["status"] == "pending-confirmation":
+                return []
+            return blocks.call_lines(call, width, live=True, edit_lines=look.edit_lines)
         case "inputRequest":
             return blocks.request_lines(part, width) if part.get("response") else []
     return blocks.notice_lines(part, width)

@@ -237,6 +237,8 @@ class AgentUnderTest:
         await self._tell(session, update)
 
     async def _error(self, session: Conversation, rest: str) -> NoReturn:
+        if rest:
+            print(rest, file=sys.stderr, flush=True)
         raise RequestError(-32050, "It cannot be done", {"details": "api_key=hunter2hunter2"})
 
     async def _noise(self, session: Conversation, rest: str) -> None:

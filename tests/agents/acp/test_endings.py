@@ -118,11 +118,14 @@ async def test_an_agent_that_never_says_hello_is_given_up(
         assert turn["error"]["message"] == "Tester did not answer within 0.05 seconds"
 
 
-async def test_an_agent_that_falls_silent_is_ended(tmp_path: Path) -> None:
-    script = "import os, time; os.close(1); time.sleep(600)"
+async def test_an_agent_that_falls_silent_is_ended_and_its_last_words_are_told(
+    tmp_path: Path,
+) -> None:
+    script = "import os, sys, time; print('oh', file=sys.stderr); os.close(1); time.sleep(600)"
     async with staged(acp_agent([sys.executable, "-c", script]), tmp_path) as stage:
         turn = await stage.default.run("t1", "hello")
-        assert turn["error"]["message"] == "Tester closed its output without ending"
+        told = "Tester closed its output without ending; it last said:\noh"
+        assert turn["error"]["message"] == told
 
 
 async def test_a_session_whose_folder_is_gone_says_so(tmp_path: Path) -> None:

@@ -106,6 +106,18 @@ async def test_an_error_of_the_agent_is_told_without_its_secrets(stage: Stage) -
     assert said(await chat.run("t2", "hello")) == "You said: hello"
 
 
+async def test_what_the_agent_wrote_to_stderr_is_told_with_its_error(stage: Stage) -> None:
+    chat = await stage.chat()
+    turn = await chat.run("t1", "/error model not found: api_key=hunter2hunter2")
+    message = turn["error"]["message"].splitlines()
+    assert message[0].startswith("Tester answered with an error: It cannot be done")
+    assert message[0].endswith("; it last said:")
+    assert message[1:] == ["model not found: api_key=***"]
+    # Only what it said since: the next error is another one.
+    turn = await chat.run("t2", "/error")
+    assert "it last said" not in turn["error"]["message"]
+
+
 async def test_what_is_no_message_or_of_a_later_protocol_is_skipped(stage: Stage) -> None:
     chat = await stage.chat()
     assert said(await chat.run("t1", "/noise")) == "and on"

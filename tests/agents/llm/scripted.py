@@ -78,8 +78,12 @@ class Script:
 
     def results(self, step: int = -1) -> list[str]:
         """The results of tools that the model was told in a step."""
+        return [part.model_response_str(wrap_if_error=False) for part in self.answers(step)]
+
+    def answers(self, step: int = -1) -> list[ToolReturnPart]:
+        """The results of tools in a step, with how each call went."""
         return [
-            part.model_response_str(wrap_if_error=False)
+            part
             for message in self.told[step]
             if isinstance(message, ModelRequest)
             for part in message.parts

@@ -10,7 +10,7 @@ import pytest
 
 from agenthost.agents.llm import LlmAgent
 from tests.agents.llm.scripted import Call, Script
-from tests.agents.llm.talking import SESSION, calls_of, talk_to, text_of
+from tests.agents.llm.talking import SESSION, Talk, calls_of, talk_to, text_of
 from tests.children import gone, is_alive
 
 
@@ -318,16 +318,23 @@ async def test_several_calls_ask_at_once_and_any_order_of_answers_will_do(tmp_pa
     assert script.results() == ["The user did not allow this.", "two\n\n(exit code 0)"]
 
 
+OPEN_TAB = {
+    "name": "open_tab",
+    "description": "Opens a tab",
+    "inputSchema": {"type": "object", "properties": {"url": {"type": "string"}}},
+}
+
+
+async def bring_a_tool(talk: Talk) -> None:
+    """Attach the client to the session, with a tool of its own."""
+    me = {"clientId": talk.client.client_id, "tools": [OPEN_TAB]}
+    await talk.client.accepted(SESSION, {"type": "session/activeClientSet", "activeClient": me})
+
+
 async def test_a_tool_of_an_attached_client_is_offered_to_the_model(tmp_path: Path) -> None:
     script = Script(Call("open_tab", {"url": "about:blank"}), "opened")
-    tool = {
-        "name": "open_tab",
-        "description": "Opens a tab",
-        "inputSchema": {"type": "object", "properties": {"url": {"type": "string"}}},
-    }
     async with talk_to(LlmAgent([script.model]), tmp_path) as talk:
-        me = {"clientId": talk.client.client_id, "tools": [tool]}
-        await talk.client.accepted(SESSION, {"type": "session/activeClientSet", "activeClient": me})
+        await bring_a_tool(talk)
         await talk.start("t1", "open a tab")
         call = await talk.call("open_tab", "running")
         assert call["contributor"] == {"kind": "client", "clientId": talk.client.client_id}
@@ -339,3 +346,52 @@ async def test_a_tool_of_an_attached_client_is_offered_to_the_model(tmp_path: Pa
     assert "open_tab" in script.offered[0]
     assert len(calls_of(turn)) == 1
     assert script.results() == ["tab 7"]
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        ({"error": {"message": "no more tabs"}}, "no more tabs"),
+        ({"content": [{"type": "text", "text": "the window is gone"}]}, "the window is gone"),
+        (
+            {"error": {"message": "closed"}, "content": [{"type": "text", "text": "half a page"}]},
+            "closed",
+        ),
+        ({}, "the client failed"),
+    ],
+)
+async def test_a_failure_of_a_client_s_tool_reaches_the_model_as_one(
+    tmp_path: Path, result: dict[str, Any], told: str
+) -> None:
+    script = Script(Call("open_tab", {"url": "about:blank"}), "I could not.")
+    async with talk_to(LlmAgent([script.model]), tmp_path) as talk:
+        await bring_a_tool(talk)
+        await talk.start("t1", "open a tab")
+        call = await talk.call("open_tab", "running")
+        failed = {"success": False, "pastTenseMessage": "Failed", **result}
+        target = {"turnId": "t1", "toolCallId": call["toolCallId"], "result": failed}
+        await talk.client.accepted(talk.chat, {"type": "chat/toolCallComplete", **target})
+        turn = await talk.end("t1")
+    # The turn goes on, and the model knows that nothing was done.
+    assert (turn["state"], text_of(turn)) == ("complete", "I could not.")
+    (ended,) = calls_of(turn)
+    assert (ended["status"], ended["success"]) == ("completed", False)
+    (answer,) = script.answers()
+    assert told in str(answer.content)
+    assert answer.outcome == "failed"
+
+
+async def test_a_client_that_leaves_with_its_tool_does_not_keep_the_model_waiting(
+    tmp_path: Path,
+) -> None:
+    script = Script(Call("open_tab", {"url": "about:blank"}), "Nobody is there.")
+    async with talk_to(LlmAgent([script.model]), tmp_path) as talk:
+        await bring_a_tool(talk)
+        await talk.start("t1", "open a tab")
+        await talk.call("open_tab", "running")
+        gone = {"type": "session/activeClientRemoved", "clientId": talk.client.client_id}
+        await talk.client.accepted(SESSION, gone)
+        turn = await talk.end("t1")
+    assert (turn["state"], text_of(turn)) == ("complete", "Nobody is there.")
+    (answer,) = script.answers()
+    assert answer.outcome == "failed"

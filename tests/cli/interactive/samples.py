@@ -9,6 +9,7 @@ from agenthost.cli.interactive.text import Line, plain
 
 __all__ = [
     "CHAT",
+    "OPTIONS",
     "QUESTIONS",
     "SESSION",
     "active",

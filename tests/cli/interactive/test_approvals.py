@@ -11,7 +11,7 @@ from agenthost.cli.interactive.dialogue import Act, Hint, Reply
 from agenthost.cli.interactive.pending import Pending
 from agenthost.cli.interactive.text import line
 from agenthost.protocol.validation import validate_action
-from tests.cli.interactive.samples import CHAT, call, pending_call, shown
+from tests.cli.interactive.samples import CHAT, OPTIONS, call, pending_call, shown
 
 TARGET = {"turnId": "1", "toolCallId": "t"}
 
@@ -89,6 +89,26 @@ def test_a_reason_may_look_like_a_command() -> None:
 @pytest.mark.parametrize("text", ["", "0", "5", "please do", "²"])
 def test_anything_else_is_no_answer(text: str) -> None:
     assert isinstance(approval().respond(text), Hint)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"), [("y", "deny"), ("yes", "deny"), ("n", "approve"), ("no", "approve")]
+)
+def test_a_yes_or_no_that_is_not_offered_chooses_nothing(text: str, kind: str) -> None:
+    offered = [option for option in OPTIONS if option["kind"] == kind]
+    assert approval(pending_call(options=offered)).respond(text) == Hint(
+        "there is no such choice here"
+    )
+
+
+def test_what_nobody_may_allow_is_not_offered_for_editing() -> None:
+    offered = [option for option in OPTIONS if option["kind"] == "deny"]
+    dialogue = approval(pending_call(options=offered))
+    assert isinstance(dialogue.respond("e"), Hint)
+    # The choices may change while somebody edits.
+    editing = approval().respond("e")
+    assert isinstance(editing, Approval)
+    assert isinstance(editing.with_pending(dialogue.pending).respond("ls -l"), Hint)
 
 
 def test_what_may_not_be_edited_is_not_offered_for_editing() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from agenthost.agents.demo import Demo
 from agenthost.cli.interactive.intents import (
     COMMANDS,
     Command,
@@ -13,6 +14,7 @@ from agenthost.cli.interactive.intents import (
     Steer,
     command_in,
     parse,
+    slip_in,
 )
 from agenthost.cli.interactive.listings import help_lines
 from agenthost.cli.interactive.text import plain
@@ -40,6 +42,45 @@ from agenthost.cli.interactive.text import plain
 )
 def test_a_line_is_something_to_say_or_a_command_of_ours(text: str, intent: Intent | None) -> None:
     assert parse(text) == intent
+
+
+DEMO = tuple(command.name for command in Demo.slash_commands)
+
+
+@pytest.mark.parametrize(
+    ("text", "agents", "meant"),
+    [
+        ("/sesions", (), "sessions"),
+        ("/hlep", (), "help"),
+        ("/Quit", (), "quit"),
+        ("/eixt", (), "exit"),
+        ("/opne release", (), "open"),
+        ("/sesions", DEMO, "sessions"),
+        # The agent's own, misspelt.
+        ("/rnu ls", ("run", "tool"), "run"),
+        ("/hlep me", DEMO, "help"),
+        # Whose else should they be?
+        ("/slow 10", ("slow",), None),
+        ("/edit a.txt text", (), None),
+        ("/compact", (), None),
+        ("/usr/bin is a path", (), None),
+        ("/usr", (), None),
+        ("//sesions", (), None),
+        ("/sessions", (), None),
+        ("sesions", (), None),
+        ("/", (), None),
+    ],
+)
+def test_a_slip_is_told_from_what_others_understand(
+    text: str, agents: tuple[str, ...], meant: str | None
+) -> None:
+    assert slip_in(text, agents) == meant
+
+
+@pytest.mark.parametrize("name", DEMO)
+def test_a_command_that_the_agent_has_is_no_slip(name: str) -> None:
+    assert slip_in(f"/{name}", DEMO) is None
+    assert slip_in(f"/{name} 1", DEMO) is None
 
 
 def test_only_our_own_commands_are_commands() -> None:

@@ -6,16 +6,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agenthost.cli.interactive.diffs import diff_lines
+from agenthost.cli.interactive.blocks import call_in_full
 from agenthost.cli.interactive.intents import COMMANDS
 from agenthost.cli.interactive.listings import (
     chats_lines,
     help_lines,
-    last_call,
+    nth_last_call,
     queue_lines,
     reasoning_lines,
     sessions_lines,
-    show_lines,
     user_messages,
 )
 from tests.cli.interactive.samples import (
@@ -23,7 +22,6 @@ from tests.cli.interactive.samples import (
     call,
     chat,
     markdown,
-    pending_call,
     reasoning,
     shown,
     tool,
@@ -94,17 +92,15 @@ def test_the_last_reasoning_is_shown_in_full() -> None:
 
 def test_a_tool_call_is_shown_with_all_that_it_said() -> None:
     output = "\n".join(f"row {n}" for n in range(40))
-    state = chat(turn(tool(call(content=[{"type": "text", "text": output}]))))
-    rows = shown(show_lines(state, 80))
-    assert rows[:3] == ["", "✓ Shell · Ran it", "  ls"]
-    assert len(rows) == 43
-    assert shown(show_lines(chat(), 80)) == ["· no tool call so far"]
+    rows = shown(call_in_full(call(content=[{"type": "text", "text": output}]), 80))
+    assert rows[:2] == ["✓ Shell · Ran it", "  ls"]
+    assert len(rows) == 42
 
 
-def test_the_call_that_waits_is_the_one_to_show() -> None:
-    waits = pending_call(toolCallId="w")
-    state = chat(running=active(tool(waits), tool(call("running", toolCallId="r"))))
-    assert last_call(state) is waits
+def test_tool_calls_are_counted_from_the_last_one() -> None:
+    made = [call(toolCallId=id) for id in "abc"]
+    state = chat(turn(tool(made[0])), turn(id="2"), running=active(*map(tool, made[1:]), id="3"))
+    assert [nth_last_call(state, number) for number in (1, 2, 3, 4)] == [*reversed(made), None]
 
 
 def test_what_was_said_can_be_called_up_again() -> None:
@@ -112,15 +108,3 @@ def test_what_was_said_can_be_called_up_again() -> None:
     other["message"] = {"text": "not me", "origin": {"kind": "agent"}}
     state = chat(turn(), other, running=active(id="3", text="now"))
     assert user_messages(state) == ["hi", "now"]
-
-
-def test_a_diff_shows_what_would_change() -> None:
-    assert shown(diff_lines("a", "one\ntwo\n", "one\n2\n", 80)) == [
-        "a  changed",
-        "@@ -1,2 +1,2 @@",
-        " one",
-        "-two",
-        "+2",
-    ]
-    assert shown(diff_lines("a", None, "x\x1b[8m", 80))[-1] == "+x\\x1b[8m"
-    assert shown(diff_lines("a", "x", None, 80))[0] == "a  deleted"

@@ -96,15 +96,40 @@ def test_all_kinds_are_answered_one_after_the_other() -> None:
         assert check_answer(question, answers[id], final=True) is None
 
 
-def test_an_empty_line_passes_an_optional_question_over() -> None:
+def test_an_empty_line_passes_an_optional_question_over_or_takes_its_default() -> None:
     answers = answers_of(after(questions(), "Ada", "", "", "", "", ""))
     assert {id for id, answer in answers.items() if answer["state"] == "skipped"} == {
         "age",
         "height",
-        "happy",
         "colour",
         "fruit",
     }
+    assert answers["happy"]["value"] == {"kind": "boolean", "value": True}
+
+
+def test_a_default_is_shown_as_such_and_not_as_typed_text() -> None:
+    fourth = after(questions(), "Ada", "", "")
+    assert isinstance(fourth, Questions)
+    assert fourth.prefill == ""
+    card = shown(fourth.card(80, 20))
+    assert card[1] == "▌ Happy?  (yes or no)  default: yes"
+    assert card[-1].startswith("▌ an empty line takes the default · /skip · /back")
+    # What is typed is the answer, and not the end of the default.
+    assert isinstance(fourth.respond("perhaps"), Hint)
+    denied = answers_of(after(fourth, "no", "", ""))
+    assert denied["happy"]["value"]["value"] is False
+
+
+def test_a_question_with_a_default_can_be_passed_over_unless_it_is_required() -> None:
+    fourth = after(questions(), "Ada", "", "")
+    assert isinstance(fourth, Questions)
+    fifth = fourth.skip()
+    assert isinstance(fifth, Questions)
+    assert answers_of(after(fifth, "", ""))["happy"]["state"] == "skipped"
+    wanted = [{"id": "n", "kind": "integer", "message": "N?", "required": True, "defaultValue": 0}]
+    needed = questions(questions=wanted)
+    assert isinstance(needed.skip(), Hint)
+    assert answers_of(needed.respond(""))["n"]["value"]["value"] == 0
 
 
 def test_an_answer_that_is_none_stays_at_its_question() -> None:
@@ -114,14 +139,11 @@ def test_an_answer_that_is_none_stays_at_its_question() -> None:
     assert second.index == 1
 
 
-def test_defaults_and_drafts_are_filled_in() -> None:
+def test_drafts_are_filled_in() -> None:
     draft = {"age": {"state": "draft", "value": {"kind": "number", "value": 7}}}
     second = after(questions(answers=draft), "Ada")
     assert isinstance(second, Questions)
     assert second.prefill == "7"
-    fourth = after(second, "7", "")
-    assert isinstance(fourth, Questions)
-    assert fourth.prefill == "yes"
 
 
 def test_one_can_go_back_and_finds_what_was_answered() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agenthost.cli.interactive.text import plain
+from agenthost.cli.interactive.text import Line, line, plain
 from agenthost.cli.interactive.transcript import Shown, Transcript
 from tests.cli.interactive.samples import (
     active,
@@ -178,6 +178,33 @@ def test_an_error_ends_a_turn_with_its_message() -> None:
     assert screen.printed == ["› hi", "so far", "✗ it broke"]
 
 
+def test_an_error_of_several_lines_keeps_them() -> None:
+    screen = Screen()
+    error = {"errorType": "x", "message": "it ended; it last said:\n  first\n\nsecond"}
+    screen.update(chat(turn(state="error", error=error)))
+    assert screen.printed == ["› hi", "✗ it ended; it last said:", "  first", "  second"]
+
+
+def test_a_command_that_its_turn_cancelled_was_not_skipped() -> None:
+    screen = Screen()
+    screen.update(chat(running=active(tool(call("running")))))
+    cut = call("cancelled", reason="skipped")
+    screen.update(chat(turn(tool(cut), state="cancelled")))
+    assert screen.printed == ["› hi", "⊘ Shell · Run ls — cancelled", "■ cancelled"]
+
+
+def test_a_plan_is_a_list() -> None:
+    plan = "Plan\n\n- [x] read\n- [ ] write `it` (in progress)\n- [ ] check"
+    screen = Screen()
+    screen.update(chat(turn({"kind": "systemNotification", "content": plan})))
+    assert screen.printed[1:] == [
+        "· Plan",
+        "  ✓ read",
+        "  ○ write it (in progress)",
+        "  ○ check",
+    ]
+
+
 def test_text_added_to_an_earlier_part_is_not_lost() -> None:
     screen = Screen()
     screen.update(chat(running=active(markdown("one\n", "a"), markdown("two\n", "b"))))
@@ -245,3 +272,37 @@ def test_every_printed_row_fits_the_screen() -> None:
     )
     for item in screen.update(state, 40).printed:
         assert len(plain(item)) <= 40
+
+
+def edited(**fields: Any) -> dict[str, Any]:
+    edit = {"type": "fileEdit", "after": {"uri": "file:///a", "content": {"uri": "x"}}}
+    return tool(call(content=[edit], toolInput="", **fields))
+
+
+def test_what_was_changed_is_printed_once_it_is_known() -> None:
+    known: list[Line] = []
+    screen = Screen(edit_lines=lambda edit, width: known or None, awaits=lambda call: not known)
+    done = chat(turn(edited(), markdown("done")), running=active(id="2", text="next"))
+    screen.update(done)
+    assert screen.printed == ["› hi"]
+    assert screen.live == ["✓ Shell · Ran it", "  │ new /a", "done"]
+    known += [line(f"+{n}") for n in range(20)]
+    screen.update(done)
+    printed = screen.printed
+    assert printed[1:6] == ["✓ Shell · Ran it", "  │ new /a", "  │ +0", "  │ +1", "  │ +2"]
+    assert printed[6] == "  │ … 9 more rows · /show"
+    assert printed[-3:] == ["  │ +19", "done", "› next"]
+
+
+def test_of_a_long_path_the_end_and_the_counts_are_seen() -> None:
+    uri = f"file:///{'folder/' * 20}name.txt"
+    edit = {
+        "type": "fileEdit",
+        "after": {"uri": uri, "content": {"uri": "x"}},
+        "diff": {"added": 1, "removed": 60},
+    }
+    screen = Screen()
+    screen.update(chat(turn(tool(call(content=[edit])))))
+    assert screen.printed[-1].startswith("  │ new …")
+    assert screen.printed[-1].endswith("folder/name.txt +1 -60")
+    assert len(screen.printed[-1]) == WIDTH
