@@ -51,13 +51,30 @@ async def find_session(client: Client, text: str) -> str:
     return found
 
 
-async def find_sessions(client: Client, texts: Sequence[str]) -> dict[str, str | CommandFailed]:
-    """Return which session each text means, or why none; reads the catalogue once."""
+async def find_sessions(
+    client: Client, texts: Sequence[str], *, in_trash: bool = False
+) -> dict[str, str | CommandFailed]:
+    """Return which session each text means, or why none; reads the list, or the trash, once."""
     named = [as_typed(text) for text in texts]
     listed: list[SessionSummary] = []
     if not all(map(_URI.fullmatch, named)):
-        listed = await client.sessions.list()
-    return {text: text if _URI.fullmatch(text) else _the_one(listed, text) for text in named}
+        listed = await (_disposed(client) if in_trash else client.sessions.list())
+    where = "`agenthost sessions trash`" if in_trash else "`agenthost sessions --all`"
+    return {text: text if _URI.fullmatch(text) else _the_one(listed, text, where) for text in named}
+
+
+async def _disposed(client: Client) -> list[SessionSummary]:
+    return [
+        {
+            "resource": entry["session"],
+            "provider": entry["provider"],
+            "title": entry["title"],
+            "status": 0,
+            "createdAt": entry["disposedAt"],
+            "modifiedAt": entry["disposedAt"],
+        }
+        for entry in await client.sessions.trash()
+    ]
 
 
 async def open_session(client: Client, text: str) -> Session:
@@ -69,10 +86,10 @@ async def open_session(client: Client, text: str) -> Session:
         raise CommandFailed(f"there is no session {uri}", kind="notFound") from None
 
 
-def _the_one(summaries: Sequence[SessionSummary], text: str) -> str | CommandFailed:
+def _the_one(summaries: Sequence[SessionSummary], text: str, where: str) -> str | CommandFailed:
     found = match_sessions(summaries, text)
     if not found:
-        message = f"no session matches {text!r}; `agenthost sessions --all` lists them"
+        message = f"no session matches {text!r}; {where} lists them"
         return CommandFailed(message, kind="notFound")
     if len(found) > 1:
         named = [f"  {session_id(s['resource'])}  {_title(s)}" for s in found[:_MOST_NAMED]]

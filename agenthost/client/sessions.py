@@ -17,7 +17,12 @@ from agenthost.client.handle import Handle
 from agenthost.client.needs import sessions_list_needs
 from agenthost.errors import AlreadyExists, SessionAlreadyExists, SessionNotFound, WireError
 from agenthost.protocol.chat.state import ChatSummary
-from agenthost.protocol.commands import ListSessionsResult, ResolveSessionConfigResult
+from agenthost.protocol.commands import (
+    ListSessionsResult,
+    ListTrashResult,
+    ResolveSessionConfigResult,
+    TrashEntry,
+)
 from agenthost.protocol.session.needs import needs_of
 from agenthost.protocol.session.state import (
     SessionConfigSchema,
@@ -116,8 +121,21 @@ class Sessions:
         """Create a session that continues another one after one of its turns."""
         return await self._create(uri, {"fork": {"session": session, "turnId": turn_id}}, True)
 
+    async def trash(self) -> list[TrashEntry]:
+        """Return the disposed sessions that this host can still give back; for owners."""
+        result: ListTrashResult = await self._core.request("agenthost/listTrash", {})
+        return result["items"]
+
+    async def restore(self, uri: str) -> None:
+        """Take a session back from the host's trash; for owners."""
+        await self._core.request("agenthost/restoreSession", {"channel": uri})
+
+    async def purge(self, uri: str) -> None:
+        """Delete a session in the host's trash for good; for owners."""
+        await self._core.request("agenthost/purgeSession", {"channel": uri})
+
     async def dispose(self, uri: str) -> None:
-        """Give up a session; the host may keep it among the archived ones."""
+        """Give up a session; the host may keep it in its trash for a while."""
         await _once(self._core, "disposeSession", {"channel": uri}, SessionNotFound)
 
     def archive(self, uri: str, archived: bool = True) -> Dispatch:
@@ -279,7 +297,7 @@ class Session(Handle[SessionState]):
         return await Sessions(self._core).fork(self.uri, turn_id)
 
     async def dispose(self) -> None:
-        """Give up the session; the host may keep it among the archived ones."""
+        """Give up the session; the host may keep it in its trash for a while."""
         await Sessions(self._core).dispose(self.uri)
 
 

@@ -105,6 +105,26 @@ async def test_disposing_of_sessions_says_what_became_of_each(cli: Cli) -> None:
     assert full not in [item["session"] for item in await listed(cli, "--all")]
 
 
+async def test_a_disposed_session_is_found_in_the_trash_restored_and_purged(cli: Cli) -> None:
+    uri = await cli.new("thrown away by mistake")
+    done = await cli.main("sessions", "dispose", uri)
+    # What is printed to be typed works.
+    words = shlex.split(done.out.partition("`")[2].partition("`")[0])
+    shown = await cli.main("sessions", "trash")
+    assert "thrown away by mistake" in shown.out
+    restored = await cli.main(*words[1:])
+    assert (restored.code, restored.out) == (0, f"restored  {uri}\n")
+    assert uri in [item["session"] for item in await listed(cli)]
+    await cli.main("sessions", "dispose", uri)
+    purged = await cli.main("sessions", "purge", "by mistake", "--json")
+    assert (purged.code, purged.json) == (0, [{"session": uri, "done": True}])
+    again = await cli.main("sessions", "restore", uri)
+    assert again.code == 1
+    assert "in the trash" in again.err
+    kept = await cli.main("sessions", "trash", "--json")
+    assert uri not in [entry["session"] for entry in kept.json]
+
+
 async def test_a_host_that_archives_what_it_is_to_dispose_of_is_told_from_others(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,12 +67,18 @@ _HELP = {
     "unarchive": "take sessions back",
     "read": "mark sessions as read",
     "dispose": "give sessions up; the host keeps those that hold anything in its trash for a while",
+    "restore": "take sessions back from the trash",
+    "purge": "delete sessions in the trash for good",
 }
+# Verbs for sessions that are in the trash.
+_IN_TRASH = ("restore", "purge")
 _DONE = {
     "archive": "archived",
     "unarchive": "unarchived",
     "read": "marked as read",
     "rename": "renamed",
+    "restore": "restored",
+    "purge": "deleted for good",
 }
 # What takes back what a host did to a session that it was to dispose of.
 _UNDOING = {"archived": "unarchive", "in the trash": "restore"}
@@ -82,7 +88,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Add ``sessions`` and its verbs to the argument tree."""
     sessions = subparsers.add_parser(
         "sessions",
-        help="list, show, rename, archive and dispose of sessions",
+        help="list, show, rename, archive, dispose of and restore sessions",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -95,6 +101,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     _add_list_options(added[0], inherited=True)
     added.append(verbs.add_parser("show", help="show one session"))
     added[-1].add_argument("session", metavar="SESSION")
+    added.append(verbs.add_parser("trash", help="list the disposed sessions that are still kept"))
     added.append(verbs.add_parser("rename", help="give a session another title"))
     added[-1].add_argument("session", metavar="SESSION")
     added[-1].add_argument("title", metavar="TITLE")
@@ -139,6 +146,8 @@ def run(args: argparse.Namespace) -> int:
             return run_command(args, _list)
         case "show":
             return run_command(args, _show)
+        case "trash":
+            return run_command(args, _list_trash)
     return run_command(args, _change)
 
 
@@ -162,6 +171,31 @@ async def _list(args: argparse.Namespace) -> int:
         narrowed = args.filter is not None or args.archived
         more = "like that." if narrowed else f"yet; `{same_host(args, 'send', 'TEXT')}` starts one."
         print(f"There are no sessions {more}", file=sys.stderr)
+    return OK
+
+
+async def _list_trash(args: argparse.Namespace) -> int:
+    async with connected(args) as client:
+        entries = await client.sessions.trash()
+    if args.json:
+        print(json.dumps(entries, indent=2))
+    elif entries:
+        rows = [
+            (
+                short_id(entry["session"]),
+                one_line(entry["title"]),
+                entry["provider"],
+                entry["disposedAt"][:10],
+                entry["expiresAt"][:10],
+            )
+            for entry in entries
+        ]
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        heading = ("ID", "TITLE", "AGENT", "DISPOSED", "GONE ON")
+        for line in table([heading, *rows], width=width, flexible=1):
+            print(line)
+    else:
+        print("the trash is empty", file=sys.stderr)
     return OK
 
 
@@ -397,7 +431,8 @@ def _told(outcome: _Outcome, args: argparse.Namespace) -> str:
 
 async def _change_all(client: Client, args: argparse.Namespace, outcomes: list[_Outcome]) -> None:
     named = [args.session] if args.verb == "rename" else args.sessions
-    for text, found in (await find_sessions(client, named)).items():
+    in_trash = args.verb in _IN_TRASH
+    for text, found in (await find_sessions(client, named, in_trash=in_trash)).items():
         if isinstance(found, CommandFailed):
             outcomes.append(_Outcome(text, error=str(found)))
         elif all(outcome.session != found for outcome in outcomes):
@@ -416,6 +451,10 @@ async def _change_one(client: Client, uri: str, args: argparse.Namespace) -> str
     if args.verb == "dispose":
         await client.sessions.dispose(uri)
         return await _disposed_how(client, uri)
+    if args.verb in _IN_TRASH:
+        sessions = client.sessions
+        await (sessions.restore(uri) if args.verb == "restore" else sessions.purge(uri))
+        return None
     async with await open_session(client, uri) as session:
         match args.verb:
             case "rename":
@@ -436,8 +475,7 @@ async def _disposed_how(client: Client, uri: str) -> str:
     except (SessionNotFound, NotFound):
         # Who may not look into the trash knows only that it is gone.
         with suppress(AgentHostError):
-            trash = await client.request("agenthost/listTrash")
-            if any(item["session"] == uri for item in trash["items"]):
+            if any(entry["session"] == uri for entry in await client.sessions.trash()):
                 return "in the trash"
         return "removed"
 

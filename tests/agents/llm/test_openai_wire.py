@@ -212,10 +212,8 @@ async def test_a_message_chooses_its_model(server: ModelServer, tmp_path: Path) 
     async with talk_to(agent_on(server, "openai:tiny", "huge:70b"), tmp_path) as talk:
         await talk.say("t1", "hello")
         turn = await talk.say("t2", "hello", model={"id": "huge:70b"})
-        unknown = await talk.say("t3", "hello", model={"id": "nope"})
     assert [request["model"] for request in server.requests] == ["tiny", "huge:70b"]
     assert turn["usage"]["model"] == "huge:70b"
-    assert unknown["error"]["errorType"] == "unknownModel"
 
 
 async def test_images_and_texts_that_are_attached_reach_the_model(
