@@ -121,7 +121,7 @@ class Sessions:
         """Create a session that continues another one after one of its turns."""
         return await self._create(uri, {"fork": {"session": session, "turnId": turn_id}}, True)
 
-    async def trash(self) -> list[TrashEntry]:
+    async def trash(self) -> Sequence[TrashEntry]:
         """Return the disposed sessions that this host can still give back; for owners."""
         result: ListTrashResult = await self._core.request("agenthost/listTrash", {})
         return result["items"]
