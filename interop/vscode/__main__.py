@@ -42,6 +42,8 @@ class Verdict:
     seconds: float
     # Why it was not seen; empty if it was.
     problems: tuple[str, ...]
+    # Whether it broke off: nobody knows what the window shows then.
+    broken: bool
 
     def __str__(self) -> str:
         told = "; ".join(self.problems)
@@ -112,7 +114,7 @@ async def _play(
         for name, scenario in scenarios.items():
             verdicts.append(await _verdict(desk, name, scenario))
             print(verdicts[-1], flush=True)
-            if not verdicts[-1].problems:
+            if not verdicts[-1].broken:
                 continue
             if len(verdicts) == 1:
                 # Without a session there is nothing more to see.
@@ -161,11 +163,12 @@ async def _verdict(desk: Desk, name: str, scenario: Scenario) -> Verdict:
         problems.append(error.message.split("\n")[0] + _waiting_for(error.message))
     except OSError as error:
         problems.append(str(error))
+    broken = bool(problems)
     desk.host.wire.refresh()
     problems += [*desk.host.wire.wrongs(desk.since), *desk.host.wire.unanswered()]
     with suppress(Exception):
         await desk.window.picture(re.sub(r"\W+", "-", name).strip("-"))
-    return Verdict(name, time.monotonic() - began, tuple(problems))
+    return Verdict(name, time.monotonic() - began, tuple(problems), broken)
 
 
 def _waiting_for(message: str) -> str:

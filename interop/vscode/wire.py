@@ -16,10 +16,12 @@ Json = dict[str, Any]
 # VS Code goes on without them.
 EXPECTED_ERRORS = {("createResourceWatch", -32601)}
 # Refused actions that are right to be refused, and what the reason says. VS Code approves by itself
-# what a turn that has ended left open, and the calls of its own tools, which nobody asks about.
+# what a turn that has ended left open, and the calls of its own tools, which nobody asks about; and
+# it notes an empty draft in every chat that it opens, in those of sub-agents too.
 EXPECTED_REJECTIONS = {
     ("chat/toolCallConfirmed", "no turn is running"),
     ("chat/toolCallConfirmed", "it is running"),
+    ("chat/draftChanged", "this chat is read-only"),
 }
 
 

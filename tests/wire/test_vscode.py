@@ -20,7 +20,7 @@ SCRIPTS = Path(__file__).parent / "vscode"
 VERSIONS = ["0.7.0"]
 # What is right to be refused; `interop/vscode/wire.py` says why.
 REFUSED_METHODS = {"createResourceWatch"}
-REFUSED_ACTIONS = {"chat/toolCallConfirmed"}
+REFUSED_ACTIONS = {"chat/toolCallConfirmed", "chat/draftChanged"}
 
 
 @pytest.fixture(params=VERSIONS)
