@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from interop.vscode.processes import ServedHost, VSCodeServer
-from interop.vscode.window import NotSeen, Window
+from interop.vscode.window import ALLOW, DENY, NotSeen, Window
 
 __all__ = ["SCENARIOS", "Desk", "Scenario"]
 
@@ -71,7 +71,7 @@ async def run_approved(desk: Desk) -> None:
     await desk.window.say("/run echo ran-$((40+2)) > ran.txt")
     await desk.window.approval_shows("Run this command?", "echo ran-")
     await desk.window.picture("run-approved-asking")
-    await desk.window.approve("Allow once")
+    await desk.window.approve(ALLOW)
     await desk.window.reply("The command ended with exit code 0.")
     if (desk.server.workspace / "ran.txt").read_text() != "ran-42\n":
         raise NotSeen("the command did not run")
@@ -81,7 +81,7 @@ async def run_denied(desk: Desk) -> None:
     """A command that is denied."""
     await desk.window.say("/run touch never.txt")
     await desk.window.approval_shows("Run this command?", "touch never.txt")
-    await desk.window.approve("Deny")
+    await desk.window.approve(DENY)
     await desk.window.reply("Then I will not.")
     if (desk.server.workspace / "never.txt").exists():
         raise NotSeen("the command ran although it was denied")
@@ -96,7 +96,7 @@ async def edit(desk: Desk) -> None:
     await desk.window.open_diff("notes.txt")
     await desk.window.diff_shows("the old line", "the new line")
     await desk.window.picture("edit-diff")
-    await desk.window.approve("Allow")
+    await desk.window.approve(ALLOW)
     await desk.window.reply("notes.txt is written.", "+1")
     if file.read_text() != "the new line\n":
         raise NotSeen("the file was not written")
@@ -166,7 +166,7 @@ async def steering_left(desk: Desk) -> None:
     # A command does not look at what is steered while it runs.
     await desk.window.say("/run sleep 300")
     await desk.window.approval_shows("Run this command?")
-    await desk.window.approve("Allow once")
+    await desk.window.approve(ALLOW)
     await desk.window.say("left over")
     await desk.window.conversation_shows("STEERING", "left over")
     await desk.window.stop()

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["NotSeen", "Window"]
+__all__ = ["ALLOW", "DENY", "NotSeen", "Window"]
 
 # Seconds that something may take to be seen, on a busy machine.
 PATIENCE = 20.0
@@ -36,6 +36,10 @@ QUESTIONS = ".chat-question-carousel-container"
 WORKER = re.compile("^(Ran subagent|Worker)$")
 INPUT = ".interactive-input-part"
 SESSIONS = ".agent-sessions-viewer .monaco-list-row"
+
+
+ALLOW = re.compile("^Allow( once)?$")
+DENY = re.compile("^(Deny|Skip)$")
 
 
 class NotSeen(Exception):
@@ -166,9 +170,9 @@ class Window:
         for text in wanted:
             await self.until(lambda text=text: self._shows(APPROVAL, text))  # type: ignore[misc]
 
-    async def approve(self, button: str) -> None:
-        """Press a button of the approval."""
-        buttons = self.page.locator(APPROVAL).get_by_role("button", name=button, exact=True)
+    async def approve(self, button: re.Pattern[str]) -> None:
+        """Press a button of the approval: ours, or for a terminal and a file VS Code's own."""
+        buttons = self.page.locator(f"{APPROVAL} .monaco-button").filter(has_text=button)
         await buttons.locator("visible=true").first.click()
         await self.until(lambda: self._absent(APPROVAL, "the approval is still asked"))
 
