@@ -255,8 +255,10 @@ async def reload(desk: Desk) -> None:
     await desk.window.picture("reload-before")
     before = await desk.window.sessions()
     await desk.window.reload()
-    await desk.window.conversation_shows("You said left behind.", "You said before the reload.")
     await desk.window.lists_session("A name of my own")
+    # What was open is opened again, if VS Code had noted it in time.
+    await desk.window.open_session("A name of my own")
+    await desk.window.conversation_shows("You said left behind.", "You said before the reload.")
     await desk.window.say("after the reload")
     await desk.window.reply("You said after the reload.")
     # Sessions that were never used may go meanwhile.

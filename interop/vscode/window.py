@@ -265,7 +265,16 @@ class Window:
     async def session_menu(self, title: str, item: str) -> None:
         """Choose from the menu of a session in the list."""
         await self.page.locator(SESSIONS).filter(has_text=title).first.click(button="right")
-        await self.page.locator(".monaco-menu").get_by_text(item, exact=True).click()
+        entry = self.page.locator(".monaco-menu").get_by_text(item, exact=True)
+
+        async def look() -> str | None:
+            # A menu that has just opened takes no clicks yet.
+            await entry.click()
+            await asyncio.sleep(GLANCE)
+            return "the menu is still open" if await entry.count() else None
+
+        await entry.wait_for()
+        await self.until(look)
 
     async def type_over(self, text: str) -> None:
         """Replace what an open input box holds, and confirm."""
