@@ -39,6 +39,11 @@ class Desk:
         """Wait until VS Code has sent an action of this type, in this scenario."""
         await self.wire(lambda: self.host.wire.dispatched(type, self.since), f"no {type} was sent")
 
+    def drafts(self) -> list[str]:
+        """Return what VS Code has noted as not yet sent, in this scenario."""
+        noted = self.host.wire.dispatched("chat/draftChanged", self.since)
+        return [action.get("draft", {}).get("text", "") for action in noted]
+
 
 Scenario = Callable[[Desk], Awaitable[None]]
 
@@ -252,6 +257,8 @@ async def reload(desk: Desk) -> None:
     await desk.window.conversation_shows("You said left behind.")
     await desk.window.say("before the reload")
     await desk.window.reply("You said before the reload.")
+    # VS Code notes that the draft is gone a little later, and would type it again.
+    await desk.wire(lambda: not desk.drafts() or not desk.drafts()[-1], "the draft stays")
     await desk.window.picture("reload-before")
     before = await desk.window.sessions()
     await desk.window.reload()

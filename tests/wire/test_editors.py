@@ -252,7 +252,7 @@ async def test_commands_of_the_agent_are_offered_while_one_is_typed(
         for text, offset in (("", 0), ("/run ls", 7), ("say /", 5), ("/", 0)):
             assert await offered(text, offset) == []
         # VS Code names the session, whichever of its chats is open.
-        params = {"kind": "userMessage", "text": "/ru", "offset": 3}
+        params: Json = {"kind": "userMessage", "text": "/ru", "offset": 3}
         named = await client.request("completions", channel="ahp-session:/completes", **params)
         assert named["items"] == [item]
 
