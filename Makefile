@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Where `make vscode` keeps VS Code; about 900 MB.
+VSC ?= .vscode-test
 
-.PHONY: help setup run check format test bench soak clean
+.PHONY: help setup run check format test bench soak vscode clean
 
 help:  ## list the verbs
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,5 +41,9 @@ bench: setup  ## print benchmark figures
 soak: setup  ## kill the host again and again, report losses (ARGS="--rounds 9")
 	$(BIN)/python -m soak $(ARGS)
 
+vscode: setup  ## run the real VS Code in Chromium against the host, say what was seen
+	@$(BIN)/python -m interop.vscode.prepare $(VSC)
+	@$(VSC)/venv/bin/python -m interop.vscode $(VSC) --agenthost $(BIN)/agenthost $(ARGS)
+
 clean:  ## remove what the targets created
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .vscode-test

@@ -124,6 +124,19 @@ class WireClient:
             raise WireFailure(answer["error"])
         return answer["result"]
 
+    async def send_recorded(self, message: Json) -> asyncio.Future[Json] | None:
+        """Send a message as another client once sent it; give what its answer will be, if any."""
+        id = message.get("id")
+        if id is None or "method" not in message:
+            await self.send(message)
+            return None
+        self.asked[id] = message["method"]
+        if message["method"] in ("initialize", "reconnect", "subscribe"):
+            self._adopting.add(id)
+        answer = self._answers[id] = asyncio.get_running_loop().create_future()
+        await self.send(message)
+        return answer
+
     async def refusal(self, method: str, **params: Any) -> WireFailure:
         """Send a request that must fail, and return how it failed."""
         try:

@@ -251,6 +251,10 @@ async def test_commands_of_the_agent_are_offered_while_one_is_typed(
         assert len(await offered("/", 1)) > 5
         for text, offset in (("", 0), ("/run ls", 7), ("say /", 5), ("/", 0)):
             assert await offered(text, offset) == []
+        # VS Code names the session, whichever of its chats is open.
+        params: Json = {"kind": "userMessage", "text": "/ru", "offset": 3}
+        named = await client.request("completions", channel="ahp-session:/completes", **params)
+        assert named["items"] == [item]
 
 
 def git(folder: Path, *arguments: str) -> None:

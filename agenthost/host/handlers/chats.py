@@ -46,14 +46,15 @@ async def completions(connection: Connection, params: Params) -> dict[str, Any]:
     """Offer what a message in the making could go on with: the agent's slash commands."""
     core = connection.core
     channel = await core.directory.find(params["channel"])
-    if channel is None or channel.kind != "chat":
+    # Some editors name the session, for it is the agent's commands that are completed.
+    if channel is None or channel.kind not in ("chat", "session"):
         raise NotFound(f"there is no chat {params['channel']}")
     # Clients count in UTF-16 code units.
     typed = params["text"].encode("utf-16-le")
     if params["offset"] > len(typed) // 2:
         raise InvalidParams("the offset lies behind the text", path="offset")
     before = typed[: 2 * params["offset"]].decode("utf-16-le", "replace")
-    session = core.directory.get(channel.session or "")
+    session = channel if channel.kind == "session" else core.directory.get(channel.session or "")
     agent = core.agents.get(session.state["provider"]) if session is not None else None
     if agent is None or not before.startswith("/") or any(map(str.isspace, before)):
         return {"items": []}

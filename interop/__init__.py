@@ -1,0 +1,1 @@
+"""Runs of foreign clients, as their makers ship them, against our host."""

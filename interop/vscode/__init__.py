@@ -1,0 +1,1 @@
+"""Visual Studio Code itself, in a headless browser, against our host: ``make vscode``."""
