@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import InvalidParams
 from agenthost.host.channel import Channel
 from agenthost.host.directory import Directory
+from agenthost.host.list_news import ListNews
 from agenthost.host.store import BadCursor, DropSession, PutSession, Store
 from agenthost.host.stored import stored_value
 from agenthost.host.summaries import changed_fields, summarize
 from agenthost.host.writer import Applied, Writer
 from agenthost.protocol.jsonrpc import dumps
+
+if TYPE_CHECKING:
+    from agenthost.host.connection import Connection
 
 __all__ = ["Catalogue"]
 
@@ -30,6 +34,7 @@ class Catalogue:
         # Session URI -> its current summary and what the state does not tell; loaded ones only.
         self._summaries: dict[str, dict[str, Any]] = {}
         self._facts: dict[str, dict[str, Any]] = {}
+        self._news = ListNews()
         # Sessions in the catalogue, loaded or not.
         self.count = 0
 
@@ -46,6 +51,7 @@ class Catalogue:
         self._summaries[session.uri] = summary
         self._put(summary)
         self._writer.notify(self._directory.root, "root/sessionAdded", {"summary": summary})
+        self._news.added(session.uri, self._writer.ledger.take_seq())
         self._count(+1)
 
     def created_at(self, session: Channel) -> str:
@@ -56,6 +62,7 @@ class Catalogue:
     def remove(self, uri: str) -> None:
         """Take a session out of the catalogue, and announce that it is gone."""
         self._writer.notify(self._directory.root, "root/sessionRemoved", {"session": uri})
+        self._news.removed(uri, self._writer.ledger.take_seq())
         self._summaries.pop(uri, None)
         self._facts.pop(uri, None)
         self._writer.ledger.write(DropSession(uri))
@@ -74,6 +81,27 @@ class Catalogue:
         self._put(after)
         params = {"session": session.uri, "changes": changes}
         self._writer.notify(self._directory.root, "root/sessionSummaryChanged", params)
+        self._news.changed(session.uri, self._writer.ledger.last_seq)
+
+    async def tell_missed(self, connection: Connection, last_seen: int) -> None:
+        """Tell a client that was away what changed in the list meanwhile."""
+        missed = [(uri, new) for uri, new in self._news.new_since(last_seen)]
+        stored = {uri: await self._store.session_summary(uri) for uri, _ in missed}
+        only, root = frozenset({connection}), self._directory.root
+        for uri in self._news.gone_since(last_seen):
+            self._writer.notify(root, "root/sessionRemoved", {"session": uri}, only=only)
+        for uri, is_new in missed:
+            summary = self._summaries.get(uri)
+            encoded = stored[uri]
+            if summary is None and encoded is not None:
+                summary = stored_value(encoded, uri)
+            if summary is None:
+                continue
+            if is_new:
+                self._writer.notify(root, "root/sessionAdded", {"summary": summary}, only=only)
+            else:
+                params = {"session": uri, "changes": changed_fields({}, summary)}
+                self._writer.notify(root, "root/sessionSummaryChanged", params, only=only)
 
     def count_annotations(self, applied: Applied, session: Channel) -> None:
         """Follow a change of a session's annotations."""

@@ -307,3 +307,35 @@ async def test_a_second_connection_of_a_client_ends_the_first(shared_host: Serve
             assert "newer connection" in reason
             await client.run_turn(chat, "t1", "hello")
             await assert_mirrors(client)
+
+
+async def test_who_comes_back_is_told_what_changed_in_the_list(shared_host: ServedHost) -> None:
+    async with open_client(shared_host.url, "list away") as former:
+        chat = await settle_in(former, "list-away")
+        await former.start_turn(chat, "t1", "/slow 60")
+        await former.working_slowly(chat)
+        await former.ready_session("ahp-session:/list-gone")
+        await former.ping()
+        former.abort()
+    async with open_client(shared_host.url, "list here") as other:
+        await other.initialize(ROOT)
+        cancel = {"type": "chat/turnCancelled", "turnId": "t1", "duration": 1}
+        await other.subscribe(chat)
+        await other.accepted(chat, cancel)
+        await other.ready_session("ahp-session:/list-new")
+        await other.request("disposeSession", channel="ahp-session:/list-gone")
+        await other.ping()
+    async with open_client(shared_host.url, "list away") as client:
+        await client.resume(former)
+        await client.notification(
+            "root/sessionAdded", lambda p: p["summary"]["resource"] == "ahp-session:/list-new"
+        )
+        await client.notification(
+            "root/sessionRemoved", lambda p: p["session"] == "ahp-session:/list-gone"
+        )
+        told = await client.notification(
+            "root/sessionSummaryChanged", lambda p: p["session"] == "ahp-session:/list-away"
+        )
+        assert told["changes"]["status"] & 31 == 1
+        # Behind the answer, never before it.
+        assert "id" in client.received[0]

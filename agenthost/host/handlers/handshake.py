@@ -91,6 +91,10 @@ async def reconnect(connection: Connection, params: Params) -> EncodedResult:
     connection.resent = await done_since(core.store, record.client_id, uris, last_seen)
     if core.clients.is_live(connection):
         _withdraw_where_absent(connection)
+    if core.root in connection.subscriptions:
+        news = core.catalogue.tell_missed(connection, last_seen)
+        # Once this has been answered.
+        core.tasks.start(news, name=f"list news for {connection.name}")
     return EncodedResult(*result)
 
 
