@@ -86,9 +86,11 @@ async def reconnect(connection: Connection, params: Params) -> EncodedResult:
     listed_once = dict.fromkeys(params["subscriptions"])
     missing = [uri for uri in listed_once if canonical(uri) not in resumed]
     connection.establish(record)
-    result = await catch_up(connection, channels, missing, last_seen)
+    await core.writer.ledger.settle()
     uris = [channel.uri for channel in channels.values()]
     connection.resent = await done_since(core.store, record.client_id, uris, last_seen)
+    # Nothing may be awaited between this and the answer, or what happens now would overtake it.
+    result = await catch_up(connection, channels, missing, last_seen)
     if core.clients.is_live(connection):
         _withdraw_where_absent(connection)
     if core.root in connection.subscriptions:
