@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, cast
+from operator import ge, itemgetter
+from typing import TYPE_CHECKING, Any
 
 from agenthost.host.channel import Channel, Subscription
 from agenthost.host.clients import EVERYTHING, View
+from agenthost.host.envelopes import numbered
 from agenthost.host.handlers.snapshots import follow, listed, snapshot
 from agenthost.host.replay import Replay, Snapshots, plan_reconnect
 from agenthost.host.store import Append, StoreDamaged, StoredChannel
 from agenthost.host.stored import stored_value
 from agenthost.host.windows import page_start
 from agenthost.protocol.jsonrpc import dumps
-from agenthost.protocol.registry import Kind
 from agenthost.protocol.versions import translator
 
 if TYPE_CHECKING:
@@ -121,8 +121,7 @@ async def _replay(
     if any(entry.channel in windows and TRUNCATED in entry.action for entry in entries):
         # It may name a turn that this client was never shown.
         return None
-    size = sum(len(entry.action) for entry in entries)
-    if len(entries) > MOST_REPLAYED or size > core.limits.max_replay_bytes:
+    if len(entries) > MOST_REPLAYED or _size(entries) > core.limits.max_replay_bytes:
         return None
     if translator(connection.version).is_identity:
         return [_encode(entry, uris[entry.channel], entry.action) for entry in entries]
@@ -140,36 +139,52 @@ async def _translated(
         channel = core.directory.get(uri)
         if channel is None or channel.tail_bytes > core.limits.max_replay_bytes:
             return None
-        stored = await core.store.load_channel(uri)
-        if stored is None or stored.seq > last_seen:
-            # The state that the client left off at cannot be rebuilt any more.
+        stored = await core.store.load_channel(uri, last_seen)
+        if stored is None or _size(stored.tail) > core.limits.max_replay_bytes:
+            # The state that the client left off at cannot be rebuilt any more, or not cheaply.
             return None
-        async for entry, action in _walk(connection.version, uri, stored):
-            if last_seen < entry.seq <= end:
-                translated.append((entry.seq, _encode(entry, uris[uri], dumps(action))))
-    # Several actions under one number stay in their order.
-    return [envelope for _, envelope in sorted(translated, key=itemgetter(0))]
+        gap = (last_seen, end)
+        async for entry, actions in _walk(connection.version, channel, stored, gap):
+            for action, seq, is_last in numbered(actions, entry.seq):
+                # Of several actions the client may have seen the first ones.
+                if seq > last_seen:
+                    origin = entry.origin if is_last else None
+                    told = Append(seq, uri, entry.now, dumps(action), origin)
+                    translated.append((seq, _encode(told, uris[uri], told.action)))
+    translated.sort(key=itemgetter(0))
+    numbers = [seq for seq, _ in translated]
+    if any(map(ge, numbers, numbers[1:])):
+        # Logged by a host that took fewer numbers than this one needs.
+        return None
+    return [envelope for _, envelope in translated]
 
 
 async def _walk(
-    version: str, uri: str, stored: StoredChannel
-) -> AsyncIterator[tuple[Append, dict[str, Any]]]:
-    """Go through a channel's log, giving each entry with what it means in an older version."""
-    channel = Channel(uri, cast(Kind, stored.kind), stored_value(stored.state, uri))
+    version: str, live: Channel, stored: StoredChannel, gap: tuple[int, int]
+) -> AsyncIterator[tuple[Append, list[dict[str, Any]]]]:
+    """Go through a channel's log, giving the entries of a gap as an older version has them."""
+    last_seen, end = gap
+    channel = Channel(live.uri, live.kind, stored_value(stored.state, live.uri))
     ladder = translator(version)
     for number, entry in enumerate(stored.tail, 1):
         if number % WALKED_AT_ONCE == 0:
             await asyncio.sleep(0)
-        action = stored_value(entry.action, uri)
+        if entry.seq > end:
+            return
+        action = stored_value(entry.action, live.uri)
         change = channel.apply(action, entry.now)
-        if change is None:
+        if change is None or entry.seq <= last_seen:
             continue
         if change.states is None:
-            yield entry, action
+            yield entry, [action]
             continue
         before, after = change.states
-        for old in ladder.action_down(channel.kind, before, action, after):
-            yield entry, old
+        told = ladder.action_down(channel.kind, before, action, after, reviewable=live.reviewable)
+        yield entry, told
+
+
+def _size(entries: Sequence[Append]) -> int:
+    return sum(len(entry.action) for entry in entries)
 
 
 def _encode(entry: Append, uri: str, action: bytes) -> bytes:

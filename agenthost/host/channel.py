@@ -97,6 +97,8 @@ class Channel:
         self.context: list[Any] = []
         # Turn or pending message -> its attachments as the agent is given them, where that differs.
         self.attached: dict[str, list[Any]] = {}
+        # Whether a changeset's files can be reviewed, which only its session's catalogue says.
+        self.reviewable = False
         # When it was last needed, by the host's monotonic clock.
         self.last_used = 0.0
         self._state = state
@@ -158,7 +160,8 @@ class Channel:
     def _encode(self, state: State, version: str, first_turn: int) -> Sequence[bytes]:
         if self.kind == "chat":
             return self._turns_in(version).encode(state, first_turn)
-        return (dumps(translator(version).state_down(self.kind, state)),)
+        down = translator(version).state_down
+        return (dumps(down(self.kind, state, reviewable=self.reviewable)),)
 
     def turn_sizes(self) -> list[int]:
         """Return how many bytes each completed turn of a chat takes on the wire."""

@@ -6,19 +6,20 @@ receives them: ``fanout`` does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
 
 from agenthost.host.texts import GrowingText
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.transport import Encoded
 
-__all__ = ["Envelope", "MergedText", "encode_envelope", "text_key"]
+__all__ = ["Envelope", "MergedText", "encode_envelope", "numbered", "text_key"]
 
 # Appending actions: type -> the field that holds the appended text. Two neighbours that name the
 # same target reduce to the same state as one that carries both texts.
 _APPENDED_TEXT = {"chat/delta": "content", "chat/reasoning": "content", "terminal/data": "data"}
 
+_A = TypeVar("_A")
 TextKey = tuple[str, str, str | None, str | None]
 
 
@@ -78,6 +79,17 @@ def text_key(envelope: Envelope) -> TextKey | None:
     if not envelope.plain or action.get("type") not in _APPENDED_TEXT or "_meta" in action:
         return None
     return (envelope.channel, action["type"], action.get("turnId"), action.get("partId"))
+
+
+def numbered(actions: Sequence[_A], seq: int) -> Iterator[tuple[_A, int, bool]]:
+    """Give each of the actions that one has become its number, and say whether it is the last.
+
+    The last has the number of the action itself, and with it its origin: one action has one answer.
+    The others have the numbers before, which were taken for them.
+    """
+    first = seq - len(actions) + 1
+    for number, action in enumerate(actions, first):
+        yield action, number, number == seq
 
 
 def encode_envelope(

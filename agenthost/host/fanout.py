@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agenthost.host.channel import Change, Channel, Subscription
-from agenthost.host.envelopes import Envelope, encode_envelope
+from agenthost.host.envelopes import Envelope, encode_envelope, numbered
 from agenthost.protocol.jsonrpc import Notification, encode
-from agenthost.protocol.versions import translator
+from agenthost.protocol.versions import echo, translator
 from agenthost.transport import Encoded
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class Broadcast:
     """One accepted action on its way to the channel's subscribers."""
 
     channel: Channel
+    # Its own number; those before it may have been taken for versions that need several actions.
     seq: int
     action: dict[str, Any]
     # The action's JSON, as the log has it.
@@ -51,12 +52,39 @@ class Broadcast:
             )
             return [envelope]
         before, after = self.change.states
-        translated = ladder.action_down(self.channel.kind, before, self.action, after)
-        return [encode_envelope(uri, action, self.seq, self.origin) for action in translated]
+        channel = self.channel
+        return self._encode(
+            uri,
+            ladder.action_down(
+                channel.kind, before, self.action, after, reviewable=channel.reviewable
+            ),
+        )
 
-    def encode_echo(self, uri: str) -> list[Envelope]:
-        """Encode for the client that sent it, in its own words."""
-        return [encode_envelope(uri, self.as_sent or self.action, self.seq, self.origin)]
+    def encode_echo(self, version: str, uri: str) -> list[Envelope]:
+        """Encode for the client that sent it, in its own words where these tell the truth."""
+        words = self.as_sent or self.action
+        if self.change.states is None:
+            return self._encode(uri, [words])
+        before, after = self.change.states
+        channel = self.channel
+        return self._encode(
+            uri,
+            echo(
+                version,
+                channel.kind,
+                words,
+                before,
+                self.action,
+                after,
+                reviewable=channel.reviewable,
+            ),
+        )
+
+    def _encode(self, uri: str, actions: list[dict[str, Any]]) -> list[Envelope]:
+        return [
+            encode_envelope(uri, action, seq, self.origin if is_last else None)
+            for action, seq, is_last in numbered(actions, self.seq)
+        ]
 
 
 @dataclass(slots=True)
@@ -146,7 +174,7 @@ class Fanout:
             if broadcast.seq <= to.from_seq:
                 continue
             if broadcast.sender is to.connection:
-                messages.extend(broadcast.encode_echo(to.uri))
+                messages.extend(broadcast.encode_echo(to.connection.version, to.uri))
             else:
                 messages.extend(broadcast.encode(to.connection.version, to.uri))
         return messages

@@ -78,9 +78,9 @@ class Ledger:
             await self._reserving
         await self._store.seal(self._seq)
 
-    def take_seq(self) -> int:
-        """Hand out the next sequence number."""
-        self._seq += 1
+    def take_seq(self, count: int = 1) -> int:
+        """Hand out the next sequence number, or so many in a row, and return the last of them."""
+        self._seq += count
         if self._reserving is None and self._store.reserved - self._seq < RESERVED_BLOCK // 2:
             self._reserving = asyncio.create_task(self._reserve(), name="reserve")
         return self._seq

@@ -17,6 +17,7 @@ from agenthost.host.fanout import Broadcast, Fanout, Notice
 from agenthost.host.ledger import Ledger
 from agenthost.host.store import Append
 from agenthost.protocol.jsonrpc import dumps
+from agenthost.protocol.versions import is_void, numbers_needed
 from agenthost.transport import Encoded
 
 if TYPE_CHECKING:
@@ -81,9 +82,12 @@ class Writer:
         change = channel.apply(action, now)
         if change is None:
             if dispatch is not None:
-                self._answer(dispatch, None)
+                self._answer(dispatch, _void_reason(dispatch, channel))
             return False
-        seq = self.ledger.take_seq()
+        # Nothing is decided between them, so nobody's snapshot falls into the middle.
+        seq = self.ledger.take_seq(
+            1 if change.states is None else numbers_needed(action, *change.states)
+        )
         channel.seq = seq
         action_json = dumps(action)
         origin = dispatch.origin if dispatch is not None else None
@@ -131,3 +135,11 @@ class Writer:
             dispatch.uri, dispatch.as_sent, self.ledger.take_seq(), dispatch.origin, reason
         )
         self.send(dispatch.connection, (envelope,))
+
+
+def _void_reason(dispatch: Dispatch, channel: Channel) -> str | None:
+    """Say why an action is refused that changes nothing here but something for its sender."""
+    version = dispatch.connection.version
+    if is_void(version, channel.kind, dispatch.as_sent, channel.state):
+        return None
+    return f"{dispatch.as_sent['type']} has no effect here"

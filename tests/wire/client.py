@@ -431,6 +431,7 @@ def _kind(state: Json) -> Kind:
         ("session", "lifecycle"),
         ("chat", "turns"),
         ("annotations", "annotations"),
+        ("changeset", "files"),
     ):
         if key in state:
             assert kind in KINDS

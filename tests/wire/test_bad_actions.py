@@ -273,7 +273,10 @@ async def test_every_well_formed_action_is_answered_whatever_it_says(
             samples = [minimal(CLIENT_ACTIONS[name]), *variants(CLIENT_ACTIONS[name])]
             for action in samples[:40]:
                 envelope = await client.dispatched(channels.get(kind, chat), action)
-                assert envelope["action"] == action
-        for channel in channels.values():
-            mirrored, fresh = await watcher.compared(channel)
-            assert mirrored == fresh
+                # What the oldest version does not have in it is taken out for its sender, too.
+                if version == NEWEST or "rejectionReason" in envelope:
+                    assert envelope["action"] == action
+        for follower in (watcher, client):
+            for channel in channels.values():
+                mirrored, fresh = await follower.compared(channel)
+                assert mirrored == fresh

@@ -28,11 +28,11 @@ class Gated(MemoryStore):
         self.asked = asyncio.Event()
         self.may_load = asyncio.Event()
 
-    async def load_channel(self, channel: str) -> StoredChannel | None:
+    async def load_channel(self, channel: str, at_most: int | None = None) -> StoredChannel | None:
         if channel in self.held:
             self.asked.set()
             await self.may_load.wait()
-        return await super().load_channel(channel)
+        return await super().load_channel(channel, at_most)
 
 
 async def test_a_chat_is_not_created_in_a_session_that_goes_meanwhile() -> None:

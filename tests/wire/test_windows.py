@@ -214,6 +214,44 @@ async def test_a_window_outlives_a_dropped_connection() -> None:
             assert mirrored == fresh
 
 
+@pytest.mark.parametrize("version", ["0.7.0", "0.5.1"])
+@pytest.mark.parametrize("kept", ["t2", "t6"])
+async def test_a_truncation_that_was_missed_behind_a_window_takes_a_snapshot(
+    version: str, kept: str
+) -> None:
+    async with long_chat() as (url, writer, chat):
+        async with open_client(url, "drops", version) as client:
+            await client.initialize()
+            await client.subscribe(chat, view={"turns": 2})
+            client.abort()
+            await client.closed
+        await writer.accepted(chat, {"type": "chat/truncated", "turnId": kept})
+        await writer.run_turn(chat, "t8", "while you were away")
+        async with open_client(url, "drops", version) as again:
+            # To this client the turn may be unknown, and the truncation nothing.
+            result = await again.resume(client)
+            assert result["type"] == "snapshot"
+            assert ids(again.states[chat])[-1] == "t8"
+            assert not set(ids(again.states[chat])) & set(TURNS[TURNS.index(kept) + 1 :])
+            while "turnsNextCursor" in again.states[chat]:
+                await again.request("fetchTurns", channel=chat)
+            mirrored, fresh = await again.compared(chat)
+            assert mirrored == fresh
+
+
+async def test_a_truncation_that_was_missed_without_a_window_is_replayed() -> None:
+    async with long_chat() as (url, writer, chat):
+        async with open_client(url, "drops") as client:
+            await client.initialize()
+            await client.subscribe(chat)
+            client.abort()
+            await client.closed
+        await writer.accepted(chat, {"type": "chat/truncated", "turnId": "t2"})
+        async with open_client(url, "drops") as again:
+            assert (await again.resume(client))["type"] == "replay"
+            assert ids(again.states[chat]) == TURNS[:3]
+
+
 async def test_a_window_outlives_a_gap_that_takes_snapshots(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -86,7 +86,8 @@ class Append:
 class SaveSnapshot:
     """The channel's state after all of its entries up to and including ``seq``.
 
-    It replaces the channel's snapshot, unless that one is newer.
+    It replaces the channel's snapshot, unless that one is newer. The one before it is kept as
+    well, for ``Store.load_channel``.
     """
 
     channel: str
@@ -107,7 +108,8 @@ class TrimLog:
     """Forget the channel's entries up to and including ``through``.
 
     With ``keep_bytes``, also those before the newest ones whose actions are that long together.
-    Entries that the channel's snapshot does not cover are kept, whatever is said here.
+    Entries that the channel's snapshot does not cover are kept, whatever is said here. The
+    snapshot before it goes with the entries that lead on from it.
     """
 
     channel: str
@@ -316,8 +318,12 @@ class Store(Protocol):
         """Return the entries of these channels above ``seq``, ascending, at most ``limit``."""
         ...
 
-    async def load_channel(self, channel: str) -> StoredChannel | None:
-        """Return the channel's snapshot and later entries; ``None`` if it has no snapshot."""
+    async def load_channel(self, channel: str, at_most: int | None = None) -> StoredChannel | None:
+        """Return the channel's snapshot and later entries; ``None`` if it has no snapshot.
+
+        With ``at_most`` it is the newest snapshot that holds no later entry, of those that are
+        kept: the last one and the one before.
+        """
         ...
 
     async def channel_positions(self, channels: Collection[str]) -> dict[str, int]:

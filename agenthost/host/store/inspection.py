@@ -27,6 +27,10 @@ ROWS = {
         SELECT 'the snapshot of ' || coalesce(uri, 'a channel that is gone'), kind, seq, state,
             checksum FROM snapshot LEFT JOIN channel ON id = channel
     """,
+    "earlier_snapshot": """
+        SELECT 'the earlier snapshot of ' || coalesce(uri, 'a channel that is gone'), kind, seq,
+            state, checksum FROM earlier_snapshot LEFT JOIN channel ON id = channel
+    """,
     "session": """
         SELECT 'the list entry of ' || uri, sort_key, uri, summary, checksum FROM session
     """,
@@ -86,8 +90,12 @@ def _inspect(connection: sqlite3.Connection, found: Inspection) -> None:
     # A text that is none any more must not end the reading; its checksum tells.
     connection.text_factory = lambda text: text.decode(errors="replace")
     has_checksums = "checksum" in [row[1] for row in connection.execute("PRAGMA table_info(log)")]
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
     _attempt(_structure(connection, found), "the file", found)
     for table, query in {"log": LOG, **ROWS}.items():
+        if table not in tables:
+            # It is made when a host of today opens the file.
+            continue
         if not has_checksums:
             # It is given them when a host of today opens it.
             query = query.replace("checksum", "NULL")

@@ -45,6 +45,8 @@ class Channel:
     trimmed_through: int
     log: list[Append] = field(default_factory=list)
     snapshot: SaveSnapshot | None = None
+    # The snapshot before that one.
+    earlier: SaveSnapshot | None = None
 
 
 class MemoryBacking:
@@ -83,8 +85,11 @@ class MemoryBacking:
                 self._channel(write.channel, begins_after=write.seq - 1).log.append(write)
             case SaveSnapshot():
                 channel = self._channel(write.channel, begins_after=write.seq)
-                if channel.snapshot is None or channel.snapshot.seq <= write.seq:
+                last = channel.snapshot
+                if last is None or last.seq <= write.seq:
                     channel.snapshot = write
+                    if last is not None and last.seq < write.seq:
+                        channel.earlier = last
             case DropChannel():
                 self.channels.pop(write.channel, None)
             case TrimLog():
@@ -122,6 +127,9 @@ class MemoryBacking:
                 [through, *(entry.seq for entry in channel.log[: len(channel.log) - kept])]
             )
         through = min(through, channel.snapshot.seq)
+        earlier = channel.earlier
+        if earlier is not None and any(earlier.seq < e.seq <= through for e in channel.log):
+            channel.earlier = None
         channel.log = [entry for entry in channel.log if entry.seq > through]
         channel.trimmed_through = max(channel.trimmed_through, through)
 
@@ -222,12 +230,14 @@ class MemoryStore:
         entries = [entry for channel in found for entry in channel.log if entry.seq > seq]
         return sorted(entries, key=lambda entry: entry.seq)[:limit]
 
-    async def load_channel(self, channel: str) -> StoredChannel | None:
+    async def load_channel(self, channel: str, at_most: int | None = None) -> StoredChannel | None:
         """Return the channel's snapshot and later entries; ``None`` if it has no snapshot."""
         found = self._stored.channels.get(channel)
-        if found is None or found.snapshot is None:
+        kept = () if found is None else (found.snapshot, found.earlier)
+        fitting = (s for s in kept if s is not None and (at_most is None or s.seq <= at_most))
+        snapshot = next(fitting, None)
+        if found is None or snapshot is None:
             return None
-        snapshot = found.snapshot
         tail = tuple(entry for entry in found.log if entry.seq > snapshot.seq)
         trimmed = found.trimmed_through
         return StoredChannel(snapshot.kind, snapshot.seq, snapshot.state, tail, trimmed)

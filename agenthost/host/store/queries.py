@@ -43,8 +43,10 @@ READ_AFTER = """
 LOAD_CHANNEL = """
     SELECT channel.id, snapshot.kind, snapshot.seq, snapshot.state, snapshot.checksum,
         channel.trimmed_through
-    FROM channel JOIN snapshot ON snapshot.channel = channel.id WHERE channel.uri = ?
+    FROM channel JOIN {kept} snapshot ON snapshot.channel = channel.id WHERE channel.uri = ?
 """
+LOAD_LAST = LOAD_CHANNEL.format(kept="snapshot")
+LOAD_EARLIER = LOAD_CHANNEL.format(kept="earlier_snapshot")
 TAIL = """
     SELECT seq, ?, now, action, origin, checksum FROM log INDEXED BY log_by_channel
     WHERE channel = ? AND seq > ? ORDER BY seq
@@ -93,11 +95,15 @@ def read_after(
     return [Append(*entry) for *entry, _ in _intact_entries(rows)]
 
 
-def load_channel(connection: sqlite3.Connection, channel: str) -> StoredChannel | None:
+def load_channel(
+    connection: sqlite3.Connection, channel: str, at_most: int | None
+) -> StoredChannel | None:
     """Return the channel's snapshot and later entries."""
     with one_moment(connection):
-        row = connection.execute(LOAD_CHANNEL, (channel,)).fetchone()
-        if row is None:
+        row = connection.execute(LOAD_LAST, (channel,)).fetchone()
+        if row is not None and at_most is not None and row[2] > at_most:
+            row = connection.execute(LOAD_EARLIER, (channel,)).fetchone()
+        if row is None or (at_most is not None and row[2] > at_most):
             return None
         number, kind, seq, state, stored, trimmed_through = row
         tail = connection.execute(TAIL, (channel, number, seq)).fetchall()

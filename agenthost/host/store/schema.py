@@ -92,7 +92,15 @@ def add_checksums(connection: sqlite3.Connection) -> None:
         connection.execute(f"ALTER TABLE {table} ADD COLUMN checksum INTEGER")
 
 
-MIGRATIONS: Sequence[Migration] = (create_tables, add_checksums)
+def keep_earlier_snapshots(connection: sqlite3.Connection) -> None:
+    """Make room for the snapshot before the last, in a table of the same shape."""
+    connection.execute(
+        "CREATE TABLE earlier_snapshot (channel INTEGER PRIMARY KEY, kind TEXT NOT NULL, "
+        "seq INTEGER NOT NULL, state BLOB NOT NULL, checksum INTEGER)"
+    )
+
+
+MIGRATIONS: Sequence[Migration] = (create_tables, add_checksums, keep_earlier_snapshots)
 
 
 def check_version(

@@ -140,9 +140,9 @@ class SqliteStore:
         """Return the entries of these channels above ``seq``, ascending, at most ``limit``."""
         return await self._open.readers.ask(queries.read_after, seq, channels, limit)
 
-    async def load_channel(self, channel: str) -> StoredChannel | None:
+    async def load_channel(self, channel: str, at_most: int | None = None) -> StoredChannel | None:
         """Return the channel's snapshot and later entries; ``None`` if it has no snapshot."""
-        return await self._open.readers.ask(queries.load_channel, channel)
+        return await self._open.readers.ask(queries.load_channel, channel, at_most)
 
     async def channel_positions(self, channels: Collection[str]) -> dict[str, int]:
         """Return ``trimmed_through`` of those channels that exist."""

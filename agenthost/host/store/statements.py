@@ -45,6 +45,17 @@ SAVE_SNAPSHOT = """
     ON CONFLICT (channel) DO UPDATE SET kind = excluded.kind, seq = excluded.seq,
         state = excluded.state, checksum = excluded.checksum WHERE excluded.seq >= snapshot.seq
 """
+# The two tables have the same shape.
+KEEP_EARLIER = """
+    INSERT OR REPLACE INTO earlier_snapshot SELECT * FROM snapshot WHERE channel = ? AND seq < ?
+"""
+# Run before entries go: without those after it, the earlier snapshot leads nowhere.
+DROP_CUT_OFF = """
+    DELETE FROM earlier_snapshot WHERE channel = ?1 AND EXISTS (
+        SELECT 1 FROM log
+        WHERE log.channel = ?1 AND log.seq > earlier_snapshot.seq AND log.seq <= ?2
+    )
+"""
 PUT_SESSION = """
     INSERT INTO session (sort_key, uri, summary, checksum) VALUES (?, ?, ?, ?)
     ON CONFLICT (uri) DO UPDATE SET sort_key = excluded.sort_key, summary = excluded.summary,
@@ -171,6 +182,7 @@ class Statements:
     def _save_snapshot(self, write: SaveSnapshot) -> None:
         channel = self._channel(write.channel, begins_after=write.seq)
         snapshot = (write.kind, write.seq, write.state)
+        self._connection.execute(KEEP_EARLIER, (channel, write.seq))
         self._connection.execute(SAVE_SNAPSHOT, (channel, *snapshot, checksum(*snapshot)))
 
     def _drop_channel(self, uri: str) -> None:
@@ -181,6 +193,7 @@ class Statements:
         self._connection.execute(REMEMBER_USED)
         self._connection.execute("DELETE FROM log WHERE channel = ?", (channel,))
         self._connection.execute("DELETE FROM snapshot WHERE channel = ?", (channel,))
+        self._connection.execute("DELETE FROM earlier_snapshot WHERE channel = ?", (channel,))
         self._connection.execute("DELETE FROM channel WHERE id = ?", (channel,))
         self._channels.pop(uri, None)
 
@@ -199,6 +212,7 @@ class Statements:
             through = max(through, beyond)
         through = min(through, covered[0])
         self._connection.execute(REMEMBER_USED)
+        self._connection.execute(DROP_CUT_OFF, (channel, through))
         self._connection.execute(
             "DELETE FROM log WHERE channel = ? AND seq <= ?", (channel, through)
         )

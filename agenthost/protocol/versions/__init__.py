@@ -1,6 +1,7 @@
 """Protocol versions: negotiation, and the ladder of translations between the versions spoken."""
 
-from agenthost.protocol.versions.ladder import Translator, translator
+from agenthost.protocol.versions.echo import echo, is_void
+from agenthost.protocol.versions.ladder import Translator, numbers_needed, translator
 from agenthost.protocol.versions.negotiation import Negotiated, negotiate
 from agenthost.protocol.versions.reduction import reduce
 from agenthost.protocol.versions.step import ReadText, Sender, Untranslatable
@@ -20,8 +21,11 @@ __all__ = [
     "Sender",
     "Translator",
     "Untranslatable",
+    "echo",
     "exists_in",
+    "is_void",
     "negotiate",
+    "numbers_needed",
     "parse_version",
     "reduce",
     "translator",

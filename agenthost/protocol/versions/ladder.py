@@ -9,10 +9,12 @@ Snapshots inside results and actions inside envelopes are not looked into: their
 
 from __future__ import annotations
 
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 from typing import Any, Final
 
 from agenthost.protocol.versions.edits import Json
+from agenthost.protocol.versions.reduction import reducers_of
 from agenthost.protocol.versions.step import (
     DownContext,
     Outside,
@@ -23,35 +25,19 @@ from agenthost.protocol.versions.step import (
     UpContext,
     unreadable,
 )
-from agenthost.protocol.versions.supported import (
-    SUPPORTED_VERSIONS,
-    exists_in,
-    introduced_in,
-)
-from agenthost.protocol.versions.v0_5_1_to_v0_5_0 import Step051To050
-from agenthost.protocol.versions.v0_5_2_to_v0_5_1 import Step052To051
-from agenthost.protocol.versions.v0_6_0_to_v0_5_2 import Step060To052
-from agenthost.protocol.versions.v0_7_0_to_v0_6_0 import Step070To060
+from agenthost.protocol.versions.steps import STEPS, steps_to
+from agenthost.protocol.versions.supported import exists_in, introduced_in
 
-__all__ = ["STEPS", "Translator", "steps_to", "translator"]
+__all__ = ["Translator", "numbers_needed", "translator"]
 
-# Newest first; each begins where the one before it ends.
-STEPS: Final[tuple[Step, ...]] = (
-    Step070To060(),
-    Step060To052(),
-    Step052To051(),
-    Step051To050(),
+# The steps that ever make several actions of one; the others need not be asked about each.
+_SPLITTING: Final = tuple(
+    step for step in STEPS if type(step).extra_actions is not Step.extra_actions
 )
+_SOME_TIME: Final = "1970-01-01T00:00:00.000Z"
 
 # Actions that bring news although no state changes; they are never left out as void.
 _EVENTS: Final = frozenset({"resourceWatch/changed", "terminal/input"})
-
-
-def steps_to(version: str) -> tuple[Step, ...]:
-    """Return the steps from the newest version down to that one; ValueError if it is not ours."""
-    if version not in SUPPORTED_VERSIONS:
-        raise ValueError(f"{version!r} is not a supported protocol version")
-    return STEPS[: SUPPORTED_VERSIONS.index(version)]
 
 
 @cache
@@ -123,7 +109,8 @@ class Translator:
 
         An action that changed nothing is not sent, because an old client may be in a translated
         state where it does change something; those that never change state, being events, are.
-        The result holds at most one action as yet.
+        Of several, the last is the action itself, and each needs a sequence number of its own: see
+        ``numbers_needed``.
         """
         if not self._steps:
             return [action]
@@ -134,8 +121,10 @@ class Translator:
         afters = _Rungs(self._steps, kind, after, outside)
         actions = [action]
         for rung, step in enumerate(self._steps):
-            context = DownContext(befores.at(rung), afters.at(rung), outside, sender)
-            actions = [old for new in actions for old in step.action_down(new, context)]
+            whole = DownContext(befores.at(rung), afters.at(rung), outside, sender)
+            contexts = _each_context(step, actions, whole)
+            translated = zip(actions, contexts, strict=True)
+            actions = [old for new, context in translated for old in step.action_down(new, context)]
         return actions
 
     def action_up(
@@ -214,6 +203,42 @@ class Translator:
                 return None
             params = step.notification_up(method, params)
         return params
+
+
+def numbers_needed(action: Any, before: Any, after: Any) -> int:
+    """Say how many sequence numbers an action takes: enough for every version.
+
+    Whoever numbers an action takes so many in a row. The last is the action's own; versions that
+    need several actions for it are sent those under the numbers before.
+    """
+    needed = 1
+    for step in _SPLITTING:
+        needed += step.extra_actions(action, before, after)
+    return needed
+
+
+def _each_context(step: Step, actions: list[Any], whole: DownContext) -> list[DownContext]:
+    """Return the circumstances of each of the actions that one has become above a step."""
+    if len(actions) < 2:
+        return [whole] * len(actions)
+    reducers = reducers_of(step.newer)
+    states = [whole.before()]
+    for action in actions[:-1]:
+        reduce = reducers.get(action["type"])
+        # What time it is makes no difference to a translation.
+        states.append(states[-1] if reduce is None else reduce(states[-1], action, _SOME_TIME))
+    *between, last = states
+    return [
+        *(
+            replace(whole, before=partial(_same, state), after=partial(_same, following))
+            for state, following in zip(between, states[1:], strict=True)
+        ),
+        replace(whole, before=partial(_same, last)),
+    ]
+
+
+def _same(state: Json) -> Json:
+    return state
 
 
 class _Rungs:

@@ -15,8 +15,8 @@ from typing import Any, TypeVar, cast
 from agenthost.protocol.reduction import Moment, reduce_canonical, timestamp
 from agenthost.protocol.registry import KINDS, Reducer, kind_of, reducers
 from agenthost.protocol.structure import settled
-from agenthost.protocol.versions.ladder import steps_to
 from agenthost.protocol.versions.step import ReducerTable
+from agenthost.protocol.versions.steps import steps_to
 from agenthost.protocol.versions.supported import NEWEST, exists_in
 
 __all__ = ["reduce", "reducers_of"]

@@ -129,11 +129,23 @@ class Step:
         return walk_turn(self.up(), turn)
 
     def action_down(self, action: Json, context: DownContext) -> list[Json]:
-        """Translate an action DOWN: into none, when the older version has nothing like it."""
+        """Translate an action DOWN: into none, when the older version has nothing like it.
+
+        Of several, the last must be what the action itself becomes.
+        """
         special = self.actions_down.get(action["type"])
         if special is not None:
             return special(action, context)
         return self.rewritten_down(action, context)
+
+    def extra_actions(self, action: Json, before: Json, after: Json) -> int:
+        """Say how many actions besides its own an action may need here, at most.
+
+        Asked about every action, so it must cost next to nothing. The states are canonical, which
+        may be newer than the step's own form, and what can be read outside must not matter: the
+        answer is the same whenever it is asked.
+        """
+        return 0
 
     def rewritten_down(self, action: Json, context: DownContext) -> list[Json]:
         """Rewrite what an action carries, if the older version has the action at all."""

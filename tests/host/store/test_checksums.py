@@ -106,6 +106,24 @@ async def test_a_damaged_row_is_found_by_who_asks_for_it_and_by_nobody_else(
     assert "b is not as it was written" in findings[0]
 
 
+async def test_damage_to_an_earlier_snapshot_is_found_and_leaves_the_last_one_good(
+    path: Path,
+) -> None:
+    async with SqliteStore(path) as store:
+        await store.reserve(20)
+        await store.write(SaveSnapshot("chat:/b", "chat", 2, b"later-b"))
+        await store.seal(10)
+    spoil(path, b"state-b", b"stbte-b")
+    async with SqliteStore(path) as store:
+        last = await store.load_channel("chat:/b", 2)
+        assert last is not None
+        assert last.state == b"later-b"
+        with pytest.raises(StoreDamaged):
+            await store.load_channel("chat:/b", 1)
+    (finding,) = inspect_store(path).findings
+    assert "the earlier snapshot of chat:/b is not as it was written" in finding
+
+
 @pytest.mark.parametrize("instead", [b"summary-x", b"summary-\xff"])
 async def test_a_list_goes_on_without_a_damaged_row(
     path: Path, instead: bytes, caplog: pytest.LogCaptureFixture

@@ -52,6 +52,40 @@ async def test_an_older_snapshot_does_not_replace_a_newer_one(store: Store) -> N
     assert again.state == b"newest"
 
 
+async def test_the_snapshot_before_the_last_is_kept(store: Store) -> None:
+    for seq in (1, 3, 5):
+        saved = SaveSnapshot("chat:/a", "chat", seq, b"%d" % seq)
+        await store.write(saved, saved, entry(seq + 1))
+    loaded = {at_most: await store.load_channel("chat:/a", at_most) for at_most in range(8)}
+    found = {at_most: stored.seq for at_most, stored in loaded.items() if stored is not None}
+    assert found == {3: 3, 4: 3, 5: 5, 6: 5, 7: 5}
+    assert loaded[4] == StoredChannel("chat", 3, b"3", (entry(4), entry(6)), trimmed_through=1)
+    assert loaded[7] == await store.load_channel("chat:/a")
+    assert await store.load_channel("chat:/none", 9) is None
+
+
+async def test_the_snapshot_before_the_last_goes_with_the_log_that_it_needs(store: Store) -> None:
+    await store.write(SaveSnapshot("chat:/a", "chat", 2, b"2"), *map(entry, range(3, 9)))
+    await store.write(SaveSnapshot("chat:/a", "chat", 6, b"6"), TrimLog("chat:/a", 2))
+    assert await store.load_channel("chat:/a", 4) is not None
+    await store.write(TrimLog("chat:/a", 3))
+    assert await store.load_channel("chat:/a", 4) is None
+    await store.write(SaveSnapshot("chat:/a", "chat", 8, b"8"))
+    await store.write(DropChannel("chat:/a"), SaveSnapshot("chat:/a", "chat", 9, b"9"))
+    assert await store.load_channel("chat:/a", 8) is None
+
+
+async def test_the_snapshot_before_the_last_stays_while_no_entry_after_it_goes(
+    store: Store,
+) -> None:
+    # A quiet channel on a busy host: everything is forgotten but what this channel needs.
+    await store.write(entry(1), SaveSnapshot("chat:/a", "chat", 1, b"1"))
+    await store.write(entry(900), SaveSnapshot("chat:/a", "chat", 900, b"900"))
+    await store.write(TrimLog("chat:/a", 700))
+    loaded = await store.load_channel("chat:/a", 800)
+    assert loaded == StoredChannel("chat", 1, b"1", (entry(900),), trimmed_through=700)
+
+
 async def test_trimming_forgets_entries_and_remembers_how_far(store: Store) -> None:
     await store.write(SaveSnapshot("chat:/a", "chat", 0, b"0"), *map(entry, range(1, 9)))
     await store.write(SaveSnapshot("chat:/a", "chat", 6, b"6"), TrimLog("chat:/a", 4))

@@ -89,6 +89,7 @@ async def everything(store: Store) -> dict[str, Any]:
         "log": await store.read_after(0, CHANNELS),
         "some of the log": await store.read_after(middle, CHANNELS[1:], limit=3),
         "channels": [await store.load_channel(channel) for channel in CHANNELS],
+        "earlier": [await store.load_channel(channel, middle) for channel in CHANNELS],
         "positions": await store.channel_positions(CHANNELS),
         "pages": await pages(store),
         "summaries": [await store.session_summary(session) for session in SESSIONS],

@@ -2,7 +2,9 @@
 
 The law: an old client that applies what we send holds what a fresh snapshot would give it. Here are
 the cases that the versions themselves make impossible, each with the members that it may leave
-different and no others. Times of modification are never compared: every peer stamps its own.
+different and no others. What such a case leaves different stays so, as it does for a client, until
+an action puts it right: whatever follows from it is no exemption. Times of modification are never
+compared: every peer stamps its own.
 """
 
 from __future__ import annotations
@@ -15,7 +17,13 @@ from typing import Any
 import orjson
 
 from agenthost.protocol.structure import same
-from agenthost.protocol.versions import SUPPORTED_VERSIONS, parse_version, reduce, translator
+from agenthost.protocol.versions import (
+    SUPPORTED_VERSIONS,
+    numbers_needed,
+    parse_version,
+    reduce,
+    translator,
+)
 from agenthost.protocol.versions.calls import find_call
 from agenthost.protocol.versions.ladder import Translator
 from agenthost.protocol.versions.v0_6_0_to_v0_5_2.inputs import is_open
@@ -25,8 +33,9 @@ Json = dict[str, Any]
 
 OLDER = SUPPORTED_VERSIONS[1:]
 
-CONFIRMATION = ("confirmationTitle", "edits", "editable", "options")
-REFINED = ("intention", "contributor")
+# One place in a state: a member; ("chats", chat, member); or ("call", turn, call, member).
+Spot = tuple[str, ...]
+MISSING = object()
 
 
 @dataclass(frozen=True)
@@ -37,9 +46,19 @@ class Exemption:
     # The newest version that is concerned; every older one is, too.
     since: str
     applies: Callable[[Json, Json, Json], bool]
-    # What may differ afterwards: members of the state, or of the call that the action names.
+    # What may differ afterwards: members of the state, of the call that the action names, or of
+    # the session's entry for the chat that it names.
     members: tuple[str, ...] = ()
     call_members: tuple[str, ...] = ()
+    chat_members: tuple[str, ...] = ()
+
+    def spots(self, action: Json) -> Iterator[Spot]:
+        """Give the places that may differ after an action."""
+        yield from ((member,) for member in self.members)
+        for member in self.call_members:
+            yield ("call", action["turnId"], action["toolCallId"], member)
+        for member in self.chat_members:
+            yield ("chats", action["chat"], member)
 
 
 def _is(*names: str) -> Callable[[Json, Json, Json], bool]:
@@ -87,10 +106,10 @@ def _concerns_authentication(before: Json, action: Json, after: Json) -> bool:
 
 EXEMPTIONS = (
     Exemption(
-        "a contributor or intention refined at Ready",
+        "an intention refined at Ready",
         "0.6.0",
         _is("chat/toolCallReady"),
-        call_members=REFINED,
+        call_members=("intention",),
     ),
     Exemption(
         "a pending call whose input cannot be read any more shows an empty one rather than none",
@@ -113,13 +132,7 @@ EXEMPTIONS = (
         "a partial update cannot clear the working directory",
         "0.6.0",
         _clears_directories,
-        members=("chats",),
-    ),
-    Exemption(
-        "Ready on a pending call has no equivalent",
-        "0.5.2",
-        _status_before("chat/toolCallReady", "pending-confirmation"),
-        call_members=("invocationMessage", "toolInput", "_meta", *CONFIRMATION, *REFINED),
+        chat_members=("workingDirectory",),
     ),
     Exemption(
         "pausing and resuming a call is not told, nor the metadata that comes with it",
@@ -146,12 +159,6 @@ EXEMPTIONS = (
         members=("status",),
     ),
     Exemption(
-        "older turns are loaded into the state only since then; before, all were there",
-        "0.5.0",
-        _is("chat/turnsLoaded"),
-        members=("turns",),
-    ),
-    Exemption(
         "nothing promotes a session before there is a list of what needs input",
         "0.5.0",
         _is("session/inputNeededSet", "session/inputNeededRemoved"),
@@ -165,22 +172,34 @@ def hold_the_law(history: History) -> None:
     ladder = [translator(version) for version in OLDER]
     before = history.initial
     held = {old.version: down(old, history, before) for old in ladder}
+    # Where clients of a version have been left with something stale.
+    stale: dict[str, set[Spot]] = {old.version: set() for old in ladder}
     for action in history.actions:
         after = reduce(history.kind, before, action, now=NOW)
+        numbers = numbers_needed(action, before, after)
         for old in ladder:
             state = held[old.version]
-            for sent in old.action_down(history.kind, before, action, after, read_text=read_text):
+            told = old.action_down(history.kind, before, action, after, read_text=read_text)
+            assert len(told) <= numbers, f"{old.version}: {action}\n becomes {told}"
+            for sent in told:
                 state = reduce(history.kind, state, sent, now=NOW, version=old.version)
                 again = reduce(history.kind, state, sent, now=NOW, version=old.version)
                 assert again is state or not same(again, state), f"{old.version}: {sent}"
             fresh = down(old, history, after)
-            if comparable(state) == comparable(fresh):
-                held[old.version] = state
-                continue
-            lawless = differs_lawlessly(old.version, before, action, after, state, fresh)
-            assert not lawless, f"{old.version}: {action}\n holds {state}\n fresh {fresh}"
-            held[old.version] = fresh
+            held[old.version] = state = shown_before_cursors(old, action, state, fresh)
+            granted = granted_spots(old.version, before, action, after) | stale[old.version]
+            stale[old.version] = {spot for spot in granted if differs(spot, state, fresh)}
+            lawful = masked(state, stale[old.version]) == masked(fresh, stale[old.version])
+            assert lawful, f"{old.version}: {action}\n holds {state}\n fresh {fresh}"
         before = after
+
+
+def shown_before_cursors(old: Translator, action: Json, held: Json, fresh: Json) -> Json:
+    """Give a client the loaded turns that it has been shown from the start, without cursors."""
+    if action["type"] != "chat/turnsLoaded" or old.pages_into_state:
+        return held
+    earlier = len(fresh["turns"]) - len(held["turns"])
+    return {**held, "turns": [*fresh["turns"][:earlier], *held["turns"]]}
 
 
 def down(old: Translator, history: History, state: Json) -> Json:
@@ -189,27 +208,59 @@ def down(old: Translator, history: History, state: Json) -> Json:
     return translated
 
 
-def exemptions(version: str, before: Json, action: Json, after: Json) -> Iterator[Exemption]:
-    """Return the exemptions that an action falls under, for clients of a version."""
-    for exemption in EXEMPTIONS:
-        concerned = parse_version(version) <= parse_version(exemption.since)
-        if concerned and exemption.applies(before, action, after):
-            yield exemption
+def granted_spots(version: str, before: Json, action: Json, after: Json) -> set[Spot]:
+    """Return the places that an action may leave stale for clients of a version."""
+    return {
+        spot
+        for exemption in EXEMPTIONS
+        if parse_version(version) <= parse_version(exemption.since)
+        and exemption.applies(before, action, after)
+        for spot in exemption.spots(action)
+    }
 
 
-def differs_lawlessly(
-    version: str, before: Json, action: Json, after: Json, held: Json, fresh: Json
-) -> bool:
-    """Say whether what an old client holds differs from a snapshot in more than it may."""
-    granted = list(exemptions(version, before, action, after))
-    return _masked(held, action, granted) != _masked(fresh, action, granted)
+def differs(spot: Spot, held: Json, fresh: Json) -> bool:
+    """Say whether what an old client holds in a place is not what a snapshot has there."""
+    *_, member = spot
+    one, other = ([node.get(member, MISSING) for node in _nodes(s, spot)] for s in (held, fresh))
+    return one != other
+
+
+def masked(state: Json, stale: set[Spot]) -> Json:
+    """Return what is comparable of a state, without some places."""
+    state = comparable(state)
+    for spot in stale:
+        for node in _nodes(state, spot):
+            node.pop(spot[-1], None)
+    return state
+
+
+def _nodes(state: Json, spot: Spot) -> list[Json]:
+    """Return the nodes of whose member a spot speaks: an agent may use a call's id again."""
+    match spot:
+        case ("call", turn, call, _):
+            return [
+                part["toolCall"]
+                for shown in _turns(state)
+                if shown["id"] == turn
+                for part in shown["responseParts"]
+                if part["kind"] == "toolCall" and part["toolCall"]["toolCallId"] == call
+            ]
+        case ("chats", chat, _):
+            return [entry for entry in state.get("chats", []) if entry["resource"] == chat]
+    return [state]
+
+
+def _turns(state: Json) -> list[Json]:
+    active = state.get("activeTurn")
+    return [*state.get("turns", []), *([] if active is None else [active])]
 
 
 def comparable(state: Json) -> Json:
     """Return a state without what differs for reasons that no translation can help."""
     state = deepcopy(state)
     state.pop("modifiedAt", None)
-    for turn in [*state.get("turns", []), state.get("activeTurn") or {"responseParts": []}]:
+    for turn in _turns(state):
         turn["responseParts"] = _positioned(turn["responseParts"])
         for part in turn["responseParts"]:
             # A delta without content must be sent with an empty one, which starts the input.
@@ -226,14 +277,3 @@ def _positioned(parts: list[Json]) -> list[Json]:
         *others,
         *sorted(asked, key=lambda part: orjson.dumps(part, option=orjson.OPT_SORT_KEYS)),
     ]
-
-
-def _masked(state: Json, action: Json, granted: list[Exemption]) -> Json:
-    state = comparable(state)
-    for exemption in granted:
-        for member in exemption.members:
-            state.pop(member, None)
-        call = find_call(state, action) if exemption.call_members else None
-        for member in exemption.call_members if call is not None else ():
-            (call or {}).pop(member, None)
-    return state

@@ -11,6 +11,7 @@ __all__ = [
     "call",
     "chat",
     "down",
+    "followed",
     "message",
     "on_call",
     "sent",
@@ -81,6 +82,16 @@ def sent(version: str, kind: str, before: Json, action: Json, **options: Any) ->
     return translator(version).action_down(
         kind, before, action, after, read_text=TEXTS.get, **options
     )
+
+
+def followed(version: str, kind: str, before: Json, *actions: Json) -> tuple[Json, Json]:
+    """Return what an old client makes of some actions, and what a snapshot would give it."""
+    held = down(version, kind, before)
+    for action in actions:
+        for told in sent(version, kind, before, action):
+            held = reduce(kind, held, told, now=NOW, version=version)
+        before = reduce(kind, before, action, now=NOW)
+    return held, down(version, kind, before)
 
 
 def up(version: str, kind: str, before: Json, action: Json, **options: Any) -> Json:

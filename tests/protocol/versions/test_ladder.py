@@ -9,6 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 
 from agenthost.protocol.versions import NEWEST, SUPPORTED_VERSIONS, Untranslatable, translator
+from agenthost.protocol.versions.ladder import Translator
+from agenthost.protocol.versions.step import DownContext, Step
 from agenthost.protocol.versions.supported import introduced_in
 from tests.protocol.versions.samples import (
     NOW,
@@ -185,6 +187,34 @@ def test_steps_compose() -> None:
     assert told["message"]["attachments"][0]["type"] == "simple"
     climbed = translator("0.5.0").action_up("chat", told, chat(active=False), now=NOW)
     assert climbed == started
+
+
+class Twice(Step):
+    """Says a new title in two steps."""
+
+    newer, older = "0.7.0", "0.6.0"
+
+    def action_down(self, action: Json, context: DownContext) -> list[Json]:
+        """Clear the title first."""
+        return [{**action, "title": ""}, action]
+
+
+class Compares(Step):
+    """Says which title became which."""
+
+    newer, older = "0.6.0", "0.5.2"
+
+    def action_down(self, action: Json, context: DownContext) -> list[Json]:
+        """Say what the states around the action are."""
+        return [{"was": context.before()["title"], "is": context.after()["title"]}]
+
+
+def test_each_of_several_actions_is_translated_in_the_states_around_it() -> None:
+    before, after = session(title="old"), session(title="new")
+    action = {"type": "session/titleChanged", "title": "new"}
+    ladder = Translator("0.5.2", (Twice(), Compares()))
+    told = ladder.action_down("session", before, action, after)
+    assert told == [{"was": "old", "is": ""}, {"was": "", "is": "new"}]
 
 
 def test_a_referenced_input_that_is_approved_by_ready_is_told_as_text() -> None:

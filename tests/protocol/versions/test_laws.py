@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 
 from agenthost.protocol.registry import client_may_dispatch
-from agenthost.protocol.versions import NEWEST, reduce, translator
+from agenthost.protocol.versions import NEWEST, Untranslatable, echo, reduce, translator
 from agenthost.protocol.versions.ladder import Translator
-from tests.protocol.versions.law import OLDER, down, hold_the_law
+from tests.protocol.versions.law import OLDER, down, granted_spots, hold_the_law, masked
 from tests.strategies import (
     NOW,
     History,
@@ -72,6 +72,39 @@ def assert_it_comes_back(
         if reached is not before:
             back = old.action_down(kind, before, climbed, reached, read_text=read_text)
             assert back == [sent]
+
+
+@MODEST
+@given(chat_histories() | session_histories() | changeset_histories())
+def test_a_sender_holds_what_a_snapshot_would_give_it(history: History) -> None:
+    before = history.initial
+    for action in history.actions:
+        after = reduce(history.kind, before, action, now=NOW)
+        if client_may_dispatch(action["type"]):
+            for version in OLDER:
+                assert_the_echo_is_true(version, history, before, action)
+        before = after
+
+
+def assert_the_echo_is_true(version: str, history: History, before: Json, action: Json) -> None:
+    old, kind = translator(version), history.kind
+    after = reduce(kind, before, action, now=NOW)
+    proper = old.action_down(kind, before, action, after, read_text=read_text, sender="client")
+    # Clients also say what their version has no way to show.
+    for words in (*proper, action):
+        try:
+            meant = old.action_up(kind, words, before, now=NOW)
+        except Untranslatable:
+            continue
+        reached = reduce(kind, before, meant, now=NOW)
+        if reached is before:
+            continue
+        held = down(old, history, before)
+        for told in echo(version, kind, words, before, meant, reached, read_text=read_text):
+            held = reduce(kind, held, told, now=NOW, version=version)
+        fresh = down(old, history, reached)
+        stale = granted_spots(version, before, meant, reached)
+        assert masked(held, stale) == masked(fresh, stale), f"{version}: {words}"
 
 
 @MODEST

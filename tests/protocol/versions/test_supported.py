@@ -7,8 +7,8 @@ import pytest
 from agenthost.protocol import reduction
 from agenthost.protocol.registry import reducers
 from agenthost.protocol.versions import NEWEST, SUPPORTED_VERSIONS, exists_in, parse_version
-from agenthost.protocol.versions.ladder import STEPS
 from agenthost.protocol.versions.reduction import reducers_of
+from agenthost.protocol.versions.steps import STEPS
 from agenthost.protocol.versions.supported import introduced_in, notification_exists_in
 
 

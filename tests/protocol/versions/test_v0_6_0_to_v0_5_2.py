@@ -14,6 +14,7 @@ from tests.protocol.versions.samples import (
     call,
     chat,
     down,
+    followed,
     message,
     on_call,
     sent,
@@ -290,15 +291,35 @@ def test_approving_a_pending_call_by_ready_is_told_as_a_confirmation(
     given: Json, told: Json
 ) -> None:
     state = chat(tool_part("pending-confirmation", toolInput="old", **SHOWN), status=24)
-    ready = on_call("Ready", invocationMessage="new", confirmed="setting", **given)
+    ready = on_call("Ready", invocationMessage="m", confirmed="setting", **given)
     expected = on_call("Confirmed", approved=True, confirmed="setting", **told)
     assert sent(OLD, "chat", state, ready) == [expected]
 
 
-@pytest.mark.parametrize("given", [{}, {"confirmed": ""}, {"riskAssessment": {"kind": "judge"}}])
-def test_updating_a_pending_call_cannot_be_told(given: Json) -> None:
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"invocationMessage": "new"},
+        {"toolInput": "rm -rf /"},
+        {"options": [{"id": "always", "label": "Always", "kind": "approve"}]},
+        {"confirmationTitle": "new", "edits": {"items": [{}]}, "editable": True},
+        {"_meta": {"k": 1}, "confirmed": ""},
+        {"invocationMessage": "new", "confirmed": "setting"},
+        {"invocationMessage": "new", "confirmed": "setting", "toolInput": "other"},
+    ],
+)
+def test_nobody_is_left_with_what_a_waiting_call_was_going_to_do_before(given: Json) -> None:
+    waiting = tool_part("pending-confirmation", toolInput="ls", _meta={"k": 0}, **SHOWN)
+    ready = on_call("Ready", **{"invocationMessage": "m", **given})
+    assert len(sent(OLD, "chat", chat(waiting, status=24), ready)) == 2
+    held, fresh = followed(OLD, "chat", chat(waiting, status=24), ready)
+    assert held == fresh
+
+
+@pytest.mark.parametrize("given", [{}, {"riskAssessment": {"kind": "judge"}}])
+def test_a_waiting_call_of_which_only_the_risk_is_new_is_not_told_anew(given: Json) -> None:
     state = chat(tool_part("pending-confirmation", **SHOWN), status=24)
-    assert sent(OLD, "chat", state, on_call("Ready", invocationMessage="new", **given)) == []
+    assert sent(OLD, "chat", state, on_call("Ready", invocationMessage="m", **given)) == []
 
 
 def test_a_stray_ready_that_only_clears_an_error_is_told() -> None:

@@ -6,14 +6,22 @@ from typing import Any
 
 import pytest
 
-from agenthost.protocol.versions import Untranslatable, translator
+from agenthost.protocol.versions import (
+    SUPPORTED_VERSIONS,
+    Untranslatable,
+    numbers_needed,
+    reduce,
+    translator,
+)
 from agenthost.protocol.versions.v0_7_0_to_v0_6_0.attachments import STASH
 from agenthost.protocol.versions.v0_7_0_to_v0_6_0.terminals import fold_terminals
 from tests.protocol.versions.samples import (
+    NOW,
     Json,
     call,
     chat,
     down,
+    followed,
     message,
     on_call,
     sent,
@@ -24,6 +32,7 @@ from tests.protocol.versions.samples import (
 )
 
 OLD = "0.6.0"
+OLDER = SUPPORTED_VERSIONS[1:]
 LADDER = translator(OLD)
 
 A, B = "file:///a", "file:///b"
@@ -294,10 +303,54 @@ def test_a_call_id_that_is_used_again_means_the_later_call() -> None:
     assert sent(OLD, "chat", chat(first, tool_part("streaming")), ready) == [ready]
 
 
-def test_ready_tells_neither_contributor_nor_intention() -> None:
+def test_ready_tells_no_intention() -> None:
     ready = on_call("Ready", invocationMessage="m", confirmed="setting")
-    refined = {"contributor": {"kind": "mcp", "customizationId": "x"}, "intention": "why"}
-    assert sent(OLD, "chat", chat(tool_part("streaming")), {**ready, **refined}) == [ready]
+    assert sent(OLD, "chat", chat(tool_part("streaming")), {**ready, "intention": "why"}) == [ready]
+
+
+MCP = {"kind": "mcp", "customizationId": "x"}
+LATE = on_call("Ready", invocationMessage="m", confirmed="setting", contributor=MCP)
+PAUSE = on_call("AuthRequired", auth={"reason": "required", "resource": {"resource": "https://r"}})
+BUSY = (
+    {"kind": "markdown", "id": "p", "content": "text"},
+    tool_part("streaming", partialInput="{"),
+    tool_part("running", toolCallId="other", confirmed="setting"),
+    {"kind": "inputRequest", "request": {"id": "q", "answers": {"a": {"state": "skipped"}}}},
+)
+
+
+@pytest.mark.parametrize("version", OLDER)
+@pytest.mark.parametrize("usage", [{}, {"usage": {"inputTokens": 3}}])
+def test_a_call_with_a_late_contributor_is_seen_to_wait_for_authentication(
+    version: str, usage: Json
+) -> None:
+    state = chat(*BUSY, status=24)
+    state["activeTurn"] |= usage
+    held, fresh = followed(version, "chat", state, LATE, PAUSE)
+    assert {**held, "modifiedAt": ""} == {**fresh, "modifiedAt": ""}
+    if version == OLD:
+        shown = held["activeTurn"]["responseParts"][1]["toolCall"]
+        assert (shown["status"], shown["contributor"]) == ("auth-required", MCP)
+
+
+@pytest.mark.parametrize(
+    "contributor", [MCP, {"kind": "client", "clientId": "c"}, {**MCP, "customizationId": "y"}]
+)
+def test_a_contributor_that_is_known_already_or_not_taken_over_is_not_told(
+    contributor: Json,
+) -> None:
+    known = chat(tool_part("streaming", contributor=contributor))
+    ready = {**LATE, "contributor": contributor}
+    assert len(sent(OLD, "chat", known, ready)) == 1
+    taken = {"kind": "client", "clientId": "other"}
+    assert len(sent(OLD, "chat", known, {**LATE, "contributor": taken})) == 1
+
+
+def test_a_turn_of_very_many_parts_is_not_told_anew() -> None:
+    parts = [{"kind": "markdown", "id": f"p{n}", "content": ""} for n in range(1000)]
+    before = chat(*parts, tool_part("streaming"))
+    assert len(sent(OLD, "chat", before, LATE)) == 1
+    assert numbers_needed(LATE, before, reduce("chat", before, LATE, now=NOW)) == 1
 
 
 @pytest.mark.parametrize(
@@ -383,6 +436,14 @@ def test_whether_a_terminal_is_a_pty_is_not_told() -> None:
             [{"type": "text", "text": "out\n(exit code 0)"}],
         ),
         ([{"type": "terminalComplete"}], [{"type": "text", "text": ""}]),
+        (
+            [{"type": "terminalComplete", "preview": "out", "exitCode": 0, "cwd": A}],
+            [{"type": "text", "text": "out\n(exit code 0, in file:///a)"}],
+        ),
+        (
+            [{"type": "terminalComplete", "cwd": A}],
+            [{"type": "text", "text": "(in file:///a)"}],
+        ),
     ],
 )
 def test_an_outcome_finds_its_terminal_or_stands_for_one(old: list[Json], new: list[Json]) -> None:

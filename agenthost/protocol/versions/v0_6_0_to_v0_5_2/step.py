@@ -1,14 +1,15 @@
 """The step between 0.6.0 and 0.5.2.
 
 Towards 0.5.2: open input requests leave the active turn for a list of their own, nothing blocks on
-authentication, turns carry no timing, and a Ready on a pending call must be said otherwise or not
-at all. The other way the host's own clock supplies the timing that an old client does not send.
+authentication, turns carry no timing, and a Ready on a pending call must be said otherwise. The
+other way the host's own clock supplies the timing that an old client does not send.
 """
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from agenthost.protocol.structure import same
 from agenthost.protocol.versions.calls import find_call
 from agenthost.protocol.versions.edits import Json, put, without
 from agenthost.protocol.versions.rewriter import Rewriter
@@ -27,6 +28,11 @@ from agenthost.protocol.versions.v0_6_0_to_v0_5_2.rewriters import Down, Up
 __all__ = ["Step060To052"]
 
 _ENDINGS = ("chat/turnComplete", "chat/turnCancelled", "chat/error")
+# What a Ready says of a call, besides whether it may run.
+_SHOWN = (
+    *("invocationMessage", "toolInput", "confirmationTitle"),
+    *("edits", "editable", "options"),
+)
 
 
 class Step060To052(Step):
@@ -71,6 +77,11 @@ class Step060To052(Step):
         """Return the reducers that 0.5.2 has other than ``newer``."""
         return older_reducers(newer)
 
+    def extra_actions(self, action: Json, before: Json, after: Json) -> int:
+        """Say how many more actions may be needed: one to update a call that waits already."""
+        call = find_call(before, action) if action["type"] == "chat/toolCallReady" else None
+        return int(call is not None and call["status"] == "pending-confirmation")
+
     def _response_part_down(self, action: Json, context: DownContext) -> list[Json]:
         if is_open(action["part"]):
             return [{"type": "chat/inputRequested", "request": action["part"]["request"]}]
@@ -100,25 +111,42 @@ def _ending_down(action: Json, context: DownContext) -> list[Json]:
 def _ready_down(action: Json, context: DownContext) -> list[Json]:
     call = find_call(context.before(), action)
     status = None if call is None else call["status"]
-    if call is not None and status == "pending-confirmation" and action.get("confirmed"):
-        return [_confirmation(action, call, find_call(context.after(), action) or {})]
-    if status in ("pending-confirmation", "auth-required"):
-        # No old action can update a pending call, and a paused one took no notice.
+    if status == "auth-required":
+        # A paused call took no notice.
         return []
-    # Any other call shows what the action says and nothing else, in both versions.
-    return [without(action, "riskAssessment")]
+    if call is None or status != "pending-confirmation":
+        # Any other call shows what the action says and nothing else, in both versions.
+        return [without(action, "riskAssessment")]
+    return _pending_ready_down(action, call, find_call(context.after(), action) or call)
 
 
-def _confirmation(action: Json, before: Json, after: Json) -> Json:
-    """Say that a pending call runs now, in the one way that old reducers understand."""
-    confirmed = {
-        **_given(action, "turnId", "toolCallId", "_meta"),
+def _pending_ready_down(action: Json, before: Json, after: Json) -> list[Json]:
+    """Say what became of a pending call, which old reducers let a Ready change in no way.
+
+    So the call is let run first: to a running call they apply a Ready, whether it asks again or
+    not. Nobody must approve by what a call was going to do before.
+    """
+    if same(without(before, "riskAssessment"), without(after, "riskAssessment")):
+        return []
+    named = _given(action, "turnId", "toolCallId")
+    confirmed = action.get("confirmed")
+    released = {
+        **named,
         "type": "chat/toolCallConfirmed",
         "approved": True,
-        "confirmed": action["confirmed"],
+        "confirmed": confirmed or "not-needed",
     }
-    changed = after.get("toolInput") != before.get("toolInput")
-    return put(confirmed, "editedToolInput", after.get("toolInput") if changed else None)
+    ready = {**named, "type": "chat/toolCallReady", **_given(after, "_meta", *_SHOWN)}
+    if not confirmed:
+        return [released, ready]
+    if not same(before.get("invocationMessage"), after.get("invocationMessage")):
+        return [released, {**ready, "confirmed": confirmed}]
+    edited = after.get("toolInput")
+    if before.get("toolInput") == edited:
+        edited = None
+    elif edited is None:
+        return [released, {**ready, "confirmed": confirmed}]
+    return [put({**released, **_given(action, "_meta")}, "editedToolInput", edited)]
 
 
 def _complete_down(action: Json, context: DownContext) -> list[Json]:

@@ -25,6 +25,10 @@ from agenthost.protocol.versions.v0_7_0_to_v0_6_0.attachments import (
     chat_attachment_down,
     chat_attachment_up,
 )
+from agenthost.protocol.versions.v0_7_0_to_v0_6_0.contributors import (
+    actions_to_retell,
+    turn_told_anew,
+)
 from agenthost.protocol.versions.v0_7_0_to_v0_6_0.reducers import older_reducers
 from agenthost.protocol.versions.v0_7_0_to_v0_6_0.terminals import (
     fold_terminals,
@@ -101,7 +105,17 @@ class Step070To060(Step):
             # Nobody must approve a call by the input that it had before.
             text = ""
         # Old reducers forget the input unless it is repeated.
-        return [put(without(action, "contributor", "intention"), "toolInput", text)]
+        ready = put(without(action, "contributor", "intention"), "toolInput", text)
+        if not self.extra_actions(action, context.before(), context.after()):
+            return [ready]
+        older = self.state_down("chat", context.before(), context.outside)
+        return [*turn_told_anew(older, action, context.after()), ready]
+
+    def extra_actions(self, action: Json, before: Json, after: Json) -> int:
+        """Say how many more actions are needed: those that tell a turn with a late contributor."""
+        if action["type"] != "chat/toolCallReady" or action.get("contributor") is None:
+            return 0
+        return actions_to_retell(before, action, after)
 
     def _shows_input(self, action: Json, context: DownContext) -> bool:
         """Say whether an old client would keep the input that it was shown for a pending call."""

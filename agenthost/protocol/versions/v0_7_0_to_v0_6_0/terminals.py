@@ -52,7 +52,7 @@ def fold_terminals(contents: list[Any], title: str | None) -> list[Any]:
     """Return the blocks with every outcome in the terminal block that it belongs to.
 
     An outcome without such a block makes one, titled after the tool; one that does not even name
-    its terminal can only be told as text. An outcome's ``cwd`` has no place in 0.7.0 and is lost.
+    its terminal can only be told as text. A block has no place for ``cwd``: the terminal says it.
     """
     if not has_outcome(contents):
         return contents
@@ -86,6 +86,8 @@ def _result(outcome: Json) -> Json:
 
 
 def _as_text(outcome: Json) -> str:
-    preview, code = outcome.get("preview"), outcome.get("exitCode")
+    preview, code, cwd = (outcome.get(key) for key in ("preview", "exitCode", "cwd"))
     told = [] if preview is None else [str(preview)]
-    return "\n".join(told if code is None else [*told, f"(exit code {code})"])
+    ended = [] if code is None else [f"exit code {code}"]
+    ended += [] if cwd is None else [f"in {cwd}"]
+    return "\n".join([*told, f"({', '.join(ended)})"] if ended else told)
