@@ -6,7 +6,6 @@ Handlers receive this and nothing else, so what they may touch is listed here.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
