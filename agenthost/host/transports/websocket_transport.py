@@ -159,8 +159,9 @@ class WebSocketTransport(asyncio.BufferedProtocol):
         """Send messages in one write; see ``Transport.write``."""
         if not messages or self._inbox.ended or self._socket.is_closing():
             return
-        if not self._unsent and all(len(message) <= PORTION for message in messages):
-            self._hand_over(_join(messages))
+        joined = None if self._unsent else _join(messages)
+        if joined is not None:
+            self._hand_over(joined)
             return
         for message in messages:
             self._unsent.put(message.websocket_pieces, message)
@@ -490,12 +491,15 @@ class WebSocketTransport(asyncio.BufferedProtocol):
 _last_join: tuple[Sequence[Encoded], bytes] = ((), b"")
 
 
-def _join(messages: Sequence[Encoded]) -> bytes:
+def _join(messages: Sequence[Encoded]) -> bytes | None:
+    """Return the frames of all messages, or None where one is too large to be copied."""
     global _last_join
     if len(messages) == 1:
-        return messages[0].websocket
+        return messages[0].websocket if len(messages[0]) <= PORTION else None
     key, joined = _last_join
     if messages is not key:
+        if any(len(message) > PORTION for message in messages):
+            return None
         joined = b"".join([message.websocket for message in messages])
         # Only what cannot change may be recognised by identity.
         if isinstance(messages, tuple):
