@@ -38,7 +38,7 @@ test: setup check  ## everything CI runs: checks, then the tests
 bench: setup  ## print benchmark figures
 	$(BIN)/python -m benchmarks
 
-soak: setup  ## kill the host again and again, report losses (ARGS="--rounds 9")
+soak: setup  ## kill the host again and again, report losses (ARGS="--rounds 9", ARGS=--attacks)
 	$(BIN)/python -m soak $(ARGS)
 
 vscode: setup  ## run the real VS Code in Chromium against the host, say what was seen

@@ -61,13 +61,14 @@ class TransportClosed(AgentHostError):
 class Encoded:
     """One outgoing message, encoded once and shared by every connection that sends it."""
 
-    __slots__ = ("_line", "_payload", "_pieces", "_websocket")
+    __slots__ = ("_line", "_payload", "_pieces", "_size", "_websocket")
 
     def __init__(self, payload: bytes | Sequence[bytes]) -> None:
         # UTF-8 JSON without a raw line break, as every compact JSON encoder writes it. In pieces
-        # until somebody asks, so that a large message is copied once, into its frame.
+        # until somebody asks, which other messages may share.
         self._pieces: Sequence[bytes] = (payload,) if isinstance(payload, bytes) else payload
         self._payload: bytes | None = payload if isinstance(payload, bytes) else None
+        self._size = sum(map(len, self._pieces))
         # The two framings, built when the first connection of that kind asks.
         self._websocket: bytes | None = None
         self._line: bytes | None = None
@@ -80,15 +81,25 @@ class Encoded:
             self._pieces = (self._payload,)
         return self._payload
 
+    @property
+    def pieces(self) -> Sequence[bytes]:
+        """The message in the pieces that it was made of."""
+        return self._pieces
+
     def __len__(self) -> int:
-        return sum(map(len, self._pieces))
+        return self._size
 
     @property
     def websocket(self) -> bytes:
         """The complete unmasked WebSocket text frame, as servers send it."""
         if self._websocket is None:
-            self._websocket = b"".join((_frame_head(len(self)), *self._pieces))
+            self._websocket = b"".join(self.websocket_pieces)
         return self._websocket
+
+    @property
+    def websocket_pieces(self) -> Sequence[bytes]:
+        """The same frame in pieces, for what is too large to be copied for every connection."""
+        return (_frame_head(self._size), *self._pieces)
 
     @property
     def line(self) -> bytes:

@@ -1,4 +1,7 @@
-"""``python -m soak``: kill the host N times at random moments and report what was lost."""
+"""``python -m soak``: kill the host N times at random moments and report what was lost.
+
+``--attacks`` attacks a host instead and reports what others feel of it.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from pathlib import Path
 from random import Random
 
 from agenthost.cli.paths import STORE_FILE
+from soak.attacks import attack
 from soak.rounds import Round, Run
 
 __all__ = ["main"]
@@ -26,7 +30,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m soak", description=__doc__)
     parser.add_argument("--rounds", type=int, default=50, help="how often to kill (%(default)s)")
     parser.add_argument("--seed", type=int, help="repeats a run's choices, though not its timing")
+    parser.add_argument(
+        "--attacks",
+        nargs="*",
+        metavar="WORD",
+        help="attack the host instead, in all ways or in those whose names have such a word",
+    )
     args = parser.parse_args()
+    if args.attacks is not None:
+        outcomes = asyncio.run(attack(args.attacks))
+        return 1 if any(outcome.faults for outcome in outcomes) else 0
     seed = args.seed if args.seed is not None else Random().randrange(1 << 32)
     print(f"seed {seed}, {args.rounds} rounds", flush=True)
     directory = Path(tempfile.mkdtemp(prefix="agenthost-soak-"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from operator import ge, itemgetter
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,8 @@ MOST_REPLAYED = 20_000
 TRUNCATED = b'"chat/truncated"'
 # Log entries translated in a row; each takes some ten microseconds, and others want their turn.
 WALKED_AT_ONCE = 200
+# The same where nothing needs to be translated.
+ENCODED_AT_ONCE = 2_000
 
 
 async def catch_up(
@@ -47,7 +50,8 @@ async def catch_up(
     uris = {channel.uri: uri for uri, channel in channels.items()}
     # What was created a moment ago is not in the store yet, and so has no position there.
     await ledger.settle()
-    if isinstance(await _plan(core, uris, last_seen), Replay):
+    long = any(last_seen <= channel.long_since for channel in channels.values())
+    if not long and isinstance(await _plan(core, uris, last_seen), Replay):
         # Some may have been disposed meanwhile.
         missing += [uri for uri, channel in channels.items() if not _exists(core, channel)]
         channels = {uri: channel for uri, channel in channels.items() if _exists(core, channel)}
@@ -121,10 +125,23 @@ async def _replay(
     if any(entry.channel in windows and TRUNCATED in entry.action for entry in entries):
         # It may name a turn that this client was never shown.
         return None
-    if len(entries) > MOST_REPLAYED or _size(entries) > core.limits.max_replay_bytes:
+    sizes = Counter[str]()
+    for entry in entries:
+        sizes[entry.channel] += len(entry.action)
+    if len(entries) > MOST_REPLAYED or sizes.total() > core.limits.max_replay_bytes:
+        for uri, size in sizes.items():
+            channel = core.directory.get(uri)
+            if channel is not None and size > core.limits.max_replay_bytes:
+                # The next one need not read it all to find out.
+                channel.long_since = max(channel.long_since, last_seen)
         return None
     if translator(connection.version).is_identity:
-        return [_encode(entry, uris[entry.channel], entry.action) for entry in entries]
+        envelopes: list[bytes] = []
+        for start in range(0, len(entries), ENCODED_AT_ONCE):
+            part = entries[start : start + ENCODED_AT_ONCE]
+            envelopes += [_encode(entry, uris[entry.channel], entry.action) for entry in part]
+            await asyncio.sleep(0)
+        return envelopes
     return await _translated(connection, uris, entries, last_seen)
 
 

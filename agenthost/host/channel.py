@@ -99,11 +99,16 @@ class Channel:
         self.attached: dict[str, list[Any]] = {}
         # Whether a changeset's files can be reviewed, which only its session's catalogue says.
         self.reviewable = False
+        # Whoever saw no more than this is better off with a snapshot than with a replay.
+        self.long_since = -1
         # When it was last needed, by the host's monotonic clock.
         self.last_used = 0.0
         self._state = state
         self._run: _TextRun | None = None
         self._encoded_turns: dict[str, EncodedTurns] = {}
+        # Version and first turn -> what was encoded last and its JSON, until the state changes:
+        # all who come meanwhile share the same bytes.
+        self._encoded: dict[tuple[str, int], tuple[State, Sequence[bytes]]] = {}
 
     @property
     def state(self) -> State:
@@ -132,6 +137,7 @@ class Channel:
         if after is before:
             return None
         self._state = after
+        self._encoded.clear()
         if action["type"] == "chat/truncated":
             # No window starts behind the last turn, or new turns would count as not shown.
             for subscription in self.subscriptions.values():
@@ -158,6 +164,13 @@ class Channel:
         return self._encode(self.state, NEWEST, 0)
 
     def _encode(self, state: State, version: str, first_turn: int) -> Sequence[bytes]:
+        encoded, pieces = self._encoded.get((version, first_turn), ({}, ()))
+        if not _have_same_members(encoded, state):
+            pieces = self._encode_anew(state, version, first_turn)
+            self._encoded[version, first_turn] = (state, pieces)
+        return pieces
+
+    def _encode_anew(self, state: State, version: str, first_turn: int) -> Sequence[bytes]:
         if self.kind == "chat":
             return self._turns_in(version).encode(state, first_turn)
         down = translator(version).state_down
@@ -179,6 +192,20 @@ class Channel:
         if run.text:
             action = {**run.action, _TEXT_FIELD[run.action["type"]]: str(run.text)}
             self._state = reduce(self.kind, self._state, action, now=run.now)
+            self._encoded.clear()
+
+
+def _have_same_members(one: State, other: State) -> bool:
+    """Say whether two states are made of the same objects, as copies of one state are."""
+    return one.keys() == other.keys() and all(
+        value is other[key] or (isinstance(value, str | int) and _equal(value, other[key]))
+        for key, value in one.items()
+    )
+
+
+def _equal(one: str | int, other: object) -> bool:
+    # True passes for 1.
+    return one == other and type(one) is type(other)
 
 
 _TEXT_CHANGE = Change(None)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from agenthost.errors import ParseError, UnsupportedProtocolVersion
@@ -20,7 +21,7 @@ from agenthost.host.dispatch import handle_notification, handle_request
 from agenthost.host.outbox import Answer, Outbox
 from agenthost.host.resent import ResentActions
 from agenthost.host.store import StoreError
-from agenthost.host.trust import Principal, RateLimiter, exceeds_depth
+from agenthost.host.trust import Principal, RateLimiter, find_excess
 from agenthost.host.turns import Starter
 from agenthost.protocol.jsonrpc import Failure, Notification, Request, encode
 from agenthost.protocol.peer import Answered, Frame, Handshake, Peer, Refused, Violation
@@ -35,13 +36,26 @@ log = logging.getLogger(__name__)
 MOST_VIOLATIONS = 10_000
 # Programs without controls for a result that waits for approval: a turn would hang there.
 SHOWS_NO_REVIEWS = ("vscode-",)
+# A larger frame is looked over in a thread: others do not wait for it.
+LARGE_FRAME = 128 * 1024
+# Whose answers may be large; they are made when the host's budget has room for them.
+LARGE_ANSWERS = frozenset({"reconnect", "subscribe", "fetchTurns", "listSessions", "resourceRead"})
 
 
 class Connection:
     """One live connection of one client."""
 
-    def __init__(self, core: Core, transport: Transport, principal: Principal, name: str) -> None:
+    def __init__(
+        self,
+        core: Core,
+        transport: Transport,
+        principal: Principal,
+        name: str,
+        on_established: Callable[[], None] | None = None,
+    ) -> None:
         self.core = core
+        # Told once the client has been taken up.
+        self._on_established = on_established
         self.principal = principal
         # How logs call it: a number, never an address with secrets.
         self.name = name
@@ -72,6 +86,7 @@ class Connection:
             on_overflow=self._too_slow,
             on_stall=self._stalled,
             observe=self._log_out if core.wire_log is not None else None,
+            share=core.budget.share(principal.name),
         )
 
     @property
@@ -109,6 +124,8 @@ class Connection:
         self.capabilities = record.capabilities
         self.locale = record.locale
         self.program = record.program
+        if self._on_established is not None:
+            self._on_established()
         superseded = self.core.clients.arrived(self)
         if superseded is not None:
             reason = "superseded by a newer connection of this client"
@@ -156,11 +173,13 @@ class Connection:
             # Not reading slows a hasty client down by its own socket, and loses nothing.
             await asyncio.sleep(pause)
             self._rate.take(core.clock.monotonic())
+        await core.pacing.turn(self.principal.name)
         core.metrics.count("agenthost_messages_received_total")
         if core.wire_log is not None:
             core.wire_log.record("in", self.name, frame)
-        if exceeds_depth(frame, core.limits.max_depth):
-            error = ParseError(f"a message may nest {core.limits.max_depth} levels deep")
+        excess = await self._find_excess(frame)
+        if excess is not None:
+            error = ParseError(f"a message may {excess}")
             self.send(encode(Failure(None, error)))
             self._violated(error.message)
             return
@@ -169,7 +188,7 @@ class Connection:
             match event:
                 case Request():
                     self._violations = 0
-                    await handle_request(self, event)
+                    await self._carry_out(event)
                 case Notification():
                     self._violations = 0
                     await handle_notification(self, event)
@@ -179,6 +198,22 @@ class Connection:
                     log.debug("%s answered %s, which nobody awaits", self.name, event.method)
             self._answer(self.peer.take_output())
         self._answer(self.peer.take_output())
+
+    async def _find_excess(self, frame: bytes) -> str | None:
+        limits = self.core.limits
+        check = partial(find_excess, frame, depth=limits.max_depth, values=limits.max_values)
+        if len(frame) <= LARGE_FRAME:
+            return check()
+        # One at a time: it takes several times their size.
+        async with self.core.large_frames:
+            return await asyncio.to_thread(check)
+
+    async def _carry_out(self, request: Request) -> None:
+        if not _may_be_large(request):
+            return await handle_request(self, request)
+        async with self.core.budget.share(self.principal.name).turn():
+            await handle_request(self, request)
+            self._answer(self.peer.take_output())
 
     def _answer(self, payloads: Sequence[Frame]) -> None:
         """Send what the client asked for; all that was held back for it follows."""
@@ -233,3 +268,10 @@ class Connection:
     def _log_out(self, message: Encoded) -> None:
         if self.core.wire_log is not None:
             self.core.wire_log.record("out", self.name, message.payload)
+
+
+def _may_be_large(request: Request) -> bool:
+    if request.method == "initialize":
+        # Who asks for nothing gets in whatever others wait for.
+        return bool(request.params.get("initialSubscriptions"))
+    return request.method in LARGE_ANSWERS

@@ -5,11 +5,13 @@ Handlers receive this and nothing else, so what they may touch is listed here.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from agenthost.agents.api import Agent
+from agenthost.host.budget import Budget
 from agenthost.host.catalogue import Catalogue
 from agenthost.host.channel import Channel
 from agenthost.host.chats import Chats
@@ -18,6 +20,7 @@ from agenthost.host.clock import Clock
 from agenthost.host.directory import Directory
 from agenthost.host.drafts import Drafts
 from agenthost.host.metrics import Metrics
+from agenthost.host.pacing import Pacing
 from agenthost.host.permissions import Credentials, Permissions
 from agenthost.host.sessions import Sessions
 from agenthost.host.store import Store
@@ -52,6 +55,12 @@ class Core:
     clock: Clock
     agents: Mapping[str, Agent]
     limits: Limits
+    # What waits for all clients together.
+    budget: Budget
+    # Whose message is handled next.
+    pacing: Pacing
+    # Held while a large frame is looked over.
+    large_frames: asyncio.Lock
     policy: Policy
     metrics: Metrics
     wire_log: WireLog | None

@@ -33,6 +33,9 @@ class EncodedTurns:
         # The JSON, and where each block begins.
         self._blocks: list[bytes] = []
         self._starts: list[int] = []
+        # The block and the place in it that somebody was shown the history from last, and what
+        # it was: the next one is likely to ask for the same.
+        self._shown: tuple[bytes, int, bytes] = (b"", 0, b"")
 
     def encode(self, state: dict[str, Any], first_turn: int) -> Sequence[bytes]:
         """Encode a chat state from one of its turns on, as pieces that belong together."""
@@ -52,8 +55,10 @@ class EncodedTurns:
         # The comma before the first turn shown is left out.
         begin = (self._ends[first_turn - 1] if first_turn else 0) + 1
         number = bisect_right(self._starts, begin) - 1
-        first = self._blocks[number][begin - self._starts[number] :]
-        return [first, *self._blocks[number + 1 :]]
+        block, place = self._blocks[number], begin - self._starts[number]
+        if self._shown[0] is not block or self._shown[1] != place:
+            self._shown = (block, place, block[place:])
+        return [self._shown[2], *self._blocks[number + 1 :]]
 
     def _refresh(self, turns: list[Any]) -> None:
         if turns is self._turns:

@@ -14,7 +14,7 @@ import contextlib
 import itertools
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -25,6 +25,7 @@ from agenthost.agents.api import Agent
 from agenthost.agents.demo import Demo
 from agenthost.host import handlers
 from agenthost.host.agent_starts import AgentStarts
+from agenthost.host.budget import Budget
 from agenthost.host.catalogue import Catalogue
 from agenthost.host.chats import Chats
 from agenthost.host.clients import ACTIVE_GRACE, Clients
@@ -38,13 +39,14 @@ from agenthost.host.fanout import Fanout
 from agenthost.host.git_facts import GitFacts
 from agenthost.host.ledger import Ledger
 from agenthost.host.metrics import Metrics
+from agenthost.host.pacing import Pacing
 from agenthost.host.pages import Pages
 from agenthost.host.permissions import Credentials, Permissions
 from agenthost.host.reactions import Reactions
 from agenthost.host.recovery import open_root, recover
 from agenthost.host.sessions import Disposal, Sessions
 from agenthost.host.store import MemoryStore, Store, StoreError
-from agenthost.host.transports import WebSocketServer
+from agenthost.host.transports import WebSocketServer, WebSocketTransport
 from agenthost.host.trash import Trash
 from agenthost.host.trust import (
     LOCAL_OWNER,
@@ -52,6 +54,7 @@ from agenthost.host.trust import (
     Limits,
     Policy,
     Principal,
+    PrincipalRates,
     RolePolicy,
     check_bind,
 )
@@ -198,14 +201,19 @@ class Host:
         """
         check_bind(host, has_token=gate is not None)
         door = gate or Gate(None)
+        limits = self._limits
+        rates = PrincipalRates(limits, asyncio.get_running_loop().time())
         server = WebSocketServer(
             host,
             port,
             gate=lambda request: admit(door, request),
-            serve=lambda transport, principal: self.serve(transport, principal, gate=door),
+            serve=lambda transport, principal: self._serve_websocket(transport, principal, door),
             pages=Pages(self.core, door),
-            max_message_size=self._limits.max_frame_bytes,
-            max_connections=self._limits.max_connections,
+            max_message_size=limits.max_small_frame_bytes,
+            max_connections=limits.max_connections,
+            max_undecided=limits.max_undecided,
+            seats=limits.has_seat,
+            rates=rates.of,
         )
         await self._stack.enter_async_context(server)
         door.serve_at(host, server.port)
@@ -218,12 +226,15 @@ class Host:
         principal: Principal = LOCAL_OWNER,
         *,
         gate: Gate | None = None,
+        on_established: Callable[[], None] | None = None,
     ) -> None:
         """Serve one client over any transport until it leaves, or its token no longer counts.
 
-        Without a ``gate`` nobody asks again whether the principal may stay.
+        Without a ``gate`` nobody asks again whether the principal may stay. ``on_established`` is
+        called when the client has been taken up.
         """
-        connection = Connection(self.core, transport, principal, f"c{next(self._numbers)}")
+        name = f"c{next(self._numbers)}"
+        connection = Connection(self.core, transport, principal, name, on_established)
         log.info("%s connected from %s as %s", connection.name, transport.peer, principal.name)
         self._connections[connection] = gate
         try:
@@ -231,6 +242,14 @@ class Host:
         finally:
             del self._connections[connection]
             log.info("%s left", connection.name)
+
+    async def _serve_websocket(
+        self, transport: WebSocketTransport, principal: Principal, gate: Gate
+    ) -> None:
+        size = self._limits.frame_bytes(principal)
+        await self.serve(
+            transport, principal, gate=gate, on_established=lambda: transport.accept_up_to(size)
+        )
 
     async def serve_forever(self) -> None:
         """Run until cancelled, or until the host cannot go on (then raise why)."""
@@ -301,6 +320,9 @@ class Host:
             clock=clock,
             agents=self._agents,
             limits=self._limits,
+            budget=Budget(self._limits.max_waiting_bytes),
+            pacing=Pacing(),
+            large_frames=asyncio.Lock(),
             policy=self._policy,
             metrics=self._metrics(ledger, fanout, turns, catalogue),
             wire_log=wire_log,

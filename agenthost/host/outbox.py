@@ -3,7 +3,7 @@
 As long as the socket takes what it is given, messages go straight through. When it does not,
 they wait here; neighbouring text appends become one. Past the limit, or when the client takes
 nothing at all any more, the owner is told to disconnect it, and it resumes by ``reconnect``. Nobody
-else ever waits for a slow client.
+else ever waits for a slow client. What waits for all clients together is bounded by ``budget``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
+from agenthost.host.budget import Share
 from agenthost.host.envelopes import Envelope, MergedText, text_key
 from agenthost.host.stalls import takes_more
 from agenthost.transport import Encoded, Transport
@@ -20,20 +21,27 @@ from agenthost.transport import Encoded, Transport
 __all__ = ["Answer", "Outbox"]
 
 # Bytes that may sit in the socket's own buffer before messages wait here instead.
-SOCKET_BACKLOG = 256 * 1024
+SOCKET_BACKLOG = 128 * 1024
 # Text is merged up to this size, because common tunnels pass no frame of a megabyte.
 MOST_MERGED_BYTES = 256 * 1024
-# Answers not sent yet, in bytes, beyond which the client gets no further ones.
-MOST_ANSWER_BYTES = 1024 * 1024
+# Answers not sent yet, in bytes, beyond which the client gets no further ones, and what a small
+# one costs besides its own.
+MOST_ANSWER_BYTES = 128 * 1024
+ANSWER_OVERHEAD = 512
+# What may wait for a client in any case, however much waits for others.
+ALWAYS_ALLOWED = 256 * 1024
 # A client that takes nothing is given some time, but less of it once so much waits.
 STALL_SECONDS = 30.0
+# The same while others wait for what it holds.
+SECONDS_WHEN_WANTED = 10.0
 MUCH, SECONDS_WITH_MUCH = 1024 * 1024, 1.0
 
 
 class Answer(Encoded):
     """A message that the client asked for: that it waits is no sign of falling behind."""
 
-    __slots__ = ()
+    # Weakly referred to by the budget, to see when it is gone.
+    __slots__ = ("__weakref__",)
 
 
 class Outbox:
@@ -47,8 +55,11 @@ class Outbox:
         on_overflow: Callable[[int], None],
         on_stall: Callable[[int], None] | None = None,
         observe: Callable[[Encoded], None] | None = None,
+        share: Share | None = None,
     ) -> None:
         self._transport = transport
+        # The part of the host's budget that this connection draws on.
+        self._share = share
         self._limit = limit
         self._on_overflow = on_overflow
         self._on_stall = on_stall or on_overflow
@@ -120,7 +131,10 @@ class Outbox:
     def expect(self, answers: Sequence[Answer]) -> None:
         """Take note of answers that will be put in once it is their turn."""
         if not self._closed:
-            self._count_answers(sum(map(len, answers)))
+            self._count_answers(_answer_bytes(answers))
+            if self._share is not None:
+                for answer in answers:
+                    self._share.hold(answer)
 
     async def room(self) -> None:
         """Wait while the client has yet to take the answers that it asked for."""
@@ -138,7 +152,7 @@ class Outbox:
         self._closed = True
         self._waiting.clear()
         self._gathered.clear()
-        self.waiting_bytes = 0
+        self._count_waiting(-self.waiting_bytes)
         self._count_answers(-self._answer_bytes)
         self._stop_timer()
         if self._pump is not None:
@@ -146,24 +160,35 @@ class Outbox:
 
     def _wait(self, messages: Sequence[Encoded]) -> bool:
         """Add messages to the queue; False when that was too much, and everything is over."""
+        before = self.waiting_bytes
+        waiting = before
         for message in messages:
             key = text_key(message) if isinstance(message, Envelope) else None
             if key is None or not isinstance(message, Envelope):
                 self._waiting.append(message)
-                self.waiting_bytes += _counted(message)
+                waiting += _counted(message)
                 continue
             last = self._waiting[-1] if self._waiting else None
             if isinstance(last, MergedText) and last.key == key and last.size < MOST_MERGED_BYTES:
-                self.waiting_bytes += last.absorb(message)
+                waiting += last.absorb(message)
             else:
                 self._waiting.append(MergedText(key, message))
-                self.waiting_bytes += len(message)
-        if self.waiting_bytes <= self._limit:
+                waiting += len(message)
+        self._count_waiting(waiting - before)
+        if waiting <= self._limit and (waiting <= ALWAYS_ALLOWED or self._has_room):
             return True
-        waiting = self.waiting_bytes
         self.close()
         self._on_overflow(waiting)
         return False
+
+    @property
+    def _has_room(self) -> bool:
+        return self._share is None or self._share.has_room
+
+    def _count_waiting(self, size: int) -> None:
+        self.waiting_bytes += size
+        if self._share is not None and size:
+            self._share.count(size)
 
     def _count_answers(self, size: int) -> None:
         self._answer_bytes += size
@@ -205,7 +230,10 @@ class Outbox:
             self._pump = None
 
     def _patience(self) -> float:
-        return SECONDS_WITH_MUCH if self.waiting_bytes > MUCH else STALL_SECONDS
+        if self.waiting_bytes > MUCH:
+            return SECONDS_WITH_MUCH
+        is_wanted = self._share is not None and self._share.is_wanted
+        return SECONDS_WHEN_WANTED if is_wanted else STALL_SECONDS
 
     def _stalled(self) -> None:
         waiting = self.waiting_bytes + self._answer_bytes
@@ -215,17 +243,18 @@ class Outbox:
     def _take(self, most: int | None) -> list[Encoded]:
         """Take messages off the queue until they are more than ``most`` bytes, or all of them."""
         batch: list[Encoded] = []
-        size = 0
+        size = counted = 0
         while self._waiting and (most is None or size <= most):
             item = self._waiting.popleft()
             if isinstance(item, MergedText):
-                self.waiting_bytes -= item.size
+                counted += item.size
                 message: Encoded = item.encode()
             else:
-                self.waiting_bytes -= _counted(item)
+                counted += _counted(item)
                 message = item
             batch.append(message)
             size += len(message)
+        self._count_waiting(-counted)
         return batch
 
     def _write(self, messages: Sequence[Encoded]) -> None:
@@ -242,4 +271,6 @@ def _counted(message: Encoded) -> int:
 
 
 def _answer_bytes(messages: Iterable[Encoded]) -> int:
-    return sum(len(message) for message in messages if isinstance(message, Answer))
+    return sum(
+        len(message) + ANSWER_OVERHEAD for message in messages if isinstance(message, Answer)
+    )

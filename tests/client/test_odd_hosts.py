@@ -248,3 +248,26 @@ async def test_whoever_follows_the_catalogue_does_so_over_any_number_of_drops() 
         for _ in range(2):
             side.answer(await side.next("listSessions"), {"items": [summary(SESSION)]})
         assert list(await first) == [SESSION]
+
+
+@pytest.mark.parametrize(
+    "envelope",
+    [
+        {},
+        {"channel": SESSION, "serverSeq": 11},
+        {"channel": SESSION, "serverSeq": 11, "action": None},
+        {"channel": SESSION, "serverSeq": 11, "action": "session/titleChanged"},
+        {"channel": SESSION, "serverSeq": 11, "action": {"title": "X"}},
+        {"channel": SESSION, "serverSeq": 11, "action": {"type": 7, "title": "X"}},
+        {"channel": SESSION, "serverSeq": "11", "action": {"type": "session/titleChanged"}},
+        {"channel": 7, "serverSeq": 11, "action": {"type": "session/titleChanged"}},
+    ],
+)
+async def test_a_malformed_action_costs_the_client_neither_link_nor_state(envelope: Json) -> None:
+    async with welcomed() as (host, client, side):
+        session = await subscribed(client, side, SESSION)
+        side.notify("action", **envelope)
+        action = {"type": "session/titleChanged", "title": "B"}
+        side.notify("action", channel=SESSION, serverSeq=12, action=action)
+        await session.until(lambda state: state["title"] == "B")
+        assert host.dials == 1

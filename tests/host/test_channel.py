@@ -337,3 +337,25 @@ def test_other_channels_are_encoded_as_they_are(history: History, version: str) 
         state = {**state, "status": aggregated_status(state)}
     down = translator(version).state_down(history.kind, state)
     assert b"".join(channel.snapshot_json(version)) == dumps(down)
+
+
+def test_all_who_come_between_two_changes_share_the_same_bytes() -> None:
+    channel = streaming()
+    channel.apply(delta("x" * 10_000), NOW)
+    first = channel.snapshot_json()
+    assert channel.snapshot_json() is first
+    assert channel.snapshot_json("0.6.0") is channel.snapshot_json("0.6.0")
+    channel.apply(delta("more"), NOW)
+    assert shown(channel)["activeTurn"]["responseParts"][0]["content"].endswith("more")
+    channel.apply({"type": "chat/activityChanged", "activity": "A"}, NOW)
+    assert shown(channel)["activity"] == "A"
+
+
+def test_what_a_change_leaves_alone_stays_shared() -> None:
+    channel = Channel(CHAT, "chat", chat(*(turn(str(n), "x" * 100_000) for n in range(5))))
+    before = channel.snapshot_json()
+    channel.apply({"type": "chat/activityChanged", "activity": "A"}, NOW)
+    after = channel.snapshot_json()
+    large = [piece for piece in before if len(piece) > 1000]
+    assert sum(map(len, large)) > 500_000
+    assert all(any(piece is other for other in after) for piece in large)

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agenthost.host.budget import Budget, Share
 from agenthost.host.envelopes import encode_envelope
 from agenthost.host.outbox import SOCKET_BACKLOG, Outbox
 from agenthost.protocol.jsonrpc import loads
@@ -78,7 +79,7 @@ def _text(message: Encoded) -> str:
 class Bench:
     """An outbox on a fake socket, and what it told its owner."""
 
-    def __init__(self, limit: int = 1_000_000) -> None:
+    def __init__(self, limit: int = 1_000_000, share: Share | None = None) -> None:
         self.socket = Socket()
         self.overflows: list[int] = []
         self.observed: list[Encoded] = []
@@ -87,6 +88,7 @@ class Bench:
             limit=limit,
             on_overflow=self.overflows.append,
             observe=self.observed.append,
+            share=share,
         )
 
     def send(self, *messages: Encoded, max_latency: float | None = None) -> None:
@@ -573,3 +575,20 @@ def test_whatever_the_network_does_the_client_reaches_the_same_state_in_order(
     for params in received:
         state = reduce("chat", state, params["action"], now=NOW)
     assert state == expected
+
+
+async def test_who_is_behind_is_let_go_when_its_principal_has_no_room_left() -> None:
+    budget = Budget(1_000_000)
+    benches = [Bench(limit=900_000, share=budget.share("a")) for _ in range(4)]
+    other = Bench(limit=900_000, share=budget.share("b"))
+    for bench in (*benches, other):
+        bench.socket.backlog = FULL
+    for _ in range(4):
+        for bench in (*benches, other):
+            bench.send(note("x" * 100_000))
+    assert budget.used < 1_500_000
+    assert [bool(bench.overflows) for bench in benches].count(True) > 0
+    assert other.overflows == []
+    for bench in (*benches, other):
+        bench.outbox.close()
+    assert budget.used == 0

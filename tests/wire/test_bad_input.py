@@ -91,7 +91,7 @@ async def test_bytes_that_are_no_frames_close_the_connection(host: ServedHost) -
         b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":' + b"9" * 5000 + b"}}",
         b'{"jsonrpc":"2.0","id":1,"method":"ping"}{}',
         b"[" * 100_000,
-        b'{"a":' * 100_000,
+        b'{"a":' * 20_000,
         b"[" * 65 + b"]" * 65,
     ],
 )
@@ -223,11 +223,29 @@ async def test_a_large_frame_within_the_limit_gets_an_ordinary_answer(shared: Sc
     code, message = error_of(await shared.stranger.exchange(frame, 5))
     assert code == INVALID_PARAMS
     assert len(message) < 200
-    many = {"channel": ROOT, "clientId": "many", "protocolVersions": ["9.9.9"] * 300_000}
-    async with open_client(shared.host.url) as client:
-        code, message = error_of(await client.exchange(call(6, "initialize", many), 6))
-        assert code in (INVALID_PARAMS, -32005)
-        assert len(message) < 1000
+
+
+async def test_before_initialize_frames_and_lists_are_small(host: ServedHost) -> None:
+    opener = {"channel": ROOT, "clientId": "many"}
+    async with undisturbed(host), open_client(host.url) as client:
+        many = call(6, "initialize", {**opener, "protocolVersions": [NEWEST] * 101})
+        assert error_of(await client.exchange(many, 6))[0] == INVALID_PARAMS
+        few = call(7, "initialize", {**opener, "protocolVersions": [NEWEST] * 100})
+        assert "result" in await client.exchange(few, 7)
+    async with undisturbed(host), open_client(host.url) as client:
+        await client.socket.send("x" * (Limits().max_small_frame_bytes + 1))
+        assert (await client.closed)[0] == 1009
+
+
+async def test_a_frame_of_very_many_values_is_a_parse_error_and_freezes_nobody(
+    shared: Scene,
+) -> None:
+    """Each would take a second to parse, and hundreds of megabytes."""
+    for frame in (b"[" + b"[]," * 2_000_000 + b"[]]", b"[" + b'"a",' * 2_000_000 + b'"a"]'):
+        code, message = error_of(await shared.stranger.exchange(frame))
+        assert (code, message) == (PARSE_ERROR, "a message may hold 200000 values")
+    text = call(5, "listSessions", {"channel": ROOT, "cursor": '[],"' * 1_000_000})
+    assert error_of(await shared.stranger.exchange(text, 5))[0] == INVALID_PARAMS
 
 
 # Before and after initialize

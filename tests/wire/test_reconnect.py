@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from agenthost.host import Limits
 from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.wire.client import ROOT, WireClient, WireFailure, open_client, user_message
-from tests.wire.hosting import ServedHost
+from tests.wire.hosting import ServedHost, embed
 from tests.wire.mirrors import assert_ascending, assert_mirrors, idle, texts
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -339,3 +340,23 @@ async def test_who_comes_back_is_told_what_changed_in_the_list(shared_host: Serv
         assert told["changes"]["status"] & 31 == 1
         # Behind the answer, never before it.
         assert "id" in client.received[0]
+
+
+@pytest.mark.parametrize(("version", "kind"), [(NEWEST, "replay"), ("0.6.0", "snapshot")])
+async def test_a_log_that_is_too_long_to_be_translated_is_not_replayed_to_an_old_client(
+    version: str, kind: str
+) -> None:
+    """What it missed is little; but to say it in old words, all since the last state is walked."""
+    async with embed(limits=Limits(max_replay_bytes=20_000)) as url:
+        async with open_client(url, "away", version) as former:
+            chat = await settle_in(former, "long")
+            await former.run_turn(chat, "t1", "/stream 200")
+            former.abort()
+        async with open_client(url, "other") as other:
+            await other.initialize()
+            await other.subscribe(chat)
+            await other.run_turn(chat, "t2", "hello")
+        async with open_client(url, "away", version) as client:
+            assert (await client.resume(former))["type"] == kind
+            assert len(client.states[chat]["turns"]) == 2
+            await assert_mirrors(client)

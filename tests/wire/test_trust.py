@@ -418,3 +418,35 @@ async def test_a_connection_that_does_not_initialize_in_time_is_closed() -> None
         async with open_client(url, "hesitant") as client:
             await client.ping()
             assert await client.closed == (1008, "no initialize came in time")
+
+
+async def test_a_viewer_never_gets_to_send_what_only_others_need_to(tmp_path: Path) -> None:
+    book, owner_secret = TokenBook(tmp_path / BOOK_FILE), "s" * 43
+    viewer_secret = book.create("viewer", Role.VIEWER, expires=None, now=time.time()).secret
+    large = f'{{"jsonrpc":"2.0","id":9,"method":"x","params":{{"y":"{"y" * 500_000}"}}}}'
+    async with Host() as host:
+        url = await host.listen(port=0, gate=Gate(HostTokens(owner_secret, book)))
+        async with (
+            open_client(f"{url}/?tkn={viewer_secret}", "viewer") as viewer,
+            open_client(f"{url}/?tkn={owner_secret}", "owner") as owner,
+        ):
+            await viewer.initialize()
+            await owner.initialize()
+            assert (await owner.exchange(large, 9))["error"]["code"] == -32601
+            await viewer.socket.send(large)
+            assert (await viewer.closed)[0] == 1009
+
+
+async def test_many_connections_of_a_viewer_leave_the_owner_its_seat(tmp_path: Path) -> None:
+    book, owner_secret = TokenBook(tmp_path / BOOK_FILE), "s" * 43
+    viewer_secret = book.create("viewer", Role.VIEWER, expires=None, now=time.time()).secret
+    async with Host(limits=Limits(max_connections=24)) as host, AsyncExitStack() as stack:
+        url = await host.listen(port=0, gate=Gate(HostTokens(owner_secret, book)))
+        for number in range(3):
+            viewer = open_client(f"{url}/?tkn={viewer_secret}", f"viewer {number}")
+            await (await stack.enter_async_context(viewer)).initialize()
+        with pytest.raises(InvalidStatus, match="503"):
+            await stack.enter_async_context(open_client(f"{url}/?tkn={viewer_secret}", "one more"))
+        for number in range(21):
+            owner = open_client(f"{url}/?tkn={owner_secret}", f"owner {number}")
+            await (await stack.enter_async_context(owner)).initialize()

@@ -13,7 +13,6 @@ from email.utils import formatdate
 from typing import Any, Protocol, cast
 
 from websockets.http11 import Request
-from websockets.server import ServerProtocol
 
 from agenthost.host.transports.http import (
     Accept,
@@ -26,7 +25,13 @@ from agenthost.host.transports.http import (
     parse_target,
     serialize,
 )
-from agenthost.host.transports.websocket_transport import WebSocketOptions, WebSocketTransport
+from agenthost.host.transports.websocket_transport import (
+    PatientProtocol,
+    WebSocketOptions,
+    WebSocketTransport,
+)
+from agenthost.host.trust.addresses import peer_group
+from agenthost.host.trust.limits import RateLimiter
 
 __all__ = ["Desk", "Handshake"]
 
@@ -34,6 +39,9 @@ log = logging.getLogger(__name__)
 
 # Bytes of a request head; cookies and proxies' headers fit, and many idle sockets stay cheap.
 _MAX_HEAD = 16 * 1024
+
+# What opening a WebSocket costs, in bytes' worth of the rate at which somebody may send.
+_UPGRADE_COST = 16 * 1024
 
 # Seconds without progress after which a client that does not read its answer is cut off.
 _ANSWER_PATIENCE = 10.0
@@ -60,11 +68,6 @@ class Desk(Protocol):
         ...
 
     @property
-    def full(self) -> bool:
-        """Whether there is no room for another WebSocket."""
-        ...
-
-    @property
     def options(self) -> WebSocketOptions:
         """How an opened WebSocket is to behave."""
         ...
@@ -75,6 +78,14 @@ class Desk(Protocol):
 
     def pages(self, request: HttpRequest) -> HttpResponse | None:
         """Answer a plain request, or None where there is no such page."""
+        ...
+
+    def has_seat(self, principal: Any) -> bool:
+        """Tell whether there is room for another WebSocket of somebody's."""
+        ...
+
+    def rate(self, principal: Any) -> RateLimiter | None:
+        """Return what limits how much somebody may send."""
         ...
 
     def opened(self, handshake: Handshake) -> bool:
@@ -106,6 +117,8 @@ class Handshake(asyncio.Protocol):
         # Unsent bytes of the answer when the watch last looked.
         self._unsent = 0
         self._peer = ""
+        # Whose share of the sockets without a token this one counts in.
+        self.group = ""
 
     def abort(self) -> None:
         """Drop the socket."""
@@ -117,6 +130,7 @@ class Handshake(asyncio.Protocol):
         """Start to wait for the request."""
         self._socket = cast("asyncio.Transport", transport)
         self._peer = format_peer(transport.get_extra_info("peername"))
+        self.group = peer_group(self._peer.rpartition(":")[0])
         if not self._desk.opened(self):
             self._answered = True
             self._socket.abort()
@@ -161,7 +175,7 @@ class Handshake(asyncio.Protocol):
         if method not in (b"GET", b"HEAD"):
             allow = {"Allow": "GET, HEAD"}
             return self._refuse(405, "Only GET and HEAD are served here.\n", allow)
-        protocol = ServerProtocol(max_size=self._desk.options.max_message_size, logger=_quiet)
+        protocol = PatientProtocol(max_size=self._desk.options.max_message_size, logger=_quiet)
         # Not every release of the library takes another method or version.
         protocol.receive_data(b"GET %b HTTP/1.1\r\n" % target + head[line.end() :])
         request = next(iter(protocol.events_received()), None)
@@ -193,7 +207,7 @@ class Handshake(asyncio.Protocol):
         self._answer(data)
 
     def _upgrade(
-        self, upgrade: UpgradeRequest, request: Request, protocol: ServerProtocol, rest: bytes
+        self, upgrade: UpgradeRequest, request: Request, protocol: PatientProtocol, rest: bytes
     ) -> None:
         try:
             verdict = self._desk.gate(upgrade)
@@ -204,7 +218,7 @@ class Handshake(asyncio.Protocol):
             # RFC 9110 section 15.5.2 wants a 401 to name the scheme.
             names = {"WWW-Authenticate": "Bearer"} if verdict.status == 401 else {}
             return self._refuse(verdict.status, verdict.text, {**names, **verdict.headers})
-        if self._desk.full:
+        if not self._desk.has_seat(verdict.principal):
             return self._refuse(503, "Too many connections.\n", {"Retry-After": "5"})
         response = protocol.accept(request)
         if response.status_code != 101:
@@ -215,9 +229,12 @@ class Handshake(asyncio.Protocol):
         protocol.send_response(response)
         self._hand_over(protocol, verdict.principal, rest)
 
-    def _hand_over(self, protocol: ServerProtocol, principal: Any, rest: bytes) -> None:
+    def _hand_over(self, protocol: PatientProtocol, principal: Any, rest: bytes) -> None:
         self._cancel_timer()
-        connection = WebSocketTransport(protocol, self._desk.options)
+        rate = self._desk.rate(principal)
+        if rate is not None:
+            rate.charge(_UPGRADE_COST)
+        connection = WebSocketTransport(protocol, self._desk.options, rate)
         self._socket.set_protocol(connection)
         self._socket.write(b"".join(protocol.data_to_send()))
         connection.connection_made(self._socket)

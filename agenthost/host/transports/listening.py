@@ -14,7 +14,10 @@ from typing import Any
 
 from agenthost.errors import AgentHostError
 
-__all__ = ["LISTEN_BACKLOG", "CannotListen", "listen"]
+__all__ = ["ACCEPTED_AT_ONCE", "LISTEN_BACKLOG", "CannotListen", "allow_descriptors", "listen"]
+
+ACCEPTED_AT_ONCE = 16
+"""Sockets accepted in a row, before those that are open have their turn."""
 
 LISTEN_BACKLOG = 1024
 """Connections that the kernel keeps until they are accepted: a herd of clients after a restart."""
@@ -28,6 +31,22 @@ _ABSENT = {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}
 
 class CannotListen(AgentHostError):
     """The address cannot be listened on: in use, not ours, or unknown."""
+
+
+def allow_descriptors(count: int) -> None:
+    """Let this process have so many files open, where the system lets it decide by itself.
+
+    Else the usual limit of 1024 is reached long before ours, and nobody gets in any more.
+    """
+    try:
+        import resource
+    except ImportError:  # not a POSIX system
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 async def listen(host: str, port: int) -> list[socket.socket]:

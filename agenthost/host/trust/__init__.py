@@ -5,7 +5,13 @@ Everything here decides; nothing here opens a socket or sends a byte.
 
 from agenthost.host.trust.bindings import MAX_CLIENT_ID, ClientBindings
 from agenthost.host.trust.gate import Gate, Refusal, StartupError, check_bind
-from agenthost.host.trust.limits import Limits, RateLimiter, exceeds_depth
+from agenthost.host.trust.limits import (
+    Limits,
+    PrincipalRates,
+    RateLimiter,
+    exceeds_depth,
+    find_excess,
+)
 from agenthost.host.trust.policy import Facts, Policy, RolePolicy
 from agenthost.host.trust.principals import LOCAL_OWNER, Principal, Role
 from agenthost.host.trust.redaction import RedactTokens, redact, redact_value
@@ -22,6 +28,7 @@ __all__ = [
     "Limits",
     "Policy",
     "Principal",
+    "PrincipalRates",
     "RateLimiter",
     "RedactTokens",
     "Refusal",
@@ -30,6 +37,7 @@ __all__ = [
     "StartupError",
     "check_bind",
     "exceeds_depth",
+    "find_excess",
     "open_tokens",
     "redact",
     "redact_value",

@@ -1,4 +1,4 @@
-"""How much one client may ask of the host: the numbers, the rate limiter, the depth check.
+"""How much one client may ask of the host: the numbers, the rate limiter, the checks of a frame.
 
 Pure: time is passed in. Who enforces each limit is the part that it limits (transports, the
 connection, the fan-out); here they stand side by side with their reasons.
@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from itertools import accumulate
 
-__all__ = ["Limits", "RateLimiter", "exceeds_depth"]
+from agenthost.host.trust.principals import Principal, Role
+
+__all__ = ["Limits", "PrincipalRates", "RateLimiter", "exceeds_depth", "find_excess"]
 
 _MIB = 1024 * 1024
 
@@ -21,8 +23,15 @@ class Limits:
     max_frame_bytes: int = 16 * _MIB
     """One incoming message. A 10 MiB file in base64 fits; a frame is in memory as a whole."""
 
+    max_small_frame_bytes: int = 128 * 1024
+    """The same before ``initialize``, and for viewers, who have nothing long to say: a
+    ``reconnect`` that names a thousand channels fits."""
+
     max_depth: int = 64
     """Nesting of an incoming message. The deepest real ones, tool results, stay below 20."""
+
+    max_values: int = 200_000
+    """Values in an incoming message. Parsed in some ten milliseconds; real ones have hundreds."""
 
     max_subscriptions: int = 1_000
     """Channels one connection follows. A client shows a few dozen sessions at once."""
@@ -33,8 +42,25 @@ class Limits:
     message_burst: int = 2_000
     """Messages at once before the rate counts: a client that reopens everything it had."""
 
+    bytes_per_second: float = 64.0 * _MIB
+    """Lasting rate of all connections of one principal together, each frame counting as a
+    kilobyte more than it holds: control frames and fragments cost time as well."""
+
+    byte_burst: int = 64 * _MIB
+    """Bytes at once before the rate counts: four of the largest frames."""
+
+    viewer_bytes_per_second: float = 1.0 * _MIB
+    """The rate of a viewer: a thousand small messages a second from all its screens."""
+
+    viewer_byte_burst: int = 4 * _MIB
+    """Bytes at once of a viewer: all its screens that come back together."""
+
     max_outbox_bytes: int = 8 * _MIB
     """Unsent data of one slow client, before it is disconnected to resume by ``reconnect``."""
+
+    max_waiting_bytes: int = 96 * _MIB
+    """Data that waits for all clients together, what they share counted once. Beyond it new
+    answers wait their turn, and those who are behind are disconnected; see ``budget``."""
 
     max_replay_bytes: int = 8 * _MIB
     """A longer replay costs more than the snapshots that take its place."""
@@ -48,6 +74,9 @@ class Limits:
     max_connections: int = 2_000
     """Connections at once: a thousand watchers, and room for their reconnects."""
 
+    max_undecided: int = 512
+    """Sockets that have not shown a token yet. A newcomer takes the place of the oldest one."""
+
     handshake_seconds: float = 30.0
     """How long a connection may stay without ``initialize`` or ``reconnect``."""
 
@@ -55,6 +84,21 @@ class Limits:
         for field in fields(self):
             if not getattr(self, field.name) > 0:
                 raise ValueError(f"{field.name} must be positive")
+
+    def frame_bytes(self, principal: Principal) -> int:
+        """Return how large a message somebody may send once it has introduced itself."""
+        viewer = principal.role is Role.VIEWER
+        return self.max_small_frame_bytes if viewer else self.max_frame_bytes
+
+    def has_seat(self, principal: Principal, taken: int, taken_by_same: int) -> bool:
+        """Tell whether somebody may open another connection, given how many there are.
+
+        A principal has an eighth of the seats at most. A twentieth is the owner's alone.
+        """
+        if principal.role is Role.OWNER:
+            return taken < self.max_connections
+        share, kept_free = self.max_connections // 8, max(1, self.max_connections // 20)
+        return taken < self.max_connections - kept_free and taken_by_same < max(1, share)
 
 
 ROUNDING = 1e-6
@@ -90,27 +134,79 @@ class RateLimiter:
             return 0.0
         return (needed + ROUNDING - self._held) / self._rate
 
+    def charge(self, cost: float) -> None:
+        """Spend what could not be known before; whoever comes next waits until it is paid off."""
+        self._held -= cost
+
+
+class PrincipalRates:
+    """The limiters of what principals send, one for all connections of each."""
+
+    def __init__(self, limits: Limits, now: float) -> None:
+        self._limits = limits
+        self._since = now
+        # Kept when somebody leaves, or who comes back would have another burst; there are no more
+        # of them than tokens.
+        self._limiters: dict[Principal, RateLimiter] = {}
+
+    def of(self, principal: Principal) -> RateLimiter:
+        """Return the limiter of a principal, whose units are bytes."""
+        if principal not in self._limiters:
+            limits, viewer = self._limits, principal.role is Role.VIEWER
+            rate = limits.viewer_bytes_per_second if viewer else limits.bytes_per_second
+            burst = limits.viewer_byte_burst if viewer else limits.byte_burst
+            self._limiters[principal] = RateLimiter(rate, burst, self._since)
+        return self._limiters[principal]
+
 
 # An opening bracket of either kind is +1 and a closing one -1, read as signed bytes; whether the
-# kinds match is the parser's business. Quotes stay, everything else goes.
+# kinds match is the parser's business. Quotes and commas stay, everything else goes.
 _OPEN, _CLOSE = b"\x01", b"\xff"
 _STEPS = bytes.maketrans(b"[{]}", _OPEN * 2 + _CLOSE * 2)
 _ROUNDS = 3
-_NOISE = bytes(set(range(256)) - set(b'[]{}"'))
+_NOISE = bytes(set(range(256)) - set(b'[]{}",'))
+
+
+def find_excess(raw: bytes, *, depth: int, values: int) -> str | None:
+    """Say what JSON has too much of, before anything parses it; None when it may be parsed.
+
+    Exact about the depth of valid JSON; values are told by commas and brackets, which is never too
+    few and twice as many at most. Only whole-buffer operations on what cannot be too many by then,
+    so each takes a few milliseconds even in a frame of many megabytes.
+    """
+    brackets = raw.count(b"[") + raw.count(b"{")
+    if brackets <= depth and brackets + raw.count(b",") < values:
+        return None
+    raw = _without_escapes(raw)
+    # Each string is a value or a key; and to cut the text at too many quotes would take long.
+    if raw.count(b'"') > 4 * values:
+        return f"hold {values} values"
+    marks = _outside_strings(raw.translate(_STEPS, _NOISE))
+    if marks.count(b",") + marks.count(_OPEN) >= values:
+        return f"hold {values} values"
+    return f"nest {depth} levels deep" if _nests_deeper(marks, depth) else None
 
 
 def exceeds_depth(raw: bytes, limit: int) -> bool:
     """Tell whether JSON nests deeper than ``limit``, before anything parses it.
 
     Exact for valid JSON; never too low up to the first byte at which a parser would stop anyway.
-    Only whole-buffer operations, so a frame of many megabytes takes milliseconds.
     """
     if raw.count(b"[") + raw.count(b"{") <= limit:
         return False
-    if b"\\" in raw:
-        # Escaped backslashes first: what then still precedes a quote does escape it.
-        raw = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
-    steps = _outside_strings(raw.translate(_STEPS, _NOISE))
+    marks = _without_escapes(raw).translate(_STEPS, _NOISE)
+    return _nests_deeper(_outside_strings(marks), limit)
+
+
+def _without_escapes(raw: bytes) -> bytes:
+    if b"\\" not in raw:
+        return raw
+    # Escaped backslashes first: what then still precedes a quote does escape it.
+    return raw.replace(b"\\\\", b"").replace(b'\\"', b"")
+
+
+def _nests_deeper(marks: bytes, limit: int) -> bool:
+    steps = marks.replace(b",", b"")
     # Each round drops the innermost level everywhere, which is most of what real messages hold.
     for _ in range(_ROUNDS):
         rest = steps.replace(_OPEN + _CLOSE, b"")

@@ -13,6 +13,9 @@ from agenthost.protocol.versions.supported import SUPPORTED_VERSIONS, Version, p
 
 __all__ = ["Negotiated", "negotiate"]
 
+MOST_OFFERED = 100
+"""Versions in an offer: several times as many as the protocol will ever have at once."""
+
 
 @dataclass(frozen=True)
 class Negotiated:
@@ -41,6 +44,9 @@ def negotiate(offered: object) -> Negotiated:
 def _parsed(offered: object) -> dict[Version, str]:
     if not isinstance(offered, list):
         raise InvalidParams("protocolVersions is not a list", path="protocolVersions")
+    if len(offered) > MOST_OFFERED:
+        message = f"a client may offer {MOST_OFFERED} versions"
+        raise InvalidParams(message, path="protocolVersions")
     versions: dict[Version, str] = {}
     for index, text in enumerate(offered):
         path = f"protocolVersions[{index}]"

@@ -89,8 +89,12 @@ class Raw:
 
 
 @asynccontextmanager
-async def open_raw(port: int, host: str = "127.0.0.1") -> AsyncIterator[Raw]:
-    reader, writer = await asyncio.open_connection(host, port)
+async def open_raw(
+    port: int, host: str = "127.0.0.1", *, source: str | None = None
+) -> AsyncIterator[Raw]:
+    """Connect, if told so from another of this machine's addresses."""
+    local = None if source is None else (source, 0)
+    reader, writer = await asyncio.open_connection(host, port, local_addr=local)
     try:
         yield Raw(reader, writer)
     finally:

@@ -280,19 +280,30 @@ async def test_past_the_limit_upgrades_wait_for_better_times_and_pages_do_not() 
             pass
 
 
-async def test_too_many_sockets_without_a_request_are_dropped_unheard(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("agenthost.host.transports.websocket._MIN_HANDSHAKES", 1)
+async def test_of_too_many_sockets_without_a_request_the_oldest_is_dropped_unheard() -> None:
     async with (
-        serving(pages=pages, max_connections=1) as (server, _),
+        serving(pages=pages, max_undecided=1) as (server, _),
         open_raw(server.port) as first,
         open_raw(server.port) as second,
     ):
         with contextlib.suppress(ConnectionResetError):
-            assert await second.reader.read() == b""
-        first.send(get("/"))
-        assert (await first.response()).status == 200
+            assert await first.reader.read() == b""
+        second.send(get("/"))
+        assert (await second.response()).status == 200
+
+
+async def test_silent_sockets_from_one_address_cost_those_from_another_nothing() -> None:
+    async with (
+        serving(pages=pages, max_undecided=4) as (server, _),
+        open_raw(server.port, source="127.0.0.2") as patient,
+        contextlib.AsyncExitStack() as silent,
+    ):
+        for _ in range(20):
+            await silent.enter_async_context(open_raw(server.port))
+        # The last of them has been accepted, and what it cost has been decided.
+        assert (await ask(server, get("/"))).status == 200
+        patient.send(get("/"))
+        assert (await patient.response()).status == 200
 
 
 async def test_no_log_at_any_level_holds_the_token(caplog: pytest.LogCaptureFixture) -> None:
@@ -320,7 +331,7 @@ def test_an_upgrade_and_the_frames_behind_it_may_come_in_any_chunks(sizes: list[
 
         server = WebSocketServer("", 0, gate=accept_all, serve=serve, ping_interval=None)
         sock = FakeSocket()
-        handler: asyncio.Protocol = Handshake(server)
+        handler: Handshake | WebSocketTransport = Handshake(server)
         handler.connection_made(sock)
         position = 0
         for size in (*sizes, len(wire)):
@@ -328,7 +339,7 @@ def test_an_upgrade_and_the_frames_behind_it_may_come_in_any_chunks(sizes: list[
                 handler.data_received(chunk)
             position += size
             if sock.protocol is not None:
-                assert isinstance(sock.protocol, asyncio.Protocol)
+                assert isinstance(sock.protocol, WebSocketTransport)
                 handler = sock.protocol
         assert isinstance(handler, WebSocketTransport)
         (task,) = server._tasks.values()

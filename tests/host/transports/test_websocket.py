@@ -13,10 +13,17 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, ConnectionClosedOK
 from websockets.frames import Close, Opcode
 
-from agenthost.host.transports import CannotListen, Serve, WebSocketServer
+from agenthost.host.transports import (
+    Accept,
+    CannotListen,
+    Serve,
+    UpgradeRequest,
+    WebSocketServer,
+)
+from agenthost.host.trust import Limits, Principal, Role
 from agenthost.transport import Encoded, Transport, TransportClosed
 from tests.host.transports.pairs import GRACE, accept_all, serving
-from tests.host.transports.raw import frame, open_raw
+from tests.host.transports.raw import frame, open_raw, upgrade_head
 
 HELLO = Encoded(b'{"hello":true}')
 
@@ -308,3 +315,36 @@ async def test_ipv6_is_served_and_shown_in_brackets() -> None:
     except CannotListen:
         pytest.skip("this machine has no IPv6")
     assert [peer.rpartition(":")[0] for peer in peers] == ["[::1]"]
+
+
+async def test_one_principal_s_connections_never_take_the_seats_of_others() -> None:
+    limits = Limits(max_connections=16)
+
+    def gate(request: UpgradeRequest) -> Accept:
+        name = request.query["as"]
+        return Accept(Principal(name, Role.OWNER if name == "owner" else Role.VIEWER))
+
+    options = {"max_connections": 16, "gate": gate, "seats": limits.has_seat}
+    async with serving(**options) as (server, _), contextlib.AsyncExitStack() as opened:
+
+        async def attempt(name: str) -> int:
+            raw = await opened.enter_async_context(open_raw(server.port))
+            raw.send(upgrade_head(f"/?as={name}"))
+            return (await raw.response()).status
+
+        # One greedy viewer has its share, many together have what is not the owner's.
+        assert [await attempt("greedy") for _ in range(5)] == [101, 101, 503, 503, 503]
+        assert [await attempt(f"v{n}") for n in range(15)] == [101] * 13 + [503] * 2
+        assert await attempt("owner") == 101
+
+
+async def test_silent_sockets_keep_nobody_out() -> None:
+    async with (
+        serving(max_undecided=20) as (server, held),
+        contextlib.AsyncExitStack() as silent,
+    ):
+        for _ in range(200):
+            await silent.enter_async_context(open_raw(server.port))
+        async with asyncio.timeout(20), open_raw(server.port) as raw:
+            await raw.upgrade()
+            await held.accepted()

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import weakref
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from websockets.frames import Close, Opcode
 from websockets.protocol import OPEN
-from websockets.server import ServerProtocol
 
+from agenthost.host.outbox import Answer
 from agenthost.host.transports import WebSocketOptions, WebSocketTransport
-from agenthost.transport import Encoded, TransportClosed
+from agenthost.host.transports.websocket_transport import PatientProtocol
+from agenthost.host.trust import RateLimiter
+from agenthost.transport import LOW_WATER, Encoded, TransportClosed
 from tests.host.transports.pairs import serving
 from tests.host.transports.raw import FakeSocket, frame, open_raw
 
@@ -32,7 +35,7 @@ messages = st.lists(
 
 
 def opened(options: WebSocketOptions = SILENT) -> tuple[WebSocketTransport, FakeSocket]:
-    protocol = ServerProtocol(state=OPEN, max_size=options.max_message_size)
+    protocol = PatientProtocol(state=OPEN, max_size=options.max_message_size)
     transport, sock = WebSocketTransport(protocol, options), FakeSocket()
     transport.connection_made(sock)
     return transport, sock
@@ -276,3 +279,168 @@ async def test_small_frames_leave_at_once_and_the_kernel_keeps_little_unsent() -
         assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
         if hasattr(socket, "TCP_NOTSENT_LOWAT"):
             assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT) < 1 << 20
+
+
+class StuckSocket(FakeSocket):
+    """A socket whose peer reads nothing: what is written stays."""
+
+    def get_write_buffer_size(self) -> int:
+        return len(self.written)
+
+
+def stuck(
+    options: WebSocketOptions = SILENT, rate: RateLimiter | None = None
+) -> tuple[WebSocketTransport, StuckSocket]:
+    protocol = PatientProtocol(state=OPEN, max_size=options.max_message_size)
+    transport, sock = WebSocketTransport(protocol, options, rate), StuckSocket()
+    transport.connection_made(sock)
+    return transport, sock
+
+
+async def parsed(sock: FakeSocket) -> None:
+    """Wait until the transport has dealt with all that it was given."""
+    for _ in range(1000):
+        if sock.is_reading():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("the transport does not read on")
+
+
+async def test_pings_of_a_peer_that_does_not_read_make_nothing_grow() -> None:
+    transport, sock = stuck()
+    for _ in range(200):
+        transport.data_received(frame(b"x" * 125, Opcode.PING) * 100)
+        await parsed(sock)
+    assert len(sock.written) < LOW_WATER + 2 * 8192
+    transport.connection_lost(None)
+
+
+async def test_a_peer_that_reads_again_gets_its_latest_pings_answered() -> None:
+    async with serving() as (server, held), open_raw(server.port) as raw:
+        await raw.upgrade()
+        transport = await held.accepted()
+        transport.write([Encoded(b"x" * 5_000_000)])
+        raw.send(*(frame(b"%d" % n, Opcode.PING) for n in range(1000)), frame(b"end"))
+        assert await transport.receive() == b"end"
+        assert len((await raw.frame()).data) == 5_000_000
+        pongs = [bytes((await raw.frame()).data) for _ in range(16)]
+    assert pongs == [b"%d" % n for n in range(984, 1000)]
+
+
+async def test_a_peer_that_reads_nothing_is_let_go_however_much_it_says() -> None:
+    transport, _ = stuck(WebSocketOptions(ping_interval=1000, ping_timeout=1000))
+    transport.write([Encoded(b"x" * 1000)])
+    transport._ping()
+    transport.data_received(frame(b"busy") + frame(b"", Opcode.PONG))
+    transport._check_life()
+    with pytest.raises(TransportClosed, match="1013 stopped reading"):
+        await receive_all_or_raise(transport)
+    transport.connection_lost(None)
+
+
+async def receive_all_or_raise(transport: WebSocketTransport) -> None:
+    while True:
+        await transport.receive()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        frame(b"", Opcode.PING),
+        frame(b"", Opcode.PONG),
+        frame(b"", Opcode.CONT, fin=False),
+        frame(b"x" * 2000, Opcode.CONT, fin=False),
+    ],
+    ids=["pings", "pongs", "empty fragments", "bytes"],
+)
+async def test_every_frame_and_every_byte_counts_in_the_rate(sent: bytes) -> None:
+    now = asyncio.get_running_loop().time()
+    rate = RateLimiter(1.0, 200_000, now)
+    transport, sock = opened()
+    transport._rate = rate
+    transport.data_received(frame(b"", fin=False))
+    parts = 0
+    while sock.is_reading():
+        transport.data_received(sent * 10)
+        await asyncio.sleep(0)
+        parts += 1
+        assert parts < 1000
+    # Another connection of the same principal waits as well.
+    other, other_sock = opened()
+    other._rate = rate
+    other.data_received(frame(b"hello" * 2000))
+    assert not other_sock.is_reading()
+    for one in (transport, other):
+        one.connection_lost(None)
+
+
+async def test_who_was_too_fast_loses_nothing() -> None:
+    transport, _ = opened()
+    transport._rate = RateLimiter(1_000_000.0, 10_000, asyncio.get_running_loop().time())
+    for number in range(50):
+        transport.data_received(frame(b"%d" % number))
+    async with asyncio.timeout(20):
+        received = [await transport.receive() for _ in range(50)]
+    assert received == [b"%d" % number for number in range(50)]
+    transport.connection_lost(None)
+
+
+async def test_a_large_message_stays_shared_until_the_socket_takes_it() -> None:
+    pieces = [bytes([number]) * 100_000 for number in range(100)]
+    async with serving() as (server, held), open_raw(server.port) as raw:
+        await raw.upgrade()
+        transport = await held.accepted()
+        assert isinstance(transport, WebSocketTransport)
+        transport.write([Encoded(b"before"), Encoded(pieces), Encoded(b"after")])
+        assert transport._socket.get_write_buffer_size() <= 3 * LOW_WATER
+        assert transport.backlog > 1_000_000
+        assert (await raw.frame()).data == b"before"
+        assert (await raw.frame()).data == b"".join(pieces)
+        assert (await raw.frame()).data == b"after"
+        async with asyncio.timeout(10):
+            await transport.drained()
+        assert transport.backlog <= LOW_WATER
+
+
+async def test_a_large_message_is_let_go_with_its_connection() -> None:
+    transport, _ = stuck()
+    message = Answer([bytes(1_000_000)])
+    seen = weakref.ref(message)
+    transport.write([message])
+    del message
+    assert seen() is not None
+    transport.connection_lost(None)
+    assert seen() is None
+
+
+async def test_no_timer_outlives_its_connection() -> None:
+    options = WebSocketOptions(ping_interval=1000, ping_timeout=1000)
+    for end in ("lost", "closed", "awaited"):
+        transport, sock = opened(options)
+        transport._rate = RateLimiter(0.001, 1, asyncio.get_running_loop().time())
+        transport.data_received(frame(b"a", Opcode.PING) * 3)
+        if end == "awaited":
+            assert transport._ping_timer is not None
+            transport._ping_timer.cancel()
+            transport._ping()
+        if end == "closed":
+            transport.start_close(1000, "")
+        transport.connection_lost(None)
+        written = len(sock.writes)
+        assert [
+            timer
+            for timer in asyncio.get_running_loop()._scheduled  # type: ignore[attr-defined]
+            if not timer.cancelled() and getattr(timer._callback, "__self__", None) is transport
+        ] == []
+        assert len(sock.writes) == written
+
+
+async def test_a_peer_may_send_more_once_it_is_trusted_with_it() -> None:
+    transport, _ = opened(WebSocketOptions(max_message_size=10, ping_interval=None))
+    transport.accept_up_to(1000)
+    transport.data_received(frame(b"x" * 1000))
+    assert await transport.receive() == b"x" * 1000
+    transport.data_received(frame(b"x" * 1001))
+    with pytest.raises(TransportClosed, match="1009"):
+        await transport.receive()
+    transport.connection_lost(None)

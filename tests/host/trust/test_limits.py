@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agenthost.host.trust import Limits, RateLimiter, exceeds_depth
+from agenthost.host.trust import (
+    Limits,
+    Principal,
+    PrincipalRates,
+    RateLimiter,
+    Role,
+    exceeds_depth,
+    find_excess,
+)
 
 
 def test_limits_are_given_by_name_and_cannot_be_changed() -> None:
@@ -169,3 +177,70 @@ def test_an_escaped_backslash_does_not_hide_the_end_of_a_string() -> None:
     assert orjson.loads(raw)[0] == "\\"
     assert exceeds_depth(raw, 64)
     assert not exceeds_depth(raw, 65)
+
+
+# --- values
+
+
+def values_in(value: Any) -> int:
+    if isinstance(value, dict):
+        return 1 + sum(map(values_in, value.values()))
+    if isinstance(value, list):
+        return 1 + sum(map(values_in, value))
+    return 1
+
+
+@given(VALUES, st.booleans())
+def test_nothing_with_more_values_than_allowed_is_ever_parsed(value: Any, spaced: bool) -> None:
+    raw = json.dumps(value, indent=1).encode() if spaced else orjson.dumps(value)
+    count = values_in(value)
+    assert find_excess(raw, depth=99, values=2 * count + 1) is None
+    if count > 1:
+        assert find_excess(raw, depth=99, values=count // 2) == f"hold {count // 2} values"
+
+
+@given(VALUES, st.integers(0, 12))
+def test_the_depth_counts_beside_the_values(value: Any, limit: int) -> None:
+    excess = find_excess(orjson.dumps(value), depth=limit, values=10_000)
+    assert excess == (f"nest {limit} levels deep" if depth(value) > limit else None)
+
+
+@pytest.mark.parametrize("item", [b"[]", b'""', b"1", b'"a"', b'{"a":[]}'])
+def test_very_many_values_are_too_many(item: bytes) -> None:
+    raw = b"[" + b",".join([item] * 300_000) + b"]"
+    assert find_excess(raw, depth=64, values=200_000) == "hold 200000 values"
+
+
+# --- seats and shares
+
+OWNER, VIEWER = Principal("owner", Role.OWNER), Principal("v", Role.VIEWER)
+
+
+def test_no_principal_but_the_owner_has_more_than_its_share_of_the_seats() -> None:
+    limits = Limits(max_connections=80)
+    assert limits.has_seat(VIEWER, taken=9, taken_by_same=9)
+    assert not limits.has_seat(VIEWER, taken=10, taken_by_same=10)
+    assert limits.has_seat(OWNER, taken=79, taken_by_same=79)
+    assert not limits.has_seat(OWNER, taken=80, taken_by_same=0)
+
+
+def test_the_last_seats_are_the_owner_s() -> None:
+    for most in (1, 2, 10, 2000):
+        limits = Limits(max_connections=most)
+        assert not limits.has_seat(VIEWER, taken=most - 1, taken_by_same=0)
+        assert limits.has_seat(OWNER, taken=most - 1, taken_by_same=0)
+
+
+def test_all_connections_of_a_principal_share_one_rate() -> None:
+    rates = PrincipalRates(Limits(viewer_byte_burst=10, byte_burst=100), 0.0)
+    assert rates.of(VIEWER) is rates.of(Principal("v", Role.VIEWER))
+    assert rates.of(VIEWER) is not rates.of(Principal("w", Role.VIEWER))
+    assert [rates.of(VIEWER).take(0.0, 10), rates.of(OWNER).take(0.0, 100)] == [0.0, 0.0]
+    assert rates.of(VIEWER).take(0.0) > 0
+
+
+def test_what_was_charged_must_be_paid_off_first() -> None:
+    limiter = RateLimiter(10, 10, 0.0)
+    limiter.charge(30)
+    assert limiter.take(0.0) == pytest.approx(2.1)
+    assert limiter.take(2.1) == 0.0
