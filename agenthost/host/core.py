@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agenthost.agents.api import Agent
+from agenthost.host.agent_loops import AgentLoops
 from agenthost.host.catalogue import Catalogue
 from agenthost.host.channel import Channel
 from agenthost.host.chats import Chats
@@ -51,6 +52,8 @@ class Core:
     tasks: Tasks
     clock: Clock
     agents: Mapping[str, Agent]
+    # The one way to call into the agents' code.
+    loops: AgentLoops
     limits: Limits
     policy: Policy
     metrics: Metrics
