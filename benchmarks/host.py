@@ -49,6 +49,8 @@ class Streamer(Agent):
 
     def __init__(self) -> None:
         self.host: Host | None = None
+        # The host's loop: this agent looks at what no agent can see.
+        self.hosts_loop: asyncio.AbstractEventLoop | None = None
 
     async def run(self, turn: Turn) -> None:
         kind, number = turn.text.split()
@@ -58,7 +60,11 @@ class Streamer(Agent):
         for index in range(int(number)):
             await turn.write(WORD)
             if index % 256 == 255:
-                await self._wait_for_readers()
+                assert self.hosts_loop is not None
+                waiting = asyncio.run_coroutine_threadsafe(
+                    self._wait_for_readers(), self.hosts_loop
+                )
+                await asyncio.wrap_future(waiting)
 
     async def _pace(self, turn: Turn, count: int) -> None:
         start = time.monotonic()
@@ -79,7 +85,7 @@ async def running(folder: Path) -> AsyncIterator[tuple[Host, int, Channel]]:
     agent = Streamer()
     limits = Limits(max_connections=5_000, max_outbox_bytes=1 << 30)
     async with Host([agent], store=SqliteStore(folder / "bench.sqlite"), limits=limits) as host:
-        agent.host = host
+        agent.host, agent.hosts_loop = host, asyncio.get_running_loop()
         url = await host.listen(port=0)
         core = host.core
         created = {"channel": SESSION, "_meta": {"agenthost.keep": True}}

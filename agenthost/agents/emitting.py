@@ -50,6 +50,9 @@ def fit_action(action: dict[str, Any]) -> dict[str, Any]:
 def pieces_of(text: str) -> Iterator[str]:
     """Return text that is fit to be sent, in pieces that every connection carries."""
     fit = fit_text(text)
+    if len(fit) <= LONGEST_PIECE:
+        # By far the most.
+        return iter((fit,) if fit else ())
     return (fit[at : at + LONGEST_PIECE] for at in range(0, len(fit), LONGEST_PIECE))
 
 
@@ -57,6 +60,8 @@ def fit_text(text: str) -> str:
     """Return text that UTF-8 can carry: what is half a character becomes a replacement for one."""
     if not isinstance(text, str):
         raise _wrong("text", text)
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -263,9 +263,11 @@ class Turn:
             self._emit_part({"kind": kind, "id": id, "content": ""})
             # Before anything is awaited: another task of the agent may write as well.
             self._open_part = (kind, id)
-        target = {"turnId": self.id, "partId": self._open_part[1]}
+        part_id = self._open_part[1]
         # Nothing but the text comes from the agent, so this, the most frequent of all, is sound.
-        self._port.emit({"type": action_type, **target, "content": text})
+        self._port.emit(
+            {"type": action_type, "turnId": self.id, "partId": part_id, "content": text}
+        )
         await self._port.flow()
 
     def _emit_part(self, part: dict[str, Any]) -> None:

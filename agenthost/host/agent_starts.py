@@ -11,12 +11,15 @@ import asyncio
 from collections.abc import Callable
 
 from agenthost.agents.api import Agent, AgentError, SessionContext
+from agenthost.host.agent_loops import AgentLoops
 from agenthost.tasks import Tasks
 
 __all__ = ["AgentStarts"]
 
 # Seconds that an agent may take to start: some fetch themselves from the network first.
 START_PATIENCE = 300.0
+# Seconds that a start which is given up gets to end, before its agent is to let go of the session.
+END_PATIENCE = 5.0
 # Seconds of starting after which people are told what they wait for.
 WORTH_TELLING = 0.5
 
@@ -24,8 +27,9 @@ WORTH_TELLING = 0.5
 class AgentStarts:
     """Which sessions' agents were started by this host, and which are starting."""
 
-    def __init__(self, tasks: Tasks) -> None:
+    def __init__(self, tasks: Tasks, loops: AgentLoops) -> None:
         self._tasks = tasks
+        self._loops = loops
         # Sessions whose agent is started.
         self._started: set[str] = set()
         # Session URI -> its agent's start, while it is under way.
@@ -43,7 +47,7 @@ class AgentStarts:
             return
         start = self._starting.get(uri)
         if start is None:
-            start = asyncio.create_task(_start(agent, session), name=f"start {uri}")
+            start = asyncio.create_task(self._start(agent, session), name=f"start {uri}")
             self._starting[uri] = start
             start.add_done_callback(lambda done: self._done(uri, done))
         await asyncio.wait({start}, timeout=WORTH_TELLING)
@@ -63,7 +67,7 @@ class AgentStarts:
         start = self._starting.pop(session, None)
         if start is not None or had_turns or session in self._started:
             self._started.discard(session)
-            self._tasks.start(_end(agent, session, start), name=f"end {session}")
+            self._tasks.start(self._end(agent, session, start), name=f"end {session}")
 
     def close(self) -> None:
         """Give up on all that is starting, because the host stops."""
@@ -77,19 +81,18 @@ class AgentStarts:
             if succeeded:
                 self._started.add(session)
 
+    async def _start(self, agent: Agent, session: SessionContext) -> None:
+        try:
+            async with asyncio.timeout(START_PATIENCE) as patience:
+                await self._loops.call(agent, agent.start_session, session)
+        except TimeoutError as error:
+            if patience.expired():
+                raise AgentError("the agent did not start in time", "timeout") from error
+            raise
 
-async def _start(agent: Agent, session: SessionContext) -> None:
-    try:
-        async with asyncio.timeout(START_PATIENCE) as patience:
-            await agent.start_session(session)
-    except TimeoutError as error:
-        if patience.expired():
-            raise AgentError("the agent did not start in time", "timeout") from error
-        raise
-
-
-async def _end(agent: Agent, session: str, start: asyncio.Task[None] | None) -> None:
-    if start is not None:
-        start.cancel()
-        await asyncio.wait({start})
-    await agent.end_session(session)
+    async def _end(self, agent: Agent, session: str, start: asyncio.Task[None] | None) -> None:
+        if start is not None:
+            start.cancel()
+            await asyncio.wait({start})
+            await self._loops.rest(END_PATIENCE)
+        await self._loops.call(agent, agent.end_session, session)

@@ -118,6 +118,11 @@ class Channel:
         return self._state
 
     @property
+    def settled(self) -> State:
+        """The state without text that is still being streamed; any thread may look at it."""
+        return self._state
+
+    @property
     def in_use(self) -> bool:
         """Whether anybody would miss this channel in memory."""
         return bool(self.subscriptions) or self.holds > 0

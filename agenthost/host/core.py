@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agenthost.agents.api import Agent
+from agenthost.host.agent_loops import AgentLoops
 from agenthost.host.budget import Budget
 from agenthost.host.catalogue import Catalogue
 from agenthost.host.channel import Channel
@@ -54,6 +55,8 @@ class Core:
     tasks: Tasks
     clock: Clock
     agents: Mapping[str, Agent]
+    # The one way to call into the agents' code.
+    loops: AgentLoops
     limits: Limits
     # What waits for all clients together.
     budget: Budget

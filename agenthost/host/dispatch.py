@@ -10,6 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from agenthost.agents.api import AgentError
 from agenthost.errors import (
     InternalError,
     InvalidParams,
@@ -103,6 +104,8 @@ async def handle_request(connection: Connection, request: Request) -> None:
         damaged = isinstance(error, StoreDamaged)
         told = str(error) if damaged else "the host's storage failed"
         connection.peer.refuse(request.id, InternalError(told))
+    except AgentError as error:
+        connection.peer.refuse(request.id, InternalError(str(error)))
     except Exception:
         log.exception("%s failed", request.method)
         connection.peer.refuse(request.id, InternalError())

@@ -24,6 +24,7 @@ from typing import Any, Self
 from agenthost.agents.api import Agent
 from agenthost.agents.demo import Demo
 from agenthost.host import handlers
+from agenthost.host.agent_loops import AgentLoops
 from agenthost.host.agent_starts import AgentStarts
 from agenthost.host.budget import Budget
 from agenthost.host.catalogue import Catalogue
@@ -58,7 +59,7 @@ from agenthost.host.trust import (
     RolePolicy,
     check_bind,
 )
-from agenthost.host.turns import PROMPT_TIMEOUT, TurnRunner
+from agenthost.host.turns import PROMPT_TIMEOUT, SILENCE_LIMIT, TurnRunner
 from agenthost.host.wirelog import WireLog
 from agenthost.host.writer import Writer
 from agenthost.tasks import Tasks
@@ -104,6 +105,7 @@ class Host:
         active_grace: float = ACTIVE_GRACE,
         prompt_timeout: float | None = PROMPT_TIMEOUT,
         draft_seconds: float | None = DRAFT_SECONDS,
+        silence_limit: float | None = SILENCE_LIMIT,
     ) -> None:
         """Describe a host; ``async with`` starts it.
 
@@ -123,6 +125,8 @@ class Host:
             prompt_timeout: seconds after which a question that nobody answers is given up.
             draft_seconds: seconds after which a session that holds nothing and that nobody
                 follows is removed; None keeps it.
+            silence_limit: seconds after which a turn ends in which nothing is written, asked or
+                running; None waits for ever.
         """
         self._agents = {agent.provider: agent for agent in (agents or [Demo()])}
         self._store = store or MemoryStore()
@@ -136,6 +140,7 @@ class Host:
         self._active_grace = active_grace
         self._prompt_timeout = prompt_timeout
         self._draft_seconds = draft_seconds
+        self._silence_limit = silence_limit
         self._stack = AsyncExitStack()
         self._core: Core | None = None
         # Each live connection and the gate that let it in, if one did.
@@ -256,6 +261,11 @@ class Host:
         assert self._failed is not None
         await asyncio.shield(self._failed)
 
+    def hurry(self) -> None:
+        """Stop without waiting for agents any longer; what they did so far is kept all the same."""
+        if self._core is not None:
+            self._core.loops.hurry()
+
     def _wire(self, store: Store, wire_log: WireLog | None) -> Core:
         fanout = Fanout()
         ledger = Ledger(store, release=fanout.release, on_failure=self._fail)
@@ -268,14 +278,17 @@ class Host:
         git = GitFacts(writer, directory, catalogue, tasks)
         trash = Trash(store, ledger, clock)
         drafts = Drafts(store, ledger, directory, clock)
+        loops = AgentLoops(self._agents)
         turns = TurnRunner(
             writer,
             clock,
             self._agents,
-            starts=AgentStarts(tasks),
+            loops,
+            starts=AgentStarts(tasks, loops),
             permissions=permissions,
             credentials=credentials,
             prompt_timeout=self._prompt_timeout,
+            silence_limit=self._silence_limit,
         )
         chats = Chats(store, writer, directory, turns, clock)
         turns.open_worker, turns.begin_turn = chats.add_worker, chats.start_turn
@@ -291,6 +304,7 @@ class Host:
             trash=trash,
             clock=clock,
             agents=self._agents,
+            loops=loops,
             default_directory=self._directory_uri,
             disposal=self._disposal,
         )
@@ -319,6 +333,7 @@ class Host:
             tasks=tasks,
             clock=clock,
             agents=self._agents,
+            loops=loops,
             limits=self._limits,
             budget=Budget(self._limits.max_waiting_bytes),
             pacing=Pacing(),
@@ -404,8 +419,7 @@ class Host:
         core.clients.close()
         core.turns.starts.close()
         await core.tasks.close()
-        for agent in self._agents.values():
-            await _close_agent(agent)
+        await core.loops.close()
         if core.writer.ledger.failure is None:
             core.directory.save_all()
             await core.writer.ledger.close()
@@ -413,17 +427,6 @@ class Host:
             # Whoever awaited the failure has seen it; nobody has to.
             self._failed.exception()
         self._core = None
-
-
-async def _close_agent(agent: Agent) -> None:
-    try:
-        async with asyncio.timeout(FAREWELL_SECONDS):
-            await agent.close()
-    except TimeoutError:
-        log.warning("the agent %s did not close in time", agent.provider)
-    except Exception:
-        # Somebody else's clean-up must not keep ours from happening.
-        log.exception("the agent %s failed to close", agent.provider)
 
 
 def server_info() -> Mapping[str, Any]:

@@ -34,7 +34,7 @@ async def open_root(core: Core) -> None:
     # The first number is for the start itself: what clients are told before anything happens must
     # not lie in the gap that a crash left, or they could not be replayed to.
     core.writer.ledger.take_seq()
-    agents = [agent.info() for agent in core.agents.values()]
+    agents = [await core.loops.read(agent, agent.info) for agent in core.agents.values()]
     build = {"agenthost": dict(core.server_info)}
     try:
         stored = await core.directory.find(ROOT)

@@ -14,6 +14,7 @@ from agenthost.errors import (
     SessionAlreadyExists,
     SessionNotFound,
 )
+from agenthost.host.agent_loops import AgentLoops
 from agenthost.host.catalogue import Catalogue
 from agenthost.host.channel import Channel
 from agenthost.host.chats import Chats
@@ -56,6 +57,7 @@ class Sessions:
         trash: Trash,
         clock: Clock,
         agents: Mapping[str, Agent],
+        loops: AgentLoops,
         default_directory: str,
         disposal: Disposal,
     ) -> None:
@@ -69,6 +71,7 @@ class Sessions:
         self._trash = trash
         self._clock = clock
         self._agents = agents
+        self._loops = loops
         self._default_directory = default_directory
         self._disposal = disposal
 
@@ -118,7 +121,7 @@ class Sessions:
         missing = self._turns.credentials.missing(starter.principal, agent.protected_resources)
         if missing:
             raise AuthRequired(missing, f"{agent.display_name} needs you to sign in")
-        state = self._first_state(agent, params, source)
+        state = await self._first_state(agent, params, source)
         existing = await self._directory.find(uri)
         if existing is not None and await self._is_own_draft(existing, agent, starter):
             # An editor that lost the answer, or forgot that it asked, asks again.
@@ -241,7 +244,7 @@ class Sessions:
         self._turns.permissions.forget(session.uri)
         self._catalogue.remove(session.uri)
 
-    def _first_state(
+    async def _first_state(
         self, agent: Agent, params: Mapping[str, Any], source: Channel | None
     ) -> dict[str, Any]:
         state: dict[str, Any] = {
@@ -263,10 +266,10 @@ class Sessions:
             state["workingDirectories"] = list(directories)
         if "activeClient" in params:
             state["activeClients"] = [params["activeClient"]]
-        config = self._config(agent, params, source, directories)
+        config = await self._config(agent, params, source, directories)
         return {**state, "config": config} if config["schema"]["properties"] else state
 
-    def _config(
+    async def _config(
         self,
         agent: Agent,
         params: Mapping[str, Any],
@@ -275,7 +278,8 @@ class Sessions:
     ) -> dict[str, Any]:
         inherited = (source.state.get("config") or {}).get("values", {}) if source else {}
         values = {**inherited, **params.get("config", {})}
-        schema = agent.config_schema(values, directories[0] if directories else None)
+        primary = directories[0] if directories else None
+        schema = await self._loops.read(agent, agent.config_schema, values, primary)
         # Editors send what they remember of other hosts: what does not fit here is left out.
         kept = sanitize(schema, values)
         refusal = check_complete(schema, kept)

@@ -1,13 +1,17 @@
-"""A running turn: the port through which its agent acts on the chat, and waits for people."""
+"""The host's end of a running turn: what its agent asks for, carried out on the host's loop.
+
+``agent_port`` is the agent's end. Whatever is still asked for when the turn ends is cancelled here,
+so an agent that does not listen holds up nobody.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
+import contextlib
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from agenthost.agents.api import AgentError
 from agenthost.agents.port import Interactivity, Worker
@@ -19,7 +23,7 @@ from agenthost.protocol.uris import content_uri
 if TYPE_CHECKING:
     from agenthost.host.turns import Starter, TurnRunner
 
-__all__ = ["RunningTurn"]
+__all__ = ["Request", "RunningTurn"]
 
 _T = TypeVar("_T")
 
@@ -29,8 +33,60 @@ MOST_UNSTORED = 512
 DEEPEST_WORKER = 4
 
 
+class Request(Generic[_T]):
+    """Something that an agent waits for on its loop while the host does it on its own."""
+
+    def __init__(self, work: Callable[[], Awaitable[_T]]) -> None:
+        """Make it on the agent's loop."""
+        self._work = work
+        self._agents_loop = asyncio.get_running_loop()
+        # The agent's side.
+        self.answer: asyncio.Future[_T] = self._agents_loop.create_future()
+        # The host's side.
+        self._task: asyncio.Task[_T] | None = None
+
+    def begin(self) -> asyncio.Task[_T]:
+        """Start to do it, on the host's loop."""
+        self._task = asyncio.ensure_future(self._run())
+        self._task.add_done_callback(self._ended)
+        return self._task
+
+    def refuse(self) -> None:
+        """Tell the agent that its turn is over."""
+        self._tell(self._cancel_answer, None)
+
+    def cancel(self) -> None:
+        """Stop doing it, on the host's loop; what has ended takes no notice."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self) -> _T:
+        return await self._work()
+
+    def _ended(self, task: asyncio.Task[_T]) -> None:
+        error = None if task.cancelled() else task.exception()
+        if task.cancelled():
+            self.refuse()
+        elif error is not None:
+            self._tell(self.answer.set_exception, error)
+        else:
+            self._tell(self.answer.set_result, task.result())
+
+    def _tell(self, function: Callable[[Any], None], argument: Any) -> None:
+        def tell() -> None:
+            if not self.answer.done():
+                function(argument)
+
+        # The agent's loop may have ended.
+        with contextlib.suppress(RuntimeError):
+            self._agents_loop.call_soon_threadsafe(tell)
+
+    def _cancel_answer(self, _: None) -> None:
+        self.answer.cancel("the turn is over")
+
+
 class RunningTurn:
-    """One active turn and its task."""
+    """One active turn and the task that sees it through."""
 
     def __init__(
         self,
@@ -48,31 +104,21 @@ class RunningTurn:
         self.starter = starter
         self.started = runner.clock.monotonic()
         self.task: asyncio.Task[None] | None = None
+        # Set when the turn has ended; from then on its agent is not heard. Any thread may look.
+        self.over = False
+        # The chat's state and how many of the agent's actions are in it; any thread may look.
+        self.published: tuple[Mapping[str, Any], int] = (channel.state, 0)
+        self._applied = 0
+        # How often the chat changed otherwise, and when to look whether anything happens.
+        self._changes = 0
+        self.alarm: asyncio.TimerHandle | None = None
+        # What the host is doing for the agent right now.
+        self._asked: set[asyncio.Task[Any]] = set()
 
     @property
     def duration(self) -> int:
         """Milliseconds since the turn started, by this host's own clock."""
         return max(0, round((self._runner.clock.monotonic() - self.started) * 1000))
-
-    @property
-    def state(self) -> Mapping[str, Any]:
-        """The chat's current state."""
-        return self.channel.state
-
-    @property
-    def session_state(self) -> Mapping[str, Any]:
-        """The current state of the session that the chat belongs to."""
-        return self.session.state
-
-    @property
-    def locale(self) -> str | None:
-        """The language of the client that started the turn."""
-        return self.starter.locale
-
-    @property
-    def client(self) -> str | None:
-        """The id of the client that started the turn."""
-        return self.starter.client_id
 
     @property
     def prompt_timeout(self) -> float | None:
@@ -81,79 +127,91 @@ class RunningTurn:
 
     @property
     def can_show_reviews(self) -> bool:
-        """Whether somebody could be shown a result and asked; who comes later may be able to."""
-        attached = self.channel.subscriptions
+        """Whether somebody could be shown a result and asked; any thread may ask.
+
+        Who comes later may be able to.
+        """
+        attached = tuple(self.channel.subscriptions)
         return not attached or any(connection.can_show_reviews for connection in attached)
 
+    @property
+    def pulse(self) -> int:
+        """A number that is another one after anything has happened."""
+        return self._applied + self._changes
+
+    def end(self) -> None:
+        """Hear the agent no more, and stop what is being done for it."""
+        self.over = True
+        if self.alarm is not None:
+            self.alarm.cancel()
+        for task in self._asked:
+            task.cancel()
+
+    def publish(self) -> None:
+        """Let the agent see the chat as it is now; something has happened in it."""
+        self._changes += 1
+        self.published = (self.channel.settled, self._applied)
+
     def emit(self, action: dict[str, Any]) -> None:
-        """Apply an action to the chat; a turn that is over can do nothing any more."""
-        if self._runner.is_active(self):
+        """Apply an action of the agent to the chat; a turn that is over can do nothing any more."""
+        self._applied += 1
+        if self.over:
+            return
+        try:
             self._runner.writer.apply(self.channel, action)
+        except Exception as error:
+            self._runner.fail(self, error)
 
     def show_activity(self, activity: str | None) -> None:
         """Say what the turn is doing, in a few words; None for nothing in particular."""
         shown = {"activity": activity} if activity is not None else {}
-        self.emit({"type": "chat/activityChanged", **shown})
+        if not self.over:
+            self._runner.writer.apply(self.channel, {"type": "chat/activityChanged", **shown})
 
-    async def flow(self) -> None:
-        """Wait while the store is behind; there is no going on in a turn that is over."""
-        if not self._runner.is_active(self):
-            raise asyncio.CancelledError("the turn is over")
+    def ask(self, request: Request[Any]) -> None:
+        """Do something that the agent waits for, after all that it emitted before."""
+        if self.over:
+            request.refuse()
+            return
+        self.publish()
+        task = request.begin()
+        self._asked.add(task)
+        task.add_done_callback(self._asked.discard)
+
+    async def stored(self) -> None:
+        """Wait while the store is behind."""
         ledger = self._runner.writer.ledger
         if ledger.backlog >= MOST_UNSTORED:
             await ledger.settle()
 
     async def wait_for(self, look: Callable[[Mapping[str, Any]], _T | None]) -> _T:
         """Wait until looking at the chat's state finds something."""
+        return await self._runner.wait_for(self.channel, look)
 
-        def look_while_active(state: Mapping[str, Any]) -> tuple[_T | None] | None:
-            if not self._runner.is_active(self):
-                return (None,)
-            seen = look(state)
-            return (seen,) if seen is not None else None
-
-        (found,) = await self._runner.wait_for(self.channel, look_while_active)
-        if found is None:
-            raise asyncio.CancelledError("the turn is over")
-        return found
-
-    async def next_steering(self) -> Mapping[str, Any]:
-        """Wait for a steering message, take it off the chat, and return it."""
-        pending = await self.wait_for(lambda state: state.get("steeringMessage"))
-        removed = {"type": "chat/pendingMessageRemoved", "kind": "steering", "id": pending["id"]}
-        self.emit(removed)
+    def given(self, pending: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a pending message as the agent is given it; any thread may ask."""
         return given_message(self.channel, pending["id"], pending["message"], pending=True)
 
-    def new_id(self, prefix: str) -> str:
-        """Return an id that is unique in this chat."""
-        return f"{prefix}-{uuid.uuid4().hex[:12]}"
-
-    async def store_content(self, data: bytes, content_type: str | None) -> dict[str, Any]:
-        """Keep content outside of the state and return a ContentRef to it."""
+    async def store_content(self, data: bytes, content_type: str | None) -> str:
+        """Keep content outside of the state and return its URI."""
         uri = content_uri(str(uuid.uuid4()))
         ledger = self._runner.writer.ledger
         ledger.write(PutBlob(uri, self.session.uri, content_type, data))
         # Whoever reads the reference must find the content.
         await ledger.settle()
-        nonce = hashlib.sha256(data).hexdigest()[:16]
-        ref: dict[str, Any] = {"uri": uri, "sizeHint": len(data), "nonce": nonce}
-        return ref if content_type is None else {**ref, "contentType": content_type}
+        return uri
 
-    async def run_worker(
-        self,
-        text: str,
-        *,
-        title: str,
-        tool_call_id: str,
-        interactivity: Interactivity,
-        announce: Callable[[str], None],
-    ) -> Worker:
-        """Let the same agent answer ``text`` in a chat of its own; ``announce`` gets its URI."""
+    async def open_worker(
+        self, title: str, tool_call_id: str, interactivity: Interactivity
+    ) -> Channel:
+        """Open a chat of its own for the same agent."""
         if self.starter.depth >= DEEPEST_WORKER:
             raise AgentError("workers may not start workers any deeper", "tooDeep")
         origin = {"kind": "tool", "chat": self.channel.uri, "toolCallId": tool_call_id}
-        chat = self._runner.open_worker(self.session, origin, title, interactivity)
-        announce(chat.uri)
+        return self._runner.open_worker(self.session, origin, title, interactivity)
+
+    async def run_worker(self, chat: Channel, text: str) -> Worker:
+        """Let the agent answer ``text`` in a chat that was opened for it."""
         message = {"text": text, "origin": {"kind": "tool"}}
         starter = replace(self.starter, depth=self.starter.depth + 1)
         self._runner.begin_turn(chat, message, starter)
@@ -168,7 +226,7 @@ class RunningTurn:
         return _outcome(chat.uri, state)
 
     def is_allowed(self, tool: str) -> bool:
-        """Say whether somebody allowed this tool for the whole session."""
+        """Say whether somebody allowed this tool for the whole session; any thread may ask."""
         return self._runner.permissions.is_allowed(self.session.uri, tool)
 
     def allow(self, tool: str) -> None:
@@ -176,7 +234,7 @@ class RunningTurn:
         self._runner.permissions.allow(self.session.uri, tool)
 
     def credential(self, resource: str) -> str | None:
-        """Return the token that a client brought for a protected resource."""
+        """Return the token that a client brought for a resource; any thread may ask."""
         return self._runner.credentials.get(self.starter.principal, resource)
 
     def reject_credential(self, resource: str) -> None:

@@ -1,8 +1,9 @@
 """Running turns: one task per active turn, from its start to exactly one ending.
 
 Owns the tasks, who waits for what in a chat, and how a turn ends: by itself, by an error, by a
-client's cancel, or with the host. Starting one is an effect of ``chat/turnStarted``, wherever that
-came from; nothing else starts an agent. What an agent may do is in ``turn_port``.
+client's cancel, because nothing happens in it, or with the host. Starting one is an effect of
+``chat/turnStarted``, wherever that came from; nothing else starts an agent. Agents work beside this
+loop (``agent_loops``); what they may do is in ``turn_port``.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from typing import Any, TypeVar
 from agenthost.agents.api import Agent, AgentError, SessionContext, own_words
 from agenthost.agents.port import Interactivity
 from agenthost.agents.turn import Turn
+from agenthost.host.agent_loops import AgentLoops, AgentQuit
+from agenthost.host.agent_port import AgentPort
 from agenthost.host.agent_starts import AgentStarts
 from agenthost.host.attached import given_message, turns_as_given
 from agenthost.host.channel import Channel
@@ -30,6 +33,7 @@ __all__ = [
     "NOBODY",
     "PROMPT_TIMEOUT",
     "RUNNING",
+    "SILENCE_LIMIT",
     "Starter",
     "TurnRunner",
     "describe_failure",
@@ -48,6 +52,18 @@ RUNNING = "running"
 CANCEL_GRACE = 1.5
 # Seconds after which a prompt that nobody answers is given up: long enough for a night's sleep.
 PROMPT_TIMEOUT = 24 * 3600.0
+# Seconds without anything happening after which a turn is given up: models think for minutes
+# before their first word, none for an hour.
+SILENCE_LIMIT = 3600.0
+# How often to look during that time: a turn ends between that and one such part of it later.
+LOOKS = 4
+# What a tool call waits for, or does, in which a turn is not idle although nothing is written.
+_UNDER_WAY = (
+    "pending-confirmation",
+    "running",
+    "auth-required",
+    "pending-result-confirmation",
+)
 
 
 def error_action(turn_id: str, duration: int, error_type: str, message: str) -> dict[str, Any]:
@@ -80,11 +96,13 @@ class TurnRunner:
         writer: Writer,
         clock: Clock,
         agents: Mapping[str, Agent],
+        loops: AgentLoops,
         *,
         permissions: Permissions,
         credentials: Credentials,
         starts: AgentStarts,
         prompt_timeout: float | None = PROMPT_TIMEOUT,
+        silence_limit: float | None = SILENCE_LIMIT,
     ) -> None:
         self.writer = writer
         self.starts = starts
@@ -92,7 +110,9 @@ class TurnRunner:
         self.permissions = permissions
         self.credentials = credentials
         self.prompt_timeout = prompt_timeout
+        self._silence_limit = silence_limit
         self._agents = agents
+        self._loops = loops
         # Set by those who make chats, which need this runner themselves.
         self.open_worker: OpenWorker
         self.begin_turn: BeginTurn
@@ -102,7 +122,7 @@ class TurnRunner:
         self._waiting: dict[str, list[Callable[[Mapping[str, Any]], None]]] = {}
         # Chat URI -> on whose behalf its next turn runs, where the host itself starts it.
         self._starters: dict[str, Starter] = {}
-        # Tasks of turns that are over and still clean up.
+        # Tasks of turns that are over and still let go of their agents.
         self._ending: set[asyncio.Task[None]] = set()
         # Why no turn runs any more, once the host stops.
         self._closed_because: str | None = None
@@ -144,7 +164,7 @@ class TurnRunner:
             return
         agent = self._agents.get(owner["provider"])
         turn = Turn(
-            running,
+            AgentPort(running, self._loops.crossing),
             id=active["id"],
             chat=chat.uri,
             message=given_message(chat, active["id"], active["message"]),
@@ -154,13 +174,18 @@ class TurnRunner:
         )
         name = f"turn {active['id']} in {chat.uri}"
         running.task = asyncio.create_task(self._run(agent, turn, running), name=name)
+        if self._silence_limit is not None:
+            self._look_after(running)
 
     def expect(self, chat: Channel, starter: Starter) -> None:
         """Run the turn that the host starts next in a chat on somebody's behalf."""
         self._starters[chat.uri] = starter
 
     def changed(self, chat: Channel) -> None:
-        """Let those who wait for something in a chat look again."""
+        """Let those who wait for something in a chat look again, and its agent see it."""
+        running = self._running.get(chat.uri)
+        if running is not None:
+            running.publish()
         for look in list(self._waiting.get(chat.uri, ())):
             look(chat.state)
 
@@ -212,30 +237,51 @@ class TurnRunner:
             self._finish(running, "hostStopped", reason)
             self._cancel(running)
         if self._ending:
+            # They do not wait for their agents, whom the loops know.
             await asyncio.wait(self._ending, timeout=CANCEL_GRACE)
+        await self._loops.rest(CANCEL_GRACE)
+
+    def fail(self, running: RunningTurn, error: BaseException) -> None:
+        """End a turn with an error that is not its agent's own, and stop the agent."""
+        self._finish(running, *describe_failure(error, running.channel.uri, self.credentials.mask))
+        self._cancel(running)
 
     async def _run(self, agent: Agent | None, turn: Turn, running: RunningTurn) -> None:
         try:
             if agent is None:
                 raise AgentError("the session's agent is not available here", "agentMissing")
             await self.starts.ensure(agent, turn.session, running.show_activity)
-            await agent.run(turn)
-        except asyncio.CancelledError:
-            # Whoever cancelled has ended the turn, or the host is going down. An agent that was
-            # not cancelled and still raises this must not leave its turn open.
-            self._finish(running, "cancelled", "the agent stopped")
-            raise
+            await self._loops.call(agent, agent.run, turn)
         except StoreError:
             # Nothing can be recorded any more; the host is stopping.
             return
-        except BaseException as error:
-            # Not Exception: an agent's code that calls sys.exit must not take the host with it.
+        except Exception as error:
             mask = self.credentials.mask
             self._finish(running, *describe_failure(error, running.channel.uri, mask))
-            if isinstance(error, KeyboardInterrupt):
-                raise
         else:
             self._finish(running)
+
+    def _look_after(self, running: RunningTurn, silent: float = 0.0) -> None:
+        """Look from time to time whether anything happens in a turn, which has been silent."""
+        assert self._silence_limit is not None
+        interval = self._silence_limit / LOOKS
+        pulse = running.pulse
+
+        def look() -> None:
+            if running.pulse != pulse or _something_under_way(running.channel.settled):
+                self._look_after(running)
+            elif silent + interval * 1.5 < interval * LOOKS:
+                self._look_after(running, silent + interval)
+            else:
+                self._give_up(running)
+
+        running.alarm = asyncio.get_running_loop().call_later(interval, look)
+
+    def _give_up(self, running: RunningTurn) -> None:
+        limit = self._silence_limit
+        message = f"nothing happened in this turn for {limit:g} seconds, so it was given up"
+        self._finish(running, "idle", message)
+        self._cancel(running)
 
     def _finish(
         self, running: RunningTurn, error_type: str | None = None, message: str = ""
@@ -255,6 +301,7 @@ class TurnRunner:
         self.writer.apply(running.channel, action)
 
     def _release(self, running: RunningTurn) -> None:
+        running.end()
         running.channel.holds -= 1
         self.writer.ledger.write(DropRecord(RUNNING, running.channel.uri))
 
@@ -273,6 +320,8 @@ def describe_failure(
 
     What is told and what is logged goes through ``mask``, for agents quote whatever they hold.
     """
+    if isinstance(error, AgentQuit) and error.__cause__ is not None:
+        error = error.__cause__
     said = own_words(error)
     if said is not None:
         return said.error_type, mask(str(said))
@@ -289,3 +338,13 @@ def session_context(
     directories = chat.get("workingDirectories", session.get("workingDirectories", ()))
     config = session.get("config") or {}
     return SessionContext(uri, tuple(directories), dict(config.get("values", {})))
+
+
+def _something_under_way(chat: Mapping[str, Any]) -> bool:
+    """Say whether somebody was asked, or something runs, in a chat's turn."""
+    for part in (chat.get("activeTurn") or {}).get("responseParts", ()):
+        if part.get("kind") == "toolCall" and part["toolCall"]["status"] in _UNDER_WAY:
+            return True
+        if part.get("kind") == "inputRequest" and part.get("response") is None:
+            return True
+    return False

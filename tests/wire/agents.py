@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
 from agenthost.agents import Agent, Turn
 from agenthost.agents.api import SessionContext
+from tests.flags import Flag
 
 __all__ = ["Plain", "Puppet"]
 
@@ -24,10 +24,9 @@ class Puppet(Agent):
 
     def __init__(self) -> None:
         # Sessions get ready as long as this is set.
-        self.may_start = asyncio.Event()
-        self.may_start.set()
+        self.may_start = Flag(is_set=True)
         # A turn that was told to wait ends when this is set.
-        self.may_finish = asyncio.Event()
+        self.may_finish = Flag()
         # Which sessions it started, and let go of.
         self.log: list[str] = []
         # Why the next session cannot be started, if it cannot.

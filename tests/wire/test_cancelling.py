@@ -12,6 +12,7 @@ import pytest
 
 from agenthost.agents import Agent, Turn
 from tests.children import gone
+from tests.flags import Flag, eventually
 from tests.wire.client import WireClient
 from tests.wire.hosting import ServedHost, embed, serve
 from tests.wire.talking import (
@@ -279,7 +280,7 @@ class Deaf(Agent):
     provider, display_name = "deaf", "Deaf"
 
     def __init__(self) -> None:
-        self.may_stop = asyncio.Event()
+        self.may_stop = Flag()
         # What its attempts to go on led to.
         self.told: list[str] = []
 
@@ -336,9 +337,8 @@ async def test_what_an_agent_leaves_waiting_ends_with_its_turn() -> None:
     async with embed(agent) as url, at_chat(url, "forking", OLDEST) as chat:
         turn = await chat.run("t1", "go")
         assert turn["state"] == "complete"
-        async with asyncio.timeout(SOON):
-            results = await asyncio.gather(*agent.left, return_exceptions=True)
-        assert [type(result) for result in results] == [asyncio.CancelledError] * 2
+        await eventually(lambda: all(task.done() for task in agent.left))
+        assert all(task.cancelled() for task in agent.left)
         await chat.assert_at_rest()
 
 

@@ -14,6 +14,7 @@ from agenthost.host import agent_starts
 from agenthost.host.handlers import sessions as session_handlers
 from agenthost.protocol.uris import default_chat_uri
 from agenthost.tokens import BOOK_FILE, Role, TokenBook
+from tests.flags import eventually
 from tests.wire.agents import Puppet
 from tests.wire.client import WireClient, open_client, user_message
 from tests.wire.hosting import ServedHost, embed, serve
@@ -138,8 +139,7 @@ async def test_an_agent_lets_go_of_a_session_that_is_disposed_while_it_starts() 
         await client.subscribe(chat)
         await client.start_turn(chat, "t1", "hello")
         await client.request("disposeSession", channel="s:/1")
-        await client.until(lambda: {} if puppet.log else None)
-        assert puppet.log == ["end s:/1"]
+        await eventually(lambda: puppet.log == ["end s:/1"])
 
 
 async def test_an_agent_hears_nothing_of_a_session_that_nobody_used() -> None:

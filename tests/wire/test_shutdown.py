@@ -115,6 +115,73 @@ async def test_more_signals_do_not_spoil_a_clean_stop(
         assert set(os.listdir(host.data_dir)) == KEPT
 
 
+STUCK_AGENT = """
+import asyncio, os, signal, threading, time
+from agenthost.agents import Agent
+
+
+def forever():
+    while True:
+        pass
+
+
+def storm():
+    while True:
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+class Stuck(Agent):
+    provider, display_name = "stuck", "Stuck"
+
+    async def run(self, turn):
+        await turn.write("I am stuck")
+        match turn.text:
+            case "looping":
+                forever()
+            case "sleeping":
+                time.sleep(1000)
+            case "in a job":
+                await asyncio.to_thread(time.sleep, 1000)
+            case "with a thread" | "raising a storm":
+                threading.Thread(target=time.sleep, args=(1000,)).start()
+                self.storm = turn.text != "with a thread"
+                await asyncio.Event().wait()
+
+    async def close(self):
+        if getattr(self, "storm", False):
+            threading.Thread(target=storm).start()
+"""
+
+
+@pytest.mark.parametrize(
+    "how", ["looping", "sleeping", "in a job", "with a thread", "raising a storm"]
+)
+async def test_whatever_an_agent_does_the_host_ends_and_keeps_everything(
+    tmp_path: Path, how: str
+) -> None:
+    (tmp_path / "stuck.py").write_text(STUCK_AGENT)
+    options = ("--agent", "stuck:Stuck")
+    async with serve(tmp_path / "data", *options, cwd=tmp_path) as host:
+        async with open_client(host.url) as client:
+            await client.initialize()
+            chat = await client.ready_session(SESSION, provider="stuck")
+            await client.subscribe(chat)
+            await client.start_turn(chat, "t1", how)
+            await client.action(chat, "chat/delta")
+            await client.ping()
+            # Bounded by the patience of ``stop``; without an end there is none.
+            assert await host.stop() == 0
+            await client.closed
+            check_was_told(client, chat, "t1")
+        await host.start()
+        async with open_client(host.url, "late") as client:
+            await client.initialize()
+            (turn,) = (await client.subscribe(chat))["turns"]
+            assert (texts(turn), turn["error"]["errorType"]) == ("I am stuck", "hostStopped")
+        assert await host.stop() == 0
+
+
 async def started_ignoring(number: signal.Signals, data: Path) -> ServedHost:
     """Start a host as a shell does that ignores a signal: what is ignored stays so in a child."""
     handler = signal.signal(number, signal.SIG_IGN)

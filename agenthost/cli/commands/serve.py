@@ -9,7 +9,6 @@ import argparse
 import asyncio
 import logging
 import os
-import signal
 import sys
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -24,6 +23,7 @@ from agenthost.cli.paths import (
     default_data_dir,
     import_from_here,
 )
+from agenthost.cli.stopping import Stopping
 from agenthost.errors import AgentHostError
 from agenthost.tokens import OWNER_FILE
 
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["register", "run"]
 
 STDOUT, STDERR = 1, 2
-# What ends a host cleanly: Ctrl-C, a service manager, a terminal that is closed.
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -98,6 +96,14 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "0 keeps it (%(default)g)",
     )
     add(
+        "--silence-limit",
+        type=_seconds,
+        default=3600.0,
+        metavar="SECONDS",
+        help="end a turn in which nothing is written, asked or running for so long; "
+        "0 waits for ever (%(default)g)",
+    )
+    add(
         "--durability",
         choices=("normal", "full"),
         default="normal",
@@ -126,19 +132,20 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(args: argparse.Namespace) -> int:
     """Serve until interrupted; 0 after a clean stop, 1 with one line when it cannot be."""
     _start_logging(verbose=args.verbose)
+    stopping, code = Stopping(), 0
     try:
-        asyncio.run(_serve(args))
+        asyncio.run(_serve(args, stopping))
     except AgentHostError as error:
         print(f"agenthost: {error}", file=sys.stderr)
-        return 1
+        code = 1
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         print(f"agenthost: {where}{error.strerror or error}", file=sys.stderr)
-        return 1
-    return 0
+        code = 1
+    return stopping.leave(code)
 
 
-async def _serve(args: argparse.Namespace) -> None:
+async def _serve(args: argparse.Namespace, stopping: Stopping) -> None:
     from agenthost.agents.registry import CONFIG_FILE, configured_specs, load_agents
     from agenthost.host import Host, SqliteStore
     from agenthost.host.trust import check_bind
@@ -149,7 +156,7 @@ async def _serve(args: argparse.Namespace) -> None:
     data_dir: Path = args.data_dir or default_data_dir()
     roots: list[Path] = args.root or [Path.cwd()]
     store = SqliteStore(data_dir / STORE_FILE, durability=args.durability)
-    stop = _stop_event()
+    stopping.listen()
     serving: asyncio.Task[None] | None = None
     announced = ExitStack()
     try:
@@ -162,7 +169,9 @@ async def _serve(args: argparse.Namespace) -> None:
             disposal=args.dispose,
             draft_seconds=args.draft_seconds or None,
             prompt_timeout=args.prompt_timeout or None,
+            silence_limit=args.silence_limit or None,
         ) as host:
+            stopping.on_hurry = host.hurry
             if not args.stdio:
                 secret, gate = _gate(args, data_dir)
                 url = await host.listen(args.host, args.port, gate=gate)
@@ -172,15 +181,14 @@ async def _serve(args: argparse.Namespace) -> None:
                 _tell(url, secret, data_dir)
             work = _serve_stdio(host) if args.stdio else host.serve_forever()
             serving = asyncio.create_task(work, name="serve")
-            await _until(stop, serving)
+            await _until(stopping.requested, serving)
     finally:
         announced.close()
         # Only now, because the host tells its clients before it lets go of them.
         if serving is not None:
             serving.cancel()
             await asyncio.gather(serving, return_exceptions=True)
-    # All is done: from here on a second Ctrl-C would only make a clean stop look like a crash.
-    signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+        stopping.finish()
 
 
 def _tell(url: str, secret: str | None, data_dir: Path) -> None:
@@ -236,17 +244,6 @@ async def _serve_stdio(host: Host) -> None:
             await transport.close()
     finally:
         os.close(output)
-
-
-def _stop_event() -> asyncio.Event:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in STOP_SIGNALS:
-        # Under nohup a host outlives its terminal. A script that starts one with `&` has it ignore
-        # Ctrl-C as well, but means to stop it all the same when it sends that signal to it.
-        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
-            loop.add_signal_handler(number, stop.set)
-    return stop
 
 
 async def _until(stop: asyncio.Event, serving: asyncio.Task[None]) -> None:

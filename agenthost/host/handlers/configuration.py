@@ -28,7 +28,8 @@ async def resolve_session_config(connection: Connection, params: Params) -> dict
     """Return the settings a session may be created with, and their values so far."""
     values = params.get("config", {})
     agent = connection.core.sessions.agent(params.get("provider"))
-    schema = agent.config_schema(values, params.get("workingDirectory"))
+    loops = connection.core.loops
+    schema = await loops.read(agent, agent.config_schema, values, params.get("workingDirectory"))
     return {"schema": dict(schema), "values": sanitize(schema, values)}
 
 
@@ -36,13 +37,13 @@ async def resolve_session_config(connection: Connection, params: Params) -> dict
 async def session_config_completions(connection: Connection, params: Params) -> dict[str, Any]:
     """Offer values for one setting."""
     agent = connection.core.sessions.agent(params.get("provider"))
-    schema = agent.config_schema(params.get("config", {}), params.get("workingDirectory"))
+    loops, values = connection.core.loops, params.get("config", {})
+    directory = params.get("workingDirectory")
+    schema = await loops.read(agent, agent.config_schema, values, directory)
     setting, query = params["property"], params.get("query", "").lower()
     if setting not in schema["properties"]:
         raise InvalidParams(f"there is no setting {setting}", path="property")
-    offered = await agent.complete_config(
-        setting, query, params.get("config", {}), params.get("workingDirectory")
-    )
+    offered = await loops.ask(agent, agent.complete_config, setting, query, values, directory)
     matching = [dict(item) for item in offered if query in item["label"].lower()]
     matching.sort(key=lambda item: not item["label"].lower().startswith(query))
     return {"items": matching[:MOST_COMPLETIONS]}
@@ -62,7 +63,7 @@ async def authenticate(connection: Connection, params: Params) -> dict[str, Any]
         raise InvalidParams("no agent here protects that resource", path="resource")
     for agent, entry in wanting:
         try:
-            await agent.check_token(resource, token)
+            await core.loops.ask(agent, agent.check_token, resource, token)
         except AgentError as error:
             raise AuthRequired([entry], str(error)) from error
         except Exception as error:

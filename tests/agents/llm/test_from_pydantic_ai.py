@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from pydantic_ai.tools import DeferredToolRequests
 from agenthost.agents import AgentError, Turn, from_pydantic_ai
 from tests.agents.llm.scripted import Call, Script, Think
 from tests.agents.llm.talking import Talk, calls_of, talk_to, text_of
+from tests.flags import Flag
 
 
 async def test_one_line_makes_an_agent_a_provider(tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ async def test_people_choose_among_the_models_that_are_offered(tmp_path: Path) -
 async def test_steering_between_steps_reaches_the_next_one(tmp_path: Path) -> None:
     script = Script(Call("work", {}), "as you wish")
     agent = Agent(script.model)
-    working, go_on = asyncio.Event(), asyncio.Event()
+    working, go_on = Flag(), Flag()
 
     @agent.tool_plain
     async def work() -> str:
@@ -268,7 +268,7 @@ async def test_what_is_attached_to_a_steering_message_reaches_the_model(tmp_path
     (tmp_path / "notes.txt").write_text("be kind")
     script = Script(Call("work", {}), "as you wish")
     agent = Agent(script.model)
-    working, go_on = asyncio.Event(), asyncio.Event()
+    working, go_on = Flag(), Flag()
 
     @agent.tool_plain
     async def work() -> str:
@@ -291,7 +291,7 @@ async def test_what_is_attached_to_a_steering_message_reaches_the_model(tmp_path
 
 
 async def test_steering_during_the_last_step_is_answered_in_the_same_turn(tmp_path: Path) -> None:
-    speaking, go_on = asyncio.Event(), asyncio.Event()
+    speaking, go_on = Flag(), Flag()
     heard: list[int] = []
 
     async def speak(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str]:

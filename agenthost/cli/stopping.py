@@ -1,0 +1,118 @@
+"""How ``agenthost serve`` ends: by a signal, within a stated time, and with an honest exit code.
+
+The first signal asks for a clean stop, the next ones for one that waits for nobody. Whatever keeps
+the process from ending is left behind: a thread or a job of an agent, when all else is done, and
+everything there is when the time is up. Knows no hosts.
+"""
+
+from __future__ import annotations
+
+import _thread
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+
+__all__ = ["STOP_LIMIT", "Stopping"]
+
+# What ends a host cleanly: Ctrl-C, a service manager, a terminal that is closed.
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# Seconds after the first signal at which the process is gone, whatever it was doing. A clean stop
+# takes half of that when everybody takes all the time that they are given.
+STOP_LIMIT = 10.0
+
+
+class Stopping:
+    """The signals that stop this process, and its end."""
+
+    def __init__(self) -> None:
+        # Set by the first signal.
+        self.requested = asyncio.Event()
+        # Called for every further one.
+        self.on_hurry: Callable[[], None] = lambda: None
+        # Whether there is nothing left to lose, and with which code to end then.
+        self.all_done = False
+        self._code = 0
+        # What ran before there was a host.
+        self._threads = set(threading.enumerate())
+        self._timing = False
+        self._wake: tuple[socket.socket, socket.socket] | None = None
+
+    def listen(self) -> None:
+        """Take the signals from now on, in the running loop."""
+        # Not by the loop's own handlers: closing it brings back those that kill, and a signal that
+        # comes then makes a clean stop look like a crash.
+        self._wake = reading, writing = socket.socketpair()
+        for end in self._wake:
+            end.setblocking(False)
+        signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)
+        asyncio.get_running_loop().add_reader(reading, self._read)
+        for number in STOP_SIGNALS:
+            # Under nohup a host outlives its terminal. A script that starts one with `&` has it
+            # ignore Ctrl-C as well, but means to stop it all the same when it sends that signal.
+            if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, self._time_is_running)
+
+    def finish(self) -> None:
+        """All is done and kept: whatever signal comes now can only spoil a clean stop."""
+        self.all_done = True
+        for number in STOP_SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+        signal.set_wakeup_fd(-1)
+        if self._wake is not None:
+            reading, writing = self._wake
+            asyncio.get_running_loop().remove_reader(reading)
+            reading.close()
+            writing.close()
+
+    def leave(self, code: int) -> int:
+        """Return the exit code; do not come back when threads are left that Python would await."""
+        self._code = code
+        left = set(threading.enumerate()) - self._threads
+        if self.all_done and any(not thread.daemon for thread in left):
+            self._exit(code)
+        return code
+
+    def _read(self) -> None:
+        assert self._wake is not None
+        with contextlib.suppress(BlockingIOError):
+            for number in self._wake[0].recv(4096):
+                if number not in STOP_SIGNALS:
+                    continue
+                if self.requested.is_set():
+                    self.on_hurry()
+                self.requested.set()
+
+    def _time_is_running(self, number: int, frame: FrameType | None) -> None:
+        """Start the clock at the first signal, also when the loop is not there to hear of it."""
+        if not self._timing:
+            self._timing = True
+            # No Thread: starting one takes locks, which whoever was interrupted may hold.
+            _thread.start_new_thread(self._give_up_in_time, ())
+
+    def _give_up_in_time(self) -> None:
+        time.sleep(STOP_LIMIT)
+        if not self.all_done:
+            os.write(2, b"agenthost: the host did not stop in time and was ended\n")
+        self._exit(self._code if self.all_done else 1)
+
+    def _exit(self, code: int) -> None:
+        # Whoever does not read our output must not keep us either.
+        flushing = threading.Thread(target=_flush, daemon=True)
+        flushing.start()
+        flushing.join(timeout=0.5)
+        os._exit(code)
+
+
+def _flush() -> None:
+    logging.shutdown()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()

@@ -1,0 +1,55 @@
+"""The way from the agents' threads to the host's loop: what they post is done there, in order.
+
+Everything that agents emit, ask for and end with takes this one way, so nothing overtakes anything.
+It is taken over in batches, once per tick, and no batch keeps the host from its clients for long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+__all__ = ["Crossing"]
+
+log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
+
+# What is taken over in one tick, of all agents together: a few milliseconds of work.
+MOST_PER_TICK = 512
+
+
+class Crossing:
+    """A queue into the host's loop that any thread may post to."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        # Appending and taking from the left are atomic: no lock is needed, and nobody waits.
+        self._posted: deque[tuple[Callable[[Any], None], Any]] = deque()
+        # Whether the host will look; cleared before it does, so nothing is left lying.
+        self._announced = False
+
+    def post(self, function: Callable[[_T], None], argument: _T) -> None:
+        """Have the host call a function; a host that is gone does nothing."""
+        self._posted.append((function, argument))
+        if not self._announced:
+            self._announced = True
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._take)
+
+    def _take(self) -> None:
+        self._announced = False
+        posted = self._posted
+        for _ in range(min(len(posted), MOST_PER_TICK)):
+            function, argument = posted.popleft()
+            try:
+                function(argument)
+            except Exception:
+                log.exception("what an agent asked for failed")
+        if posted and not self._announced:
+            self._announced = True
+            self._loop.call_soon(self._take)

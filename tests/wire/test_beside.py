@@ -1,0 +1,378 @@
+"""Agents work beside the host: what one of them does to its own thread is nobody else's affair."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+
+from agenthost.agents import Agent, Turn
+from agenthost.agents.api import SessionContext
+from agenthost.agents.demo import Demo
+from agenthost.host import Host, turns
+from agenthost.host import agent_loops as loops_module
+from agenthost.host.agent_port import WINDOW
+from agenthost.host.store import MemoryStore, Write
+from agenthost.host.turn_port import MOST_UNSTORED
+from tests.flags import PATIENCE, Flag, eventually
+from tests.wire.client import open_client
+from tests.wire.hosting import embed
+from tests.wire.talking import at_chat, call_in, request_in, said
+
+Json = dict[str, Any]
+
+# More than may be under way.
+WORDS = 5_000
+
+
+class Blocker(Agent):
+    """Blocks its thread wherever it is told to, until it is let go."""
+
+    provider, display_name = "blocker", "Blocker"
+
+    def __init__(self, where: str = "run") -> None:
+        self._where = where
+        self.blocked = Flag()
+        # Whether nobody let it go before it gave up.
+        self.forgotten = False
+        self._release = threading.Event()
+
+    def release(self) -> None:
+        self._release.set()
+
+    def _block(self, where: str) -> None:
+        if where == self._where:
+            self.blocked.set()
+            self.forgotten = not self._release.wait(PATIENCE)
+
+    async def run(self, turn: Turn) -> None:
+        if turn.text == "hello":
+            await turn.write("hello yourself")
+            return
+        await turn.write("before ")
+        self._block("run")
+        await turn.write("after")
+
+    async def start_session(self, session: SessionContext) -> None:
+        self._block("start_session")
+
+    async def end_session(self, session: str) -> None:
+        self._block("end_session")
+
+    def config_schema(
+        self, values: Mapping[str, Any], working_directory: str | None
+    ) -> Mapping[str, Any]:
+        self._block("config_schema")
+        return super().config_schema(values, working_directory)
+
+
+async def test_an_agent_that_blocks_holds_up_nobody_else() -> None:
+    blocker = Blocker()
+    async with (
+        embed(blocker, Demo()) as url,
+        at_chat(url, "blocked", provider="blocker") as blocked,
+        at_chat(url, "free", provider="demo") as free,
+    ):
+        try:
+            await blocked.start("t1", "go")
+            await blocker.blocked.wait()
+            # What it wrote before has left, and everything else goes on.
+            await blocked.client.action(blocked.uri, "chat/delta", content="before ")
+            await blocked.client.ping()
+            assert said(await free.run("t1", "hello")).startswith("You said")
+        finally:
+            blocker.release()
+        assert said(await blocked.end("t1")) == "before after"
+        assert not blocker.forgotten
+
+
+async def test_cancelling_ends_the_turn_of_an_agent_that_blocks_at_once() -> None:
+    blocker = Blocker()
+    async with embed(blocker) as url, at_chat(url, "cancelled") as chat:
+        try:
+            await chat.start("t1", "go")
+            await blocker.blocked.wait()
+            await chat.cancel("t1", chat.client)
+            turn = await chat.end("t1")
+            assert turn["state"] == "cancelled"
+        finally:
+            blocker.release()
+        # What it says when it is free again is not heard.
+        assert said(await chat.run("t2", "hello")) == "hello yourself"
+        assert said(chat.state["turns"][0]) == "before "
+        assert not blocker.forgotten
+        await chat.assert_at_rest()
+
+
+@pytest.mark.parametrize("where", ["start_session", "end_session"])
+async def test_wherever_an_agent_blocks_others_are_answered(where: str) -> None:
+    blocker = Blocker(where)
+    async with (
+        embed(Demo(), blocker) as url,
+        at_chat(url, "held", provider="blocker") as held,
+        at_chat(url, "free", provider="demo") as free,
+    ):
+        try:
+            await held.start("t1", "hello")
+            if where == "end_session":
+                await held.end("t1")
+                await held.client.request("disposeSession", channel=held.session)
+            await blocker.blocked.wait()
+            await held.client.ping()
+            assert said(await free.run("t1", "hello")).startswith("You said")
+        finally:
+            blocker.release()
+    assert not blocker.forgotten
+
+
+async def test_who_asks_an_agent_that_blocks_is_told_that_it_does_not_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(loops_module, "ANSWER_PATIENCE", 0.1)
+    blocker = Blocker("config_schema")
+    async with embed(blocker) as url, open_client(url) as client:
+        await client.initialize()
+        try:
+            refused = await client.refusal("resolveSessionConfig", provider="blocker")
+            assert "does not answer" in str(refused)
+        finally:
+            blocker.release()
+    assert not blocker.forgotten
+
+
+class Leaving(Agent):
+    """Raises what ends a process, in its turn or in a task beside it."""
+
+    provider, display_name = "leaving", "Leaving"
+
+    async def run(self, turn: Turn) -> None:
+        await turn.write("so far so good")
+        match turn.text:
+            case "interrupt":
+                raise KeyboardInterrupt
+            case "exit":
+                sys.exit(3)
+            case "in a task":
+                await asyncio.gather(self._leave())
+            case "in a callback":
+                asyncio.get_running_loop().call_soon(sys.exit, 3)
+
+    async def _leave(self) -> None:
+        await asyncio.sleep(0)
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("interrupt", "KeyboardInterrupt"),
+        ("exit", "SystemExit"),
+        ("in a task", "KeyboardInterrupt"),
+        ("in a callback", None),
+    ],
+)
+async def test_what_would_end_a_process_ends_a_turn_at_most(text: str, error: str | None) -> None:
+    async with embed(Leaving()) as url, at_chat(url, "leaving") as chat:
+        turn = await chat.run("t1", text)
+        assert turn.get("error", {}).get("errorType") == error
+        assert said(turn) == "so far so good"
+        assert said(await chat.run("t2", "hello")) == "so far so good"
+        await chat.assert_at_rest()
+
+
+class Waiting(Agent):
+    """Waits for what never comes, in several ways."""
+
+    provider, display_name = "waiting", "Waiting"
+
+    async def run(self, turn: Turn) -> None:
+        match turn.text:
+            case "for nothing":
+                await turn.write("I wait")
+                await asyncio.Event().wait()
+            case "for people":
+                await turn.write(str(await turn.ask("Anybody?")))
+            case "for a tool":
+                async with turn.tool("t") as call:
+                    await call.start()
+                    await turn.next_steering()
+            case "blocked":
+                threading.Event().wait(PATIENCE)
+
+
+async def test_a_turn_in_which_nothing_happens_ends_with_a_reason() -> None:
+    async with AsyncExitStack() as stack:
+        url = await stack.enter_async_context(embed(Waiting(), silence_limit=0.2))
+        asking, calling, waiting = [
+            await stack.enter_async_context(at_chat(url, name)) for name in ("a", "b", "c")
+        ]
+        await asking.start("t1", "for people")
+        request = await request_in(asking.client, asking.uri)
+        await calling.start("t1", "for a tool")
+        await call_in(calling.client, calling.uri, "running")
+        # Many times as long as the limit, while somebody is asked elsewhere, and something runs.
+        for number in range(3):
+            turn = await waiting.run(f"t{number}", "for nothing")
+            assert (turn["state"], turn["error"]["errorType"]) == ("error", "idle")
+            assert turn["error"]["message"] == (
+                "nothing happened in this turn for 0.2 seconds, so it was given up"
+            )
+            assert said(turn) == "I wait"
+        answer = {"type": "chat/inputCompleted", "requestId": request["id"], "response": "decline"}
+        await asking.answer(answer)
+        assert said(await asking.end("t1")) == "None"
+        assert calling.state["activeTurn"]["id"] == "t1"
+
+
+async def test_an_agent_that_never_comes_back_is_given_up_too() -> None:
+    blocker = Blocker()
+    async with embed(blocker, silence_limit=0.2) as url, at_chat(url, "stuck") as chat:
+        try:
+            turn = await chat.run("t1", "go")
+            assert turn["error"]["errorType"] == "idle"
+        finally:
+            blocker.release()
+
+
+class Stalled(MemoryStore):
+    """Makes nothing durable until it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stalled = False
+        self._held: list[asyncio.Future[None]] = []
+
+    def write(self, *writes: Write) -> asyncio.Future[None]:
+        written = super().write(*writes)
+        if not self.stalled:
+            return written
+        held: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._held.append(held)
+        return held
+
+    def go_on(self) -> None:
+        self.stalled = False
+        for held in self._held:
+            held.set_result(None)
+
+
+class Flood(Agent):
+    """Writes on and on, and counts."""
+
+    provider, display_name = "flood", "Flood"
+
+    def __init__(self) -> None:
+        self.written = 0
+
+    async def run(self, turn: Turn) -> None:
+        for _ in range(WORDS):
+            await turn.write("word ")
+            self.written += 1
+
+
+async def test_an_agent_that_is_faster_than_the_disk_waits_for_it() -> None:
+    store, agent = Stalled(), Flood()
+    async with embed(agent, store=store) as url, at_chat(url, "flood") as chat:
+        store.stalled = True
+        try:
+            await chat.client.dispatch(chat.uri, chat.client.turn_started("t1", "go"))
+            await eventually(lambda: agent.written >= WINDOW // 2)
+            # The host goes on, and the agent gets no further.
+            for _ in range(50):
+                await asyncio.sleep(0.002)
+            assert agent.written <= 2 * (WINDOW + MOST_UNSTORED)
+        finally:
+            store.go_on()
+        assert said(await chat.end("t1")) == "word " * WORDS
+
+
+class Reading(Agent):
+    """Looks at what it has just done, without waiting for anything."""
+
+    provider, display_name = "reading", "Reading"
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    async def run(self, turn: Turn) -> None:
+        call = turn.tool("t")
+        await call.__aenter__()
+        self.seen.append(call.status)
+        call._ready("{}", None, confirmed="not-needed")
+        self.seen.append(call.status)
+        await call.complete("done")
+        self.seen.append(call.status)
+
+
+async def test_an_agent_finds_what_it_has_just_done() -> None:
+    agent = Reading()
+    async with embed(agent) as url, at_chat(url, "reading") as chat:
+        await chat.run("t1", "go")
+        assert agent.seen == ["streaming", "running", "completed"]
+
+
+class Tidy(Agent):
+    """Takes its time to clean up, and says what it was asked."""
+
+    provider, display_name = "tidy", "Tidy"
+
+    def __init__(self) -> None:
+        self.log: list[str] = []
+        self.cleaning, self.may_end = Flag(), Flag()
+
+    async def run(self, turn: Turn) -> None:
+        self.log.append(turn.text)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.cleaning.set()
+            await self.may_end.wait()
+            self.log.append("let go")
+
+    async def close(self) -> None:
+        self.log.append("closed")
+
+
+async def test_a_host_that_stops_waits_for_its_agents_and_begins_nothing_new(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(turns, "CANCEL_GRACE", PATIENCE)
+    agent = Tidy()
+    async with AsyncExitStack() as stack:
+        host = await stack.enter_async_context(Host([agent]))
+        url = await host.listen(port=0)
+        async with at_chat(url, "old") as old, at_chat(url, "new") as new:
+            await old.start("t1", "work")
+            await eventually(lambda: agent.log == ["work"])
+            closing = asyncio.create_task(stack.aclose())
+            await agent.cleaning.wait()
+            late = await new.run("t1", "more work")
+            assert late["error"]["errorType"] == "hostStopped"
+            assert not closing.done()
+            agent.may_end.set()
+            await closing
+    assert agent.log == ["work", "let go", "closed"]
+
+
+async def test_a_host_in_a_hurry_does_not_wait_for_its_agents(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(turns, "CANCEL_GRACE", 3600.0)
+    agent = Tidy()
+    async with AsyncExitStack() as stack:
+        host = await stack.enter_async_context(Host([agent]))
+        url = await host.listen(port=0)
+        async with at_chat(url, "old") as chat, asyncio.timeout(PATIENCE):
+            await chat.start("t1", "work")
+            await eventually(lambda: agent.log == ["work"])
+            closing = asyncio.create_task(stack.aclose())
+            await agent.cleaning.wait()
+            host.hurry()
+            await closing
+            assert (await chat.end("t1"))["error"]["errorType"] == "hostStopped"
+    agent.may_end.set()
