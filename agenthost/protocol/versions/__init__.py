@@ -2,7 +2,7 @@
 
 from agenthost.protocol.versions.ladder import Translator, translator
 from agenthost.protocol.versions.negotiation import Negotiated, negotiate
-from agenthost.protocol.versions.reduction import reduce
+from agenthost.protocol.versions.reduction import reduce, touched_in
 from agenthost.protocol.versions.step import ReadText, Sender, Untranslatable
 from agenthost.protocol.versions.supported import (
     NEWEST,
@@ -24,6 +24,7 @@ __all__ = [
     "negotiate",
     "parse_version",
     "reduce",
+    "touched_in",
     "translator",
     "turns_page",
 ]
