@@ -51,5 +51,5 @@ def test_a_version_that_reduces_otherwise_has_promised_nothing() -> None:
     promised = {name for name in reducers if touched_in(NEWEST, name) is not None}
     for version in SUPPORTED_VERSIONS:
         assert {name for name in reducers if touched_in(version, name) is not None} <= promised
-    assert touched_in(NEWEST, "chat/draftChanged") == {"draft"}
+    assert touched_in(NEWEST, "chat/draftChanged") == frozenset({"draft"})
     assert touched_in(NEWEST, "chat/fromTheFuture") is None
