@@ -10,10 +10,7 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
-from importlib.metadata import version
-from typing import NoReturn
-
-from agenthost.cli.failing import USAGE, print_failure
+from typing import Any, NoReturn
 
 __all__ = ["build_parser", "main"]
 
@@ -35,11 +32,15 @@ _COMMANDS = (
 _INTERRUPTED, _UNREAD = 130, 141
 
 
+# As in ``failing``, which takes longer to load than most errors take to be made.
+_USAGE = 2
+
+
 class _Misuse(SystemExit):
     """The words make no command; said on standard error already."""
 
     def __init__(self, message: str, *, event: bool) -> None:
-        super().__init__(USAGE)
+        super().__init__(_USAGE)
         self.message = message
         # Whether the command's JSON comes in lines that say in ``event`` what they are.
         self.event = event
@@ -54,12 +55,22 @@ class _Parser(argparse.ArgumentParser):
         raise _Misuse(message, event=bool(self.get_default("json_event")))
 
 
+class _Version(argparse.Action):
+    """Prints the version, which takes long to find out, when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from importlib.metadata import version
+
+        print(f"agenthost {version('agenthost')}")
+        parser.exit()
+
+
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     """Return the parser of the whole command line, or of one command, which loads faster."""
     parser = _Parser(prog="agenthost", description="The agent host that every client can reach.")
-    parser.add_argument("--version", action="version", version=f"agenthost {version('agenthost')}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name in (only,) if only in _COMMANDS else _COMMANDS:
+    for name in () if only == "--version" else (only,) if only in _COMMANDS else _COMMANDS:
         importlib.import_module(f"agenthost.cli.commands.{name}").register(subparsers)
     return parser
 
@@ -76,7 +87,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except _Misuse as misuse:
         if "--json" in words:
-            print_failure(misuse.message, USAGE, "usage", event=misuse.event)
+            from agenthost.cli.failing import print_failure
+
+            print_failure(misuse.message, _USAGE, "usage", event=misuse.event)
         raise
     except KeyboardInterrupt:
         return _INTERRUPTED

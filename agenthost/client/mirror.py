@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from agenthost.client.overlay import Overlay
 from agenthost.client.upward import Upward
 from agenthost.errors import RemoteProtocolError
 from agenthost.protocol import NEWEST, reduce, translator
 from agenthost.protocol.registry import Kind
 from agenthost.protocol.structure import index_by
-from agenthost.protocol.versions import Untranslatable
+from agenthost.protocol.versions import Untranslatable, touched_in
 
 __all__ = ["Mirror", "Received", "kind_of_state"]
 
@@ -112,17 +113,15 @@ class Mirror:
         self._confirmed: Any = state
         self._run: _Run | None = None
         self._pending.clear()
+        # The members of the state that pending actions touch, and maybe more; None for any.
+        self._touched: frozenset[str] | None = frozenset()
         # The confirmed state with all pending actions on it, once somebody asked.
-        self._predicted: Any = None
+        self._predicted: Overlay | None = None
 
     @property
     def raw(self) -> Any:
         """The confirmed state, in the host's version."""
-        run = self._run
-        if run is not None and run.texts:
-            field = _APPENDS[run.action["type"]]
-            self._reduce({**run.action, field: "".join(run.texts)}, run.now)
-            run.texts.clear()
+        self._fold()
         return self._confirmed
 
     @property
@@ -148,8 +147,12 @@ class Mirror:
         """
         state = self._optimistic()
         told = self._said(dict(action), now)
+        members = touched_in(self.version, told["type"])
+        others = self._touched if self._pending else frozenset()
+        self._touched = None if members is None or others is None else others | members
         self._pending[client_seq] = _Pending(told, now)
-        self._predicted = self._foreseen(state, told, now, self.version)
+        after = self._foreseen(state, told, now, self.version)
+        self._predicted = Overlay(self._confirmed, after, self._touched)
         return told
 
     def receive(self, envelope: Mapping[str, Any], now: str) -> Received:
@@ -213,12 +216,12 @@ class Mirror:
         confirmed = self.raw
         if not self._pending:
             return confirmed
-        if self._predicted is None:
+        if self._predicted is None or not self._predicted.moved_to(confirmed):
             state = confirmed
             for mine in self._pending.values():
                 state = self._foreseen(state, mine.action, mine.now, self.version)
-            self._predicted = state
-        return self._predicted
+            self._predicted = Overlay(confirmed, state, self._touched)
+        return self._predicted.result
 
     def _foreseen(self, state: Any, action: Json, now: str, version: str) -> Any:
         try:
@@ -231,15 +234,19 @@ class Mirror:
         appends = _appends(action)
         if appends and self._run is not None and _same_target(self._run.action, action):
             self._run.texts.append(action[_APPENDS[action["type"]]])
-            self._predicted = None
             return
-        before = self.raw
+        self._fold()
         self._run = None
         self._reduce(action, now)
-        if self._confirmed is not before:
-            self._predicted = None
         if appends:
             self._run = _Run(action, [], now)
+
+    def _fold(self) -> None:
+        run = self._run
+        if run is not None and run.texts:
+            field = _APPENDS[run.action["type"]]
+            self._reduce({**run.action, field: "".join(run.texts)}, run.now)
+            run.texts.clear()
 
     def _reduce(self, action: Json, now: str) -> None:
         try:

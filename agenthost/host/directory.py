@@ -41,6 +41,8 @@ SMALLEST_TAIL = 64 * 1024
 REPLAY_WINDOW = 200_000
 # And how much of one channel's log: more than this at once is never replayed.
 REPLAY_BYTES = 8 * 1024 * 1024
+# The least of a resting channel's log that stays, however small its state is.
+LEAST_AT_REST = 4 * 1024
 # Seconds after which a channel that nobody uses leaves memory.
 IDLE_SECONDS = 60.0
 
@@ -116,13 +118,19 @@ class Directory:
         self._ledger.deliver(end_subscriptions)
         self._ledger.write(DropChannel(channel.uri), DropRecord(OWNERS, channel.uri))
 
-    def save(self, channel: Channel) -> None:
-        """Store the channel's state, and forget the log that is older than anybody may replay."""
+    def save(self, channel: Channel, *, at_rest: bool = False) -> None:
+        """Store the channel's state, and forget the log that is older than anybody may replay.
+
+        Of a channel that rests, what outweighs its state goes too: who missed as much is better
+        off with the state.
+        """
         state = b"".join(channel.stored_json())
         channel.untrimmed_bytes += channel.tail_bytes
         channel.stored_bytes, channel.tail_bytes = len(state), 0
         # Going through the log to measure it is worth it once in a while.
         keep_bytes = REPLAY_BYTES if channel.untrimmed_bytes > REPLAY_BYTES // 4 else None
+        if at_rest:
+            keep_bytes = min(REPLAY_BYTES, max(LEAST_AT_REST, len(state)))
         if keep_bytes is not None:
             channel.untrimmed_bytes = 0
         horizon = replay_horizon(self._ledger.last_seq, self._store.gaps, REPLAY_WINDOW)
@@ -143,7 +151,7 @@ class Directory:
         for channel in sorted(self._loaded.values(), key=lambda channel: channel.session is None):
             if channel.kind != "root" and not channel.in_use and channel.last_used <= horizon:
                 if channel.tail_bytes:
-                    self.save(channel)
+                    self.save(channel, at_rest=True)
                 self._forget(channel)
                 for observer in self.on_evicted:
                     observer(channel)
@@ -152,7 +160,7 @@ class Directory:
         """Store every channel that changed since its last snapshot."""
         for channel in self._loaded.values():
             if channel.tail_bytes:
-                self.save(channel)
+                self.save(channel, at_rest=True)
 
     async def _load(self, uri: str) -> Channel | None:
         # What was evicted a moment ago may still be on its way to the disk.

@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import itertools
 import logging
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -62,6 +63,7 @@ from agenthost.host.trust import (
 from agenthost.host.turns import PROMPT_TIMEOUT, SILENCE_LIMIT, TurnRunner
 from agenthost.host.wirelog import WireLog
 from agenthost.host.writer import Writer
+from agenthost.protocol.validation import build_validators
 from agenthost.tasks import Tasks
 from agenthost.transport import CloseCode, Transport
 
@@ -222,6 +224,8 @@ class Host:
         )
         await self._stack.enter_async_context(server)
         door.serve_at(host, server.port)
+        # Beside the loop, and nobody waits for it: a client that is faster builds what it needs.
+        threading.Thread(target=build_validators, name="validators").start()
         shown = f"[{host}]" if ":" in host else host
         return f"ws://{shown}:{server.port}"
 

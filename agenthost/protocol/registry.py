@@ -11,7 +11,16 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar, get_args
 
-__all__ = ["KINDS", "Kind", "Reducer", "client_may_dispatch", "kind_of", "reducers", "reduces"]
+__all__ = [
+    "KINDS",
+    "Kind",
+    "Reducer",
+    "client_may_dispatch",
+    "kind_of",
+    "reducers",
+    "reduces",
+    "touched",
+]
 
 Kind = Literal["root", "session", "chat", "terminal", "changeset", "annotations", "resourceWatch"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -21,13 +30,20 @@ _R = TypeVar("_R", bound=Reducer)
 
 _reducers: dict[str, Reducer] = {}
 _client_dispatchable: set[str] = set()
+_touched: dict[str, frozenset[str]] = {}
 
 # A live read-only view: action type -> reducer.
 reducers: Mapping[str, Reducer] = MappingProxyType(_reducers)
 
 
-def reduces(*action_types: str, client: bool = False) -> Callable[[_R], _R]:
-    """Register the decorated reducer; ``client`` says that clients may dispatch the action too."""
+def reduces(
+    *action_types: str, client: bool = False, touches: tuple[str, ...] | None = None
+) -> Callable[[_R], _R]:
+    """Register the decorated reducer; ``client`` says that clients may dispatch the action too.
+
+    ``touches`` promises that the reducer looks at no other members of the state than these and
+    changes no others, so that it need not run anew when something else has changed.
+    """
 
     def register(function: _R) -> _R:
         for action_type in action_types:
@@ -38,6 +54,8 @@ def reduces(*action_types: str, client: bool = False) -> Callable[[_R], _R]:
             _reducers[action_type] = function
             if client:
                 _client_dispatchable.add(action_type)
+            if touches is not None:
+                _touched[action_type] = frozenset(touches)
         return function
 
     return register
@@ -52,3 +70,8 @@ def kind_of(action_type: str) -> Kind | None:
 def client_may_dispatch(action_type: str) -> bool:
     """Say whether a client may originate this action; unknown types are nobody's."""
     return action_type in _client_dispatchable
+
+
+def touched(action_type: str) -> frozenset[str] | None:
+    """Return the state's members that an action's reducer looks at or changes; None for any."""
+    return _touched.get(action_type)

@@ -165,7 +165,7 @@ def terminals_changed(state: RootState, action: RootTerminalsChangedAction, now:
     return mirrored(state, action, "terminals")
 
 
-@reduces("root/configChanged", client=True)
+@reduces("root/configChanged", client=True, touches=("config",))
 def config_changed(state: RootState, action: RootConfigChangedAction, now: str) -> RootState:
     """Merge the settings into the values, or put them in their place; a host may have none."""
     config = state.get("config")

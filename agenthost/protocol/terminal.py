@@ -223,25 +223,25 @@ def data(state: TerminalState, action: TerminalDataAction, now: str) -> Terminal
     return {**state, "content": [*content[:-1], grown]} if action["data"] else state
 
 
-@reduces("terminal/input", client=True)
+@reduces("terminal/input", client=True, touches=())
 def input_(state: TerminalState, action: TerminalInputAction, now: str) -> TerminalState:
     """Change nothing: only what the shell prints in answer is state."""
     return state
 
 
-@reduces("terminal/resized", client=True)
+@reduces("terminal/resized", client=True, touches=("cols", "rows"))
 def resized(state: TerminalState, action: TerminalResizedAction, now: str) -> TerminalState:
     """Set the size."""
     return mirrored(state, action, "cols", "rows")
 
 
-@reduces("terminal/claimed", client=True)
+@reduces("terminal/claimed", client=True, touches=("claim",))
 def claimed(state: TerminalState, action: TerminalClaimedAction, now: str) -> TerminalState:
     """Replace the claim whole; leaving out its tool call is how it is narrowed."""
     return mirrored(state, action, "claim")
 
 
-@reduces("terminal/titleChanged", client=True)
+@reduces("terminal/titleChanged", client=True, touches=("title",))
 def title_changed(
     state: TerminalState, action: TerminalTitleChangedAction, now: str
 ) -> TerminalState:
@@ -261,7 +261,7 @@ def exited(state: TerminalState, action: TerminalExitedAction, now: str) -> Term
     return mirrored(state, action, "exitCode")
 
 
-@reduces("terminal/cleared", client=True)
+@reduces("terminal/cleared", client=True, touches=("content",))
 def cleared(state: TerminalState, action: TerminalClearedAction, now: str) -> TerminalState:
     """Drop all output, an open command's too."""
     return {**state, "content": []} if state["content"] else state

@@ -12,25 +12,41 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from agenthost.errors import InvalidParams, MethodNotFound, shortened
 from agenthost.protocol.envelopes import StateAction
 from agenthost.protocol.leniency import forgiven
-from agenthost.protocol.methods import EXTENSIONS, METHODS, Method
+from agenthost.protocol.methods import EXTENSIONS, METHODS, Direction, Method
 from agenthost.protocol.unions import checker, tags_of
 from agenthost.protocol.wire_types import WIRE_TYPES
 
 __all__ = [
-    "ACTION_TYPES",
+    "action_types",
+    "build_validators",
     "validate_action",
     "validate_as",
     "validate_params",
     "validate_result",
 ]
 
-# Every action type that we know.
-ACTION_TYPES: frozenset[str] = frozenset(str(tag) for tag in tags_of(StateAction, "type"))
+
+@cache
+def action_types() -> frozenset[str]:
+    """Return every action type that we know."""
+    return frozenset(str(tag) for tag in tags_of(StateAction, "type"))
+
+
+def build_validators() -> None:
+    """Build the validators of what clients send, which takes longer than any one check.
+
+    Each is built when it is first needed as well; doing it before spares the first client the wait.
+    """
+    # In the table's order: what comes first on every connection comes first there.
+    for method in METHODS.values():
+        if Direction.TO_HOST in method.directions:
+            checker(method.params)
 
 
 def validate_params(method: str, params: Any) -> dict[str, Any]:
@@ -63,7 +79,7 @@ def validate_action(action: Any) -> dict[str, Any]:
     truncating a chat at no turn drops all of them.
     """
     checked: dict[str, Any] = _checked(action, StateAction, "action", nulls=False)
-    if checked["type"] not in ACTION_TYPES:
+    if checked["type"] not in action_types():
         raise _refusal("action.type", f"unknown action type {_shown(checked['type'])}")
     return checked
 

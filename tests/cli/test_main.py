@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
+import sys
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import NoReturn
@@ -147,3 +150,17 @@ async def test_sigint_ends_a_command_that_was_started_ignoring_it(
         await running.until(sign)
         done = await running.end(signal.SIGINT)
     assert (done.code, done.err) == (130, "")
+
+
+@pytest.mark.parametrize("word", ["--version", "token", "serve"])
+async def test_a_command_loads_nothing_that_it_does_not_need(word: str) -> None:
+    code = f"""
+import sys
+from agenthost.cli.main import build_parser
+build_parser({word!r})
+slow = "agenthost.client", "agenthost.host", "websockets", "pydantic", "importlib.metadata"
+print([name for name in slow if name in sys.modules])
+"""
+    started = await asyncio.create_subprocess_exec(sys.executable, "-c", code, stdout=PIPE)
+    printed, _ = await asyncio.wait_for(started.communicate(), 60)
+    assert printed == b"[]\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from agenthost.client.mirror import Mirror, kind_of_state
 from agenthost.errors import RemoteProtocolError
 from agenthost.protocol import NEWEST, SUPPORTED_VERSIONS, reduce, translator
 from agenthost.protocol.structure import same
-from agenthost.protocol.versions import Untranslatable
+from agenthost.protocol.versions import Untranslatable, touched_in
 from tests.conformance import corpus
 from tests.protocol.samples import frozen
 from tests.strategies import History, chat_histories, histories, session_histories
@@ -486,3 +487,70 @@ def test_what_shows_of_an_old_host_is_its_state_translated_whole(
             mirror.receive(envelope(number, sent), NOW)
         assert mirror.state == ladder.state_up(history.kind, mirror.raw)
         before = after
+
+
+@MODEST
+@given(chat_histories() | session_histories(), st.randoms(use_true_random=False))
+def test_what_is_pending_shows_right_on_whatever_others_do(
+    history: History, random: Random
+) -> None:
+    mirror = Mirror(history.kind, NEWEST, frozen(history.initial), 0, client_id=ME)
+    model = Model(history.kind, history.initial, 0)
+    for number, action in enumerate(history.actions, 1):
+        # Pending are only those of whom it is known what they touch: others run anew each time.
+        if touched_in(NEWEST, action["type"]) is not None and random.random() < 0.7:
+            mirror.dispatch(number, frozen(action), NOW)
+            model.pending.append((number, action))
+        else:
+            sent = envelope(number, action)
+            mirror.receive(frozen(sent), NOW)
+            model.receive(sent)
+        if random.random() < 0.7:
+            assert same(mirror.state, model.state)
+    assert same(mirror.state, model.state)
+
+
+QUESTION: Json = {"id": "q", "kind": "text", "message": "?"}
+REQUEST: Json = {"id": "r", "message": "Who?", "questions": [QUESTION]}
+TURN: Json = {**CHAT["activeTurn"], "usage": {"inputTokens": 1}}
+TURN["responseParts"] = [*TURN["responseParts"], {"kind": "inputRequest", "request": REQUEST}]
+ASKING: Json = {**CHAT, "activeTurn": TURN}
+
+
+def answered(number: int) -> Json:
+    answer = {"state": "draft", "value": {"kind": "text", "value": str(number)}}
+    asked = {"requestId": "r", "questionId": "q", "answer": answer}
+    return {"type": "chat/inputAnswerChanged", **asked}
+
+
+def drafted(number: int) -> Json:
+    message = {"text": str(number), "origin": {"kind": "user"}}
+    return {"type": "chat/draftChanged", "draft": message}
+
+
+def used(number: int) -> Json:
+    return {"type": "chat/usage", "turnId": "t", "usage": {"inputTokens": number}}
+
+
+@pytest.mark.parametrize("own", [answered, drafted])
+@pytest.mark.parametrize("theirs", [lambda number: delta(str(number)), used])
+def test_what_is_pending_does_not_run_anew_for_what_it_does_not_touch(
+    own: Callable[[int], Json], theirs: Callable[[int], Json], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[str] = []
+
+    def counted(kind: str, state: Any, action: Json, **others: Any) -> Any:
+        ran.append(action["type"])
+        return reduce(kind, state, action, **others)
+
+    monkeypatch.setattr("agenthost.client.mirror.reduce", counted)
+    mirror = Mirror("chat", NEWEST, frozen(ASKING), 0, client_id=ME)
+    for number in range(50):
+        mirror.dispatch(number, own(number), NOW)
+    expected = mirror.state
+    ran.clear()
+    for number in range(1, 101):
+        mirror.receive(envelope(number, theirs(number)), NOW)
+        expected = reduce("chat", expected, theirs(number), now=NOW)
+        assert same(mirror.state, expected)
+    assert len(ran) <= 200

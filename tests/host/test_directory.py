@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agenthost.host import Host
 from agenthost.host import directory as directory_module
+from agenthost.host.directory import LEAST_AT_REST
+from agenthost.host.store import SqliteStore
 
 STATE: dict[str, Any] = {"annotations": []}
 
@@ -40,3 +43,24 @@ async def test_the_log_of_a_channel_is_cut_to_a_length(monkeypatch: pytest.Monke
         assert kept[-1].seq == channel.seq
         trimmed = (await store.channel_positions(["notes:/0"]))["notes:/0"]
         assert trimmed < kept[0].seq
+
+
+async def test_a_channel_at_rest_keeps_no_more_log_than_state(tmp_path: Path) -> None:
+    async with Host(store=SqliteStore(tmp_path / "store.sqlite")) as host:
+        writer, store, directory = host.core.writer, host.core.store, host.core.directory
+        channel = directory.create("notes:/0", "annotations", dict(STATE))
+        for number in range(1_000):
+            annotation = {"id": "a", "entries": [], "turnId": str(number)}
+            writer.apply(channel, {"type": "annotations/set", "annotation": annotation})
+        await writer.ledger.settle()
+        before = await store.read_after(0, ["notes:/0"])
+        directory.sweep(0.0)
+        await writer.ledger.settle()
+        kept = await store.read_after(0, ["notes:/0"])
+        size = sum(len(entry.action) for entry in kept)
+        assert 0.9 * LEAST_AT_REST < size <= LEAST_AT_REST
+        assert kept == before[-len(kept) :], "the newest stay, for those who missed little"
+        assert (await store.channel_positions(["notes:/0"]))["notes:/0"] < kept[0].seq
+        again = await directory.find("notes:/0")
+        assert again is not None
+        assert again.state == channel.state

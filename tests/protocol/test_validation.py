@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from typing import Any
 
@@ -9,10 +10,11 @@ import pytest
 
 from agenthost.errors import InvalidParams, MethodNotFound
 from agenthost.protocol.envelopes import StateAction
-from agenthost.protocol.methods import METHODS
-from agenthost.protocol.unions import tags_of
+from agenthost.protocol.methods import METHODS, Direction
+from agenthost.protocol.unions import checker, tags_of
 from agenthost.protocol.validation import (
-    ACTION_TYPES,
+    action_types,
+    build_validators,
     validate_action,
     validate_as,
     validate_params,
@@ -45,7 +47,7 @@ def samples(method: str) -> list[Any]:
 
 
 def test_all_actions_are_known_and_thirty_eight_are_the_clients() -> None:
-    assert len(ACTION_TYPES) == 85
+    assert len(action_types()) == 85
     assert len({tags_of(action, "type") for action in CLIENT_ACTIONS.values()}) == 38
 
 
@@ -433,3 +435,14 @@ def test_everything_in_the_recorded_sequences_passes() -> None:
         if not any(map(half_confirmed, sequence.actions)):
             snapshot = {"resource": "r", "fromSeq": 1, "state": sequence.expected}
             validate_result("subscribe", {"snapshot": snapshot})
+
+
+def test_what_clients_send_finds_its_validator_built() -> None:
+    checker.cache_clear()
+    build_validators()
+    built = checker.cache_info().misses
+    for method in METHODS.values():
+        if Direction.TO_HOST in method.directions:
+            with contextlib.suppress(InvalidParams):
+                validate_params(method.name, {})
+    assert checker.cache_info().misses == built

@@ -160,6 +160,8 @@ def _create(path: str) -> None:
     # SQLite gives its other files the mode of the database.
     os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     with contextlib.closing(_connect(draft, "rw")) as connection:
+        # Lets a file become smaller again; counts only before anything is written to it.
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         migrate(connection, path)
     os.rename(draft, path)
     _sync_directory(os.path.dirname(path))

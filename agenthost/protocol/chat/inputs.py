@@ -40,7 +40,7 @@ def input_requested(state: ChatState, action: ChatInputRequestedAction, now: str
     return settled(state, updated(marked_unread(refreshed(asked)), modifiedAt=now))
 
 
-@reduces("chat/inputAnswerChanged", client=True)
+@reduces("chat/inputAnswerChanged", client=True, touches=("activeTurn", "modifiedAt"))
 def input_answer_changed(
     state: ChatState, action: ChatInputAnswerChangedAction, now: str
 ) -> ChatState:
@@ -58,7 +58,7 @@ def input_answer_changed(
     return settled(state, updated(changed, modifiedAt=now))
 
 
-@reduces("chat/inputCompleted", client=True)
+@reduces("chat/inputCompleted", client=True, touches=("activeTurn", "status", "modifiedAt"))
 def input_completed(state: ChatState, action: ChatInputCompletedAction, now: str) -> ChatState:
     """Close an open request with a response, the given answers laid over the drafts."""
     turn = state.get("activeTurn")

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-@reduces("chat/pendingMessageSet", client=True)
+@reduces("chat/pendingMessageSet", client=True, touches=("steeringMessage", "queuedMessages"))
 def pending_message_set(
     state: ChatState, action: ChatPendingMessageSetAction, now: str
 ) -> ChatState:
@@ -37,7 +37,7 @@ def pending_message_set(
     return updated(state, queuedMessages=queue)
 
 
-@reduces("chat/pendingMessageRemoved", client=True)
+@reduces("chat/pendingMessageRemoved", client=True, touches=("steeringMessage", "queuedMessages"))
 def pending_message_removed(
     state: ChatState, action: ChatPendingMessageRemovedAction, now: str
 ) -> ChatState:
@@ -49,7 +49,7 @@ def pending_message_removed(
     return _without_queued(state, action["id"])
 
 
-@reduces("chat/queuedMessagesReordered", client=True)
+@reduces("chat/queuedMessagesReordered", client=True, touches=("queuedMessages",))
 def queued_messages_reordered(
     state: ChatState, action: ChatQueuedMessagesReorderedAction, now: str
 ) -> ChatState:
@@ -64,7 +64,7 @@ def queued_messages_reordered(
     return updated(state, queuedMessages=reordered)
 
 
-@reduces("chat/draftChanged", client=True)
+@reduces("chat/draftChanged", client=True, touches=("draft",))
 def draft_changed(state: ChatState, action: ChatDraftChangedAction, now: str) -> ChatState:
     """Share what is being typed; an absent draft clears it."""
     return mirrored(state, action, "draft")

@@ -80,7 +80,7 @@ def tool_call_ready(state: ChatState, action: ChatToolCallReadyAction, now: str)
     return refreshed(_moved(state, action, _ready))
 
 
-@reduces("chat/toolCallConfirmed", client=True)
+@reduces("chat/toolCallConfirmed", client=True, touches=("activeTurn", "status"))
 def tool_call_confirmed(
     state: ChatState, action: ChatToolCallConfirmedAction, now: str
 ) -> ChatState:
@@ -88,13 +88,13 @@ def tool_call_confirmed(
     return refreshed(_moved(state, action, _confirmed))
 
 
-@reduces("chat/toolCallComplete", client=True)
+@reduces("chat/toolCallComplete", client=True, touches=("activeTurn", "status"))
 def tool_call_complete(state: ChatState, action: ChatToolCallCompleteAction, now: str) -> ChatState:
     """Give a call its result, for review first when the action asks for that."""
     return refreshed(_moved(state, action, _completed))
 
 
-@reduces("chat/toolCallResultConfirmed", client=True)
+@reduces("chat/toolCallResultConfirmed", client=True, touches=("activeTurn", "status"))
 def tool_call_result_confirmed(
     state: ChatState, action: ChatToolCallResultConfirmedAction, now: str
 ) -> ChatState:
@@ -102,7 +102,7 @@ def tool_call_result_confirmed(
     return refreshed(_moved(state, action, _reviewed))
 
 
-@reduces("chat/toolCallContentChanged", client=True)
+@reduces("chat/toolCallContentChanged", client=True, touches=("activeTurn",))
 def tool_call_content_changed(
     state: ChatState, action: ChatToolCallContentChangedAction, now: str
 ) -> ChatState:

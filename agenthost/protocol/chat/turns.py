@@ -204,7 +204,7 @@ def activity_changed(state: ChatState, action: ChatActivityChangedAction, now: s
     return mirrored(state, action, "activity")
 
 
-@reduces("chat/workingDirectorySet", client=True)
+@reduces("chat/workingDirectorySet", client=True, touches=("workingDirectories",))
 def working_directory_set(
     state: ChatState, action: ChatWorkingDirectorySetAction, now: str
 ) -> ChatState:
@@ -215,7 +215,7 @@ def working_directory_set(
     return {**state, "workingDirectories": [*directories, action["directory"]]}
 
 
-@reduces("chat/workingDirectoryRemoved", client=True)
+@reduces("chat/workingDirectoryRemoved", client=True, touches=("workingDirectories",))
 def working_directory_removed(
     state: ChatState, action: ChatWorkingDirectoryRemovedAction, now: str
 ) -> ChatState:

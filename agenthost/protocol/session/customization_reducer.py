@@ -53,7 +53,7 @@ def customizations_changed(
     return updated(state, customizations=action["customizations"])
 
 
-@reduces("session/customizationToggled", client=True)
+@reduces("session/customizationToggled", client=True, touches=("customizations",))
 def customization_toggled(
     state: SessionState, action: SessionCustomizationToggledAction, now: str
 ) -> SessionState:
@@ -94,7 +94,7 @@ def mcp_server_state_changed(
     return _reported(state, action["id"], action)
 
 
-@reduces("session/mcpServerStartRequested", client=True)
+@reduces("session/mcpServerStartRequested", client=True, touches=("customizations",))
 def mcp_server_start_requested(
     state: SessionState, action: SessionMcpServerStartRequestedAction, now: str
 ) -> SessionState:
@@ -102,7 +102,7 @@ def mcp_server_start_requested(
     return _reported(state, action["id"], {"state": {"kind": "starting"}})
 
 
-@reduces("session/mcpServerStopRequested", client=True)
+@reduces("session/mcpServerStopRequested", client=True, touches=("customizations",))
 def mcp_server_stop_requested(
     state: SessionState, action: SessionMcpServerStopRequestedAction, now: str
 ) -> SessionState:

@@ -125,13 +125,13 @@ def default_chat_changed(
     return mirrored(state, action, "defaultChat")
 
 
-@reduces("session/titleChanged", client=True)
+@reduces("session/titleChanged", client=True, touches=("title",))
 def title_changed(state: SessionState, action: SessionTitleChangedAction, now: str) -> SessionState:
     """Rename the session."""
     return updated(state, title=action["title"])
 
 
-@reduces("session/isReadChanged", client=True)
+@reduces("session/isReadChanged", client=True, touches=("status",))
 def is_read_changed(
     state: SessionState, action: SessionIsReadChangedAction, now: str
 ) -> SessionState:
@@ -140,7 +140,7 @@ def is_read_changed(
     return updated(state, status=status)
 
 
-@reduces("session/isArchivedChanged", client=True)
+@reduces("session/isArchivedChanged", client=True, touches=("status",))
 def is_archived_changed(
     state: SessionState, action: SessionIsArchivedChangedAction, now: str
 ) -> SessionState:
@@ -168,7 +168,7 @@ def changesets_changed(
     return updated(state, changesets=changesets)
 
 
-@reduces("session/configChanged", client=True)
+@reduces("session/configChanged", client=True, touches=("config",))
 def config_changed(
     state: SessionState, action: SessionConfigChangedAction, now: str
 ) -> SessionState:
@@ -194,7 +194,7 @@ def server_tools_changed(
     return updated(state, serverTools=action["tools"])
 
 
-@reduces("session/activeClientSet", client=True)
+@reduces("session/activeClientSet", client=True, touches=("activeClients",))
 def active_client_set(
     state: SessionState, action: SessionActiveClientSetAction, now: str
 ) -> SessionState:
@@ -203,7 +203,7 @@ def active_client_set(
     return updated(state, activeClients=clients)
 
 
-@reduces("session/activeClientRemoved", client=True)
+@reduces("session/activeClientRemoved", client=True, touches=("activeClients",))
 def active_client_removed(
     state: SessionState, action: SessionActiveClientRemovedAction, now: str
 ) -> SessionState:
@@ -212,7 +212,7 @@ def active_client_removed(
     return state if clients is None else {**state, "activeClients": clients}
 
 
-@reduces("session/workingDirectorySet", client=True)
+@reduces("session/workingDirectorySet", client=True, touches=("workingDirectories",))
 def working_directory_set(
     state: SessionState, action: SessionWorkingDirectorySetAction, now: str
 ) -> SessionState:
@@ -223,7 +223,7 @@ def working_directory_set(
     return {**state, "workingDirectories": [*directories, action["directory"]]}
 
 
-@reduces("session/workingDirectoryRemoved", client=True)
+@reduces("session/workingDirectoryRemoved", client=True, touches=("workingDirectories",))
 def working_directory_removed(
     state: SessionState, action: SessionWorkingDirectoryRemovedAction, now: str
 ) -> SessionState:

@@ -3,7 +3,7 @@
 from agenthost.protocol.versions.echo import echo, is_void
 from agenthost.protocol.versions.ladder import Translator, numbers_needed, translator
 from agenthost.protocol.versions.negotiation import Negotiated, negotiate
-from agenthost.protocol.versions.reduction import reduce
+from agenthost.protocol.versions.reduction import reduce, touched_in
 from agenthost.protocol.versions.step import ReadText, Sender, Untranslatable
 from agenthost.protocol.versions.supported import (
     NEWEST,
@@ -28,6 +28,7 @@ __all__ = [
     "numbers_needed",
     "parse_version",
     "reduce",
+    "touched_in",
     "translator",
     "turns_page",
 ]

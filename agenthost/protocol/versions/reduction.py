@@ -13,13 +13,13 @@ from functools import cache
 from typing import Any, TypeVar, cast
 
 from agenthost.protocol.reduction import Moment, reduce_canonical, timestamp
-from agenthost.protocol.registry import KINDS, Reducer, kind_of, reducers
+from agenthost.protocol.registry import KINDS, Reducer, kind_of, reducers, touched
 from agenthost.protocol.structure import settled
 from agenthost.protocol.versions.step import ReducerTable
 from agenthost.protocol.versions.steps import steps_to
 from agenthost.protocol.versions.supported import NEWEST, exists_in
 
-__all__ = ["reduce", "reducers_of"]
+__all__ = ["reduce", "reducers_of", "touched_in"]
 
 S = TypeVar("S")
 
@@ -57,6 +57,13 @@ def reducers_of(version: str) -> ReducerTable:
         otherwise = {name: _settling(reducer) for name, reducer in step.reducers(table).items()}
         table = {**kept, **otherwise}
     return table
+
+
+def touched_in(version: str, action_type: str) -> frozenset[str] | None:
+    """Return what an action can look at or change of a state in that version; None for anything."""
+    # What an older version does otherwise has made no promise.
+    same = version == NEWEST or reducers_of(version).get(action_type) is reducers.get(action_type)
+    return touched(action_type) if same else None
 
 
 def _settling(reducer: Reducer) -> Reducer:

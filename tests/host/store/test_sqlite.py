@@ -17,6 +17,8 @@ import pytest
 
 from agenthost.host.store import (
     Append,
+    DropBlobs,
+    PutBlob,
     PutRecord,
     PutSession,
     SqliteStore,
@@ -262,3 +264,14 @@ async def test_reads_run_beside_each_other_and_beside_writes(tmp_path: Path) -> 
         for found in counts:
             assert [entry.seq for entry in found] == list(range(1, len(found) + 1))
         assert len(await store.read_after(0, ["chat:/a"])) == 2000
+
+
+async def test_a_store_gives_back_the_room_of_what_was_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    async with SqliteStore(path) as store:
+        for number in range(100):
+            await store.write(PutBlob(f"blob:/{number}", "owner", None, os.urandom(10_000)))
+    large = path.stat().st_size
+    async with SqliteStore(path) as store:
+        await store.write(DropBlobs("owner"))
+    assert path.stat().st_size < large / 5
