@@ -25,7 +25,8 @@ CHAT: State = {"turns": [], "activeTurn": None}
 
 
 def refusal(state: State, action: State) -> str | None:
-    return check(state, action, Facts("me", {}, {"multipleWorkingDirectories": {}}))
+    turns = frozenset({"t"})
+    return check(state, action, Facts("me", {}, {"multipleWorkingDirectories": {}}, turns=turns))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +95,8 @@ def test_annotations_and_their_entries_have_an_end() -> None:
     few, full = {"annotations": [one]}, {"annotations": [one] * MOST_ANNOTATIONS}
 
     def put(id: str, entries: list[State]) -> State:
-        return {"type": "annotations/set", "annotation": {"id": id, "entries": entries}}
+        annotation = {"id": id, "entries": entries, "resolved": False, "turnId": "t"}
+        return {"type": "annotations/set", "annotation": annotation}
 
     def add(id: str) -> State:
         return {"type": "annotations/entrySet", "annotationId": "a", "entry": {"id": id}}
