@@ -6,7 +6,7 @@ Owns the contract between host and agents. Does not know channels, clients or st
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -99,6 +99,14 @@ class Agent(ABC):
     @abstractmethod
     async def run(self, turn: Turn) -> None:
         """Work on one turn; returning ends it, raising ends it with an error."""
+
+    # Told when what clients are shown of this agent has changed; the host that offers it sets this.
+    on_changed: Callable[[], None] | None = None
+
+    def changed(self) -> None:
+        """Tell clients of other models, tools or commands than before; from any thread."""
+        if self.on_changed is not None:
+            self.on_changed()
 
     def info(self) -> dict[str, Any]:
         """Return the AgentInfo that clients are shown."""

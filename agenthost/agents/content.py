@@ -32,6 +32,10 @@ def file_edit(edit: Mapping[str, Any]) -> Content:
     return {"type": "fileEdit", **edit}
 
 
-def subagent(chat: str, title: str) -> Content:
-    """Return a pointer to the chat in which a worker works."""
-    return {"type": "subagent", "resource": chat, "title": title}
+def subagent(
+    chat: str, title: str, *, agent_name: str | None = None, description: str | None = None
+) -> Content:
+    """Return a pointer to the chat in which a worker works, and who that is."""
+    told = {"agentName": agent_name, "description": description}
+    known = {key: value for key, value in told.items() if value is not None}
+    return {"type": "subagent", "resource": chat, "title": title, **known}

@@ -144,10 +144,11 @@ class Demo(Agent):
         await turn.write(f"`{name}` is written.")
 
     async def _preview(self, turn: Turn, uri: str, old: str | None, text: str) -> dict[str, Any]:
-        after = await turn.store(text.encode(), "text/plain")
+        called = os.path.basename(uri)
+        after = await turn.store(text.encode(), "text/plain", name=called)
         edit: dict[str, Any] = {"after": {"uri": uri, "content": after}}
         if old is not None:
-            before = await turn.store(old.encode(), "text/plain")
+            before = await turn.store(old.encode(), "text/plain", name=called)
             edit["before"] = {"uri": uri, "content": before}
         return {**edit, "diff": changed_lines(old or "", text)}
 

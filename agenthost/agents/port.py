@@ -66,6 +66,18 @@ class TurnPort(Protocol):
         """Apply an action to the turn's chat, if the turn is still the active one."""
         ...
 
+    def rename(self, title: str) -> None:
+        """Give the chat another title, and the session where it is the default chat."""
+        ...
+
+    def set_meta(self, key: str, value: Any) -> None:
+        """Set, or with None remove, one entry of the session's free-form data."""
+        ...
+
+    def annotate(self, annotation: dict[str, Any]) -> None:
+        """Set an annotation of the session."""
+        ...
+
     async def flow(self) -> None:
         """Wait while the host is behind with storing what was emitted."""
         ...
@@ -82,7 +94,9 @@ class TurnPort(Protocol):
         """Return an id that is unique in this chat."""
         ...
 
-    async def store_content(self, data: bytes, content_type: str | None) -> dict[str, Any]:
+    async def store_content(
+        self, data: bytes, content_type: str | None, name: str | None = None
+    ) -> dict[str, Any]:
         """Keep content outside of the state and return a ContentRef to it."""
         ...
 

@@ -274,9 +274,18 @@ class ToolCall:
         return await self.run(command, cwd=cwd, env=env, timeout=timeout)
 
     async def delegate(
-        self, text: str, *, title: str, interactivity: Interactivity = "read-only"
+        self,
+        text: str,
+        *,
+        title: str,
+        agent_name: str | None = None,
+        description: str | None = None,
+        interactivity: Interactivity = "read-only",
     ) -> Worker:
-        """Let a worker chat of the same agent answer ``text``, and end the call with its answer."""
+        """Let a worker chat of the same agent answer ``text``, and end the call with its answer.
+
+        ``agent_name`` and ``description`` say who works there, and at what.
+        """
         if interactivity not in get_args(Interactivity):
             known = " and ".join(get_args(Interactivity))
             raise AgentError(
@@ -285,8 +294,11 @@ class ToolCall:
         await self._begin()
 
         def announce(chat: str) -> None:
-            self._blocks = [*self._blocks, contents.subagent(chat, title)]
-            told = {"subagentDescription": title, "subagentChatUri": chat}
+            block = contents.subagent(chat, title, agent_name=agent_name, description=description)
+            self._blocks = [*self._blocks, block]
+            told = {"subagentDescription": description or title, "subagentChatUri": chat}
+            if agent_name is not None:
+                told["subagentAgentName"] = agent_name
             meta = {**(self._meta or {}), "toolKind": "subagent", **told}
             self._emit("chat/toolCallContentChanged", content=self._blocks, _meta=meta)
 

@@ -14,7 +14,14 @@ from typing import Any
 
 from agenthost.agents import inputs
 from agenthost.agents.api import AgentError, SessionContext
-from agenthost.agents.emitting import emit, fit_action, fit_bytes, fit_text, pieces_of
+from agenthost.agents.emitting import (
+    emit,
+    fit_action,
+    fit_bytes,
+    fit_data,
+    fit_text,
+    pieces_of,
+)
 from agenthost.agents.inputs import Answers, read_answers
 from agenthost.agents.port import TurnPort
 from agenthost.agents.prompts import check_request
@@ -130,10 +137,15 @@ class Turn:
         self._emit_part({"kind": "contentRef", **ref})
         await self._port.flow()
 
-    async def store(self, data: bytes, content_type: str | None = None) -> dict[str, Any]:
-        """Keep content with the session and return a reference to it."""
+    async def store(
+        self, data: bytes, content_type: str | None = None, *, name: str | None = None
+    ) -> dict[str, Any]:
+        """Keep content with the session and return a reference to it.
+
+        ``name`` is how clients may call it, for instance the name of the file that it is of.
+        """
         kind = None if content_type is None else fit_text(content_type)
-        return await self._port.store_content(fit_bytes(data), kind)
+        return await self._port.store_content(fit_bytes(data), kind, name)
 
     async def report_usage(self, usage: Mapping[str, Any]) -> None:
         """Report what the turn used so far; the last report counts."""
@@ -147,6 +159,43 @@ class Turn:
             action["activity"] = activity
         emit(self._port, action)
         await self._port.flow()
+
+    async def set_title(self, title: str) -> None:
+        """Name the chat, and the session where this is its default chat."""
+        self._port.rename(fit_text(title))
+        await self._port.flow()
+
+    async def set_meta(self, key: str, value: Any) -> None:
+        """Tell programs more about the session under a key of yours; None takes it back."""
+        self._port.set_meta(fit_text(key), fit_data(value))
+        await self._port.flow()
+
+    async def annotate(
+        self,
+        resource: str,
+        text: str,
+        *,
+        range: Mapping[str, Any] | None = None,
+        id: str | None = None,
+    ) -> str:
+        """Leave a remark on a file as this turn leaves it; return its id, to change it by.
+
+        ``resource`` is the file's URI, ``range`` a TextRange in it; without, the whole file.
+        """
+        id = self._port.new_id("note") if id is None else fit_text(id)
+        annotation: dict[str, Any] = {
+            "id": id,
+            "turnId": self.id,
+            "resource": resource,
+            "resolved": False,
+            "entries": [{"id": f"{id}-1", "text": text}],
+        }
+        if range is not None:
+            annotation["range"] = dict(range)
+        action = fit_action({"type": "annotations/set", "annotation": annotation})
+        self._port.annotate(action["annotation"])
+        await self._port.flow()
+        return id
 
     def tool(
         self,

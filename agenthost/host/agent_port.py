@@ -112,6 +112,18 @@ class AgentPort:
             self._asked = self._under_way
             self._send(self._running.stored).answer.add_done_callback(self._acknowledged)
 
+    def rename(self, title: str) -> None:
+        """Give the chat another title, and the session where it is the default chat."""
+        self._crossing.post(self._running.rename, title)
+
+    def set_meta(self, key: str, value: Any) -> None:
+        """Set, or with None remove, one entry of the session's free-form data."""
+        self._crossing.post(self._running.set_meta, (key, value))
+
+    def annotate(self, annotation: dict[str, Any]) -> None:
+        """Set an annotation of the session."""
+        self._crossing.post(self._running.annotate, annotation)
+
     async def flow(self) -> None:
         """Wait while the host is behind; there is no going on in a turn that is over."""
         while True:
@@ -142,9 +154,11 @@ class AgentPort:
         """Return an id that is unique in this chat."""
         return f"{prefix}-{uuid.uuid4().hex[:12]}"
 
-    async def store_content(self, data: bytes, content_type: str | None) -> dict[str, Any]:
+    async def store_content(
+        self, data: bytes, content_type: str | None, name: str | None = None
+    ) -> dict[str, Any]:
         """Keep content outside of the state and return a ContentRef to it."""
-        uri = await self._ask(lambda: self._running.store_content(data, content_type))
+        uri = await self._ask(lambda: self._running.store_content(data, content_type, name))
         # Here, because it takes time with much data.
         nonce = hashlib.sha256(data).hexdigest()[:16]
         ref: dict[str, Any] = {"uri": uri, "sizeHint": len(data), "nonce": nonce}

@@ -11,7 +11,7 @@ from agenthost.host.directory import Directory
 from agenthost.host.list_news import ListNews
 from agenthost.host.store import BadCursor, DropSession, PutSession, Store
 from agenthost.host.stored import stored_value
-from agenthost.host.summaries import changed_fields, summarize
+from agenthost.host.summaries import annotations_summary, changed_fields, summarize
 from agenthost.host.writer import Applied, Writer
 from agenthost.protocol.jsonrpc import dumps
 
@@ -53,6 +53,10 @@ class Catalogue:
         self._writer.notify(self._directory.root, "root/sessionAdded", {"summary": summary})
         self._news.added(session.uri, self._writer.ledger.take_seq())
         self._count(+1)
+
+    def annotations(self, session: Channel) -> dict[str, Any]:
+        """Say where a session's annotations are, and how many."""
+        return annotations_summary(session.uri, self._facts.get(session.uri, {}))
 
     def created_at(self, session: Channel) -> str:
         """Return when a session was created."""

@@ -6,7 +6,7 @@ Does not number, log or send anything: ``ledger`` and ``fanout`` do, driven by `
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -151,12 +151,19 @@ class Channel:
             self._run = _TextRun((action["type"], action["turnId"], action["partId"]), action, now)
         return Change((before, after))
 
-    def snapshot_json(self, version: str = NEWEST, *, first_turn: int = 0) -> Sequence[bytes]:
+    def snapshot_json(
+        self,
+        version: str = NEWEST,
+        *,
+        first_turn: int = 0,
+        told_elsewhere: Mapping[str, Any] | None = None,
+    ) -> Sequence[bytes]:
         """Encode what a subscriber in one version starts from, chats from their ``first_turn`` on.
 
-        The pieces belong together; they are apart so that a long history is copied only once.
+        ``told_elsewhere`` is what no action tells this channel. The pieces belong together; they
+        are apart so that a long history is copied only once.
         """
-        state = self.state
+        state = {**self.state, **told_elsewhere} if told_elsewhere else self.state
         if self.kind == "session":
             # No action tells a session what its chats do, so whoever comes new hears it here.
             state = {**state, "status": aggregated_status(state)}

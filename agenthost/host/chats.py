@@ -27,6 +27,7 @@ from agenthost.host.writer import Writer
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.status import IDLE
 from agenthost.protocol.uris import (
+    annotations_uri,
     chat_uri,
     default_chat_uri,
     is_nameable,
@@ -226,6 +227,12 @@ class Chats:
             self._writer.apply(session, action)
         if session.state.get("defaultChat") == chat.uri:
             self._writer.apply(session, {"type": "session/titleChanged", "title": title})
+
+    def annotate(self, session: Channel, annotation: dict[str, Any]) -> None:
+        """Set an annotation of a session that is in memory, with its annotations."""
+        notes = self._directory.get(annotations_uri(session.uri))
+        if notes is not None:
+            self._writer.apply(notes, {"type": "annotations/set", "annotation": annotation})
 
     def pin(self, chat: Channel, action: Mapping[str, Any]) -> None:
         """Keep what an accepted message refers to, for the agent that will read it."""

@@ -27,7 +27,8 @@ async def copy_content(
     for uri in dict.fromkeys(_references(turns)):
         blob = await store.blob(uri)
         if blob is not None:
-            copies[uri] = content_uri(str(uuid.uuid4()))
+            _, _, name = uri.removeprefix(_PREFIX).partition("/")
+            copies[uri] = content_uri(str(uuid.uuid4()), name or None)
             ledger.write(PutBlob(copies[uri], owner, blob.content_type, blob.data))
     return [_renamed(turn, copies) for turn in turns] if copies else turns
 

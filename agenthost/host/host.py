@@ -45,7 +45,7 @@ from agenthost.host.pacing import Pacing
 from agenthost.host.pages import Pages
 from agenthost.host.permissions import Credentials, Permissions
 from agenthost.host.reactions import Reactions
-from agenthost.host.recovery import open_root, recover
+from agenthost.host.recovery import announce_agents, open_root, recover
 from agenthost.host.sessions import Disposal, Sessions
 from agenthost.host.store import MemoryStore, Store, StoreError
 from agenthost.host.transports import WebSocketServer, WebSocketTransport
@@ -178,6 +178,7 @@ class Host:
             await core.drafts.open()
             await open_root(core)
             await recover(core)
+            self._listen_to_agents(core)
             core.tasks.start(self._sweep(), "sweep")
             if self._draft_seconds is not None:
                 core.tasks.start(self._collect_drafts(self._draft_seconds), "collect drafts")
@@ -296,6 +297,7 @@ class Host:
         )
         chats = Chats(store, writer, directory, turns, clock)
         turns.open_worker, turns.begin_turn = chats.add_worker, chats.start_turn
+        turns.rename, turns.annotate = chats.rename, chats.annotate
         clients = Clients(store, writer, directory, self._active_grace)
         sessions = Sessions(
             writer=writer,
@@ -384,6 +386,22 @@ class Host:
             for session in await self.core.trash.expired():
                 await self.core.sessions.purge(session)
             await asyncio.sleep(TRASH_INTERVAL)
+
+    def _listen_to_agents(self, core: Core) -> None:
+        """Let agents say, from their own threads, that clients must be told of them again."""
+        loop = asyncio.get_running_loop()
+
+        def announce() -> None:
+            if self._core is core:
+                core.tasks.start(announce_agents(core), "announce agents")
+
+        def changed() -> None:
+            # The host may have ended.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(announce)
+
+        for agent in self._agents.values():
+            agent.on_changed = changed
 
     async def _check_tokens(self) -> None:
         while True:

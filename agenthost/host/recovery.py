@@ -11,7 +11,7 @@ from agenthost.host.store import DropChannel, DropRecord, StoreDamaged
 from agenthost.host.turns import RUNNING, error_action
 from agenthost.protocol.uris import ROOT
 
-__all__ = ["open_root", "recover"]
+__all__ = ["announce_agents", "open_root", "recover"]
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +64,12 @@ async def open_root(core: Core) -> None:
         {"type": "root/terminalsChanged", "terminals": []},
     ):
         core.writer.apply(stored, action)
+
+
+async def announce_agents(core: Core) -> None:
+    """Tell clients what the agents are like now."""
+    agents = [await core.loops.read(agent, agent.info) for agent in core.agents.values()]
+    core.writer.apply(core.root, {"type": "root/agentsChanged", "agents": agents})
 
 
 async def recover(core: Core) -> None:

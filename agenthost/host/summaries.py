@@ -15,7 +15,13 @@ from agenthost.protocol.status import (
 )
 from agenthost.protocol.uris import annotations_uri
 
-__all__ = ["aggregated_status", "changed_fields", "leading_chat", "summarize"]
+__all__ = [
+    "aggregated_status",
+    "annotations_summary",
+    "changed_fields",
+    "leading_chat",
+    "summarize",
+]
 
 State = Mapping[str, Any]
 
@@ -47,15 +53,20 @@ def summarize(session: str, state: State, facts: Mapping[str, Any]) -> dict[str,
     for key in ("project", "workingDirectories"):
         if key in state:
             summary[key] = state[key]
-    summary["annotations"] = {
-        "resource": annotations_uri(session),
-        "annotationCount": facts.get("annotationCount", 0),
-        "entryCount": facts.get("entryCount", 0),
-    }
+    summary["annotations"] = annotations_summary(session, facts)
     for key in ("changes", "_meta"):
         if key in facts:
             summary[key] = facts[key]
     return summary
+
+
+def annotations_summary(session: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Say where a session's annotations are, and how many."""
+    return {
+        "resource": annotations_uri(session),
+        "annotationCount": facts.get("annotationCount", 0),
+        "entryCount": facts.get("entryCount", 0),
+    }
 
 
 def aggregated_status(state: State) -> int:

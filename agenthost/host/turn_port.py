@@ -162,6 +162,24 @@ class RunningTurn:
         except Exception as error:
             self._runner.fail(self, error)
 
+    def rename(self, title: str) -> None:
+        """Give the chat another title, and the session where it is the default chat."""
+        if not self.over and title.strip():
+            self._runner.rename(self.channel, self.session, title)
+
+    def set_meta(self, entry: tuple[str, Any]) -> None:
+        """Set, or with None remove, one entry of the session's free-form data."""
+        key, value = entry
+        if not self.over:
+            kept = {k: v for k, v in (self.session.state.get("_meta") or {}).items() if k != key}
+            meta = kept if value is None else {**kept, key: value}
+            self._runner.writer.apply(self.session, {"type": "session/metaChanged", "_meta": meta})
+
+    def annotate(self, annotation: dict[str, Any]) -> None:
+        """Set an annotation of the session."""
+        if not self.over:
+            self._runner.annotate(self.session, annotation)
+
     def show_activity(self, activity: str | None) -> None:
         """Say what the turn is doing, in a few words; None for nothing in particular."""
         shown = {"activity": activity} if activity is not None else {}
@@ -192,9 +210,9 @@ class RunningTurn:
         """Return a pending message as the agent is given it; any thread may ask."""
         return given_message(self.channel, pending["id"], pending["message"], pending=True)
 
-    async def store_content(self, data: bytes, content_type: str | None) -> str:
+    async def store_content(self, data: bytes, content_type: str | None, name: str | None) -> str:
         """Keep content outside of the state and return its URI."""
-        uri = content_uri(str(uuid.uuid4()))
+        uri = content_uri(str(uuid.uuid4()), name)
         ledger = self._runner.writer.ledger
         ledger.write(PutBlob(uri, self.session.uri, content_type, data))
         # Whoever reads the reference must find the content.

@@ -86,6 +86,8 @@ class Starter:
 
 NOBODY = Starter("")
 BeginTurn = Callable[[Channel, Mapping[str, Any], Starter], None]
+Rename = Callable[[Channel, Channel, str], None]
+Annotate = Callable[[Channel, dict[str, Any]], None]
 
 
 class TurnRunner:
@@ -116,6 +118,8 @@ class TurnRunner:
         # Set by those who make chats, which need this runner themselves.
         self.open_worker: OpenWorker
         self.begin_turn: BeginTurn
+        self.rename: Rename
+        self.annotate: Annotate
         # Chat URI -> its running turn. One slot per chat, never per session.
         self._running: dict[str, RunningTurn] = {}
         # Chat URI -> those who wait for something in its state.

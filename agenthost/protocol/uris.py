@@ -118,6 +118,10 @@ def annotations_uri(session: str) -> str:
     return f"{session}/annotations"
 
 
-def content_uri(id: str) -> str:
-    """Return the URI of a content blob that the host keeps outside of the state."""
-    return f"ahp-content:/{id}"
+def content_uri(id: str, name: str | None = None) -> str:
+    """Return the URI of a content blob that the host keeps outside of the state.
+
+    It ends in the name of what it is the content of, where that needs no escaping: editors show it.
+    """
+    plain = name is not None and _PLAIN.fullmatch(name) and name.strip(".")
+    return f"ahp-content:/{id}/{name}" if plain else f"ahp-content:/{id}"

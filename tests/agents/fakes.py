@@ -32,6 +32,10 @@ class FakePort:
         self.prompt_timeout = prompt_timeout
         self.locale = locale
         self.can_show_reviews = True
+        # What was told about the session.
+        self.title: str | None = None
+        self.meta: Json = {}
+        self.notes: list[Json] = []
         self.client: str | None = "c1"
         self.session_state: Json = {"activeClients": []}
         # Every action of the agent, and what it stored and was allowed.
@@ -133,7 +137,18 @@ class FakePort:
     def new_id(self, prefix: str) -> str:
         return f"{prefix}-{next(self._numbers)}"
 
-    async def store_content(self, data: bytes, content_type: str | None) -> Json:
+    def rename(self, title: str) -> None:
+        self.title = title
+
+    def set_meta(self, key: str, value: Any) -> None:
+        self.meta[key] = value
+
+    def annotate(self, annotation: Json) -> None:
+        self.notes.append(annotation)
+
+    async def store_content(
+        self, data: bytes, content_type: str | None, name: str | None = None
+    ) -> Json:
         uri = f"ahp-content:/{len(self.stored)}"
         self.stored[uri] = (data, content_type)
         return {"uri": uri, "sizeHint": len(data)}

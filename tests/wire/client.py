@@ -38,14 +38,20 @@ def promised(state: Any) -> Any:
     """Drop what no client is promised to hold as a fresh snapshot has it.
 
     Every reducer stamps ``modifiedAt`` with its own clock, and no action carries what a session is
-    doing: its clients look at its chats, and only who comes new is told.
+    doing: its clients look at its chats, and only who comes new is told. Likewise a chat's title
+    and the count of annotations, which their lines in the lists have.
     """
     if isinstance(state, list):
         return [promised(item) for item in state]
     if not isinstance(state, dict):
         return state
     kept = {key: promised(value) for key, value in state.items() if key != "modifiedAt"}
-    return {**kept, "status": kept["status"] & ~ACTIVITY} if "lifecycle" in kept else kept
+    if "lifecycle" in kept:
+        kept.pop("annotations", None)
+        return {**kept, "status": kept["status"] & ~ACTIVITY}
+    if "turns" in kept and "resource" in kept:
+        del kept["title"]
+    return kept
 
 
 def user_message(text: str, **more: Any) -> Json:

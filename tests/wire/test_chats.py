@@ -80,7 +80,7 @@ async def test_a_new_chat_is_in_the_catalogue_before_the_answer(shared_host: Ser
 
 async def test_an_initial_message_starts_the_first_turn_at_once(shared_host: ServedHost) -> None:
     async with in_chat(shared_host, "initial") as (client, session, _):
-        message = user_message("from the start", model={"id": "m", "config": {"fast": True}})
+        message = user_message("from the start", model={"id": "demo"})
         chat = "c:/initial"
         await client.request("createChat", channel=session, chat=chat, initialMessage=message)
         await client.subscribe(chat)

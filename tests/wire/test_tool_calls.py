@@ -70,7 +70,9 @@ COMPLETIONS = {
     "Complete fail +resultConf": REVIEW,
 }
 LEGAL[PENDING, MINE] |= COMPLETIONS
-LEGAL[RUNNING, MINE] = {**COMPLETIONS, "ContentChanged": RUNNING}
+# The owner may say again that it goes ahead, or that it does not run it after all.
+CONFIRMATIONS = {"Confirmed yes": RUNNING, "Confirmed no": DONE}
+LEGAL[RUNNING, MINE] = {**COMPLETIONS, **CONFIRMATIONS, "ContentChanged": RUNNING}
 # Anybody may give up on signing in; nobody can succeed without.
 LEGAL[AUTH, HOST] = {"Complete fail": DONE, "Complete fail +resultConf": DONE}
 for whose in (HOST, MINE, OTHERS):
@@ -153,7 +155,11 @@ async def test_a_legal_step_acts_once_and_any_other_is_refused(
             await call_in(witness, parking.uri, leads_to, content=[])
         else:
             await call_in(witness, parking.uri, leads_to)
-            await assert_refused(parking, action)
+            if (owner, name) == (MINE, "Confirmed yes"):
+                await parking.answer(action)
+                await call_in(witness, parking.uri, RUNNING)
+            else:
+                await assert_refused(parking, action)
 
 
 @pytest.mark.parametrize(

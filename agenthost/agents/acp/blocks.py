@@ -183,10 +183,12 @@ async def as_text(turn: Turn, text: str) -> list[dict[str, Any]]:
 
 async def as_edit(turn: Turn, diff: Diff, folder: str) -> dict[str, Any]:
     """Return a diff as a FileEdit whose two sides can be fetched."""
-    uri = (Path(folder) / diff.path).as_uri()
-    after = await turn.store(diff.new_text.encode(errors="replace"), "text/plain")
+    file = Path(folder) / diff.path
+    uri, new = file.as_uri(), diff.new_text.encode(errors="replace")
+    after = await turn.store(new, "text/plain", name=file.name)
     edit: dict[str, Any] = {"after": {"uri": uri, "content": after}}
     if diff.old_text is not None:
-        before = await turn.store(diff.old_text.encode(errors="replace"), "text/plain")
+        old = diff.old_text.encode(errors="replace")
+        before = await turn.store(old, "text/plain", name=file.name)
         edit["before"] = {"uri": uri, "content": before}
     return {**edit, "diff": changed_lines(diff.old_text or "", diff.new_text)}

@@ -196,12 +196,13 @@ async def edit_file(
 
 async def _preview(turn: Turn, file: Path, before: str | None, after: str) -> dict[str, Any]:
     uri = file.as_uri()
+    kept = await turn.store(after.encode(), "text/plain", name=file.name)
     edit: dict[str, Any] = {
-        "after": {"uri": uri, "content": await turn.store(after.encode(), "text/plain")},
+        "after": {"uri": uri, "content": kept},
         "diff": await asyncio.to_thread(changed_lines, before or "", after),
     }
     if before is not None:
-        content_ref = await turn.store(before.encode(), "text/plain")
+        content_ref = await turn.store(before.encode(), "text/plain", name=file.name)
         edit["before"] = {"uri": uri, "content": content_ref}
     return edit
 

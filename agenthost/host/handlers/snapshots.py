@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from agenthost.host.channel import Channel, Subscription
+from agenthost.host.origins import title_of
 from agenthost.host.windows import first_shown
 from agenthost.protocol.jsonrpc import dumps
 
 if TYPE_CHECKING:
     from agenthost.host.connection import Connection
+    from agenthost.host.core import Core
 
 __all__ = ["follow", "listed", "snapshot"]
 
@@ -44,9 +46,23 @@ def snapshot(
         b'{"resource":',
         dumps(subscription.uri),
         b',"state":',
-        *channel.snapshot_json(connection.version, first_turn=subscription.first_turn),
+        *channel.snapshot_json(
+            connection.version,
+            first_turn=subscription.first_turn,
+            told_elsewhere=_told_elsewhere(connection.core, channel),
+        ),
         b',"fromSeq":%d}' % subscription.from_seq,
     )
+
+
+def _told_elsewhere(core: Core, channel: Channel) -> Mapping[str, Any]:
+    """Return what no action tells a channel: who comes new hears it here, as its line says it."""
+    if channel.kind == "session":
+        return {"annotations": core.catalogue.annotations(channel)}
+    session = core.directory.get(channel.session or "")
+    if channel.kind == "chat" and session is not None:
+        return {"title": title_of(channel, session)}
+    return {}
 
 
 def listed(snapshots: Iterable[Sequence[bytes]]) -> Iterator[bytes]:

@@ -178,8 +178,9 @@ def _draft_changed(state: State, action: Action, facts: Facts) -> str | None:
     draft = action.get("draft")
     if draft is None:
         return None
-    # A draft is not sent yet: what it attaches is checked when it becomes a message.
-    return check_message(state, {**draft, "attachments": ()}, facts)
+    # A draft is not sent yet: what it asks for is checked when it becomes a message.
+    words = {key: value for key, value in draft.items() if key not in ("attachments", "model")}
+    return check_message(state, words, facts)
 
 
 def _truncated(state: State, action: Action, facts: Facts) -> str | None:
