@@ -29,8 +29,7 @@ async def test_a_turn_runs_to_its_end_and_the_mirror_equals_a_fresh_snapshot(
         chat = await client.ready_session("ahp-session:/s1")
         await client.subscribe(chat)
         await client.run_turn(chat, "t1", "hello")
-        mirrored = {**client.states[chat], "modifiedAt": ""}
-        fresh = {**await client.fresh(chat), "modifiedAt": ""}
+        mirrored, fresh = await client.compared(chat)
         assert mirrored == fresh
         assert fresh["turns"][0]["state"] == "complete"
         assert fresh["turns"][0]["responseParts"][0]["content"].startswith("You said **hello**")
