@@ -119,6 +119,9 @@ class Proxy:
 
     def _cut(self) -> None:
         self.cuts += 1
+        if self._most is not None:
+            # Agents go on meanwhile: one day the answer that tells of it must fit.
+            self._most += 100
         self._left = None if self._most is None else self._random.randint(1, self._most)
         for writer in tuple(self._writers):
             # Hand over what was written, then end without a goodbye.
