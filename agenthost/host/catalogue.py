@@ -11,7 +11,12 @@ from agenthost.host.directory import Directory
 from agenthost.host.list_news import ListNews
 from agenthost.host.store import BadCursor, DropSession, PutSession, Store
 from agenthost.host.stored import stored_value
-from agenthost.host.summaries import annotations_summary, changed_fields, summarize
+from agenthost.host.summaries import (
+    all_fields,
+    annotations_summary,
+    changed_fields,
+    summarize,
+)
 from agenthost.host.writer import Applied, Writer
 from agenthost.protocol.jsonrpc import dumps
 
@@ -104,7 +109,7 @@ class Catalogue:
             if is_new:
                 self._writer.notify(root, "root/sessionAdded", {"summary": summary}, only=only)
             else:
-                params = {"session": uri, "changes": changed_fields({}, summary)}
+                params = {"session": uri, "changes": all_fields(summary)}
                 self._writer.notify(root, "root/sessionSummaryChanged", params, only=only)
 
     def count_annotations(self, applied: Applied, session: Channel) -> None:

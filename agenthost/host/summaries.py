@@ -17,6 +17,7 @@ from agenthost.protocol.uris import annotations_uri
 
 __all__ = [
     "aggregated_status",
+    "all_fields",
     "annotations_summary",
     "changed_fields",
     "leading_chat",
@@ -77,6 +78,11 @@ def aggregated_status(state: State) -> int:
         lead = leading_chat(state)
         activity = lead["status"] & ACTIVITY_MASK if lead is not None else IDLE
     return with_activity(state["status"], activity)
+
+
+def all_fields(summary: State) -> dict[str, Any]:
+    """Return what ``root/sessionSummaryChanged`` must carry to who holds any former summary."""
+    return {**_EMPTY, **{key: value for key, value in summary.items() if key not in _IDENTITY}}
 
 
 def changed_fields(before: State, after: State) -> dict[str, Any]:

@@ -150,10 +150,12 @@ async def test_a_side_chat_cannot_be_asked_of_an_old_host(world: World) -> None:
 async def test_annotations_are_made_answered_resolved_and_removed(
     world: World, version: str
 ) -> None:
-    session, _ = await open_chat(await world.join("a", version))
+    session, chat = await open_chat(await world.join("a", version))
+    await chat.ask("hello")
+    (turn,) = chat.state["turns"]
     notes = await session.annotations()
     place: TextRange = {"start": {"line": 1, "character": 0}, "end": {"line": 2, "character": 0}}
-    id, adding = notes.add("file:///a.py", "Why?", turn_id="t", range=place)
+    id, adding = notes.add("file:///a.py", "Why?", turn_id=turn["id"], range=place)
     assert notes[id]["entries"][0]["text"] == "Why?"
     await adding
     await notes.reply(id, "Because.")

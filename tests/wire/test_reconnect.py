@@ -338,6 +338,8 @@ async def test_who_comes_back_is_told_what_changed_in_the_list(shared_host: Serv
             "root/sessionSummaryChanged", lambda p: p["session"] == "ahp-session:/list-away"
         )
         assert told["changes"]["status"] & 31 == 1
+        # An update cannot leave out what is no longer so.
+        assert told["changes"]["activity"] == ""
         # Behind the answer, never before it.
         assert "id" in client.received[0]
 
