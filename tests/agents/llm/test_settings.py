@@ -19,6 +19,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from agenthost.agents.llm import LlmAgent
 from tests.agents.llm.scripted import Call, Script
 from tests.agents.llm.talking import SESSION, calls_of, talk_to
+from tests.flags import Flag
 
 READING = {"list_files", "read_file", "search_files"}
 
@@ -101,7 +102,7 @@ async def test_whoever_leaves_the_plan_mode_gets_the_work_done(tmp_path: Path) -
 
 
 async def test_what_the_model_wants_once_a_plan_is_wanted_is_refused(tmp_path: Path) -> None:
-    thinking, settled = asyncio.Event(), asyncio.Event()
+    thinking, settled = Flag(), Flag()
     script = Script(run("touch made"), "done")
 
     async def speak(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
