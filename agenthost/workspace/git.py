@@ -19,6 +19,8 @@ PATIENCE = 5.0
 MOST_OUTPUT = 32 * 1024 * 1024
 # A repository must not have programs of its own run just because somebody looks at it.
 _HARMLESS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+# Submodules have configurations of their own.
+_STATUS = ("--porcelain=v2", "--branch", "--ignore-submodules=all")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +41,14 @@ class GitStatus:
 
 async def git_status(folder: str | Path) -> GitStatus | None:
     """Return the state of the repository that a folder is in, or None."""
-    status = await _git(folder, "status", "--porcelain=v2", "--branch")
+    settings = await _git(folder, "config", "--get-regexp", r"^(remote\..*\.url|filter\..*)$")
+    lines = [line.partition(" ") for line in (settings or "").splitlines()]
+    filters = [("-c", f"{key}=") for key, _, _ in lines if key.endswith((".clean", ".process"))]
+    off = [word for option in filters for word in option]
+    status = await _git(folder, *off, "status", *_STATUS)
     if status is None:
         return None
-    remotes = await _git(folder, "config", "--get-regexp", r"^remote\..*\.url$")
-    urls = tuple(line.partition(" ")[2] for line in (remotes or "").splitlines())
-    return read_porcelain(status, urls)
+    return read_porcelain(status, tuple(value for key, _, value in lines if key.endswith(".url")))
 
 
 def read_porcelain(text: str, remotes: tuple[str, ...] = ()) -> GitStatus:

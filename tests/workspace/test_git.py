@@ -1,0 +1,95 @@
+"""What git says of a folder, from real repositories and from what it prints."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agenthost.host.git_facts import git_meta
+from agenthost.workspace import git as module
+from agenthost.workspace.git import GitStatus, git_status, read_porcelain
+
+
+@pytest.fixture(autouse=True)
+def _real_repositories(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GIT_DIR")
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    subprocess.run(["git", "-C", str(folder), *identity, *arguments], check=True)
+
+
+def repository(folder: Path) -> Path:
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "trunk")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "first")
+    return folder
+
+
+async def test_a_repository_tells_its_branch_upstream_and_changes(tmp_path: Path) -> None:
+    origin = repository(tmp_path / "origin")
+    git(tmp_path, "clone", "-q", str(origin), "clone")
+    clone = tmp_path / "clone"
+    git(clone, "commit", "-q", "--allow-empty", "-m", "ours")
+    (clone / "new file").write_text("x")
+    status = await git_status(clone)
+    assert status == GitStatus("trunk", "origin/trunk", 0, 1, 1, (str(origin),))
+    git(clone, "checkout", "-q", "--detach")
+    detached = await git_status(clone)
+    assert detached is not None
+    assert detached.branch is None
+
+
+async def test_where_there_is_no_repository_there_is_nothing_to_tell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert await git_status(tmp_path) is None
+    assert await git_status(tmp_path / "gone") is None
+    assert await git_status(str(tmp_path) + "\0") is None
+    folder = repository(tmp_path / "there")
+    monkeypatch.setattr(module, "PATIENCE", 0.0)
+    assert await git_status(folder) is None
+    monkeypatch.undo()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert await git_status(folder) is None
+
+
+async def test_looking_at_a_repository_runs_no_program_that_it_names(tmp_path: Path) -> None:
+    folder, trace = repository(tmp_path / "hostile"), tmp_path / "trace"
+    (folder / "a").write_text("a")
+    git(folder, "add", "a")
+    git(folder, "config", "core.fsmonitor", f"touch {trace};")
+    git(folder, "config", "filter.spy.clean", f"touch {trace}; cat")
+    (folder / ".gitattributes").write_text("* filter=spy\n")
+    (folder / "a").write_text("b")
+    status = await git_status(folder)
+    assert status is not None
+    assert status.uncommitted == 2
+    assert not trace.exists()
+
+
+def test_half_of_what_git_prints_is_half_understood() -> None:
+    assert read_porcelain("") == GitStatus()
+    assert read_porcelain("# branch.ab +1\n# branch.head x\n?? a\n") == GitStatus(
+        branch="x", uncommitted=1
+    )
+
+
+@pytest.mark.parametrize(
+    ("remote", "github"),
+    [
+        ("https://github.com/a/b.git", True),
+        ("git@github.com:a/b.git", True),
+        ("ssh://git@GitHub.com/a/b", True),
+        ("https://github.com.evil.example/a", False),
+        ("https://evil.example/github.com", False),
+        ("/srv/github.com", False),
+    ],
+)
+def test_what_is_on_github_is_told_by_the_host_of_its_remote(remote: str, github: bool) -> None:
+    meta = git_meta(GitStatus(branch="x", remotes=(remote,)))
+    assert (meta["hasGitRemote"], meta["hasGitHubRemote"]) == (True, github)
+    assert "incomingChanges" not in meta
