@@ -15,7 +15,7 @@ from agenthost.client import connect
 from tests.cli.interactive.samples import call, pending_call, shown
 from tests.wire.hosting import embed
 
-FILE = "file:///work/a.txt"
+FILE = "file:///srv/a.txt"
 
 
 class Keeper(Agent):
@@ -63,12 +63,12 @@ async def test_a_long_diff_is_known_whole() -> None:
         await found.fetch(asked)
         assert not found.awaits(asked)
         rows = shown(found.preview_lines(asked, 80))
-        assert rows[0] == "/work/a.txt  new file"
+        assert rows[0] == "/srv/a.txt  new file"
         assert rows[2:] == [f"+line {n}" for n in range(3000)]
-        moved = {"before": {**agent.side, "uri": "file:///work/b.txt"}, "after": agent.side}
+        moved = {"before": {**agent.side, "uri": "file:///srv/b.txt"}, "after": agent.side}
         await found.fetch(edit_of(**moved))
         assert shown(found.preview_lines(edit_of(**moved), 80)) == [
-            "/work/a.txt  moved from /work/b.txt",
+            "/srv/a.txt  moved from /srv/b.txt",
             "  (the content stays the same)",
         ]
 
@@ -94,7 +94,7 @@ async def test_what_cannot_be_shown_is_said_in_its_place(monkeypatch: pytest.Mon
             asked = edit_of(after=side)
             await found.fetch(asked)
             lines = shown(found.preview_lines(asked, 200))
-            assert lines[0].startswith("/work/a.txt")
+            assert lines[0].startswith("/srv/a.txt")
             assert lines[1].startswith(told)
         # Once it is there, or the host is, it is looked for again.
         found.try_again()
