@@ -9,6 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import subprocess
+import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,32 +80,32 @@ def read_porcelain(text: str, remotes: tuple[str, ...] = ()) -> GitStatus:
 
 
 async def _git(folder: str | Path, *arguments: str) -> str | None:
+    # In a thread: a child of the event loop whose end is noticed twice, when it is killed just as
+    # it ends, would be complained about.
+    return await asyncio.to_thread(_run, folder, arguments)
+
+
+def _run(folder: str | Path, arguments: Sequence[str]) -> str | None:
     # A repository's configuration may name programs: they are not given the host's own secrets.
     inherited = {key: value for key, value in os.environ.items() if "AGENTHOST" not in key}
     try:
-        process = await asyncio.create_subprocess_exec(
-            "git", "-C", str(folder), *_HARMLESS, *arguments,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
+        process = subprocess.Popen(
+            ["git", "-C", str(folder), *_HARMLESS, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             # Neither questions at somebody's terminal, nor locks in the way of somebody's work.
             env={**inherited, "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"},
-        )  # fmt: skip
+        )
     except (OSError, ValueError):
         return None
-    assert process.stdout is not None
-    output = b""
-    try:
-        async with asyncio.timeout(PATIENCE):
-            while chunk := await process.stdout.read(65536):
-                output += chunk
-                if len(output) > MOST_OUTPUT:
-                    return None
-            return output.decode(errors="replace") if await process.wait() == 0 else None
-    except TimeoutError:
-        return None
-    finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+    impatience = threading.Timer(PATIENCE, process.kill)
+    impatience.start()
+    with process:
+        assert process.stdout is not None
+        output = process.stdout.read(MOST_OUTPUT + 1)
+        if len(output) > MOST_OUTPUT:
+            process.kill()
+    impatience.cancel()
+    whole = process.returncode == 0 and len(output) <= MOST_OUTPUT
+    return output.decode(errors="replace") if whole else None
