@@ -311,6 +311,8 @@ async def test_an_agent_that_does_not_stop_disturbs_nobody() -> None:
         await assert_cancelled(chat, "t1")
         agent.may_stop.set()
         await chat.run("t2", "hello")
+        # Its thread goes on beside ours.
+        await eventually(lambda: len(agent.told) == 3)
         assert agent.told == ["it is over"] * 3
         await chat.assert_at_rest()
         assert [said(turn) for turn in chat.state["turns"]] == [
