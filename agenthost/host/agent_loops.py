@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
 from agenthost.agents.api import Agent, AgentError
-from agenthost.host.crossing import Crossing
+from agenthost.host.crossing import Batches, Crossing
 
 __all__ = ["AgentLoops", "AgentQuit"]
 
@@ -160,8 +160,8 @@ class _AgentThread:
 class AgentLoops:
     """The loops of all agents of a host; made and used on the host's own loop."""
 
-    def __init__(self, agents: Mapping[str, Agent]) -> None:
-        self.crossing = Crossing()
+    def __init__(self, agents: Mapping[str, Agent], batches: Batches | None = None) -> None:
+        self.crossing = Crossing(batches)
         self._agents = agents
         # Provider -> its thread, started when the agent is first needed.
         self._threads: dict[str, _AgentThread] = {}

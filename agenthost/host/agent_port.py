@@ -13,6 +13,7 @@ import hashlib
 import uuid
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agenthost.agents.port import Interactivity, Worker
@@ -21,6 +22,8 @@ from agenthost.host.turn_port import Request
 from agenthost.protocol.versions import reduce
 
 if TYPE_CHECKING:
+    from agenthost.agents.api import Agent
+    from agenthost.agents.turn import Turn
     from agenthost.host.turn_port import RunningTurn
 
 __all__ = ["AgentPort"]
@@ -32,6 +35,13 @@ WINDOW = 512
 # Characters that count as one more action.
 STRETCH = 1024
 _TEXT = ("chat/delta", "chat/reasoning", "chat/toolCallDelta")
+# Pieces of text that follow each other closely cross over together, which halves what a quick
+# stream costs: a few of them when the last ones crossed some time ago, otherwise more. One that
+# comes alone after a pause crosses at once, and none waits for company for long. In seconds.
+FEW_PIECES, SOME_TIME = 2, 0.0005
+MOST_PIECES = 16
+PAUSE = 0.005
+LONGEST_WAIT = 0.002
 
 
 class AgentPort:
@@ -50,6 +60,10 @@ class AgentPort:
         self._under_way = 0
         self._asked = 0
         self._room = asyncio.Event()
+        # Text that waits for more of it, until when at most, and when some last crossed over.
+        self._pieces: list[dict[str, Any]] = []
+        self._pieces_wait: asyncio.TimerHandle | None = None
+        self._crossed_at = 0.0
         # What this turn allowed and found to be refused, before the host knows.
         self._allowed: set[str] = set()
         self._refused: dict[str, str] = {}
@@ -101,28 +115,45 @@ class AgentPort:
     def emit(self, action: dict[str, Any]) -> None:
         """Send an action over; a turn that is over can do nothing any more."""
         self._emitted += 1
-        size = 1
+        self._under_way += 1
         if action["type"] in _TEXT:
-            size += len(action["content"]) // STRETCH
+            self._under_way += len(action["content"]) // STRETCH
+            self._emit_text(action)
         else:
             self._unpublished.append((self._emitted, action))
-        self._under_way += size
-        self._crossing.post(self._running.emit, action)
+            self._post(self._running.emit, action)
         if self._under_way >= WINDOW // 2 and not self._asked:
             self._asked = self._under_way
             self._send(self._running.stored).answer.add_done_callback(self._acknowledged)
 
+    async def run(self, agent: Agent, turn: Turn) -> None:
+        """Let the agent answer, on its loop."""
+        try:
+            await agent.run(turn)
+        finally:
+            self.flush()
+
+    def flush(self) -> None:
+        """Let everything cross over that waits for company."""
+        if self._pieces:
+            pieces, self._pieces = self._pieces, []
+            if self._pieces_wait is not None:
+                self._pieces_wait.cancel()
+                self._pieces_wait = None
+            self._crossed_at = monotonic()
+            self._crossing.post(self._running.emit_all, pieces)
+
     def rename(self, title: str) -> None:
         """Give the chat another title, and the session where it is the default chat."""
-        self._crossing.post(self._running.rename, title)
+        self._post(self._running.rename, title)
 
     def set_meta(self, key: str, value: Any) -> None:
         """Set, or with None remove, one entry of the session's free-form data."""
-        self._crossing.post(self._running.set_meta, (key, value))
+        self._post(self._running.set_meta, (key, value))
 
     def annotate(self, annotation: dict[str, Any]) -> None:
         """Set an annotation of the session."""
-        self._crossing.post(self._running.annotate, annotation)
+        self._post(self._running.annotate, annotation)
 
     async def flow(self) -> None:
         """Wait while the host is behind; there is no going on in a turn that is over."""
@@ -186,7 +217,7 @@ class AgentPort:
     def allow(self, tool: str) -> None:
         """Remember that this tool is allowed in the whole session."""
         self._allowed.add(tool)
-        self._crossing.post(self._running.allow, tool)
+        self._post(self._running.allow, tool)
 
     def credential(self, resource: str) -> str | None:
         """Return the token that a client brought for a protected resource."""
@@ -198,7 +229,22 @@ class AgentPort:
         token = self._running.credential(resource)
         if token is not None:
             self._refused[resource] = token
-        self._crossing.post(self._running.reject_credential, resource)
+        self._post(self._running.reject_credential, resource)
+
+    def _emit_text(self, action: dict[str, Any]) -> None:
+        pieces = self._pieces
+        pieces.append(action)
+        since = monotonic() - self._crossed_at
+        if since > PAUSE or len(pieces) >= (FEW_PIECES if since > SOME_TIME else MOST_PIECES):
+            self.flush()
+        elif self._pieces_wait is None:
+            loop = asyncio.get_running_loop()
+            self._pieces_wait = loop.call_later(LONGEST_WAIT, self.flush)
+
+    def _post(self, function: Callable[[_T], None], argument: _T) -> None:
+        """Have the host do something after all that was emitted before."""
+        self.flush()
+        self._crossing.post(function, argument)
 
     async def _ask(self, work: Callable[[], Awaitable[_T]]) -> _T:
         """Have the host do something after all that was emitted, and wait for the result."""
@@ -212,7 +258,7 @@ class AgentPort:
 
     def _send(self, work: Callable[[], Awaitable[_T]]) -> Request[_T]:
         request = Request(work)
-        self._crossing.post(self._running.ask, request)
+        self._post(self._running.ask, request)
         return request
 
     def _acknowledged(self, answer: asyncio.Future[None]) -> None:

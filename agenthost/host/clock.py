@@ -28,17 +28,21 @@ class SystemClock:
     """The machine's own clocks."""
 
     def __init__(self) -> None:
-        # The last millisecond that was asked for, and how it is written: a stream asks for each
-        # one many times.
-        self._millisecond = -1
-        self._text = ""
+        # The last second and millisecond that were asked for, and how they are written: a stream
+        # asks for each of them many times.
+        self._second = self._millisecond = -1
+        self._to_the_second = self._text = ""
 
     def now(self) -> str:
         """Return the wall clock as ISO 8601 UTC with milliseconds and ``Z``."""
         millisecond = time.time_ns() // 1_000_000
         if millisecond != self._millisecond:
-            moment = datetime.fromtimestamp(millisecond / 1000, UTC)
-            self._text = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            second, rest = divmod(millisecond, 1000)
+            if second != self._second:
+                moment = datetime.fromtimestamp(second, UTC)
+                self._to_the_second = moment.strftime("%Y-%m-%dT%H:%M:%S")
+                self._second = second
+            self._text = f"{self._to_the_second}.{rest:03}Z"
             self._millisecond = millisecond
         return self._text
 

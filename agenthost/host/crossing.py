@@ -11,7 +11,7 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 __all__ = ["Crossing"]
 
@@ -23,11 +23,25 @@ _T = TypeVar("_T")
 MOST_PER_TICK = 512
 
 
+class Batches(Protocol):
+    """Whoever gathers what a batch decides, and lets it go when the batch ends."""
+
+    def begin_batch(self) -> None:
+        """Gather from now on."""
+        ...
+
+    def end_batch(self) -> None:
+        """Let go what was gathered."""
+        ...
+
+
 class Crossing:
     """A queue into the host's loop that any thread may post to."""
 
-    def __init__(self) -> None:
+    def __init__(self, batches: Batches | None = None) -> None:
         self._loop = asyncio.get_running_loop()
+        # Told where a batch begins and ends.
+        self._batches = batches
         # Appending and taking from the left are atomic: no lock is needed, and nobody waits.
         self._posted: deque[tuple[Callable[[Any], None], Any]] = deque()
         # Whether the host will look; cleared before it does, so nothing is left lying.
@@ -44,12 +58,16 @@ class Crossing:
     def _take(self) -> None:
         self._announced = False
         posted = self._posted
+        if self._batches is not None:
+            self._batches.begin_batch()
         for _ in range(min(len(posted), MOST_PER_TICK)):
             function, argument = posted.popleft()
             try:
                 function(argument)
             except Exception:
                 log.exception("what an agent asked for failed")
+        if self._batches is not None:
+            self._batches.end_batch()
         if posted and not self._announced:
             self._announced = True
             self._loop.call_soon(self._take)

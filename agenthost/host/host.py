@@ -283,7 +283,7 @@ class Host:
         git = GitFacts(writer, directory, catalogue, tasks)
         trash = Trash(store, ledger, clock)
         drafts = Drafts(store, ledger, directory, clock)
-        loops = AgentLoops(self._agents)
+        loops = AgentLoops(self._agents, ledger)
         turns = TurnRunner(
             writer,
             clock,

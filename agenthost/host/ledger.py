@@ -52,7 +52,9 @@ class Ledger:
         # What this tick has gathered.
         self._writes: list[Write] = []
         self._deliveries: list[Any] = []
+        # Whether something will commit it, and whether that is the end of a batch.
         self._flush_scheduled = False
+        self._in_batch = False
         # Set while deliveries are handed on: what those decide must come after them.
         self._releasing = False
         # Commits under way, oldest first: the commit, its size, what may leave after it.
@@ -121,6 +123,17 @@ class Ledger:
             self._flush_scheduled = True
             asyncio.get_running_loop().call_soon(self._flush)
 
+    def begin_batch(self) -> None:
+        """Gather what comes next until ``end_batch``, instead of until the end of the tick."""
+        self._in_batch = not self._flush_scheduled
+        self._flush_scheduled = True
+
+    def end_batch(self) -> None:
+        """Commit what was gathered at once: nothing else will come in this tick."""
+        if self._in_batch:
+            self._in_batch = False
+            self._flush()
+
     def _flush(self) -> None:
         self._flush_scheduled = False
         writes, self._writes = self._writes, []
@@ -142,7 +155,10 @@ class Ledger:
             self._release(deliveries)
             return
         self._in_flight.append((commit, len(writes), deliveries))
-        commit.add_done_callback(self._committed)
+        if commit.done():
+            self._committed(commit)
+        else:
+            commit.add_done_callback(self._committed)
 
     def _committed(self, _: asyncio.Future[None]) -> None:
         released: list[Any] = []

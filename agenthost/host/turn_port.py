@@ -162,6 +162,11 @@ class RunningTurn:
         except Exception as error:
             self._runner.fail(self, error)
 
+    def emit_all(self, actions: list[dict[str, Any]]) -> None:
+        """Apply several actions of the agent in a row."""
+        for action in actions:
+            self.emit(action)
+
     def rename(self, title: str) -> None:
         """Give the chat another title, and the session where it is the default chat."""
         if not self.over and title.strip():

@@ -167,8 +167,9 @@ class TurnRunner:
             self._finish(running, "hostStopped", self._closed_because)
             return
         agent = self._agents.get(owner["provider"])
+        port = AgentPort(running, self._loops.crossing)
         turn = Turn(
-            AgentPort(running, self._loops.crossing),
+            port,
             id=active["id"],
             chat=chat.uri,
             message=given_message(chat, active["id"], active["message"]),
@@ -177,7 +178,7 @@ class TurnRunner:
             models=agent.models if agent is not None else (),
         )
         name = f"turn {active['id']} in {chat.uri}"
-        running.task = asyncio.create_task(self._run(agent, turn, running), name=name)
+        running.task = asyncio.create_task(self._run(agent, turn, port, running), name=name)
         if self._silence_limit is not None:
             self._look_after(running)
 
@@ -250,12 +251,14 @@ class TurnRunner:
         self._finish(running, *describe_failure(error, running.channel.uri, self.credentials.mask))
         self._cancel(running)
 
-    async def _run(self, agent: Agent | None, turn: Turn, running: RunningTurn) -> None:
+    async def _run(
+        self, agent: Agent | None, turn: Turn, port: AgentPort, running: RunningTurn
+    ) -> None:
         try:
             if agent is None:
                 raise AgentError("the session's agent is not available here", "agentMissing")
             await self.starts.ensure(agent, turn.session, running.show_activity)
-            await self._loops.call(agent, agent.run, turn)
+            await self._loops.call(agent, port.run, agent, turn)
         except StoreError:
             # Nothing can be recorded any more; the host is stopping.
             return

@@ -1,4 +1,4 @@
-"""The SQLite database as the writer's thread sees it: open, commit, tidy up, close.
+"""The SQLite database as the writer sees it: open, commit, tidy up, close.
 
 Everything here blocks. Owns the writing connection, and the choice of when the
 write-ahead log is copied into the database. It does not know the event loop; ``writer`` does.
@@ -36,7 +36,7 @@ GIVE_BACK = "PRAGMA incremental_vacuum(16384)"
 
 
 class Database:
-    """An open database with its lock; belongs to one thread."""
+    """An open database with its lock; used by one thread at a time."""
 
     def __init__(
         self,
@@ -78,6 +78,11 @@ class Database:
             except BaseException:
                 ownership.release()
                 raise
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether a small commit does not wait for the disk."""
+        return self._durability == "normal"
 
     def commit(self, writes: Sequence[Write | Internal], *, synced: bool) -> None:
         """Store the writes in one transaction.

@@ -135,9 +135,14 @@ class Statements:
         self._insert_entries()
 
     def _is_one_insert(self, writes: Sequence[Write | Internal]) -> bool:
-        return len(writes) <= ROWS_PER_INSERT and all(
-            isinstance(write, Append) and write.channel in self._channels for write in writes
-        )
+        if len(writes) > ROWS_PER_INSERT:
+            return False
+        known = self._channels
+        # A generator would cost more than all that it looks at.
+        for write in writes:
+            if not isinstance(write, Append) or write.channel not in known:
+                return False
+        return True
 
     def _insert_entries(self) -> None:
         """Write out the collected entries; needed before anything that looks at the log."""

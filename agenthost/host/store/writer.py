@@ -4,7 +4,9 @@ Owns the order of units, group commit, and what happens after a failure. It does
 the ``Backend`` does the blocking work, in this thread from opening to closing.
 
 The event loop pays little: what is submitted within one tick goes to the thread in one piece, and
-each commit comes back in one call, however many units it held.
+each commit comes back in one call, however many units it held. A few log entries while the thread
+has nothing to do are committed by the loop itself: that takes a fraction of the time that waking
+the thread and being woken by it would take.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from agenthost.host.store.breather import Breather
-from agenthost.host.store.contract import StoreError, StoreMisuse, Write
+from agenthost.host.store.contract import Append, StoreError, StoreMisuse, Write
 from agenthost.host.store.sequence import Internal
 
 __all__ = ["Backend", "Writer"]
@@ -27,9 +29,27 @@ __all__ = ["Backend", "Writer"]
 # acknowledged within milliseconds and not after the last.
 WRITES_PER_COMMIT = 1024
 
+# What the loop commits itself: so few entries, of so many bytes together, and every so often none,
+# because tidying up is the thread's.
+FEW_ENTRIES, FEW_BYTES = 8, 16 * 1024
+COMMITS_BEFORE_TIDYING = 256
+# Commits that follow each other more closely than this, in seconds, are the thread's: while it
+# writes, more gathers for the next one.
+PAUSE = 0.0005
+# A commit that took the loop this long says that the disk, or the machine, is slow. Then commits
+# are the thread's for a while: longer each time, and less so with each quick one. In seconds.
+SLOW_COMMIT = 0.02
+SHORTEST_WHILE, LONGEST_WHILE = 0.1, 30.0
+LONGER, SHORTER = 4.0, 0.99
+
 
 class Backend(Protocol):
-    """Storage that blocks; used by one thread only."""
+    """Storage that blocks; used by one thread at a time."""
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether a small commit does not wait for the disk."""
+        ...
 
     def commit(self, writes: Sequence[Write | Internal], *, synced: bool) -> None:
         """Store the writes together; ``synced`` asks for durability against power loss."""
@@ -69,6 +89,14 @@ class Writer(Generic[BackendT]):
         self._queue: queue.SimpleQueue[list[Unit] | None] = queue.SimpleQueue()
         # Units submitted and not settled.
         self.pending = 0
+        # Held by whoever uses the backend.
+        self._using = threading.Lock()
+        # The open backend, where the loop may commit to it, how often it did since the thread last
+        # tidied up, and from when on it may do so again.
+        self._quick: BackendT | None = None
+        self._since_tidying = 0
+        self._not_before = 0.0
+        self._while = SHORTEST_WHILE
         # The first failure; after it nothing is stored any more.
         self.failure: StoreError | None = None
         # Set once no more units are taken.
@@ -86,10 +114,12 @@ class Writer(Generic[BackendT]):
         """
         self._thread.start()
         try:
-            return await self._opened
+            backend = await self._opened
         except asyncio.CancelledError:
             self._queue.put(None)
             raise
+        self._quick = backend if backend.is_quick else None
+        return backend
 
     def submit(
         self, writes: Sequence[Write | Internal], *, synced: bool = False
@@ -105,10 +135,12 @@ class Writer(Generic[BackendT]):
         if self.failure is not None:
             done.set_exception(_again(self.failure))
             return done
-        if not self._tick:
-            self._loop.call_soon(self._hand_over)
-        self._tick.append(Unit(writes, done, synced))
+        unit = Unit(writes, done, synced)
         self.pending += 1
+        if not self._commit_here(unit):
+            if not self._tick:
+                self._loop.call_soon(self._hand_over)
+            self._tick.append(unit)
         return done
 
     async def stop(self) -> None:
@@ -123,16 +155,46 @@ class Writer(Generic[BackendT]):
         # The thread closes the backend even if nobody waits for it any more.
         await asyncio.shield(self._closed)
         self._thread.join()
+        if self.failure is not None:
+            raise _again(self.failure)
+
+    def _commit_here(self, unit: Unit) -> bool:
+        """Commit a small unit in the loop's own thread; False when it is the other thread's."""
+        # Another unit that is not stored yet must come first.
+        if self._quick is None or self.pending > 1 or not _is_small(unit):
+            return False
+        start = self._loop.time()
+        if self._since_tidying >= COMMITS_BEFORE_TIDYING or start < self._not_before:
+            return False
+        if not self._using.acquire(blocking=False):
+            return False
+        try:
+            failure = _commit(self._quick, [unit])
+        finally:
+            self._using.release()
+        self._since_tidying += 1
+        if (now := self._loop.time()) > start + SLOW_COMMIT:
+            self._not_before = now + self._while
+            self._while = min(LONGEST_WHILE, self._while * LONGER)
+        else:
+            self._while = max(SHORTEST_WHILE, self._while * SHORTER)
+        self._end_units([unit], failure)
+        return True
 
     def _hand_over(self) -> None:
         if self._tick:
+            self._since_tidying = 0
             self._breather.begin(len(self._tick))
             self._queue.put(self._tick)
             self._tick = []
 
     def _settle(self, units: list[Unit], error: StoreError | None) -> None:
-        self.pending -= len(units)
         self._breather.end(len(units))
+        self._end_units(units, error)
+
+    def _end_units(self, units: list[Unit], error: StoreError | None) -> None:
+        self._not_before = max(self._not_before, self._loop.time() + PAUSE)
+        self.pending -= len(units)
         if error is not None and self.failure is None:
             self.failure = error
         for unit in units:
@@ -164,11 +226,13 @@ class Writer(Generic[BackendT]):
         while self._fill(backlog):
             units = _take(backlog)
             if failure is None:
-                failure = _commit(backend, units)
+                with self._using:
+                    failure = _commit(backend, units)
             if not self._call_loop(self._settle, units, failure):
                 break
             if failure is None:
-                failure = _attempt(backend.tidy)
+                with self._using:
+                    failure = _attempt(backend.tidy)
         return failure
 
     def _fill(self, backlog: deque[Unit]) -> bool:
@@ -192,6 +256,18 @@ class Writer(Generic[BackendT]):
             # The loop is closed: its owner is gone without closing the store.
             return False
         return True
+
+
+def _is_small(unit: Unit) -> bool:
+    writes = unit.writes
+    if unit.synced or not 0 < len(writes) <= FEW_ENTRIES:
+        return False
+    size = 0
+    for write in writes:
+        if not isinstance(write, Append):
+            return False
+        size += len(write.action)
+    return size <= FEW_BYTES
 
 
 def _take(backlog: deque[Unit]) -> list[Unit]:

@@ -57,8 +57,9 @@ async def test_later_writes_win_within_a_unit_and_between_units(store: Store) ->
 
 
 async def test_pending_counts_units_until_they_are_durable(store: Store) -> None:
-    store.write(entry(1), entry(2))
-    last = store.write(entry(3))
+    # Not entries alone, which may be durable at once.
+    store.write(entry(1), PutRecord("b", "k", b"1"))
+    last = store.write(entry(2), PutRecord("b", "k", b"2"))
     assert store.pending == 2
     await last
     assert store.pending == 0

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from agenthost.host.store import PutRecord, StoreError, StoreMisuse, Write
+from agenthost.host.store import Append, PutRecord, StoreError, StoreMisuse, Write
 from agenthost.host.store.breather import Breather
 from agenthost.host.store.sequence import Internal
-from agenthost.host.store.writer import WRITES_PER_COMMIT, Writer
+from agenthost.host.store.writer import FEW_BYTES, FEW_ENTRIES, WRITES_PER_COMMIT, Writer
 
 
 class FakeBackend:
@@ -24,8 +24,12 @@ class FakeBackend:
         self.errors: list[Exception] = []
         self.tidy_error: Exception | None = None
         self.closed = threading.Event()
+        self.is_quick = False
+        # The thread of each commit.
+        self.threads: list[int] = []
 
     def commit(self, writes: Sequence[Write | Internal], *, synced: bool) -> None:
+        self.threads.append(threading.get_ident())
         self.started.set()
         assert self.gate.wait(10)
         if self.errors:
@@ -179,6 +183,71 @@ async def test_a_cancelled_start_closes_the_backend() -> None:
         await start
     opening.set()
     assert await asyncio.to_thread(backend.closed.wait, 10)
+
+
+def entry(seq: int, size: int = 2) -> Append:
+    return Append(seq, "ahp-chat:/1", "2026-01-01T00:00:00.000Z", b"x" * size)
+
+
+async def test_a_few_entries_are_committed_without_the_thread() -> None:
+    backend = FakeBackend()
+    backend.is_quick = True
+    writer = await started(backend)
+    done = writer.submit([entry(1), entry(2)])
+    assert done.done()
+    assert writer.pending == 0
+    assert backend.threads == [threading.get_ident()]
+    await writer.stop()
+    assert backend.commits == [[entry(1), entry(2)]]
+
+
+@pytest.mark.parametrize(
+    ("unit", "synced"),
+    [
+        ([put(1)], False),
+        ([entry(1), put(1)], False),
+        ([entry(1)], True),
+        ([entry(1, FEW_BYTES + 1)], False),
+        ([entry(seq) for seq in range(FEW_ENTRIES + 1)], False),
+        ([], False),
+    ],
+    ids=["record", "entry and record", "synced", "large", "many", "barrier"],
+)
+async def test_everything_else_is_the_threads(unit: list[Write], synced: bool) -> None:
+    backend = FakeBackend()
+    backend.is_quick = True
+    writer = await started(backend)
+    await writer.submit(unit, synced=synced)
+    assert threading.get_ident() not in backend.threads
+    await writer.stop()
+
+
+async def test_entries_follow_what_waits_for_the_thread() -> None:
+    backend = FakeBackend()
+    backend.is_quick = True
+    writer = await started(backend)
+    backend.gate.clear()
+    first = writer.submit([put(0)])
+    second = writer.submit([entry(1)])
+    assert not second.done()
+    backend.gate.set()
+    await asyncio.gather(first, second)
+    assert [write for commit in backend.commits for write in commit] == [put(0), entry(1)]
+    assert threading.get_ident() not in backend.threads
+    await writer.stop()
+
+
+async def test_an_entry_that_cannot_be_stored_ends_the_writer() -> None:
+    backend = FakeBackend()
+    backend.is_quick = True
+    backend.errors = [OSError("disk full")]
+    writer = await started(backend)
+    for seq in (1, 2):
+        with pytest.raises(StoreError, match="disk full"):
+            await writer.submit([entry(seq)])
+    assert backend.commits == []
+    with pytest.raises(StoreError, match="disk full"):
+        await writer.stop()
 
 
 async def test_a_stopped_writer_takes_nothing() -> None:
