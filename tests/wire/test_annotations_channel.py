@@ -15,6 +15,9 @@ Json = dict[str, Any]
 
 RANGE = {"start": {"line": 0, "character": 1}, "end": {"line": 2, "character": 3}}
 
+INVERTED = {"start": RANGE["end"], "end": RANGE["start"]}
+BEFORE = {**RANGE, "start": {"line": -1, "character": 0}}
+
 
 def annotation(id: str, *entries: str, **fields: Any) -> Json:
     return {
@@ -113,6 +116,18 @@ async def test_edits_of_what_is_not_there_and_empty_annotations_are_refused(
             {"type": "annotations/updated", "annotationId": "n1", "turnId": "t9"},
             set_to(annotation("n2", "e1", resolved=True)),
             {"type": "annotations/updated", "annotationId": "n1", "range": None},
+            # An update does not touch the entries: who sends some wants something else.
+            {"type": "annotations/updated", "annotationId": "n1", "entries": []},
+            # What identifies is not empty, a file is named by a URI, a range has an order.
+            set_to(annotation("", "e1")),
+            set_to(annotation("n2", "")),
+            {"type": "annotations/entrySet", "annotationId": "n1", "entry": {"id": "", "text": ""}},
+            set_to(annotation("n2", "e1", resource="")),
+            set_to(annotation("n2", "e1", resource="a.py")),
+            {"type": "annotations/updated", "annotationId": "n1", "resource": "a.py"},
+            set_to(annotation("n2", "e1", range=INVERTED)),
+            set_to(annotation("n2", "e1", range=BEFORE)),
+            {"type": "annotations/updated", "annotationId": "n1", "range": INVERTED},
             set_to({**annotation("n2", "e1"), "resolved": "no"}),
             set_to({"id": "n2"}),
             {"type": "annotations/set"},

@@ -51,6 +51,15 @@ REFUSED: dict[str, tuple[Json, str]] = {
         "the data of the attachment dot is not valid base64",
     ),
     "data that is cut off": (embedded("YWJj" + "YQ"), "not valid base64"),
+    "a selection from behind": (
+        {
+            "type": "resource",
+            "label": "lines",
+            "uri": "file:///a.py",
+            "selection": {"range": extent(9, 0, 3, 0)},
+        },
+        "the selection of the attachment lines is no range",
+    ),
     "annotations of nobody": (
         notes("ahp-session:/nobody/annotations"),
         "there are no annotations ahp-session:/nobody/annotations",
@@ -123,6 +132,16 @@ async def test_what_can_be_read_is_taken(chat: Chat, name: str) -> None:
 @pytest.mark.parametrize("name", REFUSED)
 async def test_what_is_not_sent_yet_may_be_wrong(chat: Chat, name: str) -> None:
     await chat.answer({"type": "chat/draftChanged", "draft": carrying(REFUSED[name][0])})
+
+
+async def test_turns_and_messages_that_wait_need_ids(chat: Chat) -> None:
+    pending = {"type": "chat/pendingMessageSet", "id": "", "message": user_message("x")}
+    for client in chat.clients:
+        reason = await client.rejected(chat.uri, client.turn_started("", "hello"))
+        assert reason == "a turn needs an id"
+        for kind in ("queued", "steering"):
+            reason = await client.rejected(chat.uri, {**pending, "kind": kind})
+            assert reason == "a message that waits needs an id"
 
 
 async def test_no_client_takes_a_message_off_the_queue_by_a_turn_of_its_own(

@@ -282,8 +282,8 @@ async def test_an_owner_shows_only_what_can_be_looked_at(
         changed = {"type": "chat/toolCallContentChanged", **target, "content": content}
         assert await assert_refused(parking, changed) == reason
         for result in (OK, FAILED):
-            done = {"type": "chat/toolCallComplete", **target}
-            done["result"] = {**result, "content": content}
+            shown = {**result, "content": content}
+            done = {"type": "chat/toolCallComplete", **target, "result": shown}
             assert await assert_refused(parking, done) == reason
 
 

@@ -24,6 +24,8 @@ def check_session(facts: Facts) -> str | None:
 def _turn_started(state: State, action: Action, facts: Facts) -> str | None:
     if state.get("activeTurn") is not None:
         return "a turn is already in progress in this chat"
+    if not action["turnId"]:
+        return "a turn needs an id"
     if any(turn["id"] == action["turnId"] for turn in state["turns"]):
         return f"turn id {action['turnId']} was used before"
     if action.get("queuedMessageId"):
@@ -139,6 +141,8 @@ def _result_confirmed(state: State, action: Action, facts: Facts) -> str | None:
 
 
 def _pending_set(state: State, action: Action, facts: Facts) -> str | None:
+    if not action["id"]:
+        return "a message that waits needs an id"
     return check_message(state, action["message"], facts)
 
 

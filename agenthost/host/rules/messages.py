@@ -10,6 +10,7 @@ from typing import Any
 from agenthost.errors import shortened
 from agenthost.host.rules.config import check_complete
 from agenthost.host.rules.facts import Facts
+from agenthost.host.rules.ranges import is_range, lies_inside, line_lengths
 
 __all__ = ["check_attachments", "check_content", "check_message", "check_suggestion"]
 
@@ -53,8 +54,8 @@ def check_attachments(message: Mapping[str, Any], facts: Facts) -> str | None:
     for attachment in attachments:
         mention = attachment.get("range")
         if mention is not None:
-            lines = lines or _line_lengths(message["text"])
-            if _outside(mention, lines):
+            lines = lines or line_lengths(message["text"])
+            if not lies_inside(mention, lines):
                 label = shortened(attachment["label"])
                 return f"the range of the attachment {label} lies outside the message's text"
         refusal = _check_attachment(attachment, facts)
@@ -64,6 +65,9 @@ def check_attachments(message: Mapping[str, Any], facts: Facts) -> str | None:
 
 
 def _check_attachment(attachment: Mapping[str, Any], facts: Facts) -> str | None:
+    selection = attachment.get("selection")
+    if selection is not None and not is_range(selection["range"]):
+        return f"the selection of the attachment {shortened(attachment['label'])} is no range"
     match attachment.get("type"):
         case "simple":
             # What the host completed is known by its metadata, which comes back with it.
@@ -116,16 +120,3 @@ def _check_data(holder: Mapping[str, Any], what: str) -> str | None:
     except (binascii.Error, ValueError):
         return f"the data of {what} is not valid base64"
     return None
-
-
-def _line_lengths(text: str) -> Sequence[int]:
-    """Return how long each line is, as clients count: in UTF-16 code units."""
-    return [len(line.encode("utf-16-le", "surrogatepass")) // 2 for line in text.split("\n")]
-
-
-def _outside(mention: Mapping[str, Any], lines: Sequence[int]) -> bool:
-    start, end = ((mention[edge]["line"], mention[edge]["character"]) for edge in ("start", "end"))
-    return start > end or any(
-        not (0 <= line < len(lines) and 0 <= character <= lines[line])
-        for line, character in (start, end)
-    )
