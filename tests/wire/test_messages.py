@@ -129,6 +129,13 @@ async def test_what_can_be_read_is_taken(chat: Chat, name: str) -> None:
     assert (await chat.end(name))["message"] == carrying(READ[name])
 
 
+async def test_nobody_waits_while_a_place_is_looked_for_in_a_long_text(chat: Chat) -> None:
+    mention = simple(modelRepresentation="x", range=extent(0, 0, 9_999_999, 0))
+    message = {**carrying(mention), "text": "\n" * 200_000}
+    await chat.answer({**chat.client.turn_started("long", ""), "message": message})
+    await chat.end("long")
+
+
 @pytest.mark.parametrize("name", REFUSED)
 async def test_what_is_not_sent_yet_may_be_wrong(chat: Chat, name: str) -> None:
     await chat.answer({"type": "chat/draftChanged", "draft": carrying(REFUSED[name][0])})

@@ -16,6 +16,9 @@ __all__ = ["check_attachments", "check_content", "check_message", "check_suggest
 
 State = Mapping[str, Any]
 
+# Where in a longer text something is mentioned is not worth what looking for the line costs.
+LONGEST_LOOKED_INTO = 100_000
+
 
 def check_message(state: State, message: Mapping[str, Any], facts: Facts) -> str | None:
     """Check a message that a client wants to put into this chat."""
@@ -53,7 +56,7 @@ def check_attachments(message: Mapping[str, Any], facts: Facts) -> str | None:
     lines: Sequence[int] | None = None
     for attachment in attachments:
         mention = attachment.get("range")
-        if mention is not None:
+        if mention is not None and len(message["text"]) <= LONGEST_LOOKED_INTO:
             lines = lines or line_lengths(message["text"])
             if not lies_inside(mention, lines):
                 label = shortened(attachment["label"])
@@ -99,19 +102,24 @@ def check_content(
     chat: State, call_id: str, blocks: Iterable[Mapping[str, Any]], facts: Facts
 ) -> str | None:
     """Check what a client shows as the content of its tool call."""
-    origin = {"kind": "tool", "chat": chat["resource"], "toolCallId": call_id}
-    chats = (facts.session or {}).get("chats") or ()
+    workers: set[str] | None = None
     for block in blocks:
         if block.get("type") == "embeddedResource":
             refusal = _check_data(block, "the embedded resource")
             if refusal is not None:
                 return refusal
-        if block.get("type") == "subagent" and not any(
-            entry["resource"] == block["resource"] and entry.get("origin") == origin
-            for entry in chats
-        ):
-            return f"the chat {shortened(block['resource'])} is no worker of this tool call"
+        elif block.get("type") == "subagent":
+            workers = _workers(chat, call_id, facts) if workers is None else workers
+            if block["resource"] not in workers:
+                return f"the chat {shortened(block['resource'])} is no worker of this tool call"
     return None
+
+
+def _workers(chat: State, call_id: str, facts: Facts) -> set[str]:
+    """Return the chats that a tool call has started, as they say themselves."""
+    origin = {"kind": "tool", "chat": chat["resource"], "toolCallId": call_id}
+    chats = (facts.session or {}).get("chats") or ()
+    return {entry["resource"] for entry in chats if entry.get("origin") == origin}
 
 
 def _check_data(holder: Mapping[str, Any], what: str) -> str | None:
