@@ -18,7 +18,7 @@ from agenthost.host.drafts import UNTITLED
 from agenthost.host.loading import reveal
 from agenthost.host.origins import History, derive, title_of
 from agenthost.host.rules import Facts
-from agenthost.host.rules.chat import check_message
+from agenthost.host.rules.messages import check_message
 from agenthost.host.store import DropRecord, PutRecord, Store
 from agenthost.host.stored import stored_value
 from agenthost.host.turns import NOBODY, Starter, TurnRunner
@@ -255,20 +255,25 @@ class Chats:
         models: Sequence[Mapping[str, Any]] = (),
     ) -> Facts:
         """Gather what the rules need to know, loading what an action refers to."""
-        message = action.get("message")
+        message = action.get("message") or action.get("userSuggestion")
         chats: dict[str, Mapping[str, Any] | None] = {}
+        notes: set[str] = set()
         for kind, uri, _ in references(message):
             channel = await self._directory.find(uri)
+            if channel is None or channel.kind != kind:
+                continue
             if kind == "chat":
-                known = channel is not None and channel.kind == "chat"
-                chats[uri] = channel.state if channel and known else None
+                chats[uri] = channel.state
+            else:
+                notes.add(uri)
         state = session.state if session is not None else None
         turns = await self._turn_ids(session, action) if session is not None else frozenset()
-        return Facts(client_id, state, capabilities, chats, models, turns)
+        return Facts(client_id, state, capabilities, chats, frozenset(notes), models, turns)
 
     async def _turn_ids(self, session: Channel, action: Mapping[str, Any]) -> frozenset[str]:
-        """Return the turns that a new annotation may name; what asks for none gets none."""
-        if action.get("type") != "annotations/set":
+        """Return the turns that an annotation may name; what names none gets none."""
+        annotation = action.get("annotation", action)
+        if not action.get("type", "").startswith("annotations/") or not annotation.get("turnId"):
             return frozenset()
         found: set[str] = set()
         for entry in list(session.state["chats"]):

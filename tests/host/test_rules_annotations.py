@@ -36,9 +36,20 @@ def test_a_new_annotation_is_open_and_about_a_turn_that_is_there() -> None:
     assert refusal("set", annotation={**new, "resolved": True}) == reason
     reason = "there is no turn gone in this session"
     assert refusal("set", annotation={**new, "turnId": "gone"}) == reason
+    old = {**annotation("one", "a"), "turnId": "gone"}
+    assert refusal("set", annotation=old) == reason
+    assert refusal("updated", annotationId="one", turnId="gone") == reason
     # One that is there may outlive its turn, and be resolved.
-    old = {**annotation("one", "a"), "resolved": True, "turnId": "gone"}
-    assert refusal("set", annotation=old) is None
+    facts, outlived = Facts("me"), {**annotation("one", "a"), "resolved": True}
+    assert check(STATE, {"type": "annotations/set", "annotation": outlived}, facts) is None
+    # Some editors name none.
+    assert refusal("set", annotation={**new, "turnId": ""}) is None
+
+
+def test_the_entries_of_an_annotation_are_told_apart() -> None:
+    reason = "two entries of an annotation cannot have the same id"
+    for id in ("new", "one"):
+        assert refusal("set", annotation=annotation(id, "a", "a")) == reason
 
 
 def test_an_annotation_without_entries_is_refused() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agenthost.host.rules import Facts, check
-from agenthost.host.rules.chat import check_attachments, check_message
+from agenthost.host.rules.messages import check_attachments, check_message
 
 State = dict[str, Any]
 Action = dict[str, Any]

@@ -15,6 +15,9 @@ Json = dict[str, Any]
 
 RANGE = {"start": {"line": 0, "character": 1}, "end": {"line": 2, "character": 3}}
 
+INVERTED = {"start": RANGE["end"], "end": RANGE["start"]}
+BEFORE = {**RANGE, "start": {"line": -1, "character": 0}}
+
 
 def annotation(id: str, *entries: str, **fields: Any) -> Json:
     return {
@@ -40,7 +43,8 @@ async def test_annotations_are_set_edited_and_removed(shared_host: ServedHost) -
     ):
         for each in (client, reader):
             await each.initialize()
-        await client.used_session(session)
+        chat = await client.used_session(session)
+        await client.run_turn(chat, "t2", "hello again")
         for each in (client, reader):
             # A channel of its own, although its URI begins like the session's.
             assert await each.subscribe(notes) == {"annotations": []}
@@ -104,6 +108,26 @@ async def test_edits_of_what_is_not_there_and_empty_annotations_are_refused(
             # The last entry goes with its annotation, or not at all.
             {"type": "annotations/entryRemoved", "annotationId": "n1", "entryId": "e1"},
             set_to(annotation("n2")),
+            # Entries have ids of their own, turns must be there, nothing is born resolved.
+            set_to(annotation("n2", "e1", "e1")),
+            set_to(annotation("n1", "e1", "e1")),
+            set_to(annotation("n2", "e1", turnId="t9")),
+            set_to(annotation("n1", "e1", turnId="t9")),
+            {"type": "annotations/updated", "annotationId": "n1", "turnId": "t9"},
+            set_to(annotation("n2", "e1", resolved=True)),
+            {"type": "annotations/updated", "annotationId": "n1", "range": None},
+            # An update does not touch the entries: who sends some wants something else.
+            {"type": "annotations/updated", "annotationId": "n1", "entries": []},
+            # What identifies is not empty, a file is named by a URI, a range has an order.
+            set_to(annotation("", "e1")),
+            set_to(annotation("n2", "")),
+            {"type": "annotations/entrySet", "annotationId": "n1", "entry": {"id": "", "text": ""}},
+            set_to(annotation("n2", "e1", resource="")),
+            set_to(annotation("n2", "e1", resource="a.py")),
+            {"type": "annotations/updated", "annotationId": "n1", "resource": "a.py"},
+            set_to(annotation("n2", "e1", range=INVERTED)),
+            set_to(annotation("n2", "e1", range=BEFORE)),
+            {"type": "annotations/updated", "annotationId": "n1", "range": INVERTED},
             set_to({**annotation("n2", "e1"), "resolved": "no"}),
             set_to({"id": "n2"}),
             {"type": "annotations/set"},
@@ -115,6 +139,25 @@ async def test_edits_of_what_is_not_there_and_empty_annotations_are_refused(
         assert await client.fresh(notes) == before
         await reader.ping()
         assert len(reader.envelopes[notes]) == heard
+
+
+async def test_editors_comment_on_files_as_they_are_and_comments_outlive_their_turns(
+    shared_host: ServedHost,
+) -> None:
+    session = "ahp-session:/lasting-notes"
+    notes = f"{session}/annotations"
+    async with open_client(shared_host.url, "comments") as client:
+        await client.initialize()
+        chat = await client.used_session(session)
+        await client.subscribe(notes)
+        # As Visual Studio Code sends them: about no turn in particular.
+        await client.accepted(notes, set_to(annotation("n1", "n1:0", "n1:r0", turnId="")))
+        await client.accepted(notes, set_to(annotation("n2", "e1")))
+        await client.accepted(chat, {"type": "chat/truncated"})
+        await client.accepted(notes, set_to(annotation("n2", "e1", resolved=True)))
+        updated = {"type": "annotations/updated", "annotationId": "n2", "turnId": "t1"}
+        await client.accepted(notes, {**updated, "resolved": False})
+        assert "no turn t1" in await client.rejected(notes, set_to(annotation("n3", "e1")))
 
 
 async def test_an_edit_that_changes_nothing_is_confirmed_to_its_sender_alone(

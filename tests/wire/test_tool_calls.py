@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from tests.wire.client import user_message
 from tests.wire.hosting import ServedHost, serve
 from tests.wire.parking import CALL, STATES
 from tests.wire.talking import Chat, at_chat, call_in, calls_of
@@ -257,6 +258,66 @@ async def test_a_result_that_is_approved_keeps_what_it_said(parking: Chat) -> No
         await parking.answer(approve, parking.clients[1])
         call = await call_in(parking.client, parking.uri, DONE)
         assert call["content"] == content
+
+
+@pytest.mark.parametrize(
+    ("block", "reason"),
+    [
+        (
+            {"type": "embeddedResource", "contentType": "image/png", "data": "&&&&"},
+            "the data of the embedded resource is not valid base64",
+        ),
+        (
+            {"type": "subagent", "resource": "ahp-chat:/nowhere", "title": "Helper"},
+            "the chat ahp-chat:/nowhere is no worker of this tool call",
+        ),
+    ],
+)
+async def test_an_owner_shows_only_what_can_be_looked_at(
+    parking: Chat, block: Json, reason: str
+) -> None:
+    async with parked(parking, RUNNING, MINE) as turn_id:
+        target = {"turnId": turn_id, **TARGET}
+        content = [{"type": "text", "text": "look"}, block]
+        changed = {"type": "chat/toolCallContentChanged", **target, "content": content}
+        assert await assert_refused(parking, changed) == reason
+        for result in (OK, FAILED):
+            shown = {**result, "content": content}
+            done = {"type": "chat/toolCallComplete", **target, "result": shown}
+            assert await assert_refused(parking, done) == reason
+
+
+async def test_who_gives_up_on_signing_in_is_held_to_the_same(parking: Chat) -> None:
+    async with parked(parking, AUTH) as turn_id:
+        block = {"type": "subagent", "resource": parking.uri, "title": "Helper"}
+        done = {**ACTIONS["Complete fail"], "turnId": turn_id, **TARGET}
+        done["result"] = {**FAILED, "content": [block]}
+        assert "is no worker of this tool call" in await assert_refused(parking, done)
+
+
+async def test_the_input_of_a_call_that_runs_is_not_edited(parking: Chat) -> None:
+    async with parked(parking, RUNNING, MINE) as turn_id:
+        approve = {"type": "chat/toolCallConfirmed", "approved": True, "confirmed": "user-action"}
+        approve |= {"turnId": turn_id, **TARGET}
+        reason = await assert_refused(parking, {**approve, "editedToolInput": "out"})
+        assert reason == "the tool call runs already: its input cannot be edited any more"
+        # Saying again what it runs with changes nothing.
+        await parking.answer({**approve, "editedToolInput": "in"})
+
+
+async def test_only_a_user_suggests_something_else(parking: Chat) -> None:
+    async with parked(parking, PENDING) as turn_id:
+        deny = {**ACTIONS["Confirmed no"], "turnId": turn_id, **TARGET}
+        for kind in ("agent", "tool", "systemNotification"):
+            suggestion = {"text": "instead", "origin": {"kind": kind}}
+            reason = await assert_refused(parking, {**deny, "userSuggestion": suggestion})
+            assert reason == "a suggestion is of origin user"
+        attachments = [{"type": "chat", "label": "there", "resource": "ahp-chat:/nowhere"}]
+        suggestion = user_message("instead", attachments=attachments)
+        reason = await assert_refused(parking, {**deny, "userSuggestion": suggestion})
+        assert reason == "the attached chat ahp-chat:/nowhere does not exist"
+        attachments[0]["resource"] = parking.uri
+        await parking.answer({**deny, "userSuggestion": suggestion})
 
 
 async def test_an_edited_input_replaces_the_one_that_was_shown(parking: Chat) -> None:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from agenthost.errors import shortened
 from agenthost.host.rules.facts import Facts
+from agenthost.host.rules.ranges import is_range
 
 __all__ = ["RULES"]
 
 State = Mapping[str, Any]
 Action = Mapping[str, Any]
 
+_NAMELESS = "annotations and their entries need ids"
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
-def _find(state: State, action: Action) -> Mapping[str, Any] | None:
+
+def _find(state: State, id: str) -> Mapping[str, Any] | None:
     for annotation in state["annotations"]:
-        if annotation["id"] == action["annotationId"]:
+        if annotation["id"] == id:
             found: Mapping[str, Any] = annotation
             return found
     return None
@@ -24,25 +29,53 @@ def _find(state: State, action: Action) -> Mapping[str, Any] | None:
 
 def _set(state: State, action: Action, facts: Facts) -> str | None:
     annotation = action["annotation"]
-    if not annotation["entries"]:
+    entries = annotation["entries"]
+    if not entries:
         return "an annotation needs at least one entry"
-    if any(known["id"] == annotation["id"] for known in state["annotations"]):
-        return None
-    if annotation["resolved"]:
+    if not annotation["id"] or not all(entry["id"] for entry in entries):
+        return _NAMELESS
+    if len({entry["id"] for entry in entries}) != len(entries):
+        return "two entries of an annotation cannot have the same id"
+    known = _find(state, annotation["id"])
+    if known is None and annotation["resolved"]:
         return "a new annotation cannot be resolved already"
-    if annotation["turnId"] not in facts.turns:
-        return f"there is no turn {shortened(annotation['turnId'])} in this session"
-    return None
+    return _check_anchor(known or {}, annotation, facts)
+
+
+def _check_anchor(known: State, change: Mapping[str, Any], facts: Facts) -> str | None:
+    """Check where an annotation is to stand: the file, the place in it, and the turn."""
+    resource, place, turn = (change.get(key) for key in ("resource", "range", "turnId"))
+    if resource is not None and _SCHEME.match(resource) is None:
+        return (
+            f"an annotation is about a file's URI, and {shortened(resource) or 'nothing'} is none"
+        )
+    if place is not None and not is_range(place):
+        return "the range of an annotation begins in the file and does not end before it begins"
+    # Editors comment on files as they are, which is no turn's; an annotation may outlive its turn.
+    if not turn or turn == known.get("turnId") or turn in facts.turns:
+        return None
+    return f"there is no turn {shortened(turn)} in this session"
 
 
 def _known(state: State, action: Action, facts: Facts) -> str | None:
-    if _find(state, action) is not None:
+    if _find(state, action["annotationId"]) is not None:
         return None
     return f"there is no annotation {action['annotationId']}: it may have been removed"
 
 
+def _updated(state: State, action: Action, facts: Facts) -> str | None:
+    known = _find(state, action["annotationId"])
+    if known is not None and "entries" in action:
+        return "an update leaves the entries alone: set the annotation, or its entries one by one"
+    return _known(state, action, facts) or _check_anchor(known or {}, action, facts)
+
+
+def _entry_set(state: State, action: Action, facts: Facts) -> str | None:
+    return _known(state, action, facts) or (None if action["entry"]["id"] else _NAMELESS)
+
+
 def _entry_removed(state: State, action: Action, facts: Facts) -> str | None:
-    annotation = _find(state, action)
+    annotation = _find(state, action["annotationId"])
     if annotation is None:
         return _known(state, action, facts)
     if all(entry["id"] != action["entryId"] for entry in annotation["entries"]):
@@ -54,8 +87,8 @@ def _entry_removed(state: State, action: Action, facts: Facts) -> str | None:
 
 RULES: dict[str, Callable[[State, Action, Facts], str | None]] = {
     "annotations/set": _set,
-    "annotations/updated": _known,
+    "annotations/updated": _updated,
     "annotations/removed": _known,
-    "annotations/entrySet": _known,
+    "annotations/entrySet": _entry_set,
     "annotations/entryRemoved": _entry_removed,
 }

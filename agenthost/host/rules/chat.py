@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from agenthost.errors import shortened
-from agenthost.host.rules.config import check_complete
 from agenthost.host.rules.facts import Facts
+from agenthost.host.rules.messages import check_content, check_message, check_suggestion
 
-__all__ = ["RULES", "check_attachments", "check_message", "check_session", "find_call"]
+__all__ = ["RULES", "check_session", "find_call"]
 
 State = Mapping[str, Any]
 Action = Mapping[str, Any]
@@ -22,48 +21,16 @@ def check_session(facts: Facts) -> str | None:
     return None
 
 
-def check_message(state: State, message: Mapping[str, Any], facts: Facts) -> str | None:
-    """Check a message that a client wants to put into this chat."""
-    if message["origin"]["kind"] != "user":
-        return "a client may only send messages of origin user"
-    if state.get("interactivity", "full") != "full":
-        return f"this chat is {state['interactivity']}: it takes no messages"
-    return _check_model(message, facts) or check_attachments(message, facts)
-
-
-def _check_model(message: Mapping[str, Any], facts: Facts) -> str | None:
-    """Check the model that a message asks for, where the agent says which it has."""
-    chosen = message.get("model")
-    if chosen is None or not facts.models:
-        return None
-    model = next((model for model in facts.models if model["id"] == chosen["id"]), None)
-    if model is None:
-        offered = ", ".join(str(model["id"]) for model in facts.models)
-        return f"there is no model {shortened(chosen['id'])}; there is {shortened(offered)}"
-    schema = model.get("configSchema") or {"properties": {}}
-    refusal = check_complete(schema, chosen.get("config") or {}, complete=False)
-    return f"model {chosen['id']}: {refusal}" if refusal is not None else None
-
-
-def check_attachments(message: Mapping[str, Any], facts: Facts) -> str | None:
-    """Check that every chat a message attaches can be read as it asks."""
-    for attachment in message.get("attachments", ()):
-        if attachment.get("type") != "chat":
-            continue
-        chat = facts.chats.get(attachment["resource"])
-        if chat is None:
-            return f"the attached chat {attachment['resource']} does not exist"
-        end = attachment.get("endTurn")
-        if end is not None and all(turn["id"] != end for turn in chat["turns"]):
-            return f"the attached chat has no completed turn {end}"
-    return None
-
-
 def _turn_started(state: State, action: Action, facts: Facts) -> str | None:
     if state.get("activeTurn") is not None:
         return "a turn is already in progress in this chat"
+    if not action["turnId"]:
+        return "a turn needs an id"
     if any(turn["id"] == action["turnId"] for turn in state["turns"]):
         return f"turn id {action['turnId']} was used before"
+    if action.get("queuedMessageId"):
+        # It would take a message off the queue that may be somebody else's.
+        return "only the host starts queued messages"
     return check_message(state, action["message"], facts)
 
 
@@ -106,7 +73,7 @@ def _confirmed(state: State, action: Action, facts: Facts) -> str | None:
         return call
     if call["status"] == "running" and _owner_refusal(call, facts) is None:
         # A client may say of its own call that it goes ahead, or that it does not run it.
-        return None
+        return _edits_running(call, action)
     if call["status"] != "pending-confirmation":
         return f"the tool call does not wait for confirmation: it is {call['status']}"
     option_id = action.get("selectedOptionId")
@@ -119,7 +86,14 @@ def _confirmed(state: State, action: Action, facts: Facts) -> str | None:
             return f"option {option_id} means to {option['kind']}"
     if "editedToolInput" in action and not call.get("editable"):
         return "the input of this tool call may not be edited"
-    return None
+    suggestion = action.get("userSuggestion")
+    return check_suggestion(suggestion, facts) if suggestion is not None else None
+
+
+def _edits_running(call: Mapping[str, Any], action: Action) -> str | None:
+    if action.get("editedToolInput") in (None, call.get("toolInput")):
+        return None
+    return "the tool call runs already: its input cannot be edited any more"
 
 
 def _owner_refusal(call: Mapping[str, Any], facts: Facts) -> str | None:
@@ -135,12 +109,16 @@ def _complete(state: State, action: Action, facts: Facts) -> str | None:
     call = _find_call(state, action)
     if isinstance(call, str):
         return call
-    succeeded = action["result"]["success"]
+    refusal: str | None = None
     if call["status"] == "auth-required":
-        return "a call that waits for authentication cannot succeed" if succeeded else None
-    if call["status"] not in ("running", "pending-confirmation"):
+        if action["result"]["success"]:
+            return "a call that waits for authentication cannot succeed"
+    elif call["status"] not in ("running", "pending-confirmation"):
         return f"the tool call cannot be completed: it is {call['status']}"
-    return _owner_refusal(call, facts)
+    else:
+        refusal = _owner_refusal(call, facts)
+    content = action["result"].get("content", ())
+    return refusal or check_content(state, call["toolCallId"], content, facts)
 
 
 def _content_changed(state: State, action: Action, facts: Facts) -> str | None:
@@ -149,7 +127,8 @@ def _content_changed(state: State, action: Action, facts: Facts) -> str | None:
         return call
     if call["status"] != "running":
         return f"the tool call is not running: it is {call['status']}"
-    return _owner_refusal(call, facts)
+    content = action["content"]
+    return _owner_refusal(call, facts) or check_content(state, call["toolCallId"], content, facts)
 
 
 def _result_confirmed(state: State, action: Action, facts: Facts) -> str | None:
@@ -162,6 +141,8 @@ def _result_confirmed(state: State, action: Action, facts: Facts) -> str | None:
 
 
 def _pending_set(state: State, action: Action, facts: Facts) -> str | None:
+    if not action["id"]:
+        return "a message that waits needs an id"
     return check_message(state, action["message"], facts)
 
 

@@ -21,6 +21,8 @@ class Facts:
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     # States of the chats that the action's attachments name; None for a chat that does not exist.
     chats: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
+    # Annotations channels that the action's attachments name and that there are.
+    notes: frozenset[str] = frozenset()
     # The models that the session's agent offers; none where it does not say.
     models: Sequence[Mapping[str, Any]] = ()
     # The turns that an annotation may be about.

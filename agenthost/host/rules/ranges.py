@@ -1,0 +1,33 @@
+"""Ranges of text: which are none, and which lie outside of a text. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["is_range", "lies_inside", "line_lengths"]
+
+Range = Mapping[str, Any]
+
+
+def _edges(range: Range) -> tuple[tuple[int, int], tuple[int, int]]:
+    start, end = range["start"], range["end"]
+    return (start["line"], start["character"]), (end["line"], end["character"])
+
+
+def is_range(range: Range) -> bool:
+    """Say whether a range begins inside of some text and does not end before it begins."""
+    start, end = _edges(range)
+    return start <= end and min(*start, *end) >= 0
+
+
+def line_lengths(text: str) -> Sequence[int]:
+    """Return how long each line of a text is, as clients count: in UTF-16 code units."""
+    return [len(line.encode("utf-16-le", "surrogatepass")) // 2 for line in text.split("\n")]
+
+
+def lies_inside(range: Range, lines: Sequence[int]) -> bool:
+    """Say whether a range lies inside of a text whose lines have these lengths."""
+    return is_range(range) and all(
+        line < len(lines) and character <= lines[line] for line, character in _edges(range)
+    )
