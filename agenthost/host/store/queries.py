@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from agenthost.host.store.checksums import entry_checksum, is_intact
+from agenthost.host.store.compact import long_state, long_time
 from agenthost.host.store.contract import Append, Blob, Page, StoreDamaged, StoredChannel
 from agenthost.host.store.cursors import encode_cursor
 
@@ -92,7 +93,7 @@ def read_after(
     query = READ_AFTER.format(wanted=", ".join(["(?)"] * len(wanted)))
     bound = NO_LIMIT if limit is None else limit
     rows = connection.execute(query, (*wanted, seq, bound)).fetchall()
-    return [Append(*entry) for *entry, _ in _intact_entries(rows)]
+    return _entries(rows)
 
 
 def load_channel(
@@ -109,8 +110,11 @@ def load_channel(
         tail = connection.execute(TAIL, (channel, number, seq)).fetchall()
     if not is_intact(stored, kind, seq, state):
         raise _damaged(channel, "its snapshot")
-    entries = tuple(Append(*entry) for *entry, _ in _intact_entries(tail))
-    return StoredChannel(kind, seq, state, entries, trimmed_through)
+    try:
+        state = long_state(state)
+    except ValueError:
+        raise _damaged(channel, "its snapshot") from None
+    return StoredChannel(kind, seq, state, tuple(_entries(tail)), trimmed_through)
 
 
 def channel_positions(connection: sqlite3.Connection, channels: Collection[str]) -> dict[str, int]:
@@ -169,19 +173,18 @@ def records(connection: sqlite3.Connection, bucket: str) -> dict[str, bytes]:
     return {row[1]: row[2] for row in rows if _listed(bucket, row[1], row)}
 
 
-def _intact_entries(rows: list[Row]) -> list[Row]:
-    """Return the rows of log entries as they are; ``StoreDamaged`` if one is not as written."""
+def _entries(rows: list[Row]) -> list[Append]:
+    """Return the log entries of these rows; ``StoreDamaged`` if one is not as written."""
+    entries = []
     for seq, channel, now, action, origin, stored in rows:
-        if stored is None:
-            continue
         try:
-            intact = stored == entry_checksum(seq, now, action, origin)
-        except (TypeError, AttributeError):
+            if stored is not None and stored != entry_checksum(seq, now, action, origin):
+                raise _damaged(channel, f"entry {seq} of its log")
+            entries.append(Append(seq, channel, long_time(now), action, origin))
+        except (TypeError, AttributeError, ValueError):
             # What should be text or bytes is something else by now.
-            intact = False
-        if not intact:
-            raise _damaged(channel, f"entry {seq} of its log")
-    return rows
+            raise _damaged(channel, f"entry {seq} of its log") from None
+    return entries
 
 
 def _checked(name: str, row: Row) -> Row:
