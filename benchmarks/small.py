@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import resource
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -158,7 +159,7 @@ async def stored() -> None:
     """Print what sessions take on disk, beside their states as JSON."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "store.sqlite"
-        states = 0
+        states, chats = 0, list[str]()
         async with (
             Host(store=SqliteStore(path)) as host,
             connect(await host.listen(port=0)) as client,
@@ -169,11 +170,41 @@ async def stored() -> None:
                 for number in range(TURNS):
                     await chat.ask(f"say hello number {number}")
                 states += len(orjson.dumps(session.state)) + len(orjson.dumps(chat.state))
+                chats.append(chat.uri)
         size = path.stat().st_size
-    print(
-        f"{SESSIONS} sessions of {TURNS} turns: {size / SESSIONS / 1e3:.1f} KB each on disk, "
-        f"{states / SESSIONS / 1e3:.1f} KB as JSON"
-    )
+        print(
+            f"{SESSIONS} sessions of {TURNS} turns: {size / SESSIONS / 1e3:.1f} KB each on disk, "
+            f"{states / SESSIONS / 1e3:.1f} KB as JSON"
+        )
+        print("subscribing to them on a host just started, medians: CPU and wall, milliseconds")
+        await cold(path, chats)
+
+
+async def cold(path: Path, chats: list[str]) -> None:
+    """Print what opening a chat takes that is in the store only, beside one in memory."""
+    async with (
+        Host(store=SqliteStore(path)) as host,
+        dial(await host.listen(port=0), compression=None, max_size=None) as client,
+    ):
+        # What warms up beside a host that starts is another figure.
+        await asyncio.sleep(0.5)
+        hello = {"protocolVersions": [NEWEST], "clientId": "cold", "channel": "ahp-root://"}
+        for method, name, params in (
+            ("initialize", "", [hello]),
+            ("subscribe", "cold chat", [{"channel": uri} for uri in chats]),
+            ("subscribe", "chat in memory", [{"channel": uri} for uri in chats]),
+        ):
+            costs: list[Cost] = []
+            for each in params:
+                request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": each}
+                cpu, start = time.process_time(), time.perf_counter()
+                await client.send(orjson.dumps(request).decode())
+                while "id" not in orjson.loads(await client.recv()):
+                    pass
+                costs.append((time.process_time() - cpu, time.perf_counter() - start))
+            if name:
+                cpu, wall = (statistics.median(each) * 1e3 for each in zip(*costs, strict=True))
+                print(f"  {name:<32}{cpu:8.2f}{wall:8.2f}")
 
 
 def run() -> None:

@@ -9,7 +9,7 @@ from agenthost.errors import InvalidParams
 from agenthost.host.channel import Channel
 from agenthost.host.directory import Directory
 from agenthost.host.list_news import ListNews
-from agenthost.host.store import BadCursor, DropSession, PutSession, Store
+from agenthost.host.store import BadCursor, DropSession, PutSession, Store, WholeChannel
 from agenthost.host.stored import stored_value
 from agenthost.host.summaries import (
     all_fields,
@@ -125,14 +125,12 @@ class Catalogue:
         if facts is not None:
             facts["_meta"] = {**facts.get("_meta", {}), **meta}
 
-    async def restore(self, channel: Channel) -> None:
+    def restore(self, channel: Channel, whole: WholeChannel) -> None:
         """Take up the summary of a session that is being loaded."""
-        if channel.kind != "session" or channel.uri in self._summaries:
+        known = channel.uri in self._summaries
+        if channel.kind != "session" or known or whole.summary is None:
             return
-        stored = await self._store.session_summary(channel.uri)
-        if stored is None:
-            return
-        summary = stored_value(stored, channel.uri)
+        summary = stored_value(whole.summary, channel.uri)
         counts = summary.get("annotations") or {}
         facts = {key: summary[key] for key in _OWN_FIELDS if key in summary}
         facts["annotationCount"] = counts.get("annotationCount", 0)

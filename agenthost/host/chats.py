@@ -19,7 +19,7 @@ from agenthost.host.loading import reveal
 from agenthost.host.origins import History, derive, title_of
 from agenthost.host.rules import Facts
 from agenthost.host.rules.messages import check_message
-from agenthost.host.store import DropRecord, PutRecord, Store
+from agenthost.host.store import DropRecord, PutRecord, Store, WholeChannel
 from agenthost.host.stored import stored_value
 from agenthost.host.turns import NOBODY, Starter, TurnRunner
 from agenthost.host.upkeep import chat_summary
@@ -284,13 +284,13 @@ class Chats:
                 found.update([active["id"]] if active is not None else [])
         return frozenset(found)
 
-    async def restore(self, channel: Channel) -> None:
+    def restore(self, channel: Channel, whole: WholeChannel) -> None:
         """Give a chat that is being loaded back what its agent knows and the chat does not show."""
         if channel.kind == "chat":
-            context = await self._store.record(CONTEXTS, channel.uri)
+            context = whole.records.get(CONTEXTS)
             if context is not None:
                 channel.context = stored_value(context, channel.uri)
-            attached = await self._store.record(ATTACHED, channel.uri)
+            attached = whole.records.get(ATTACHED)
             if attached is not None:
                 channel.attached = stored_value(attached, channel.uri)
 

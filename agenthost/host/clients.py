@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from agenthost.errors import InvalidParams, PermissionDenied
 from agenthost.host.channel import Channel
 from agenthost.host.directory import Directory
-from agenthost.host.store import DropRecord, PutRecord, Store
+from agenthost.host.store import DropRecord, PutRecord, Store, WholeChannel
 from agenthost.host.stored import stored_value
 from agenthost.host.trust import MAX_CLIENT_ID, ClientBindings, Principal
 from agenthost.host.writer import Writer
@@ -160,7 +160,7 @@ class Clients:
             del self._live[connection.client_id]
             self._start_grace(connection.client_id)
 
-    async def restore(self, channel: Channel) -> None:
+    def restore(self, channel: Channel, _: WholeChannel) -> None:
         """Give the active clients of a session that is being loaded time to show up."""
         if channel.kind == "session":
             for active in channel.state["activeClients"]:

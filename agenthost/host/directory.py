@@ -7,7 +7,7 @@ only: its snapshot and the log since. Does not decide what happens in a channel:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any, cast
 
 from agenthost.host.channel import Channel
@@ -24,6 +24,7 @@ from agenthost.host.store import (
     StoreDamaged,
     StoredChannel,
     TrimLog,
+    WholeChannel,
 )
 from agenthost.host.stored import stored_value
 from agenthost.protocol.registry import Kind
@@ -56,10 +57,14 @@ class Directory:
         self._clock = clock
         self._loaded: dict[str, Channel] = {}
         self._loading: dict[str, asyncio.Task[Channel | None]] = {}
+        # How many left memory so far: what was read before one did may not be the newest.
+        self._forgotten = 0
         # Told of each channel that leaves memory.
         self.on_evicted: list[Callable[[Channel], None]] = []
-        # Asked to complete each channel that comes back from the store, before anybody sees it.
-        self.on_loading: list[Callable[[Channel], Awaitable[None]]] = []
+        # Told of each channel that comes back from the store, before anybody sees it; and the
+        # buckets whose records under its name come with it.
+        self.on_loading: list[Callable[[Channel, WholeChannel], None]] = []
+        self.buckets = [OWNERS]
 
     @property
     def root(self) -> Channel:
@@ -166,21 +171,31 @@ class Directory:
         # What was evicted a moment ago may still be on its way to the disk.
         if self._ledger.backlog:
             await self._ledger.settle()
-        stored = await self._store.load_channel(uri)
-        if stored is None:
+        forgotten = self._forgotten
+        whole = await self._store.load_whole(uri, self.buckets, OWNERS)
+        if whole is None:
             return None
-        owner = await self._store.record(OWNERS, uri)
-        session = owner.decode() if owner is not None else None
-        if session is not None and await self.find(session) is None:
-            raise StoreDamaged(f"{uri} belongs to {session}, which is not in the store")
-        channel = _rebuild(uri, stored, session)
+        session = _owner_of(whole)
+        if session is not None and session not in self._loaded:
+            known = session in self._loading or self._forgotten != forgotten
+            if not known and whole.owner is not None and _owner_of(whole.owner) is None:
+                # Nobody has touched it since it was read.
+                self._take_in(session, whole.owner)
+            elif await self.find(session) is None:
+                raise StoreDamaged(f"{uri} belongs to {session}, which is not in the store")
+        return self._take_in(uri, whole)
+
+    def _take_in(self, uri: str, whole: WholeChannel) -> Channel:
+        channel = _rebuild(uri, whole.stored, _owner_of(whole))
+        channel.last_used = self._clock.monotonic()
         for complete in self.on_loading:
-            await complete(channel)
+            complete(channel, whole)
         self._loaded[uri] = channel
         self._hold_owner(channel, +1)
         return channel
 
     def _forget(self, channel: Channel) -> None:
+        self._forgotten += 1
         if self._loaded.pop(channel.uri, None) is not None:
             self._hold_owner(channel, -1)
 
@@ -188,6 +203,11 @@ class Directory:
         owner = self._loaded.get(channel.session) if channel.session is not None else None
         if owner is not None:
             owner.holds += change
+
+
+def _owner_of(whole: WholeChannel) -> str | None:
+    owner = whole.records.get(OWNERS)
+    return owner.decode() if owner is not None else None
 
 
 def _rebuild(uri: str, stored: StoredChannel, session: str | None) -> Channel:

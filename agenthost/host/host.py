@@ -27,9 +27,10 @@ from agenthost.agents.demo import Demo
 from agenthost.host import handlers
 from agenthost.host.agent_loops import AgentLoops
 from agenthost.host.agent_starts import AgentStarts
+from agenthost.host.attached import ATTACHED
 from agenthost.host.budget import Budget
 from agenthost.host.catalogue import Catalogue
-from agenthost.host.chats import Chats
+from agenthost.host.chats import CONTEXTS, Chats
 from agenthost.host.clients import ACTIVE_GRACE, Clients
 from agenthost.host.clock import Clock, SystemClock
 from agenthost.host.connection import Connection
@@ -43,7 +44,7 @@ from agenthost.host.ledger import Ledger
 from agenthost.host.metrics import Metrics
 from agenthost.host.pacing import Pacing
 from agenthost.host.pages import Pages
-from agenthost.host.permissions import Credentials, Permissions
+from agenthost.host.permissions import PERMISSIONS, Credentials, Permissions
 from agenthost.host.reactions import Reactions
 from agenthost.host.recovery import announce_agents, open_root, recover
 from agenthost.host.sessions import Disposal, Sessions
@@ -279,7 +280,7 @@ class Host:
         directory = Directory(store, ledger, clock)
         writer.on_long_tail = directory.save_if_due
         catalogue = Catalogue(store, writer, directory)
-        permissions, credentials = Permissions(store, ledger), Credentials()
+        permissions, credentials = Permissions(ledger), Credentials()
         git = GitFacts(writer, directory, catalogue, tasks)
         trash = Trash(store, ledger, clock)
         drafts = Drafts(store, ledger, directory, clock)
@@ -314,6 +315,7 @@ class Host:
             default_directory=self._directory_uri,
             disposal=self._disposal,
         )
+        directory.buckets += [CONTEXTS, ATTACHED, PERMISSIONS]
         directory.on_loading += [
             catalogue.restore,
             chats.restore,

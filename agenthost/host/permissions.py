@@ -12,11 +12,11 @@ from typing import Any
 
 from agenthost.host.channel import Channel
 from agenthost.host.ledger import Ledger
-from agenthost.host.store import DropRecord, PutRecord, Store
+from agenthost.host.store import DropRecord, PutRecord, WholeChannel
 from agenthost.host.trust.redaction import REDACTED
 from agenthost.protocol.jsonrpc import dumps, loads
 
-__all__ = ["Credentials", "Permissions"]
+__all__ = ["PERMISSIONS", "Credentials", "Permissions"]
 
 # The record of the tools that are allowed in a session.
 PERMISSIONS = "permissions"
@@ -29,8 +29,7 @@ MOST_FORMER = 100
 class Permissions:
     """Tools that run without asking, per session."""
 
-    def __init__(self, store: Store, ledger: Ledger) -> None:
-        self._store = store
+    def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._allowed: dict[str, set[str]] = {}
 
@@ -49,12 +48,11 @@ class Permissions:
         if self._allowed.pop(session, None) is not None:
             self._ledger.write(DropRecord(PERMISSIONS, session))
 
-    async def restore(self, channel: Channel) -> None:
+    def restore(self, channel: Channel, whole: WholeChannel) -> None:
         """Take up what is allowed in a session that is being loaded."""
-        if channel.kind == "session":
-            stored = await self._store.record(PERMISSIONS, channel.uri)
-            if stored is not None:
-                self._allowed[channel.uri] = set(loads(stored))
+        tools = whole.records.get(PERMISSIONS)
+        if channel.kind == "session" and tools is not None:
+            self._allowed[channel.uri] = set(loads(tools))
 
 
 class Credentials:

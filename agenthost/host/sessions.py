@@ -25,7 +25,7 @@ from agenthost.host.git_facts import GitFacts
 from agenthost.host.loading import reveal
 from agenthost.host.origins import History, fork_history
 from agenthost.host.rules.config import check_complete, sanitize
-from agenthost.host.store import DropBlobs
+from agenthost.host.store import DropBlobs, WholeChannel
 from agenthost.host.trash import Trash
 from agenthost.host.turns import Starter, TurnRunner
 from agenthost.host.writer import Writer
@@ -165,7 +165,7 @@ class Sessions:
                 chats = [self._directory.get(chat["resource"]) for chat in session.state["chats"]]
                 self._delete(session, [chat for chat in chats if chat is not None])
 
-    async def restore(self, channel: Channel) -> None:
+    def restore(self, channel: Channel, _: WholeChannel) -> None:
         """End the creation of a session that is being loaded, because its host died over it."""
         if channel.kind == "session" and channel.state["lifecycle"] == "creating":
             message = "the host stopped while this session was being created"

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agenthost.client import connect
 from agenthost.host import Host
 from agenthost.host import directory as directory_module
 from agenthost.host.directory import LEAST_AT_REST
-from agenthost.host.store import SqliteStore
+from agenthost.host.store import MemoryBacking, MemoryStore, SqliteStore, WholeChannel
+from agenthost.host.store.readers import Readers
 
 STATE: dict[str, Any] = {"annotations": []}
 
@@ -64,3 +68,75 @@ async def test_a_channel_at_rest_keeps_no_more_log_than_state(tmp_path: Path) ->
         again = await directory.find("notes:/0")
         assert again is not None
         assert again.state == channel.state
+
+
+async def test_a_cold_chat_and_its_session_take_one_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "store.sqlite"
+    async with Host(store=SqliteStore(path)) as host, connect(await host.listen(port=0)) as client:
+        session = await client.sessions.create()
+        chat = await session.chat()
+        await chat.ask("say hello")
+        uri, owner, turns = chat.uri, session.uri, chat.state["turns"]
+    async with Host(store=SqliteStore(path)) as host:
+        asked: list[str] = []
+        ask = Readers.ask
+
+        async def count(self: Readers, question: Any, *args: Any, **kwargs: Any) -> Any:
+            # Others are asked while a host starts.
+            if {uri, owner} & set(map(str, args)):
+                asked.append(question.__name__)
+            return await ask(self, question, *args, **kwargs)
+
+        monkeypatch.setattr(Readers, "ask", count)
+        found = await host.core.directory.find(uri)
+        assert found is not None
+        assert found.state["turns"] == turns
+        held = host.core.directory.get(owner)
+        assert held is not None
+        assert held.holds == 1
+        assert host.core.catalogue.created_at(held)
+        assert asked == ["load_whole"]
+
+
+class Slow(MemoryStore):
+    """Answers about the channels that a test names only when it is let."""
+
+    def __init__(self, backing: MemoryBacking) -> None:
+        super().__init__(backing)
+        self.held: set[str] = set()
+        self.read, self.may_answer = asyncio.Event(), asyncio.Event()
+
+    async def load_whole(
+        self, channel: str, buckets: Collection[str], owners: str
+    ) -> WholeChannel | None:
+        whole = await super().load_whole(channel, buckets, owners)
+        if channel in self.held:
+            self.read.set()
+            await self.may_answer.wait()
+        return whole
+
+
+async def test_a_session_that_changed_while_its_chat_was_read_is_not_taken_back_in_time() -> None:
+    backing = MemoryBacking()
+    async with Host(store=Slow(backing)) as host, connect(await host.listen(port=0)) as client:
+        session = await client.sessions.create()
+        chat = await session.chat()
+        await chat.ask("say hello")
+    store = Slow(backing)
+    async with Host(store=store) as host:
+        core = host.core
+        store.held = {chat.uri}
+        loading = asyncio.create_task(core.directory.find(chat.uri))
+        await store.read.wait()
+        owner = await core.directory.find(session.uri)
+        assert owner is not None
+        core.writer.apply(owner, {"type": "session/titleChanged", "title": "newer"})
+        core.directory.sweep(-1.0)
+        assert core.directory.get(session.uri) is None
+        store.may_answer.set()
+        assert await loading is not None
+        after = core.directory.get(session.uri)
+        assert after is not None
+        assert after.state["title"] == "newer"

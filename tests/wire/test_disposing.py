@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 
 import pytest
 
 from agenthost.errors import SessionNotFound
 from agenthost.host import Host, MemoryStore
-from agenthost.host.store import StoredChannel
+from agenthost.host.store import WholeChannel
 from tests.wire.agents import Puppet
 from tests.wire.client import open_client
 from tests.wire.hosting import embed
@@ -28,11 +29,13 @@ class Gated(MemoryStore):
         self.asked = asyncio.Event()
         self.may_load = asyncio.Event()
 
-    async def load_channel(self, channel: str, at_most: int | None = None) -> StoredChannel | None:
+    async def load_whole(
+        self, channel: str, buckets: Collection[str], owners: str
+    ) -> WholeChannel | None:
         if channel in self.held:
             self.asked.set()
             await self.may_load.wait()
-        return await super().load_channel(channel, at_most)
+        return await super().load_whole(channel, buckets, owners)
 
 
 async def test_a_chat_is_not_created_in_a_session_that_goes_meanwhile() -> None:

@@ -20,6 +20,7 @@ from agenthost.host.store.contract import (
     StoreError,
     StoreMisuse,
     TrimLog,
+    WholeChannel,
     Write,
 )
 from agenthost.host.store.database import Durability
@@ -50,5 +51,6 @@ __all__ = [
     "StoreMisuse",
     "StoredChannel",
     "TrimLog",
+    "WholeChannel",
     "Write",
 ]

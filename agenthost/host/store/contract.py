@@ -19,7 +19,7 @@ The errors::
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self, TypeAlias
@@ -46,6 +46,7 @@ __all__ = [
     "StoreMisuse",
     "StoredChannel",
     "TrimLog",
+    "WholeChannel",
     "Write",
 ]
 
@@ -196,6 +197,19 @@ class StoredChannel:
 
 
 @dataclass(frozen=True, slots=True)
+class WholeChannel:
+    """A channel with all that is kept under its name, as it was at one moment."""
+
+    stored: StoredChannel
+    # Its line in the catalogue, where it is a session there.
+    summary: bytes | None
+    # Bucket to value; of the buckets that were asked for.
+    records: Mapping[str, bytes]
+    # The channel that it belongs to, if it can be read; without one of its own.
+    owner: WholeChannel | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """One page of the catalogue; without ``next_cursor`` it is the last."""
 
@@ -323,6 +337,16 @@ class Store(Protocol):
 
         With ``at_most`` it is the newest snapshot that holds no later entry, of those that are
         kept: the last one and the one before.
+        """
+        ...
+
+    async def load_whole(
+        self, channel: str, buckets: Collection[str], owners: str
+    ) -> WholeChannel | None:
+        """Return a channel with its records in these buckets; ``None`` if it has no snapshot.
+
+        ``owners`` is the one of the buckets that names the channel to which another belongs. It
+        comes along, so that whoever needs both waits once.
         """
         ...
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from types import TracebackType
 from typing import Self
@@ -30,6 +30,7 @@ from agenthost.host.store.contract import (
     StoreError,
     StoreMisuse,
     TrimLog,
+    WholeChannel,
     Write,
 )
 from agenthost.host.store.cursors import decode_cursor, encode_cursor
@@ -241,6 +242,23 @@ class MemoryStore:
         tail = tuple(entry for entry in found.log if entry.seq > snapshot.seq)
         trimmed = found.trimmed_through
         return StoredChannel(snapshot.kind, snapshot.seq, snapshot.state, tail, trimmed)
+
+    async def load_whole(
+        self, channel: str, buckets: Collection[str], owners: str
+    ) -> WholeChannel | None:
+        """Return a channel with its records in these buckets; ``None`` if it has no snapshot."""
+        whole = await self._whole(channel, buckets)
+        if whole is None or owners not in whole.records:
+            return whole
+        return replace(whole, owner=await self._whole(whole.records[owners].decode(), buckets))
+
+    async def _whole(self, channel: str, buckets: Collection[str]) -> WholeChannel | None:
+        stored = await self.load_channel(channel)
+        if stored is None:
+            return None
+        values = {bucket: await self.record(bucket, channel) for bucket in buckets}
+        records = {bucket: value for bucket, value in values.items() if value is not None}
+        return WholeChannel(stored, await self.session_summary(channel), records)
 
     async def channel_positions(self, channels: Collection[str]) -> dict[str, int]:
         """Return ``trimmed_through`` of those channels that exist."""

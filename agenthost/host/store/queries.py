@@ -12,10 +12,19 @@ import contextlib
 import logging
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from agenthost.host.store.checksums import entry_checksum, is_intact
-from agenthost.host.store.contract import Append, Blob, Page, StoreDamaged, StoredChannel
+from agenthost.host.store.compact import long_state, long_time
+from agenthost.host.store.contract import (
+    Append,
+    Blob,
+    Page,
+    StoreDamaged,
+    StoredChannel,
+    WholeChannel,
+)
 from agenthost.host.store.cursors import encode_cursor
 
 __all__ = [
@@ -23,6 +32,7 @@ __all__ = [
     "channel_positions",
     "count_sessions",
     "load_channel",
+    "load_whole",
     "page_sessions",
     "read_after",
     "record",
@@ -50,6 +60,9 @@ LOAD_EARLIER = LOAD_CHANNEL.format(kept="earlier_snapshot")
 TAIL = """
     SELECT seq, ?, now, action, origin, checksum FROM log INDEXED BY log_by_channel
     WHERE channel = ? AND seq > ? ORDER BY seq
+"""
+RECORDS_OF = """
+    SELECT bucket, key, value, checksum FROM record WHERE key = ? AND bucket IN ({wanted})
 """
 POSITIONS = "SELECT uri, trimmed_through FROM channel WHERE uri IN ({wanted})"
 FIRST_PAGE = """
@@ -92,7 +105,7 @@ def read_after(
     query = READ_AFTER.format(wanted=", ".join(["(?)"] * len(wanted)))
     bound = NO_LIMIT if limit is None else limit
     rows = connection.execute(query, (*wanted, seq, bound)).fetchall()
-    return [Append(*entry) for *entry, _ in _intact_entries(rows)]
+    return _entries(rows)
 
 
 def load_channel(
@@ -100,17 +113,54 @@ def load_channel(
 ) -> StoredChannel | None:
     """Return the channel's snapshot and later entries."""
     with one_moment(connection):
-        row = connection.execute(LOAD_LAST, (channel,)).fetchone()
-        if row is not None and at_most is not None and row[2] > at_most:
-            row = connection.execute(LOAD_EARLIER, (channel,)).fetchone()
-        if row is None or (at_most is not None and row[2] > at_most):
-            return None
-        number, kind, seq, state, stored, trimmed_through = row
-        tail = connection.execute(TAIL, (channel, number, seq)).fetchall()
+        return _load_channel(connection, channel, at_most)
+
+
+def load_whole(
+    connection: sqlite3.Connection, channel: str, buckets: Collection[str], owners: str
+) -> WholeChannel | None:
+    """Return the channel with its records and its summary, and the channel that it belongs to."""
+    with one_moment(connection):
+        whole = _load_whole(connection, channel, buckets)
+        if whole is None or owners not in whole.records:
+            return whole
+        try:
+            owner = _load_whole(connection, whole.records[owners].decode(), buckets)
+        except (StoreDamaged, UnicodeDecodeError):
+            # Told to whoever needs it; it may be in memory, and then nobody does.
+            return whole
+        return replace(whole, owner=owner)
+
+
+def _load_whole(
+    connection: sqlite3.Connection, channel: str, buckets: Collection[str]
+) -> WholeChannel | None:
+    stored = _load_channel(connection, channel, None)
+    if stored is None:
+        return None
+    query = RECORDS_OF.format(wanted=", ".join("?" * len(buckets)))
+    rows = connection.execute(query, (channel, *buckets)).fetchall()
+    records = {row[0]: _checked(f"{row[0]} {channel}", row)[2] for row in rows}
+    return WholeChannel(stored, session_summary(connection, channel), records)
+
+
+def _load_channel(
+    connection: sqlite3.Connection, channel: str, at_most: int | None
+) -> StoredChannel | None:
+    row = connection.execute(LOAD_LAST, (channel,)).fetchone()
+    if row is not None and at_most is not None and row[2] > at_most:
+        row = connection.execute(LOAD_EARLIER, (channel,)).fetchone()
+    if row is None or (at_most is not None and row[2] > at_most):
+        return None
+    number, kind, seq, state, stored, trimmed_through = row
+    tail = connection.execute(TAIL, (channel, number, seq)).fetchall()
     if not is_intact(stored, kind, seq, state):
         raise _damaged(channel, "its snapshot")
-    entries = tuple(Append(*entry) for *entry, _ in _intact_entries(tail))
-    return StoredChannel(kind, seq, state, entries, trimmed_through)
+    try:
+        state = long_state(state)
+    except ValueError:
+        raise _damaged(channel, "its snapshot") from None
+    return StoredChannel(kind, seq, state, tuple(_entries(tail)), trimmed_through)
 
 
 def channel_positions(connection: sqlite3.Connection, channels: Collection[str]) -> dict[str, int]:
@@ -169,19 +219,18 @@ def records(connection: sqlite3.Connection, bucket: str) -> dict[str, bytes]:
     return {row[1]: row[2] for row in rows if _listed(bucket, row[1], row)}
 
 
-def _intact_entries(rows: list[Row]) -> list[Row]:
-    """Return the rows of log entries as they are; ``StoreDamaged`` if one is not as written."""
+def _entries(rows: list[Row]) -> list[Append]:
+    """Return the log entries of these rows; ``StoreDamaged`` if one is not as written."""
+    entries = []
     for seq, channel, now, action, origin, stored in rows:
-        if stored is None:
-            continue
         try:
-            intact = stored == entry_checksum(seq, now, action, origin)
-        except (TypeError, AttributeError):
+            if stored is not None and stored != entry_checksum(seq, now, action, origin):
+                raise _damaged(channel, f"entry {seq} of its log")
+            entries.append(Append(seq, channel, long_time(now), action, origin))
+        except (TypeError, AttributeError, ValueError):
             # What should be text or bytes is something else by now.
-            intact = False
-        if not intact:
-            raise _damaged(channel, f"entry {seq} of its log")
-    return rows
+            raise _damaged(channel, f"entry {seq} of its log") from None
+    return entries
 
 
 def _checked(name: str, row: Row) -> Row:

@@ -100,7 +100,16 @@ def keep_earlier_snapshots(connection: sqlite3.Connection) -> None:
     )
 
 
-MIGRATIONS: Sequence[Migration] = (create_tables, add_checksums, keep_earlier_snapshots)
+def allow_short_forms(connection: sqlite3.Connection) -> None:
+    """Change nothing: what is stored from here on may have a form that older ones cannot read."""
+
+
+MIGRATIONS: Sequence[Migration] = (
+    create_tables,
+    add_checksums,
+    keep_earlier_snapshots,
+    allow_short_forms,
+)
 
 
 def check_version(

@@ -23,6 +23,7 @@ from agenthost.host.store.contract import (
     StoredChannel,
     StoreError,
     StoreMisuse,
+    WholeChannel,
     Write,
 )
 from agenthost.host.store.cursors import decode_cursor
@@ -143,6 +144,12 @@ class SqliteStore:
     async def load_channel(self, channel: str, at_most: int | None = None) -> StoredChannel | None:
         """Return the channel's snapshot and later entries; ``None`` if it has no snapshot."""
         return await self._open.readers.ask(queries.load_channel, channel, at_most)
+
+    async def load_whole(
+        self, channel: str, buckets: Collection[str], owners: str
+    ) -> WholeChannel | None:
+        """Return a channel with its records in these buckets; ``None`` if it has no snapshot."""
+        return await self._open.readers.ask(queries.load_whole, channel, buckets, owners)
 
     async def channel_positions(self, channels: Collection[str]) -> dict[str, int]:
         """Return ``trimmed_through`` of those channels that exist."""

@@ -6,7 +6,8 @@ does.
 SQLite's module gives up the interpreter lock around every statement and has to win it back from
 the event loop's thread, which can take milliseconds on a busy host. So what counts is how few
 statements a commit takes: entries go in many to a statement, never through ``executemany``, which
-is one statement per row here.
+is one statement per row here. The next that counts is each parameter: the module looks for an
+adapter of every ``None`` and ``bytes`` that it is given, but not of a ``bytearray``.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from agenthost.host.store.checksums import checksum, entry_checksum
+from agenthost.host.store.compact import short_state, short_time
 from agenthost.host.store.contract import (
     Append,
     DropBlobs,
@@ -35,7 +37,8 @@ __all__ = ["Statements", "begin_run"]
 
 # Larger inserts gain little, and each length is a prepared statement that stays in memory.
 ROWS_PER_INSERT = 256
-COLUMNS = 6
+COLUMNS = ("seq", "channel", "now", "action", "checksum", "origin")
+WIDTH = len(COLUMNS)
 
 # Channels whose numbers are remembered; past this the memory starts afresh.
 CHANNELS_REMEMBERED = 10_000
@@ -105,8 +108,10 @@ class Statements:
         self._connection = connection
         # Numbers of channels that exist, as far as they were needed.
         self._channels: dict[str, int] = {}
-        # Entries that are not in the log yet, as the flat list of an insert's parameters.
+        # Entries that are not in the log yet, as the flat list of an insert's parameters, and
+        # whether one of them has an origin.
         self._entries: list[object] = []
+        self._has_origins = False
 
     def commit(self, writes: Sequence[Write | Internal]) -> None:
         """Carry out the writes in one transaction."""
@@ -125,13 +130,15 @@ class Statements:
             if not isinstance(write, Append):
                 self._apply_other(write)
                 continue
-            seq, now, action, origin = write.seq, write.now, write.action, write.origin
+            seq, now, action, origin = write.seq, short_time(write.now), write.action, write.origin
             channel = known.get(write.channel)
             if channel is None:
                 # Nothing of the channel is missing from its first entry on.
                 channel = self._channel(write.channel, begins_after=seq - 1)
+            if origin is not None:
+                self._has_origins = True
             checked = entry_checksum(seq, now, action, origin)
-            self._entries += (seq, channel, now, action, origin, checked)
+            self._entries += (seq, channel, now, bytearray(action), checked, origin)
         self._insert_entries()
 
     def _is_one_insert(self, writes: Sequence[Write | Internal]) -> bool:
@@ -147,10 +154,16 @@ class Statements:
     def _insert_entries(self) -> None:
         """Write out the collected entries; needed before anything that looks at the log."""
         entries, self._entries = self._entries, []
-        step = ROWS_PER_INSERT * COLUMNS
+        width = WIDTH
+        if not self._has_origins:
+            # Most have none, and what is not said need not be passed.
+            width -= 1
+            del entries[width::WIDTH]
+        self._has_origins = False
+        step = ROWS_PER_INSERT * width
         for start in range(0, len(entries), step):
-            chunk = entries[start : start + step]
-            self._connection.execute(_insert_rows(len(chunk) // COLUMNS), chunk)
+            chunk = entries[start : start + step] if len(entries) > step else entries
+            self._connection.execute(_insert_rows(len(chunk) // width, width), chunk)
 
     def _apply_other(self, write: Write | Internal) -> None:
         execute = self._connection.execute
@@ -186,7 +199,7 @@ class Statements:
 
     def _save_snapshot(self, write: SaveSnapshot) -> None:
         channel = self._channel(write.channel, begins_after=write.seq)
-        snapshot = (write.kind, write.seq, write.state)
+        snapshot = (write.kind, write.seq, short_state(write.state))
         self._connection.execute(KEEP_EARLIER, (channel, write.seq))
         self._connection.execute(SAVE_SNAPSHOT, (channel, *snapshot, checksum(*snapshot)))
 
@@ -254,6 +267,6 @@ class Statements:
 
 
 @cache
-def _insert_rows(count: int) -> str:
-    rows = ", ".join(["(?, ?, ?, ?, ?, ?)"] * count)
-    return f"INSERT INTO log (seq, channel, now, action, origin, checksum) VALUES {rows}"
+def _insert_rows(count: int, width: int) -> str:
+    row = f"({', '.join('?' * width)})"
+    return f"INSERT INTO log ({', '.join(COLUMNS[:width])}) VALUES {', '.join([row] * count)}"

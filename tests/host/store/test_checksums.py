@@ -106,6 +106,36 @@ async def test_a_damaged_row_is_found_by_who_asks_for_it_and_by_nobody_else(
     assert "b is not as it was written" in findings[0]
 
 
+@pytest.mark.parametrize("change", [0, 1, 40, -1])
+async def test_damage_to_a_deflated_snapshot_or_a_short_time_is_found(
+    tmp_path: Path, change: int
+) -> None:
+    path = tmp_path / "store.db"
+    now = "2026-01-01T00:00:00.000Z"
+    async with SqliteStore(path) as store:
+        await store.reserve(10)
+        await store.write(
+            SaveSnapshot("chat:/a", "chat", 0, b'{"turns":["one","two","three"]}' * 50),
+            SaveSnapshot("chat:/b", "chat", 0, b"{}"),
+            Append(1, "chat:/b", now, b"{}"),
+        )
+    with closing(sqlite3.connect(path)) as plain:
+        (state,) = plain.execute("SELECT state FROM snapshot WHERE length(state) > 9").fetchone()
+        (time,) = plain.execute("SELECT now FROM log").fetchone()
+    spoilt = bytearray(state)
+    spoilt[change] ^= 1
+    spoil(path, state, bytes(spoilt))
+    spoil(path, time.encode(), time.encode()[:-1] + b"7")
+    async with SqliteStore(path) as store:
+        for uri in ("chat:/a", "chat:/b"):
+            with pytest.raises(StoreDamaged, match=f"of {uri} is damaged"):
+                await store.load_channel(uri)
+    assert inspect_store(path).findings == [
+        "entry 1 of chat:/b is not as it was written",
+        "the snapshot of chat:/a is not as it was written",
+    ]
+
+
 async def test_damage_to_an_earlier_snapshot_is_found_and_leaves_the_last_one_good(
     path: Path,
 ) -> None:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from agenthost.host.store import DropChannel, SaveSnapshot, Store, StoredChannel, TrimLog
+from agenthost.host.store import (
+    DropChannel,
+    PutRecord,
+    PutSession,
+    SaveSnapshot,
+    Store,
+    StoredChannel,
+    TrimLog,
+    WholeChannel,
+)
 from tests.host.store.conftest import Site, entry
 
 
@@ -160,3 +169,29 @@ async def test_channels_survive_a_restart(site: Site) -> None:
         await store.reserve(2000)
         await store.write(entry(1500))
         assert [e.seq for e in await store.read_after(0, ["chat:/a"])] == [4, 1500]
+
+
+async def test_a_channel_comes_whole_with_its_records_and_the_one_it_belongs_to(
+    store: Store,
+) -> None:
+    await store.write(
+        SaveSnapshot("session:/s", "session", 0, b"session"),
+        SaveSnapshot("chat:/a", "chat", 0, b"chat"),
+        entry(1),
+        PutSession("session:/s", "key", b"summary"),
+        PutRecord("owners", "chat:/a", b"session:/s"),
+        PutRecord("notes", "chat:/a", b"note"),
+        PutRecord("notes", "chat:/b", b"another's"),
+        PutRecord("other", "chat:/a", b"not asked for"),
+    )
+    session = WholeChannel(StoredChannel("session", 0, b"session", (), 0), b"summary", {})
+    records = {"owners": b"session:/s", "notes": b"note"}
+    chat = WholeChannel(StoredChannel("chat", 0, b"chat", (entry(1),), 0), None, records, session)
+    buckets = ["owners", "notes"]
+    assert await store.load_whole("chat:/a", buckets, "owners") == chat
+    assert await store.load_whole("session:/s", buckets, "owners") == session
+    assert await store.load_whole("chat:/none", buckets, "owners") is None
+    await store.write(DropChannel("session:/s"))
+    alone = await store.load_whole("chat:/a", buckets, "owners")
+    assert alone is not None
+    assert alone.owner is None
