@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import AgentHostError
+from agenthost.records import dataclass
 from agenthost.workspace import file_path
 
 if TYPE_CHECKING:

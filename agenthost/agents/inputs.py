@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from agenthost.records import dataclass
 
 __all__ = ["Answers", "boolean", "choice", "choices", "integer", "number", "read_answers", "text"]
 

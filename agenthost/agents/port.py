@@ -6,8 +6,9 @@ The host implements ``TurnPort``; agents never see it, they see ``Turn``. Knows 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
+
+from agenthost.records import dataclass
 
 __all__ = ["Interactivity", "TurnPort", "Worker"]
 

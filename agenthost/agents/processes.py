@@ -16,10 +16,10 @@ import signal
 from asyncio.subprocess import DEVNULL, STDOUT, Process
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from agenthost.agents.environment import command_environment
 from agenthost.agents.lifeline import Lifeline
+from agenthost.records import dataclass
 
 __all__ = ["MOST_OUTPUT", "CommandResult", "group_emptied", "run_command", "signal_group"]
 

@@ -12,7 +12,6 @@ import importlib.metadata
 import tomllib
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from agenthost.agents.emitting import fit_data
 from agenthost.agents.extras import how_to_install
 from agenthost.errors import AgentHostError, InvalidParams
 from agenthost.protocol.validation import validate_as
+from agenthost.records import dataclass
 
 __all__ = [
     "CONFIG_FILE",

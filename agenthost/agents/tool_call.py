@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, get_args
 
@@ -21,6 +20,7 @@ from agenthost.agents.port import Interactivity, TurnPort, Worker
 from agenthost.agents.processes import CommandResult, run_command
 from agenthost.agents.prompts import check_options
 from agenthost.protocol.markdown import markdown_of
+from agenthost.records import dataclass
 
 __all__ = ["Confirmation", "ToolCall"]
 

@@ -13,7 +13,7 @@ import stat
 import struct
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -21,6 +21,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from agenthost.cli.discovery import RunningHost
 from agenthost.cli.render import Ink, Style, one_line
+from agenthost.records import dataclass
 from agenthost.tokens import TokenError, read_owner_token
 
 __all__ = [

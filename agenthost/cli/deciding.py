@@ -7,10 +7,10 @@ Pure. Owns the reading of ``--approve`` and ``--answer``; what a decision looks 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from agenthost.client import actions
+from agenthost.records import dataclass
 
 __all__ = ["Answers", "Approvals", "Reply", "family", "read_answer", "yes_or_no"]
 

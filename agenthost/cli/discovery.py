@@ -11,12 +11,12 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from agenthost.cli.nextstep import next_step
 from agenthost.cli.paths import default_data_dir
 from agenthost.errors import AgentHostError
+from agenthost.records import dataclass
 from agenthost.tokens import TokenError, read_owner_token
 
 __all__ = ["HOST_FILE", "NoHost", "NoToken", "RunningHost", "announce", "find_host"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from agenthost.cli.render import (
@@ -34,6 +33,7 @@ from agenthost.client import (
     UsageReported,
 )
 from agenthost.protocol.markdown import markdown_of
+from agenthost.records import dataclass
 
 __all__ = ["Line", "event_json", "event_line"]
 

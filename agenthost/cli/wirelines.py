@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from agenthost.cli.render import Ink, Style, clip, columns, one_line, plain
+from agenthost.records import dataclass
 
 __all__ = ["Conversation", "Filter", "Said", "said_json", "said_line"]
 

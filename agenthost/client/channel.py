@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 from agenthost.client.errors import ChannelGone
@@ -19,6 +18,7 @@ from agenthost.protocol import NEWEST, translator
 from agenthost.protocol.envelopes import ActionEnvelope
 from agenthost.protocol.registry import Kind
 from agenthost.protocol.versions import Untranslatable
+from agenthost.records import dataclass
 
 __all__ = ["Channel", "Reset"]
 

@@ -11,7 +11,6 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from agenthost.client.clock import Clock
@@ -20,6 +19,7 @@ from agenthost.errors import InternalError, WireError
 from agenthost.protocol.jsonrpc import Notification, Request
 from agenthost.protocol.peer import Answered, Event, Frame, Peer, Refused, Violation
 from agenthost.protocol.uris import ROOT
+from agenthost.records import dataclass
 from agenthost.tasks import Tasks
 from agenthost.transport import CloseCode, Encoded, Transport, TransportClosed
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from agenthost.protocol.chat.input_state import ChatInputRequest, ChatInputResponseKind
@@ -17,6 +16,7 @@ from agenthost.protocol.chat.state import ResponsePart, Turn
 from agenthost.protocol.chat.tool_state import ToolCallConfirmationState, ToolCallState
 from agenthost.protocol.common import ErrorInfo, UsageInfo
 from agenthost.protocol.structure import without
+from agenthost.records import dataclass
 
 __all__ = [
     "ChatEvent",

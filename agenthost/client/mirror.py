@@ -9,7 +9,6 @@ Knows no connection and no other channel: ``connection`` and ``client`` do.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from agenthost.client.overlay import Overlay
@@ -19,6 +18,7 @@ from agenthost.protocol import NEWEST, reduce, translator
 from agenthost.protocol.registry import Kind
 from agenthost.protocol.structure import index_by
 from agenthost.protocol.versions import Untranslatable, touched_in
+from agenthost.records import dataclass
 
 __all__ = ["Mirror", "Received", "kind_of_state"]
 

@@ -5,8 +5,6 @@ Pure. Owns the policy alone: randomness and time are handed in, and ``supervisor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from agenthost.client.errors import CannotConnect, GivenUp, NotAdmitted, Superseded
 from agenthost.errors import (
     AuthRequired,
@@ -17,6 +15,7 @@ from agenthost.errors import (
     RemoteProtocolError,
     WireError,
 )
+from agenthost.records import dataclass
 from agenthost.transport import CloseCode, TransportClosed
 
 __all__ = ["Backoff", "GiveUp", "Retry", "judge"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
@@ -35,6 +34,7 @@ from agenthost.protocol.resources import (
     ResourceWriteResult,
 )
 from agenthost.protocol.uris import ROOT
+from agenthost.records import dataclass
 
 __all__ = ["Allow", "MemoryResources", "ResourceProvider", "ResourceServer", "reading"]
 

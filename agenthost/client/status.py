@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from agenthost.client.signals import Feed, Signal
+from agenthost.records import dataclass
 
 __all__ = [
     "Closed",

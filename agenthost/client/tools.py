@@ -13,7 +13,7 @@ import inspect
 import json
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from agenthost.client import actions
@@ -24,6 +24,7 @@ from agenthost.client.needs import sessions_list_needs
 from agenthost.errors import AgentHostError
 from agenthost.protocol.chat.tool_state import ToolCallRunningState
 from agenthost.protocol.session.needs import needs_of
+from agenthost.records import dataclass
 from agenthost.tasks import Tasks
 
 __all__ = ["ToolFailure", "ToolFunction", "ToolResult", "ToolRun", "Toolbox"]

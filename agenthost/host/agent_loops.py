@@ -13,11 +13,11 @@ import contextlib
 import logging
 import threading
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
 from agenthost.agents.api import Agent, AgentError
 from agenthost.host.crossing import Crossing
+from agenthost.records import dataclass
 
 __all__ = ["AgentLoops", "AgentQuit"]
 

@@ -7,7 +7,7 @@ Does not number, log or send anything: ``ledger`` and ``fanout`` do, driven by `
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from agenthost.host.encoded_turns import EncodedTurns
@@ -17,6 +17,7 @@ from agenthost.host.windows import cursor_before
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.registry import Kind
 from agenthost.protocol.versions import NEWEST, reduce, translator
+from agenthost.records import dataclass
 
 if TYPE_CHECKING:
     from agenthost.host.connection import Connection

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import InvalidParams, PermissionDenied
@@ -20,6 +20,7 @@ from agenthost.host.trust import MAX_CLIENT_ID, ClientBindings, Principal
 from agenthost.host.writer import Writer
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.markdown import markdown_of
+from agenthost.records import dataclass
 
 if TYPE_CHECKING:
     from agenthost.host.connection import Connection

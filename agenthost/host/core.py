@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from agenthost.agents.api import Agent
@@ -31,6 +30,7 @@ from agenthost.host.turns import TurnRunner
 from agenthost.host.wirelog import WireLog
 from agenthost.host.writer import Writer
 from agenthost.protocol.uris import content_uri
+from agenthost.records import dataclass
 from agenthost.tasks import Tasks
 
 __all__ = ["Core"]

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from agenthost.host.channel import Change, Channel, Subscription
 from agenthost.host.envelopes import Envelope, encode_envelope, numbered
 from agenthost.protocol.jsonrpc import Notification, encode
 from agenthost.protocol.versions import echo, translator
+from agenthost.records import dataclass
 from agenthost.transport import Encoded
 
 if TYPE_CHECKING:

@@ -7,12 +7,13 @@ make the chat: ``chats`` does.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from agenthost.errors import InvalidParams
 from agenthost.host.attached import as_given
 from agenthost.host.channel import Channel
+from agenthost.records import dataclass
 
 __all__ = ["History", "derive", "fork_history", "title_of"]
 

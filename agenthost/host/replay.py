@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from agenthost.records import dataclass
 
 __all__ = ["Replay", "Snapshots", "plan_reconnect", "replay_horizon"]
 

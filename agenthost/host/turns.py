@@ -12,7 +12,6 @@ import asyncio
 import logging
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from agenthost.agents.api import Agent, AgentError, SessionContext, own_words
@@ -28,6 +27,7 @@ from agenthost.host.permissions import Credentials, Permissions
 from agenthost.host.store import DropRecord, PutRecord, StoreError
 from agenthost.host.turn_port import RunningTurn
 from agenthost.host.writer import Writer
+from agenthost.records import dataclass
 
 __all__ = [
     "NOBODY",

@@ -7,7 +7,6 @@ change (catalogue, prompts, turns) is told to the observers, which call ``apply`
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agenthost.host.channel import Channel
@@ -18,6 +17,7 @@ from agenthost.host.ledger import Ledger
 from agenthost.host.store import Append
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.versions import is_void, numbers_needed
+from agenthost.records import dataclass
 from agenthost.transport import Encoded
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ Owns the four message shapes and the id rules. Does not know methods, parameters
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import orjson
 
 from agenthost.errors import InvalidParams, InvalidRequest, ParseError, WireError
+from agenthost.records import dataclass
 
 __all__ = [
     "Failure",

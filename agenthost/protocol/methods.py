@@ -7,7 +7,6 @@ does is the host's and the client's.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from agenthost.protocol import commands, notifications, resources, telemetry
 from agenthost.protocol.chat import commands as chats
 from agenthost.protocol.envelopes import ActionEnvelope
+from agenthost.records import dataclass
 
 __all__ = ["EXTENSIONS", "METHODS", "ROOT_METHODS", "Direction", "Method", "methods"]
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal, TypeAlias
 
@@ -27,6 +26,7 @@ from agenthost.errors import (
 from agenthost.protocol import jsonrpc
 from agenthost.protocol.jsonrpc import Failure, Id, InboundError, Notification, Request, Success
 from agenthost.protocol.methods import EXTENSIONS, Direction, methods
+from agenthost.records import dataclass
 
 __all__ = ["Answered", "Event", "Frame", "Handshake", "Peer", "Refused", "Violation"]
 

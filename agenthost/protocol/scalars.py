@@ -7,10 +7,10 @@ only when a validator is built, so importing the wire types stays cheap.
 """
 
 import math
-from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
 from agenthost.protocol.uris import ROOT, is_root
+from agenthost.records import dataclass
 
 __all__ = [
     "URI",

@@ -10,11 +10,12 @@ until one of them is met. How a refusal is worded for a peer is ``validation``'s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Literal, NotRequired, Required, TypeAlias, get_args, get_origin
 
 from typing_extensions import get_type_hints
+
+from agenthost.records import dataclass
 
 __all__ = [
     "ByKeys",

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -21,6 +20,7 @@ from agenthost.protocol.leniency import forgiven
 from agenthost.protocol.methods import EXTENSIONS, METHODS, Direction, Method
 from agenthost.protocol.unions import checker, tags_of
 from agenthost.protocol.wire_types import WIRE_TYPES
+from agenthost.records import dataclass
 
 __all__ = [
     "action_types",

@@ -16,11 +16,12 @@ import json
 import logging
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from agenthost.records import dataclass
 from agenthost.tokens.files import (
     Signature,
     TokenError,

@@ -13,10 +13,10 @@ import secrets
 import stat
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from agenthost.errors import AgentHostError
+from agenthost.records import dataclass
 
 __all__ = [
     "Signature",

@@ -12,8 +12,9 @@ import os
 import subprocess
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from agenthost.records import dataclass
 
 __all__ = ["GitStatus", "git_status", "read_porcelain"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from acp.schema import (
@@ -16,6 +16,7 @@ from acp.schema import (
 )
 
 from agenthost.agents.acp.blocks import text_of
+from agenthost.records import dataclass
 
 __all__ = ["Inbox", "PermissionRequest", "Replay"]
 

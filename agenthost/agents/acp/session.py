@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from agenthost.agents.acp.exchange import Exchange
@@ -21,6 +20,7 @@ from agenthost.agents.acp.transcript import transcript
 from agenthost.agents.api import AgentError, SessionContext
 from agenthost.agents.folders import Folders
 from agenthost.agents.turn import Turn
+from agenthost.records import dataclass
 
 __all__ = ["AgentSession", "Program"]
 

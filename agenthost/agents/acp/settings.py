@@ -8,10 +8,10 @@ afterwards new sessions are offered what it told. How choices are learned and ma
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from agenthost.agents.common_settings import COMMON_SETTINGS
+from agenthost.records import dataclass
 
 __all__ = ["Choice", "Setting", "key_of", "schema_of"]
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from agenthost.agents.api import AgentError
 from agenthost.agents.plain import plain
 from agenthost.agents.turn import Turn
+from agenthost.records import dataclass
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pydantic_ai.agent import AbstractAgent
@@ -28,6 +28,7 @@ from agenthost.agents.llm.bridge import TurnBridge, take_steering
 from agenthost.agents.llm.failures import explain
 from agenthost.agents.llm.history import messages_of
 from agenthost.agents.turn import Turn
+from agenthost.records import dataclass
 
 __all__ = ["Run", "run_turn"]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,6 +35,7 @@ from agenthost.agents.llm.texts import clipped
 from agenthost.agents.processes import run_command as run_process
 from agenthost.agents.tool_call import Confirmation, ToolCall
 from agenthost.agents.turn import Turn
+from agenthost.records import dataclass
 
 __all__ = ["KINDS", "TOOLS", "Desk"]
 

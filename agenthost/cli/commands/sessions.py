@@ -8,7 +8,6 @@ import shutil
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -49,6 +48,7 @@ from agenthost.cli.render import (
 from agenthost.client import Client, Session
 from agenthost.errors import AgentHostError, NotFound, SessionNotFound
 from agenthost.protocol.session.state import SessionInputRequest, SessionState, SessionSummary
+from agenthost.records import dataclass
 
 __all__ = ["register", "run", "session_page", "session_table"]
 

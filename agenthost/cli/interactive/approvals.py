@@ -6,7 +6,7 @@ Pure. One step chooses; further ones edit the input, or say why not and what to 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from agenthost.cli.interactive.blocks import input_text
@@ -17,6 +17,7 @@ from agenthost.cli.interactive.text import Line, hard_wrap, line, visible, wrap
 from agenthost.cli.render import directory_text, one_line
 from agenthost.client import actions
 from agenthost.protocol.markdown import markdown_of
+from agenthost.records import dataclass
 
 __all__ = ["Approval"]
 

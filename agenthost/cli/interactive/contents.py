@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from agenthost.cli.interactive import diffs
@@ -16,6 +15,7 @@ from agenthost.cli.interactive.text import Line, hard_wrap, line, visible
 from agenthost.cli.render import directory_text, one_line
 from agenthost.client import Client
 from agenthost.errors import AgentHostError
+from agenthost.records import dataclass
 
 __all__ = ["Contents", "edits_of"]
 

@@ -6,11 +6,11 @@ Pure. A dialogue is a value: replying to it gives the next one, an action to dis
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from agenthost.cli.interactive.pending import Pending
 from agenthost.cli.interactive.text import Line, clip, indented, line
+from agenthost.records import dataclass
 
 __all__ = ["Act", "Dialogue", "Hint", "Reply", "card", "choices"]
 

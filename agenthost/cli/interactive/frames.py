@@ -6,7 +6,7 @@ Pure: moments and the connection's state are handed in.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,6 +15,7 @@ from agenthost.cli.interactive.text import EMPTY, Line, clip, line, plain, sprea
 from agenthost.cli.render import clip as clip_text
 from agenthost.cli.render import one_line
 from agenthost.client import Closed, Connected, ConnectionState, Reconnecting
+from agenthost.records import dataclass
 
 __all__ = [
     "Link",

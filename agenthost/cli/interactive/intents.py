@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal, TypeAlias
+
+from agenthost.records import dataclass
 
 __all__ = [
     "COMMANDS",

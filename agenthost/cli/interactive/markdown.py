@@ -7,7 +7,7 @@ never has to be shown again.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agenthost.cli.interactive.text import (
     EMPTY,
@@ -21,6 +21,7 @@ from agenthost.cli.interactive.text import (
     width_of,
     wrap,
 )
+from agenthost.records import dataclass
 
 __all__ = ["WIDEST", "Flow", "MarkdownText", "inline", "render"]
 

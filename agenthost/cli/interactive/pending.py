@@ -7,12 +7,13 @@ Pure. Finds them in state, and says what became of one that is gone. How one is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from agenthost.cli.render import one_line
 from agenthost.protocol.markdown import markdown_of
 from agenthost.protocol.session.needs import needs_of
+from agenthost.records import dataclass
 
 __all__ = ["Pending", "settled_how", "waiting"]
 

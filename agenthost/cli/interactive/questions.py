@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from agenthost.cli.deciding import yes_or_no
@@ -18,6 +18,7 @@ from agenthost.cli.interactive.pending import Pending
 from agenthost.cli.interactive.text import Fragment, Line, line, spread, visible, wrap
 from agenthost.cli.render import answer_text, one_line, only_question
 from agenthost.client import actions
+from agenthost.records import dataclass
 
 __all__ = ["Questions", "Unfit", "read_answer"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol, TextIO
 
 from prompt_toolkit.application import Application
@@ -29,6 +29,7 @@ from prompt_toolkit.renderer import print_formatted_text
 from prompt_toolkit.styles import Style
 
 from agenthost.cli.interactive.text import EMPTY, Line
+from agenthost.records import dataclass
 
 __all__ = ["Frame", "Listener", "Shell", "SteadyOutput", "terminal_output"]
 

@@ -9,7 +9,6 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from agenthost.cli.beginning import begin_session, check_model
 from agenthost.cli.connecting import (
@@ -32,6 +31,7 @@ from agenthost.cli.interactive.text import EMPTY, Line, line
 from agenthost.cli.render import directory_text, is_archived, one_line, short_id
 from agenthost.client import Backoff, ChannelGone, Chat, Client, ConnectionState, Session
 from agenthost.errors import AgentHostError
+from agenthost.records import dataclass
 
 __all__ = ["chat", "language"]
 

@@ -8,12 +8,13 @@ and again below it. Should the host change what is printed, it is printed anew, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 from agenthost.cli.interactive import blocks
 from agenthost.cli.interactive.markdown import MarkdownText, render
 from agenthost.cli.interactive.text import EMPTY, Line, line
+from agenthost.records import dataclass
 
 __all__ = ["Shown", "Transcript"]
 

@@ -20,11 +20,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self, TypeAlias
 
 from agenthost.errors import AgentHostError
+from agenthost.records import dataclass
 
 __all__ = [
     "Append",

@@ -10,11 +10,12 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agenthost.host.store.checksums import entry_checksum, is_intact
 from agenthost.host.store.contract import StoreError
 from agenthost.host.store.files import check_file, connect_onlooker, translated
+from agenthost.records import dataclass
 
 __all__ = ["MOST_FINDINGS", "Inspection", "inspect_store"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate
 from types import TracebackType
 from typing import Self
@@ -34,6 +34,7 @@ from agenthost.host.store.contract import (
 )
 from agenthost.host.store.cursors import decode_cursor, encode_cursor
 from agenthost.host.store.sequence import Internal, Opening, Reserve, Seal, Sequencer, plan_opening
+from agenthost.records import dataclass
 
 __all__ = ["MemoryBacking", "MemoryStore"]
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TypeAlias
 
 from agenthost.host.store.contract import Append, StoreMisuse, Write
+from agenthost.records import dataclass
 
 __all__ = ["Internal", "Opening", "Reserve", "Seal", "Sequencer", "plan_opening"]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Collection
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
@@ -30,6 +29,7 @@ from agenthost.host.store.database import Database, Durability
 from agenthost.host.store.readers import Readers
 from agenthost.host.store.sequence import Internal, Sequencer
 from agenthost.host.store.writer import Writer
+from agenthost.records import dataclass
 
 __all__ = ["SqliteStore"]
 

@@ -14,12 +14,12 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from agenthost.host.store.breather import Breather
 from agenthost.host.store.contract import StoreError, StoreMisuse, Write
 from agenthost.host.store.sequence import Internal
+from agenthost.records import dataclass
 
 __all__ = ["Backend", "Writer"]
 

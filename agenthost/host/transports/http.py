@@ -9,9 +9,11 @@ from __future__ import annotations
 import http
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 from urllib.parse import unquote, urlsplit
+
+from agenthost.records import dataclass
 
 __all__ = [
     "Accept",

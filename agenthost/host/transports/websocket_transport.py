@@ -18,7 +18,6 @@ import socket
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from websockets.exceptions import ProtocolError
@@ -29,6 +28,7 @@ from websockets.server import ServerProtocol
 from agenthost.host.transports.http import format_peer
 from agenthost.host.transports.unsent import PORTION, Unsent
 from agenthost.host.trust.limits import RateLimiter
+from agenthost.records import dataclass
 from agenthost.transport import LOW_WATER, CloseCode, Encoded, Inbox
 
 __all__ = ["PatientProtocol", "WebSocketOptions", "WebSocketTransport"]

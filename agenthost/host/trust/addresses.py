@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass
+
+from agenthost.records import dataclass
 
 __all__ = ["Authority", "Origin", "is_ip", "is_loopback", "is_wildcard", "peer_group"]
 

@@ -15,13 +15,13 @@ Three questions, in this order:
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from agenthost.errors import AgentHostError
 from agenthost.host.trust.addresses import Authority, Origin, is_ip, is_loopback, is_wildcard
 from agenthost.host.trust.principals import LOCAL_OWNER, Principal
 from agenthost.host.trust.throttle import FailureThrottle
 from agenthost.host.trust.tokens import Authenticator
+from agenthost.records import dataclass
 
 __all__ = [
     "DESKTOP_ORIGINS",

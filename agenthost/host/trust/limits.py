@@ -6,10 +6,11 @@ connection, the fan-out); here they stand side by side with their reasons.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from itertools import accumulate
 
 from agenthost.host.trust.principals import Principal, Role
+from agenthost.records import dataclass
 
 __all__ = ["Limits", "PrincipalRates", "RateLimiter", "exceeds_depth", "find_excess"]
 

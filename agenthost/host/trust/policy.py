@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol
 
 from agenthost.errors import PermissionDenied
 from agenthost.host.trust.principals import Principal, Role
+from agenthost.records import dataclass
 from agenthost.workspace import file_path, resolve
 
 __all__ = ["METHODS", "Access", "Facts", "Policy", "RolePolicy", "real_path"]

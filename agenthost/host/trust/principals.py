@@ -5,8 +5,9 @@ How a principal is proved is ``tokens``' matter, what it may do is ``policy``'s.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from agenthost.records import dataclass
 from agenthost.tokens import OWNER_NAME, Role
 
 __all__ = ["LOCAL_OWNER", "Principal", "Role"]

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from dataclasses import dataclass
 
 from agenthost.host.trust.addresses import peer_group
+from agenthost.records import dataclass
 
 __all__ = ["FailureThrottle"]
 

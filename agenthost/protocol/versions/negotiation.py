@@ -6,10 +6,9 @@ the host's affair.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from agenthost.errors import InvalidParams, UnsupportedProtocolVersion
 from agenthost.protocol.versions.supported import SUPPORTED_VERSIONS, Version, parse_version
+from agenthost.records import dataclass
 
 __all__ = ["Negotiated", "negotiate"]
 

@@ -7,7 +7,7 @@ UP is the way back; both hosts and clients use both. Composing steps is the work
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, Literal
 
 from agenthost.errors import AgentHostError
@@ -23,6 +23,7 @@ from agenthost.protocol.versions.walks import (
     walk_state,
     walk_turn,
 )
+from agenthost.records import dataclass
 
 __all__ = [
     "DownContext",
