@@ -143,7 +143,8 @@ def test_unusual_classes_are_the_librarys_at_once() -> None:
 def test_two_threads_may_be_the_first() -> None:
     for _ in range(20):
         cls = defined(dataclass)
-        barrier, made = threading.Barrier(4), []
+        barrier = threading.Barrier(4)
+        made: list[Any] = []
 
         def work(cls: Any = cls, barrier: threading.Barrier = barrier, made: Any = made) -> None:
             barrier.wait(10)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agenthost.cli.connecting import (
     FAILED,
@@ -45,10 +45,12 @@ from agenthost.cli.render import (
     table,
     tool_line,
 )
-from agenthost.client import Client, Session
 from agenthost.errors import AgentHostError, NotFound, SessionNotFound
-from agenthost.protocol.session.state import SessionInputRequest, SessionState, SessionSummary
 from agenthost.records import dataclass
+
+if TYPE_CHECKING:
+    from agenthost.client import Client, Session
+    from agenthost.protocol.session.state import SessionInputRequest, SessionState, SessionSummary
 
 __all__ = ["register", "run", "session_page", "session_table"]
 
