@@ -6,16 +6,16 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from agenthost.client.handle import Handle
-from agenthost.protocol.annotations import Annotation, AnnotationsState
 
 if TYPE_CHECKING:
     from agenthost.client.dispatches import Dispatch
+    from agenthost.protocol.annotations import Annotation, AnnotationsState  # noqa: F401
     from agenthost.protocol.common import TextRange
 
 __all__ = ["Annotations"]
 
 
-class Annotations(Handle[AnnotationsState]):
+class Annotations(Handle["AnnotationsState"]):
     """The annotations of one session that the client follows."""
 
     def __getitem__(self, annotation_id: str) -> Annotation:
