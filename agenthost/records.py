@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["dataclass"]
+__all__ = ["complete_dataclasses", "dataclass"]
 
 # What the library adds to a class. Each stands for all until one of them is used.
 _METHODS = ("__init__", "__repr__", "__eq__")
@@ -26,6 +26,14 @@ _NO = dataclasses.MISSING
 
 # The library changes the class it is given, so that two threads must not hand it the same one.
 _completing = threading.RLock()
+# What completes each class that was not used yet, by module and name.
+_waiting: dict[tuple[str, str], Callable[[], None]] = {}
+
+
+def complete_dataclasses() -> None:
+    """Have the library do now what is left to do, so that nobody waits for it later."""
+    for complete in list(_waiting.values()):
+        complete()
 
 
 def _quick(cls: type | None = None, /, **options: bool) -> Any:
@@ -68,6 +76,7 @@ def _late(cls: type, options: dict[str, bool]) -> type:
         # A slot and a default of the same name do not go together; the library keeps the default.
         if name not in fields and name not in ("__dict__", "__weakref__")
     }
+    key = cls.__module__, cls.__qualname__
     made = False
 
     def complete() -> None:
@@ -82,6 +91,7 @@ def _late(cls: type, options: dict[str, bool]) -> type:
                 else:
                     delattr(late, name)
             made = True
+            _waiting.pop(key, None)
 
     body |= {name: _stand_in(name, complete) for name in stand_ins}
     body |= {name: _Fact(name, complete) for name in _FACTS}
@@ -92,6 +102,7 @@ def _late(cls: type, options: dict[str, bool]) -> type:
         cls.__name__, (object,), {**body, "__slots__": fields, "__match_args__": fields}
     )
     late.__qualname__ = cls.__qualname__
+    _waiting[key] = complete
     return late
 
 

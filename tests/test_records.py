@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from agenthost.records import dataclass
+from agenthost.records import complete_dataclasses, dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +116,13 @@ def test_the_library_works_when_a_class_is_used_and_once(monkeypatch: pytest.Mon
     assert cls(1) == cls(1)
     assert repr(cls(2))
     assert asked == [{"frozen": True, "slots": True}]
+
+
+def test_what_is_left_can_be_done_before_somebody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    cls = defined(dataclass)
+    complete_dataclasses()
+    monkeypatch.setattr(dataclasses, "dataclass", None)
+    assert cls(1) == cls(1)
 
 
 def test_methods_and_copies_work() -> None:
