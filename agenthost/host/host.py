@@ -457,10 +457,11 @@ class Host:
 
 def prepare_for_clients() -> None:
     """Do what would be done once, for the first client to come, before it comes."""
-    complete_dataclasses()
+    # First what no client can do without, because one may be there already.
     build_validators()
     for version in SUPPORTED_VERSIONS:
         translator(version)
+    complete_dataclasses()
 
 
 def server_info() -> Mapping[str, Any]:
