@@ -1,8 +1,9 @@
 """Agents: what one is, the turn it works in, and those that come with the host."""
 
+from typing import TYPE_CHECKING, Any
+
 from agenthost.agents import content, inputs
 from agenthost.agents.api import Agent, AgentError, SessionContext, SlashCommand
-from agenthost.agents.llm import from_pydantic_ai
 from agenthost.agents.options import option, standard_options
 from agenthost.agents.tool_call import Confirmation, ToolCall
 from agenthost.agents.turn import Turn
@@ -21,3 +22,15 @@ __all__ = [
     "option",
     "standard_options",
 ]
+
+if TYPE_CHECKING:
+    from agenthost.agents.llm import from_pydantic_ai
+else:
+
+    def __getattr__(name: str) -> Any:
+        # Late, because most agents have nothing to do with models.
+        if name != "from_pydantic_ai":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from agenthost.agents.llm import from_pydantic_ai
+
+        return from_pydantic_ai

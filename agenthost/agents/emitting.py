@@ -8,16 +8,14 @@ here, where the agent learns of it and the chat stays whole.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from agenthost.agents.api import AgentError
 from agenthost.agents.port import TurnPort
-from agenthost.agents.strictness import find_unknown
 from agenthost.errors import InvalidParams
-from agenthost.protocol.envelopes import StateAction
-from agenthost.protocol.leniency import forgiven
-from agenthost.protocol.validation import validate_action
+from agenthost.protocol.validation import state_action, validate_action
 
 __all__ = ["emit", "fit_action", "fit_bytes", "fit_data", "fit_text", "pieces_of"]
 
@@ -35,16 +33,26 @@ def emit(port: TurnPort, action: dict[str, Any]) -> None:
 
 def fit_action(action: dict[str, Any]) -> dict[str, Any]:
     """Return an action as the protocol knows it, or raise AgentError."""
+    forgiven, find_unknown = _looking_into()
     made: dict[str, Any] = fit_data(action)
     try:
         # Agents write None for what they do not have, like some peers.
-        checked = validate_action(forgiven(made, StateAction, nulls=True))
+        checked = validate_action(forgiven(made, state_action(), nulls=True))
     except InvalidParams as error:
         raise AgentError(f"the agent made a mistake: {error.message}", "badAction") from error
-    problem = find_unknown(checked, StateAction, "action")
+    problem = find_unknown(checked, state_action(), "action")
     if problem is not None:
         raise AgentError(f"the agent made a mistake: {problem}", "badAction")
     return checked
+
+
+@cache
+def _looking_into() -> tuple[Callable[..., Any], Callable[..., str | None]]:
+    """Return what walks along the wire types, which are not loaded before the first action."""
+    from agenthost.agents.strictness import find_unknown
+    from agenthost.protocol.leniency import forgiven
+
+    return forgiven, find_unknown
 
 
 def pieces_of(text: str) -> Iterator[str]:

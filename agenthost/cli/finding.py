@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from agenthost.cli.connecting import CommandFailed, as_typed
 from agenthost.cli.render import clip, is_archived, one_line, session_id
-from agenthost.client import Client, Session
 from agenthost.errors import NotFound, SessionNotFound
-from agenthost.protocol.session.state import SessionSummary
+
+if TYPE_CHECKING:
+    from agenthost.client import Client, Session
+    from agenthost.protocol.session.state import SessionSummary
 
 __all__ = ["find_session", "find_sessions", "match_sessions", "open_session"]
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agenthost.client.dispatches import Dispatch
 from agenthost.client.handle import Handle
-from agenthost.protocol.annotations import Annotation, AnnotationsState
-from agenthost.protocol.common import TextRange
+
+if TYPE_CHECKING:
+    from agenthost.client.dispatches import Dispatch
+    from agenthost.protocol.annotations import Annotation, AnnotationsState  # noqa: F401
+    from agenthost.protocol.common import TextRange
 
 __all__ = ["Annotations"]
 
 
-class Annotations(Handle[AnnotationsState]):
+class Annotations(Handle["AnnotationsState"]):
     """The annotations of one session that the client follows."""
 
     def __getitem__(self, annotation_id: str) -> Annotation:

@@ -6,13 +6,15 @@ Notifications are not replayed, so the list is read anew after every reconnect.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from agenthost.client.core import Core
 from agenthost.client.errors import ConnectionLost
 from agenthost.client.signals import Signal
 from agenthost.client.status import Closed, Connected, ConnectionState
-from agenthost.protocol.session.state import SessionSummary
+
+if TYPE_CHECKING:
+    from agenthost.client.core import Core
+    from agenthost.protocol.session.state import SessionSummary
 
 __all__ = ["Catalogue", "merged"]
 
@@ -30,7 +32,7 @@ def merged(summary: SessionSummary, changes: Mapping[str, Any]) -> SessionSummar
     }
     if not fields.get("activity", True):
         del fields["activity"]
-    return cast(SessionSummary, fields)
+    return cast("SessionSummary", fields)
 
 
 class Catalogue:

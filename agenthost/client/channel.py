@@ -9,16 +9,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from agenthost.client.errors import ChannelGone
 from agenthost.client.mirror import Mirror, Received, kind_of_state
 from agenthost.client.signals import Feed, Reader, Signal
 from agenthost.errors import RemoteProtocolError
 from agenthost.protocol import NEWEST, translator
-from agenthost.protocol.envelopes import ActionEnvelope
-from agenthost.protocol.registry import Kind
 from agenthost.protocol.versions import Untranslatable
+
+if TYPE_CHECKING:
+    from agenthost.client.errors import ChannelGone
+    from agenthost.protocol.envelopes import ActionEnvelope
+    from agenthost.protocol.registry import Kind
 
 __all__ = ["Channel", "Reset"]
 
@@ -260,4 +262,4 @@ class Channel(Generic[S]):
             except Untranslatable:
                 return
             envelope = {**envelope, "action": action}
-        self._told.publish(cast(ActionEnvelope, envelope))
+        self._told.publish(cast("ActionEnvelope", envelope))

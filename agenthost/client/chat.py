@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from agenthost.client import actions
-from agenthost.client.channel import Channel
-from agenthost.client.dispatches import Dispatch
 from agenthost.client.errors import TurnFailed, Uncertain
 from agenthost.client.events import ChatEvent, TurnEnded, chat_events
 from agenthost.client.handle import Handle
 from agenthost.protocol import translator
-from agenthost.protocol.chat.commands import CompletionItem
-from agenthost.protocol.chat.input_state import ChatInputRequest
-from agenthost.protocol.chat.messages import PendingMessageKind
-from agenthost.protocol.chat.state import ActiveTurn, ChatState, Turn
-from agenthost.protocol.chat.tool_state import ToolCallState
+
+if TYPE_CHECKING:
+    from agenthost.client.channel import Channel
+    from agenthost.client.dispatches import Dispatch
+    from agenthost.protocol.chat.commands import CompletionItem
+    from agenthost.protocol.chat.input_state import ChatInputRequest
+    from agenthost.protocol.chat.messages import PendingMessageKind
+    from agenthost.protocol.chat.state import ActiveTurn, ChatState, Turn
+    from agenthost.protocol.chat.tool_state import ToolCallState
 
 __all__ = ["Chat", "MessageOptions", "TurnStream"]
 
@@ -39,7 +41,7 @@ class MessageOptions(TypedDict, total=False):
     agent: str | None
 
 
-class Chat(Handle[ChatState]):
+class Chat(Handle["ChatState"]):
     """One chat that the client follows."""
 
     @property

@@ -10,11 +10,9 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from agenthost.client.channel import Channel
-from agenthost.client.clock import Clock
-from agenthost.client.connection import Link
 from agenthost.client.dispatches import Dispatch, Dispatches
 from agenthost.client.errors import ChannelGone, ClientClosed, ConnectionLost, Unsupported
 from agenthost.client.serving import ResourceServer
@@ -22,13 +20,17 @@ from agenthost.client.signals import Feed
 from agenthost.client.status import Closed, ConnectionStatus
 from agenthost.errors import AgentHostError, LocalProtocolError, RemoteProtocolError
 from agenthost.protocol import NEWEST, translator
-from agenthost.protocol.commands import InitializeResult
-from agenthost.protocol.envelopes import ActionEnvelope
 from agenthost.protocol.registry import client_may_dispatch, kind_of
 from agenthost.protocol.uris import ROOT, annotations_uri
 from agenthost.protocol.validation import validate_action
 from agenthost.protocol.versions import Untranslatable
 from agenthost.tasks import Tasks
+
+if TYPE_CHECKING:
+    from agenthost.client.clock import Clock
+    from agenthost.client.connection import Link
+    from agenthost.protocol.commands import InitializeResult
+    from agenthost.protocol.envelopes import ActionEnvelope
 
 __all__ = ["ACTION_PATIENCE", "Core"]
 
@@ -374,7 +376,7 @@ class Core:
             self._take(channel, envelope)
         origin = envelope.get("origin")
         if isinstance(origin, Mapping) and origin.get("clientId") == self.client_id:
-            told = cast(ActionEnvelope, envelope)
+            told = cast("ActionEnvelope", envelope)
             answered = self.dispatches.answer(origin.get("clientSeq"), told)
             if answered is not None:
                 self._forget(answered)

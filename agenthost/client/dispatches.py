@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Generator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agenthost.client.errors import DispatchFailed, NotSent, Rejected, Uncertain
 from agenthost.client.signals import Signal
-from agenthost.protocol.envelopes import ActionEnvelope
+
+if TYPE_CHECKING:
+    from agenthost.protocol.envelopes import ActionEnvelope
 
 __all__ = ["Dispatch", "Dispatches"]
 

@@ -26,12 +26,14 @@ Errors that a host answers a request with are ``agenthost.errors.WireError`` as 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from agenthost.errors import AgentHostError
-from agenthost.protocol.chat.state import Turn
-from agenthost.protocol.common import ErrorInfo
-from agenthost.protocol.envelopes import ActionEnvelope
+
+if TYPE_CHECKING:
+    from agenthost.protocol.chat.state import Turn
+    from agenthost.protocol.common import ErrorInfo
+    from agenthost.protocol.envelopes import ActionEnvelope
 
 __all__ = [
     "CannotConnect",

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from agenthost.protocol.chat.input_state import ChatInputRequest, ChatInputResponseKind
-from agenthost.protocol.chat.messages import Message
-from agenthost.protocol.chat.state import ResponsePart, Turn
-from agenthost.protocol.chat.tool_state import ToolCallConfirmationState, ToolCallState
-from agenthost.protocol.common import ErrorInfo, UsageInfo
 from agenthost.protocol.structure import without
+
+if TYPE_CHECKING:
+    from agenthost.protocol.chat.input_state import ChatInputRequest, ChatInputResponseKind
+    from agenthost.protocol.chat.messages import Message
+    from agenthost.protocol.chat.state import ResponsePart, Turn
+    from agenthost.protocol.chat.tool_state import ToolCallConfirmationState, ToolCallState
+    from agenthost.protocol.common import ErrorInfo, UsageInfo
 
 __all__ = [
     "ChatEvent",

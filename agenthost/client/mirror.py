@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from agenthost.client.overlay import Overlay
 from agenthost.client.upward import Upward
 from agenthost.errors import RemoteProtocolError
 from agenthost.protocol import NEWEST, reduce, translator
-from agenthost.protocol.registry import Kind
 from agenthost.protocol.structure import index_by
 from agenthost.protocol.versions import Untranslatable, touched_in
+
+if TYPE_CHECKING:
+    from agenthost.protocol.registry import Kind
 
 __all__ = ["Mirror", "Received", "kind_of_state"]
 

@@ -9,32 +9,34 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from agenthost.errors import InvalidParams, MethodNotFound, NotFound, PermissionDenied
 from agenthost.protocol import translator
 from agenthost.protocol.inbound import accept_params
-from agenthost.protocol.resources import (
-    DirectoryEntry,
-    ResourceCopyParams,
-    ResourceCopyResult,
-    ResourceDeleteParams,
-    ResourceDeleteResult,
-    ResourceListParams,
-    ResourceListResult,
-    ResourceMkdirParams,
-    ResourceMkdirResult,
-    ResourceMoveParams,
-    ResourceMoveResult,
-    ResourceReadParams,
-    ResourceReadResult,
-    ResourceResolveParams,
-    ResourceResolveResult,
-    ResourceWriteParams,
-    ResourceWriteResult,
-)
 from agenthost.protocol.uris import ROOT
+
+if TYPE_CHECKING:
+    from agenthost.protocol.resources import (
+        DirectoryEntry,
+        ResourceCopyParams,
+        ResourceCopyResult,
+        ResourceDeleteParams,
+        ResourceDeleteResult,
+        ResourceListParams,
+        ResourceListResult,
+        ResourceMkdirParams,
+        ResourceMkdirResult,
+        ResourceMoveParams,
+        ResourceMoveResult,
+        ResourceReadParams,
+        ResourceReadResult,
+        ResourceResolveParams,
+        ResourceResolveResult,
+        ResourceWriteParams,
+        ResourceWriteResult,
+    )
 
 __all__ = ["Allow", "MemoryResources", "ResourceProvider", "ResourceServer", "reading"]
 

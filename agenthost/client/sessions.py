@@ -4,33 +4,35 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from agenthost.client import actions
 from agenthost.client.annotations import Annotations
 from agenthost.client.catalogue import Catalogue
 from agenthost.client.chat import Chat
-from agenthost.client.core import Core
-from agenthost.client.dispatches import Dispatch
 from agenthost.client.errors import ConnectionLost, CreationFailed
 from agenthost.client.handle import Handle
 from agenthost.client.needs import sessions_list_needs
 from agenthost.errors import AlreadyExists, SessionAlreadyExists, SessionNotFound, WireError
-from agenthost.protocol.chat.state import ChatSummary
-from agenthost.protocol.commands import (
-    ListSessionsResult,
-    ListTrashResult,
-    ResolveSessionConfigResult,
-    TrashEntry,
-)
 from agenthost.protocol.session.needs import needs_of
-from agenthost.protocol.session.state import (
-    SessionConfigSchema,
-    SessionInputRequest,
-    SessionState,
-    SessionSummary,
-)
 from agenthost.protocol.uris import annotations_uri, chat_uri, session_uri
+
+if TYPE_CHECKING:
+    from agenthost.client.core import Core
+    from agenthost.client.dispatches import Dispatch
+    from agenthost.protocol.chat.state import ChatSummary
+    from agenthost.protocol.commands import (
+        ListSessionsResult,
+        ListTrashResult,
+        ResolveSessionConfigResult,
+        TrashEntry,
+    )
+    from agenthost.protocol.session.state import (
+        SessionConfigSchema,
+        SessionInputRequest,
+        SessionState,
+        SessionSummary,
+    )
 
 __all__ = ["Session", "Sessions"]
 
@@ -170,7 +172,7 @@ class Sessions:
             raise
 
 
-class Session(Handle[SessionState]):
+class Session(Handle["SessionState"]):
     """One session that the client follows."""
 
     @property

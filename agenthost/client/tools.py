@@ -14,17 +14,19 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agenthost.client import actions
-from agenthost.client.channel import Channel
-from agenthost.client.core import Core
 from agenthost.client.errors import ClientError, DispatchFailed, Uncertain
 from agenthost.client.needs import sessions_list_needs
 from agenthost.errors import AgentHostError
-from agenthost.protocol.chat.tool_state import ToolCallRunningState
 from agenthost.protocol.session.needs import needs_of
 from agenthost.tasks import Tasks
+
+if TYPE_CHECKING:
+    from agenthost.client.channel import Channel
+    from agenthost.client.core import Core
+    from agenthost.protocol.chat.tool_state import ToolCallRunningState
 
 __all__ = ["ToolFailure", "ToolFunction", "ToolResult", "ToolRun", "Toolbox"]
 

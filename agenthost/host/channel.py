@@ -15,11 +15,11 @@ from agenthost.host.summaries import aggregated_status
 from agenthost.host.texts import GrowingText
 from agenthost.host.windows import cursor_before
 from agenthost.protocol.jsonrpc import dumps
-from agenthost.protocol.registry import Kind
 from agenthost.protocol.versions import NEWEST, reduce, translator
 
 if TYPE_CHECKING:
     from agenthost.host.connection import Connection
+    from agenthost.protocol.registry import Kind
 
 __all__ = ["Change", "Channel", "Subscription"]
 

@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from importlib.metadata import PackageNotFoundError, version
+from importlib import metadata
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -64,6 +64,7 @@ from agenthost.host.trust import (
 from agenthost.host.turns import PROMPT_TIMEOUT, SILENCE_LIMIT, TurnRunner
 from agenthost.host.wirelog import WireLog
 from agenthost.host.writer import Writer
+from agenthost.protocol import SUPPORTED_VERSIONS, translator
 from agenthost.protocol.validation import build_validators
 from agenthost.tasks import Tasks
 from agenthost.transport import CloseCode, Transport
@@ -227,7 +228,9 @@ class Host:
         await self._stack.enter_async_context(server)
         door.serve_at(host, server.port)
         # Beside the loop, and nobody waits for it: a client that is faster builds what it needs.
-        threading.Thread(target=build_validators, name="validators").start()
+        # Not before the caller has told where to connect to.
+        preparing = threading.Thread(target=prepare_for_clients, name="prepare for clients")
+        asyncio.get_running_loop().call_soon(preparing.start)
         shown = f"[{host}]" if ":" in host else host
         return f"ws://{shown}:{server.port}"
 
@@ -453,9 +456,17 @@ class Host:
         self._core = None
 
 
+def prepare_for_clients() -> None:
+    """Do what would be done once, for the first client to come, before it comes."""
+    # First what no client can do without, because one may be there already.
+    build_validators()
+    for version in SUPPORTED_VERSIONS:
+        translator(version)
+
+
 def server_info() -> Mapping[str, Any]:
     """Say what this host is."""
     try:
-        return {"name": "agenthost", "title": "agenthost", "version": version("agenthost")}
-    except PackageNotFoundError:
+        return {"name": "agenthost", "title": "agenthost", "version": metadata.version("agenthost")}
+    except metadata.PackageNotFoundError:
         return {"name": "agenthost", "title": "agenthost"}

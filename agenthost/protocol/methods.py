@@ -12,10 +12,6 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
-from agenthost.protocol import commands, notifications, resources, telemetry
-from agenthost.protocol.chat import commands as chats
-from agenthost.protocol.envelopes import ActionEnvelope
-
 __all__ = ["EXTENSIONS", "METHODS", "ROOT_METHODS", "Direction", "Method", "methods"]
 
 
@@ -31,78 +27,95 @@ class Method:
     """One row of the table."""
 
     name: str
-    # The TypedDict of the params; every message has params, and a channel in them.
-    params: Any
+    # The TypedDict of the params, by name; every message has params, and a channel in them.
+    params_type: str
     # The type of the result; None where the result is null or, for a notification, where it ends.
-    result: Any
+    result_type: str | None
     directions: frozenset[Direction]
     is_notification: bool
+
+    @property
+    def params(self) -> Any:
+        """The type of the params."""
+        return _wire_type(self.params_type)
+
+    @property
+    def result(self) -> Any:
+        """The type of the result, or None."""
+        return None if self.result_type is None else _wire_type(self.result_type)
+
+
+def _wire_type(name: str) -> Any:
+    # Only who checks a message needs the types: who wants to know the methods' names does not.
+    from agenthost.protocol.wire_types import WIRE_TYPES
+
+    return WIRE_TYPES[name]
 
 
 _TO_HOST = frozenset({Direction.TO_HOST})
 _TO_CLIENT = frozenset({Direction.TO_CLIENT})
 _EITHER_WAY = _TO_HOST | _TO_CLIENT
 
-_REQUESTS_TO_HOST: dict[str, tuple[Any, Any]] = {
-    "initialize": (commands.InitializeParams, commands.InitializeResult),
-    "ping": (commands.PingParams, None),
-    "reconnect": (commands.ReconnectParams, commands.ReconnectResult),
-    "subscribe": (commands.SubscribeParams, commands.SubscribeResult),
-    "authenticate": (commands.AuthenticateParams, commands.AuthenticateResult),
-    "listSessions": (commands.ListSessionsParams, commands.ListSessionsResult),
+_REQUESTS_TO_HOST: dict[str, tuple[str, str | None]] = {
+    "initialize": ("InitializeParams", "InitializeResult"),
+    "ping": ("PingParams", None),
+    "reconnect": ("ReconnectParams", "ReconnectResult"),
+    "subscribe": ("SubscribeParams", "SubscribeResult"),
+    "authenticate": ("AuthenticateParams", "AuthenticateResult"),
+    "listSessions": ("ListSessionsParams", "ListSessionsResult"),
     "resolveSessionConfig": (
-        commands.ResolveSessionConfigParams,
-        commands.ResolveSessionConfigResult,
+        "ResolveSessionConfigParams",
+        "ResolveSessionConfigResult",
     ),
     "sessionConfigCompletions": (
-        commands.SessionConfigCompletionsParams,
-        commands.SessionConfigCompletionsResult,
+        "SessionConfigCompletionsParams",
+        "SessionConfigCompletionsResult",
     ),
-    "createSession": (commands.CreateSessionParams, None),
-    "disposeSession": (commands.DisposeSessionParams, None),
-    "createChat": (chats.CreateChatParams, None),
-    "disposeChat": (chats.DisposeChatParams, None),
-    "fetchTurns": (chats.FetchTurnsParams, chats.FetchTurnsResult),
-    "completions": (chats.CompletionsParams, chats.CompletionsResult),
-    "createTerminal": (commands.CreateTerminalParams, None),
-    "disposeTerminal": (commands.DisposeTerminalParams, None),
+    "createSession": ("CreateSessionParams", None),
+    "disposeSession": ("DisposeSessionParams", None),
+    "createChat": ("CreateChatParams", None),
+    "disposeChat": ("DisposeChatParams", None),
+    "fetchTurns": ("FetchTurnsParams", "FetchTurnsResult"),
+    "completions": ("CompletionsParams", "CompletionsResult"),
+    "createTerminal": ("CreateTerminalParams", None),
+    "disposeTerminal": ("DisposeTerminalParams", None),
     "invokeChangesetOperation": (
-        commands.InvokeChangesetOperationParams,
-        commands.InvokeChangesetOperationResult,
+        "InvokeChangesetOperationParams",
+        "InvokeChangesetOperationResult",
     ),
 }
 
-_REQUESTS_EITHER_WAY: dict[str, tuple[Any, Any]] = {
-    "resourceRead": (resources.ResourceReadParams, resources.ResourceReadResult),
-    "resourceWrite": (resources.ResourceWriteParams, resources.ResourceWriteResult),
-    "resourceList": (resources.ResourceListParams, resources.ResourceListResult),
-    "resourceCopy": (resources.ResourceCopyParams, resources.ResourceCopyResult),
-    "resourceMove": (resources.ResourceMoveParams, resources.ResourceMoveResult),
-    "resourceDelete": (resources.ResourceDeleteParams, resources.ResourceDeleteResult),
-    "resourceResolve": (resources.ResourceResolveParams, resources.ResourceResolveResult),
-    "resourceMkdir": (resources.ResourceMkdirParams, resources.ResourceMkdirResult),
-    "resourceRequest": (resources.ResourceRequestParams, resources.ResourceRequestResult),
+_REQUESTS_EITHER_WAY: dict[str, tuple[str, str | None]] = {
+    "resourceRead": ("ResourceReadParams", "ResourceReadResult"),
+    "resourceWrite": ("ResourceWriteParams", "ResourceWriteResult"),
+    "resourceList": ("ResourceListParams", "ResourceListResult"),
+    "resourceCopy": ("ResourceCopyParams", "ResourceCopyResult"),
+    "resourceMove": ("ResourceMoveParams", "ResourceMoveResult"),
+    "resourceDelete": ("ResourceDeleteParams", "ResourceDeleteResult"),
+    "resourceResolve": ("ResourceResolveParams", "ResourceResolveResult"),
+    "resourceMkdir": ("ResourceMkdirParams", "ResourceMkdirResult"),
+    "resourceRequest": ("ResourceRequestParams", "ResourceRequestResult"),
     "createResourceWatch": (
-        resources.CreateResourceWatchParams,
-        resources.CreateResourceWatchResult,
+        "CreateResourceWatchParams",
+        "CreateResourceWatchResult",
     ),
 }
 
-_NOTIFICATIONS_TO_HOST: dict[str, Any] = {
-    "unsubscribe": commands.UnsubscribeParams,
-    "dispatchAction": commands.DispatchActionParams,
+_NOTIFICATIONS_TO_HOST: dict[str, str] = {
+    "unsubscribe": "UnsubscribeParams",
+    "dispatchAction": "DispatchActionParams",
 }
 
-_NOTIFICATIONS_TO_CLIENT: dict[str, Any] = {
-    "action": ActionEnvelope,
-    "root/sessionAdded": notifications.SessionAddedParams,
-    "root/sessionRemoved": notifications.SessionRemovedParams,
-    "root/sessionSummaryChanged": notifications.SessionSummaryChangedParams,
-    "root/progress": notifications.ProgressParams,
-    "auth/required": notifications.AuthRequiredParams,
-    "otlp/exportLogs": telemetry.OtlpExportLogsParams,
-    "otlp/exportTraces": telemetry.OtlpExportTracesParams,
-    "otlp/exportMetrics": telemetry.OtlpExportMetricsParams,
+_NOTIFICATIONS_TO_CLIENT: dict[str, str] = {
+    "action": "ActionEnvelope",
+    "root/sessionAdded": "SessionAddedParams",
+    "root/sessionRemoved": "SessionRemovedParams",
+    "root/sessionSummaryChanged": "SessionSummaryChangedParams",
+    "root/progress": "ProgressParams",
+    "auth/required": "AuthRequiredParams",
+    "otlp/exportLogs": "OtlpExportLogsParams",
+    "otlp/exportTraces": "OtlpExportTracesParams",
+    "otlp/exportMetrics": "OtlpExportMetricsParams",
 }
 
 METHODS: Mapping[str, Method] = MappingProxyType(
@@ -132,9 +145,9 @@ EXTENSIONS: Mapping[str, Method] = MappingProxyType(
     {
         name: Method(name, params, result, _TO_HOST, is_notification=False)
         for name, params, result in (
-            ("agenthost/listTrash", commands.PingParams, commands.ListTrashResult),
-            ("agenthost/restoreSession", commands.BaseParams, None),
-            ("agenthost/purgeSession", commands.BaseParams, None),
+            ("agenthost/listTrash", "PingParams", "ListTrashResult"),
+            ("agenthost/restoreSession", "BaseParams", None),
+            ("agenthost/purgeSession", "BaseParams", None),
         )
     }
 )

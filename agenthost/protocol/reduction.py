@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias, TypeVar, cast
 
-from agenthost.protocol import annotations as _annotations
-from agenthost.protocol import changeset as _changeset
-from agenthost.protocol import resource_watch as _resource_watch
-from agenthost.protocol import root as _root
-from agenthost.protocol import terminal as _terminal
+from agenthost.protocol import annotations_reducer as _annotations
+from agenthost.protocol import changeset_reducer as _changeset
+from agenthost.protocol import resource_watch_reducer as _resource_watch
+from agenthost.protocol import root_reducer as _root
+from agenthost.protocol import terminal_reducer as _terminal
 from agenthost.protocol.chat import inputs as _inputs
 from agenthost.protocol.chat import pending as _pending
 from agenthost.protocol.chat import tool_calls as _tool_calls

@@ -9,7 +9,6 @@ from typing import Literal, NotRequired, TypeAlias
 from typing_extensions import TypedDict
 
 from agenthost.protocol.common import URI
-from agenthost.protocol.registry import reduces
 
 __all__ = [
     "ResourceChange",
@@ -18,7 +17,6 @@ __all__ = [
     "ResourcePatterns",
     "ResourceWatchChangedAction",
     "ResourceWatchState",
-    "changed",
 ]
 
 ResourceChangeType: TypeAlias = Literal["added", "updated", "deleted"]
@@ -57,11 +55,3 @@ class ResourceWatchChangedAction(TypedDict):
 
     type: Literal["resourceWatch/changed"]
     changes: ResourceChanges
-
-
-@reduces("resourceWatch/changed")
-def changed(
-    state: ResourceWatchState, action: ResourceWatchChangedAction, now: str
-) -> ResourceWatchState:
-    """Change nothing: the batch itself is the message."""
-    return state

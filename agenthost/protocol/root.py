@@ -1,7 +1,7 @@
 """The root channel: the agents, terminals and settings of a whole host.
 
-State, actions and reducers. Sessions are not part of it: their catalogue is read by command and
-kept up to date by notifications.
+State and actions; the reducers are in ``root_reducer``. Sessions are not part of it: their
+catalogue is read by command and kept up to date by notifications.
 """
 
 from typing import Annotated, Literal, NotRequired, TypeAlias
@@ -14,9 +14,7 @@ from agenthost.protocol.common import (
     JsonObject,
     ProtectedResourceMetadata,
 )
-from agenthost.protocol.registry import reduces
 from agenthost.protocol.session.customizations import Customization
-from agenthost.protocol.structure import mirrored, updated
 from agenthost.protocol.terminal import TerminalInfo
 from agenthost.protocol.unions import Open
 
@@ -34,10 +32,6 @@ __all__ = [
     "RootState",
     "RootTerminalsChangedAction",
     "SessionModelInfo",
-    "active_sessions_changed",
-    "agents_changed",
-    "config_changed",
-    "terminals_changed",
 ]
 
 PolicyState: TypeAlias = Literal["enabled", "disabled", "unconfigured"]
@@ -143,34 +137,3 @@ RootAction: TypeAlias = Annotated[
     | RootConfigChangedAction,
     Open("type"),
 ]
-
-
-@reduces("root/agentsChanged")
-def agents_changed(state: RootState, action: RootAgentsChangedAction, now: str) -> RootState:
-    """Replace the agents."""
-    return mirrored(state, action, "agents")
-
-
-@reduces("root/activeSessionsChanged")
-def active_sessions_changed(
-    state: RootState, action: RootActiveSessionsChangedAction, now: str
-) -> RootState:
-    """Replace the number of active sessions."""
-    return mirrored(state, action, "activeSessions")
-
-
-@reduces("root/terminalsChanged")
-def terminals_changed(state: RootState, action: RootTerminalsChangedAction, now: str) -> RootState:
-    """Replace the terminals."""
-    return mirrored(state, action, "terminals")
-
-
-@reduces("root/configChanged", client=True, touches=("config",))
-def config_changed(state: RootState, action: RootConfigChangedAction, now: str) -> RootState:
-    """Merge the settings into the values, or put them in their place; a host may have none."""
-    config = state.get("config")
-    if config is None:
-        return state
-    given = action["config"]
-    values = given if action.get("replace") else {**config["values"], **given}
-    return updated(state, config={**config, "values": values})

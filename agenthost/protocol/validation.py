@@ -4,27 +4,28 @@ Checks only: what passes is the peer's own object, so fields and variants that w
 survive. Two things are forgiven (see ``leniency``), and a copy without them is returned then.
 A refusal is ``InvalidParams`` with the path of the first fault. Inside the program state is
 trusted and not checked again. Whether a well-formed request is *allowed* is the host's policy.
+The wire types, and the library that builds validators of them, are loaded for the first check.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import InvalidParams, MethodNotFound, shortened
-from agenthost.protocol.envelopes import StateAction
-from agenthost.protocol.leniency import forgiven
 from agenthost.protocol.methods import EXTENSIONS, METHODS, Direction, Method
-from agenthost.protocol.unions import checker, tags_of
-from agenthost.protocol.wire_types import WIRE_TYPES
+
+if TYPE_CHECKING:
+    from pydantic_core import ValidationError
 
 __all__ = [
     "action_types",
     "build_validators",
+    "state_action",
     "validate_action",
     "validate_as",
     "validate_params",
@@ -35,7 +36,17 @@ __all__ = [
 @cache
 def action_types() -> frozenset[str]:
     """Return every action type that we know."""
-    return frozenset(str(tag) for tag in tags_of(StateAction, "type"))
+    from agenthost.protocol.unions import tags_of
+
+    return frozenset(str(tag) for tag in tags_of(state_action(), "type"))
+
+
+@cache
+def state_action() -> Any:
+    """Return the union of all actions; ``StateAction`` to those who need it to check one."""
+    from agenthost.protocol.envelopes import StateAction
+
+    return StateAction
 
 
 def build_validators() -> None:
@@ -43,6 +54,8 @@ def build_validators() -> None:
 
     Each is built when it is first needed as well; doing it before spares the first client the wait.
     """
+    from agenthost.protocol.unions import checker
+
     # In the table's order: what comes first on every connection comes first there.
     for method in METHODS.values():
         if Direction.TO_HOST in method.directions:
@@ -78,7 +91,7 @@ def validate_action(action: Any) -> dict[str, Any]:
     An optional field that is null is refused, because absence is a command in some actions:
     truncating a chat at no turn drops all of them.
     """
-    checked: dict[str, Any] = _checked(action, StateAction, "action", nulls=False)
+    checked: dict[str, Any] = _checked(action, state_action(), "action", nulls=False)
     if checked["type"] not in action_types():
         raise _refusal("action.type", f"unknown action type {_shown(checked['type'])}")
     return checked
@@ -89,6 +102,8 @@ def validate_as(type_name: str, value: Any) -> Any:
 
     Raises ``KeyError`` for a name that is no wire type's.
     """
+    from agenthost.protocol.wire_types import WIRE_TYPES
+
     return _checked(value, WIRE_TYPES[type_name], "", nulls=False)
 
 
@@ -105,6 +120,8 @@ def _checked(value: Any, wire_type: Any, root: str, *, nulls: bool) -> Any:
         return value
     # Only these can be forgiven, so every other first fault stands, however the rest may look.
     if fault.is_there and (fault.found is None or isinstance(fault.found, float)):
+        from agenthost.protocol.leniency import forgiven
+
         try:
             pardoned = forgiven(value, wire_type, nulls=nulls)
         except RecursionError:
@@ -152,12 +169,21 @@ class _Fault:
         return _refusal(path, "is not acceptable")
 
 
-def _first_fault(value: Any, wire_type: Any) -> _Fault | None:
+@cache
+def _checking() -> tuple[Callable[[Any], Any], type[ValidationError]]:
+    """Return what makes a validator, and what that raises."""
     from pydantic_core import ValidationError
 
+    from agenthost.protocol.unions import checker
+
+    return checker, ValidationError
+
+
+def _first_fault(value: Any, wire_type: Any) -> _Fault | None:
+    checker, invalid = _checking()
     try:
         checker(wire_type).validate_python(value, strict=True)
-    except ValidationError as error:
+    except invalid as error:
         record: Mapping[str, Any] = error.errors(include_url=False, include_input=False)[0]
     else:
         return None

@@ -54,7 +54,7 @@ _MODULES = (
     notifications,
 )
 
-# Types are capitalised; the reducers that live beside some of them are not.
+# Types are capitalised; what lives beside some of them is not.
 WIRE_TYPES: Mapping[str, Any] = MappingProxyType(
     {
         name: getattr(module, name)

@@ -45,6 +45,7 @@ from agenthost.protocol.commands import InitializeResult
 from agenthost.protocol.common import ErrorInfo, UsageInfo
 from agenthost.protocol.envelopes import ActionEnvelope
 from agenthost.protocol.session.state import SessionConfigSchema
+from agenthost.protocol.wire_types import WIRE_TYPES
 
 # What a tool's author hands in is for the host to check.
 INPUT = {sdk.ToolResult}
@@ -65,13 +66,13 @@ def members_of(hint: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("told", TOLD)
 def test_nothing_that_is_told_is_of_any_type(told: type) -> None:
-    for name, hint in get_type_hints(told).items():
+    for name, hint in get_type_hints(told, localns=dict(WIRE_TYPES)).items():
         assert Any not in members_of(hint), f"{told.__name__}.{name}"
 
 
 def test_providers_of_resources_are_told_what_they_get_and_give() -> None:
     for name, method in inspect.getmembers(ResourceProvider, inspect.isfunction):
-        hints = get_type_hints(method)
+        hints = get_type_hints(method, localns=dict(WIRE_TYPES))
         assert hints["params"].__name__ == f"Resource{name.title()}Params"
         assert hints["return"].__name__ == f"Resource{name.title()}Result"
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
+import importlib
 import logging
 import os
 import sys
@@ -131,6 +133,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(args: argparse.Namespace) -> int:
     """Serve until interrupted; 0 after a clean stop, 1 with one line when it cannot be."""
+    _load_host()
     _start_logging(verbose=args.verbose)
     stopping, code = Stopping(), 0
     try:
@@ -143,6 +146,16 @@ def run(args: argparse.Namespace) -> int:
         print(f"agenthost: {where}{error.strerror or error}", file=sys.stderr)
         code = 1
     return stopping.leave(code)
+
+
+def _load_host() -> None:
+    """Import the host; what is loaded stays, so there is no garbage to look for meanwhile."""
+    gc.disable()
+    try:
+        for name in ("agenthost.host", "agenthost.agents.registry"):
+            importlib.import_module(name)
+    finally:
+        gc.enable()
 
 
 async def _serve(args: argparse.Namespace, stopping: Stopping) -> None:

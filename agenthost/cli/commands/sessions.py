@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agenthost.cli.connecting import (
     FAILED,
@@ -46,9 +46,11 @@ from agenthost.cli.render import (
     table,
     tool_line,
 )
-from agenthost.client import Client, Session
 from agenthost.errors import AgentHostError, NotFound, SessionNotFound
-from agenthost.protocol.session.state import SessionInputRequest, SessionState, SessionSummary
+
+if TYPE_CHECKING:
+    from agenthost.client import Client, Session
+    from agenthost.protocol.session.state import SessionInputRequest, SessionState, SessionSummary
 
 __all__ = ["register", "run", "session_page", "session_table"]
 

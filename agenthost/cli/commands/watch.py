@@ -10,7 +10,7 @@ import shutil
 import sys
 from collections.abc import Coroutine, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agenthost.cli.connecting import (
     OK,
@@ -48,9 +48,11 @@ from agenthost.client import (
     Text,
 )
 from agenthost.client.events import chat_events
-from agenthost.protocol.chat.state import ChatSummary
-from agenthost.protocol.session.state import SessionState, SessionSummary
 from agenthost.protocol.structure import without
+
+if TYPE_CHECKING:
+    from agenthost.protocol.chat.state import ChatSummary
+    from agenthost.protocol.session.state import SessionState, SessionSummary
 
 __all__ = ["catalogue_changes", "register", "run", "session_changes"]
 

@@ -6,8 +6,12 @@ nothing. Finished turns are never looked at here, so a step costs the same howev
 
 from __future__ import annotations
 
-from agenthost.protocol.chat.state import ActiveTurn, ChatState, ResponsePart
+from typing import TYPE_CHECKING
+
 from agenthost.protocol.structure import replace_at
+
+if TYPE_CHECKING:
+    from agenthost.protocol.chat.state import ActiveTurn, ChatState, ResponsePart
 
 __all__ = ["matching_turn", "with_part_added", "with_part_at", "with_parts"]
 

@@ -7,18 +7,20 @@ is for the host to judge before it lets the action through.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from agenthost.protocol.chat.actions import (
-    ChatInputAnswerChangedAction,
-    ChatInputCompletedAction,
-    ChatInputRequestedAction,
-)
 from agenthost.protocol.chat.active_turn import with_part_added, with_part_at
-from agenthost.protocol.chat.state import ActiveTurn, ChatState, InputRequestResponsePart
 from agenthost.protocol.chat.status import is_open_request, marked_unread, refreshed
 from agenthost.protocol.registry import reduces
 from agenthost.protocol.structure import prefer, settled, updated, without
+
+if TYPE_CHECKING:
+    from agenthost.protocol.chat.actions import (
+        ChatInputAnswerChangedAction,
+        ChatInputCompletedAction,
+        ChatInputRequestedAction,
+    )
+    from agenthost.protocol.chat.state import ActiveTurn, ChatState, InputRequestResponsePart
 
 __all__ = ["input_answer_changed", "input_completed", "input_requested"]
 
@@ -36,7 +38,7 @@ def input_requested(state: ChatState, action: ChatInputRequestedAction, now: str
     else:
         answers = prefer(request, _part(turn, index)["request"], "answers")
         part = {"kind": "inputRequest", "request": {**request, **answers}}
-        asked = with_part_at(state, turn, index, cast(InputRequestResponsePart, part))
+        asked = with_part_at(state, turn, index, cast("InputRequestResponsePart", part))
     return settled(state, updated(marked_unread(refreshed(asked)), modifiedAt=now))
 
 
@@ -82,7 +84,7 @@ def _open_request(turn: ActiveTurn, request_id: str) -> int | None:
 
 
 def _part(turn: ActiveTurn, index: int) -> InputRequestResponsePart:
-    return cast(InputRequestResponsePart, turn["responseParts"][index])
+    return cast("InputRequestResponsePart", turn["responseParts"][index])
 
 
 def _answered(part: InputRequestResponsePart, answers: dict[str, Any]) -> InputRequestResponsePart:

@@ -5,16 +5,20 @@ When a pending message is due is the host's decision; a turn that came from one 
 
 from __future__ import annotations
 
-from agenthost.protocol.chat.actions import (
-    ChatDraftChangedAction,
-    ChatPendingMessageRemovedAction,
-    ChatPendingMessageSetAction,
-    ChatQueuedMessagesReorderedAction,
-)
-from agenthost.protocol.chat.messages import PendingMessage
-from agenthost.protocol.chat.state import ChatState
+from typing import TYPE_CHECKING
+
 from agenthost.protocol.registry import reduces
 from agenthost.protocol.structure import index_by, mirrored, updated, upsert_by, without
+
+if TYPE_CHECKING:
+    from agenthost.protocol.chat.actions import (
+        ChatDraftChangedAction,
+        ChatPendingMessageRemovedAction,
+        ChatPendingMessageSetAction,
+        ChatQueuedMessagesReorderedAction,
+    )
+    from agenthost.protocol.chat.messages import PendingMessage
+    from agenthost.protocol.chat.state import ChatState
 
 __all__ = [
     "consumed",

@@ -6,7 +6,8 @@ reducer's own affair, because the protocol is not uniform about it.
 
 from __future__ import annotations
 
-from agenthost.protocol.chat.state import ChatState, ResponsePart
+from typing import TYPE_CHECKING
+
 from agenthost.protocol.status import (
     IDLE,
     IN_PROGRESS,
@@ -15,6 +16,9 @@ from agenthost.protocol.status import (
     with_activity,
     with_flag,
 )
+
+if TYPE_CHECKING:
+    from agenthost.protocol.chat.state import ChatState, ResponsePart
 
 __all__ = ["is_open_request", "marked_unread", "refreshed"]
 

@@ -12,24 +12,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import is_
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from agenthost.protocol.chat.actions import (
-    ChatToolCallAuthRequiredAction,
-    ChatToolCallAuthResolvedAction,
-    ChatToolCallCompleteAction,
-    ChatToolCallConfirmedAction,
-    ChatToolCallContentChangedAction,
-    ChatToolCallDeltaAction,
-    ChatToolCallReadyAction,
-    ChatToolCallResultConfirmedAction,
-    ChatToolCallStartAction,
-)
 from agenthost.protocol.chat.active_turn import matching_turn, with_part_added, with_parts
-from agenthost.protocol.chat.state import ChatState, ResponsePart
 from agenthost.protocol.chat.status import refreshed
 from agenthost.protocol.registry import reduces
 from agenthost.protocol.structure import carry, carry_given, index_by, prefer, settled
+
+if TYPE_CHECKING:
+    from agenthost.protocol.chat.actions import (
+        ChatToolCallAuthRequiredAction,
+        ChatToolCallAuthResolvedAction,
+        ChatToolCallCompleteAction,
+        ChatToolCallConfirmedAction,
+        ChatToolCallContentChangedAction,
+        ChatToolCallDeltaAction,
+        ChatToolCallReadyAction,
+        ChatToolCallResultConfirmedAction,
+        ChatToolCallStartAction,
+    )
+    from agenthost.protocol.chat.state import ChatState, ResponsePart
 
 __all__ = [
     "cut_short",
@@ -65,7 +67,7 @@ def tool_call_start(state: ChatState, action: ChatToolCallStartAction, now: str)
     if turn is None:
         return state
     part = {"kind": "toolCall", "toolCall": {**carry(action, *_BASE), "status": "streaming"}}
-    return with_part_added(state, turn, cast(ResponsePart, part))
+    return with_part_added(state, turn, cast("ResponsePart", part))
 
 
 @reduces("chat/toolCallDelta")
@@ -130,7 +132,7 @@ def cut_short(part: ResponsePart) -> ResponsePart:
     """Return a part as it stays when its turn ends: a call that had not finished was skipped."""
     if part["kind"] != "toolCall":
         return part
-    call = cast(Call, part["toolCall"])
+    call = cast("Call", part["toolCall"])
     if call["status"] in ("completed", "cancelled"):
         return part
     skipped = {
@@ -139,7 +141,7 @@ def cut_short(part: ResponsePart) -> ResponsePart:
         **_invocation_so_far(call),
         "reason": "skipped",
     }
-    return cast(ResponsePart, {"kind": "toolCall", "toolCall": skipped})
+    return cast("ResponsePart", {"kind": "toolCall", "toolCall": skipped})
 
 
 def _invocation_so_far(call: Call) -> Call:
@@ -150,15 +152,15 @@ def _invocation_so_far(call: Call) -> Call:
 
 def _moved(state: ChatState, action: A, transition: Callable[[Call, A], Call]) -> ChatState:
     """Apply a transition to every call of the action's id in the active turn."""
-    target = cast(dict[str, Any], action)
+    target = cast("dict[str, Any]", action)
     turn = matching_turn(state, target["turnId"])
     if turn is None:
         return state
     parts = list(turn["responseParts"])
     for index, part in enumerate(turn["responseParts"]):
         if part["kind"] == "toolCall" and part["toolCall"]["toolCallId"] == target["toolCallId"]:
-            moved = {**part, "toolCall": transition(cast(Call, part["toolCall"]), action)}
-            parts[index] = settled(part, cast(ResponsePart, moved))
+            moved = {**part, "toolCall": transition(cast("Call", part["toolCall"]), action)}
+            parts[index] = settled(part, cast("ResponsePart", moved))
     if all(map(is_, parts, turn["responseParts"])):
         return state
     return with_parts(state, turn, parts)

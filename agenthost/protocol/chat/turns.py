@@ -6,31 +6,33 @@ and pending messages have modules of their own. Streaming text never looks at fi
 
 from __future__ import annotations
 
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from agenthost.protocol.chat.actions import (
-    ChatActivityChangedAction,
-    ChatDeltaAction,
-    ChatErrorAction,
-    ChatReasoningAction,
-    ChatResponsePartAction,
-    ChatTruncatedAction,
-    ChatTurnCancelledAction,
-    ChatTurnCompleteAction,
-    ChatTurnsLoadedAction,
-    ChatTurnStartedAction,
-    ChatUsageAction,
-    ChatWorkingDirectoryRemovedAction,
-    ChatWorkingDirectorySetAction,
-)
 from agenthost.protocol.chat.active_turn import matching_turn, with_part_added, with_part_at
 from agenthost.protocol.chat.pending import consumed
-from agenthost.protocol.chat.state import ActiveTurn, ChatState, ResponsePart, Turn
 from agenthost.protocol.chat.status import marked_unread, refreshed
 from agenthost.protocol.chat.tool_calls import cut_short
 from agenthost.protocol.registry import reduces
 from agenthost.protocol.status import ERROR, IDLE, with_activity
 from agenthost.protocol.structure import carry, index_by, mirrored, settled, updated, without
+
+if TYPE_CHECKING:
+    from agenthost.protocol.chat.actions import (
+        ChatActivityChangedAction,
+        ChatDeltaAction,
+        ChatErrorAction,
+        ChatReasoningAction,
+        ChatResponsePartAction,
+        ChatTruncatedAction,
+        ChatTurnCancelledAction,
+        ChatTurnCompleteAction,
+        ChatTurnsLoadedAction,
+        ChatTurnStartedAction,
+        ChatUsageAction,
+        ChatWorkingDirectoryRemovedAction,
+        ChatWorkingDirectorySetAction,
+    )
+    from agenthost.protocol.chat.state import ActiveTurn, ChatState, ResponsePart, Turn
 
 __all__ = [
     "activity_changed",
@@ -58,7 +60,7 @@ def turn_started(state: ChatState, action: ChatTurnStartedAction, now: str) -> C
         "message": action["message"],
         "responseParts": [],
     }
-    started: ChatState = {**state, "activeTurn": cast(ActiveTurn, turn), "modifiedAt": now}
+    started: ChatState = {**state, "activeTurn": cast("ActiveTurn", turn), "modifiedAt": now}
     begun = consumed(marked_unread(refreshed(started)), action.get("queuedMessageId"))
     return settled(state, begun)
 
@@ -91,11 +93,11 @@ def _appended(
     index = None if turn is None else _addressed(turn["responseParts"], action["partId"])
     if turn is None or index is None or not action["content"]:
         return state
-    part = cast(dict[str, Any], turn["responseParts"][index])
+    part = cast("dict[str, Any]", turn["responseParts"][index])
     if part["kind"] != kind:
         return state
     longer = {**part, "content": part["content"] + action["content"]}
-    return with_part_at(state, turn, index, cast(ResponsePart, longer))
+    return with_part_at(state, turn, index, cast("ResponsePart", longer))
 
 
 def _addressed(parts: list[ResponsePart], part_id: str) -> int | None:
@@ -156,7 +158,7 @@ def _ended(
     }
     ended: ChatState = {
         **without(state, "activeTurn"),
-        "turns": [*state["turns"], cast(Turn, turn)],
+        "turns": [*state["turns"], cast("Turn", turn)],
         "modifiedAt": now,
         "status": with_activity(state["status"], activity),
     }

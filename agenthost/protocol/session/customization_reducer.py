@@ -8,19 +8,9 @@ nothing of loading, starting or stopping anything; the host does that and report
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from agenthost.protocol.registry import reduces
-from agenthost.protocol.session.actions import (
-    SessionCustomizationRemovedAction,
-    SessionCustomizationsChangedAction,
-    SessionCustomizationToggledAction,
-    SessionCustomizationUpdatedAction,
-    SessionMcpServerStartRequestedAction,
-    SessionMcpServerStateChangedAction,
-    SessionMcpServerStopRequestedAction,
-)
-from agenthost.protocol.session.state import SessionState
 from agenthost.protocol.structure import (
     index_by,
     mirrored,
@@ -29,6 +19,18 @@ from agenthost.protocol.structure import (
     updated,
     upsert_by,
 )
+
+if TYPE_CHECKING:
+    from agenthost.protocol.session.actions import (
+        SessionCustomizationRemovedAction,
+        SessionCustomizationsChangedAction,
+        SessionCustomizationToggledAction,
+        SessionCustomizationUpdatedAction,
+        SessionMcpServerStartRequestedAction,
+        SessionMcpServerStateChangedAction,
+        SessionMcpServerStopRequestedAction,
+    )
+    from agenthost.protocol.session.state import SessionState
 
 __all__ = [
     "customization_removed",

@@ -7,9 +7,10 @@ oldest hosts, whose sessions have no such list, work it out from the chats that 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from agenthost.protocol.session.state import SessionInputRequest
+if TYPE_CHECKING:
+    from agenthost.protocol.session.state import SessionInputRequest
 
 __all__ = ["needs_of"]
 
@@ -27,7 +28,7 @@ def needs_of(chat: str, state: State) -> Iterator[SessionInputRequest]:
                 more = {"turnId": turn["id"], **more}
             # An id names its kind: what comes after a prompt is another one, not the same changed.
             entry = {"id": f"{chat}#{kind}/{id}", "chat": chat, "kind": kind, **more}
-            yield cast(SessionInputRequest, entry)
+            yield cast("SessionInputRequest", entry)
 
 
 def _need(part: State) -> tuple[str, str, dict[str, Any]] | None:

@@ -7,30 +7,9 @@ servers are in ``customization_reducer``.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agenthost.protocol.registry import reduces
-from agenthost.protocol.session.actions import (
-    SessionActiveClientRemovedAction,
-    SessionActiveClientSetAction,
-    SessionActivityChangedAction,
-    SessionChangesetsChangedAction,
-    SessionChatAddedAction,
-    SessionChatRemovedAction,
-    SessionChatUpdatedAction,
-    SessionConfigChangedAction,
-    SessionCreationFailedAction,
-    SessionDefaultChatChangedAction,
-    SessionInputNeededRemovedAction,
-    SessionInputNeededSetAction,
-    SessionIsArchivedChangedAction,
-    SessionIsReadChangedAction,
-    SessionMetaChangedAction,
-    SessionReadyAction,
-    SessionServerToolsChangedAction,
-    SessionTitleChangedAction,
-    SessionWorkingDirectoryRemovedAction,
-    SessionWorkingDirectorySetAction,
-)
-from agenthost.protocol.session.state import SessionState
 from agenthost.protocol.status import (
     IN_PROGRESS,
     INPUT_NEEDED,
@@ -48,6 +27,31 @@ from agenthost.protocol.structure import (
     upsert_by,
     without,
 )
+
+if TYPE_CHECKING:
+    from agenthost.protocol.session.actions import (
+        SessionActiveClientRemovedAction,
+        SessionActiveClientSetAction,
+        SessionActivityChangedAction,
+        SessionChangesetsChangedAction,
+        SessionChatAddedAction,
+        SessionChatRemovedAction,
+        SessionChatUpdatedAction,
+        SessionConfigChangedAction,
+        SessionCreationFailedAction,
+        SessionDefaultChatChangedAction,
+        SessionInputNeededRemovedAction,
+        SessionInputNeededSetAction,
+        SessionIsArchivedChangedAction,
+        SessionIsReadChangedAction,
+        SessionMetaChangedAction,
+        SessionReadyAction,
+        SessionServerToolsChangedAction,
+        SessionTitleChangedAction,
+        SessionWorkingDirectoryRemovedAction,
+        SessionWorkingDirectorySetAction,
+    )
+    from agenthost.protocol.session.state import SessionState
 
 __all__ = [
     "active_client_removed",

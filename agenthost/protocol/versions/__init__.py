@@ -1,5 +1,7 @@
 """Protocol versions: negotiation, and the ladder of translations between the versions spoken."""
 
+from typing import TYPE_CHECKING, Any
+
 from agenthost.protocol.versions.echo import echo, is_void
 from agenthost.protocol.versions.ladder import Translator, numbers_needed, translator
 from agenthost.protocol.versions.negotiation import Negotiated, negotiate
@@ -11,7 +13,6 @@ from agenthost.protocol.versions.supported import (
     exists_in,
     parse_version,
 )
-from agenthost.protocol.versions.v0_5_1_to_v0_5_0 import turns_page
 
 __all__ = [
     "NEWEST",
@@ -32,3 +33,15 @@ __all__ = [
     "translator",
     "turns_page",
 ]
+
+if TYPE_CHECKING:
+    from agenthost.protocol.versions.v0_5_1_to_v0_5_0 import turns_page
+else:
+
+    def __getattr__(name: str) -> Any:
+        # Late, like every module of an older version.
+        if name != "turns_page":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from agenthost.protocol.versions.v0_5_1_to_v0_5_0 import turns_page
+
+        return turns_page

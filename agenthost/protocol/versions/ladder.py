@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from agenthost.protocol.versions.edits import Json
 from agenthost.protocol.versions.reduction import reducers_of
 from agenthost.protocol.versions.step import (
     DownContext,
@@ -25,15 +24,14 @@ from agenthost.protocol.versions.step import (
     UpContext,
     unreadable,
 )
-from agenthost.protocol.versions.steps import STEPS, steps_to
+from agenthost.protocol.versions.steps import all_steps, steps_to
 from agenthost.protocol.versions.supported import exists_in, introduced_in
+
+if TYPE_CHECKING:
+    from agenthost.protocol.versions.edits import Json
 
 __all__ = ["Translator", "numbers_needed", "translator"]
 
-# The steps that ever make several actions of one; the others need not be asked about each.
-_SPLITTING: Final = tuple(
-    step for step in STEPS if type(step).extra_actions is not Step.extra_actions
-)
 _SOME_TIME: Final = "1970-01-01T00:00:00.000Z"
 
 # Actions that bring news although no state changes; they are never left out as void.
@@ -212,9 +210,15 @@ def numbers_needed(action: Any, before: Any, after: Any) -> int:
     need several actions for it are sent those under the numbers before.
     """
     needed = 1
-    for step in _SPLITTING:
+    for step in _splitting():
         needed += step.extra_actions(action, before, after)
     return needed
+
+
+@cache
+def _splitting() -> tuple[Step, ...]:
+    """Return the steps that ever make several actions of one; others need not be asked of each."""
+    return tuple(step for step in all_steps() if type(step).extra_actions is not Step.extra_actions)
 
 
 def _each_context(step: Step, actions: list[Any], whole: DownContext) -> list[DownContext]:

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from agenthost.protocol.reduction import Moment, reduce_canonical, timestamp
 from agenthost.protocol.registry import KINDS, Reducer, kind_of, reducers, touched
 from agenthost.protocol.structure import settled
-from agenthost.protocol.versions.step import ReducerTable
 from agenthost.protocol.versions.steps import steps_to
 from agenthost.protocol.versions.supported import NEWEST, exists_in
+
+if TYPE_CHECKING:
+    from agenthost.protocol.versions.step import ReducerTable
 
 __all__ = ["reduce", "reducers_of", "touched_in"]
 

@@ -8,7 +8,10 @@ nothing to change, and where it may return None the node is left out.
 
 from __future__ import annotations
 
-from agenthost.protocol.versions.edits import Json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agenthost.protocol.versions.edits import Json
 
 __all__ = ["Rewriter"]
 

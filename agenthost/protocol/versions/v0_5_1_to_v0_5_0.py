@@ -8,14 +8,16 @@ with ``turns_page`` for connections that have no ``chat/turnsLoaded``, and a cli
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from agenthost.errors import InvalidParams
-from agenthost.protocol.registry import Reducer
 from agenthost.protocol.structure import index_by
 from agenthost.protocol.versions.edits import Json, put, without
 from agenthost.protocol.versions.rewriter import Rewriter
 from agenthost.protocol.versions.step import DownContext, Outside, ReducerTable, Step
+
+if TYPE_CHECKING:
+    from agenthost.protocol.registry import Reducer
 
 __all__ = ["Step051To050", "turns_page"]
 

@@ -8,7 +8,7 @@ from agenthost.protocol import reduction
 from agenthost.protocol.registry import reducers
 from agenthost.protocol.versions import NEWEST, SUPPORTED_VERSIONS, exists_in, parse_version
 from agenthost.protocol.versions.reduction import reducers_of
-from agenthost.protocol.versions.steps import STEPS
+from agenthost.protocol.versions.steps import all_steps
 from agenthost.protocol.versions.supported import introduced_in, notification_exists_in
 
 
@@ -18,8 +18,8 @@ def test_versions_are_listed_newest_first() -> None:
 
 
 def test_the_steps_form_an_unbroken_ladder() -> None:
-    assert tuple(step.newer for step in STEPS) == SUPPORTED_VERSIONS[:-1]
-    assert tuple(step.older for step in STEPS) == SUPPORTED_VERSIONS[1:]
+    assert tuple(step.newer for step in all_steps()) == SUPPORTED_VERSIONS[:-1]
+    assert tuple(step.older for step in all_steps()) == SUPPORTED_VERSIONS[1:]
 
 
 def test_the_newest_version_has_exactly_the_actions_that_we_reduce() -> None:

@@ -7,8 +7,8 @@ empties; its Ready does not touch a pending call.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from agenthost.protocol.registry import Reducer
 from agenthost.protocol.status import IS_READ, with_activity, with_flag
 from agenthost.protocol.structure import (
     index_by,
@@ -19,8 +19,11 @@ from agenthost.protocol.structure import (
 )
 from agenthost.protocol.versions.calls import find_call
 from agenthost.protocol.versions.edits import Json, put, without
-from agenthost.protocol.versions.step import ReducerTable
 from agenthost.protocol.versions.v0_6_0_to_v0_5_2.inputs import older_activity
+
+if TYPE_CHECKING:
+    from agenthost.protocol.registry import Reducer
+    from agenthost.protocol.versions.step import ReducerTable
 
 __all__ = ["older_reducers"]
 

@@ -8,11 +8,11 @@ other way the host's own clock supplies the timing that an old client does not s
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from agenthost.protocol.structure import same
 from agenthost.protocol.versions.calls import find_call
 from agenthost.protocol.versions.edits import Json, put, without
-from agenthost.protocol.versions.rewriter import Rewriter
 from agenthost.protocol.versions.step import (
     DownContext,
     Outside,
@@ -24,6 +24,9 @@ from agenthost.protocol.versions.step import (
 from agenthost.protocol.versions.v0_6_0_to_v0_5_2.inputs import is_open
 from agenthost.protocol.versions.v0_6_0_to_v0_5_2.reducers import older_reducers
 from agenthost.protocol.versions.v0_6_0_to_v0_5_2.rewriters import Down, Up
+
+if TYPE_CHECKING:
+    from agenthost.protocol.versions.rewriter import Rewriter
 
 __all__ = ["Step060To052"]
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from agenthost.protocol.registry import Reducer
+from typing import TYPE_CHECKING
+
 from agenthost.protocol.versions.calls import edit_calls
 from agenthost.protocol.versions.edits import Json, without
-from agenthost.protocol.versions.step import ReducerTable
+
+if TYPE_CHECKING:
+    from agenthost.protocol.registry import Reducer
+    from agenthost.protocol.versions.step import ReducerTable
 
 __all__ = ["older_reducers"]
 
