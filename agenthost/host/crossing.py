@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["Crossing"]
+__all__ = ["Batches", "Crossing"]
 
 log = logging.getLogger(__name__)
 
