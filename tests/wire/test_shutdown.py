@@ -22,7 +22,7 @@ SESSION = "ahp-session:/s1"
 STOPPING = "the host is shutting down"
 
 # Seconds that stopping may take.
-PROMPT = 5.0
+PROMPT = 20.0
 
 # What a host leaves behind when it has stopped, and nothing else.
 KEPT = {"agenthost.sqlite", "agenthost.sqlite.lock", "token"}
