@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections import Counter, defaultdict
 
 import pytest
@@ -21,6 +22,10 @@ settings.load_profile("untimed")
 # Sessions of tests work outside of any repository: what git says of a folder is told some time
 # after a session was made, and tests compare states. A test that makes a repository unsets this.
 os.environ["GIT_DIR"] = os.devnull
+
+# Started by `nohup` the tests, and so their hosts, would ignore hang-ups.
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # In the order in which they are printed.
 WHAT = ("reducers", "round-trips", "differential sequences")
