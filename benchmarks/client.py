@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from agenthost.client.mirror import Mirror
+from agenthost.client.state.mirror import Mirror
 from agenthost.protocol import NEWEST, SUPPORTED_VERSIONS, reduce, translator
 from benchmarks.core import NOW, chat
 

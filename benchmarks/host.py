@@ -21,9 +21,9 @@ from websockets.asyncio.server import ServerConnection, broadcast, serve
 
 from agenthost.agents import Agent, Turn
 from agenthost.host import Host, Limits, SqliteStore
-from agenthost.host.channel import Channel
+from agenthost.host.log.channel import Channel
 from agenthost.host.store import PutSession
-from agenthost.host.turns import Starter
+from agenthost.host.turns.runner import Starter
 from agenthost.protocol.uris import chat_uri
 from agenthost.transport import Encoded
 from benchmarks.audience import Crowd, crowd, stamp

@@ -15,7 +15,7 @@ from contextlib import closing
 from pathlib import Path
 from random import Random
 
-from agenthost.cli.paths import STORE_FILE
+from agenthost.cli.data_dir import STORE_FILE
 from soak.attacks import attack
 from soak.rounds import Round, Run
 

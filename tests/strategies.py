@@ -13,7 +13,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from agenthost.protocol.registry import Kind
+from agenthost.protocol.reducer_registry import Kind
 from tests.simulation.chat import NOW, ChatSimulation
 from tests.simulation.generate import Gen
 from tests.simulation.nodes import read_text

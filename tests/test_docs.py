@@ -22,9 +22,9 @@ import pytest
 
 from agenthost.agents import Agent, Confirmation, SessionContext, ToolCall, Turn, content, inputs
 from agenthost.agents.inputs import Answers
-from agenthost.agents.port import Worker
-from agenthost.cli.interactive import jsonlines
-from agenthost.cli.interactive.intents import COMMANDS
+from agenthost.agents.turn_port import Worker
+from agenthost.cli.interactive import json_lines as jsonlines
+from agenthost.cli.interactive.typed_input import COMMANDS
 from agenthost.cli.main import build_parser
 from tests.wire.client import open_client, user_message
 from tests.wire.hosting import PATIENCE, embed, serve

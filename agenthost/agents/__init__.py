@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from agenthost.agents import content, inputs
 from agenthost.agents.api import Agent, AgentError, SessionContext, SlashCommand
-from agenthost.agents.options import option, standard_options
+from agenthost.agents.approval_options import option, standard_options
 from agenthost.agents.tool_call import Confirmation, ToolCall
 from agenthost.agents.turn import Turn
 

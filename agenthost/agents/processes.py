@@ -18,8 +18,8 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from agenthost.agents.child_guard import Lifeline
 from agenthost.agents.environment import command_environment
-from agenthost.agents.lifeline import Lifeline
 
 __all__ = ["MOST_OUTPUT", "CommandResult", "group_emptied", "run_command", "signal_group"]
 

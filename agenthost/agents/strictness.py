@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_args, get_origin
 from typing_extensions import is_typeddict
 
 from agenthost.errors import shortened
-from agenthost.protocol.unions import Tagged, UnionRule, fields_of, tags_of
+from agenthost.protocol.schema.unions import Tagged, UnionRule, fields_of, tags_of
 
 __all__ = ["find_unknown"]
 

@@ -15,11 +15,15 @@ from typing import Any, Self, get_args
 
 from agenthost.agents import content as contents
 from agenthost.agents.api import AgentError, own_words
-from agenthost.agents.emitting import emit, fit_data, fit_text, pieces_of
-from agenthost.agents.options import ALLOW_IN_SESSION, standard_options, without_remembering
-from agenthost.agents.port import Interactivity, TurnPort, Worker
+from agenthost.agents.approval_options import (
+    ALLOW_IN_SESSION,
+    standard_options,
+    without_remembering,
+)
 from agenthost.agents.processes import CommandResult, run_command
 from agenthost.agents.prompts import check_options
+from agenthost.agents.sanitize import emit, fit_data, fit_text, pieces_of
+from agenthost.agents.turn_port import Interactivity, TurnPort, Worker
 from agenthost.protocol.markdown import markdown_of
 
 __all__ = ["Confirmation", "ToolCall"]

@@ -14,18 +14,11 @@ from typing import Any
 
 from agenthost.agents import inputs
 from agenthost.agents.api import AgentError, SessionContext
-from agenthost.agents.emitting import (
-    emit,
-    fit_action,
-    fit_bytes,
-    fit_data,
-    fit_text,
-    pieces_of,
-)
 from agenthost.agents.inputs import Answers, read_answers
-from agenthost.agents.port import TurnPort
 from agenthost.agents.prompts import check_request
+from agenthost.agents.sanitize import emit, fit_action, fit_bytes, fit_data, fit_text, pieces_of
 from agenthost.agents.tool_call import ToolCall
+from agenthost.agents.turn_port import TurnPort
 
 __all__ = ["Turn"]
 

@@ -10,9 +10,9 @@ import argparse
 from difflib import get_close_matches
 from pathlib import Path
 
-from agenthost.cli.connecting import USAGE, CommandFailed
-from agenthost.cli.paths import directory_uri
-from agenthost.cli.render import directory_text, one_line
+from agenthost.cli.connection.host_connection import USAGE, CommandFailed
+from agenthost.cli.data_dir import directory_uri
+from agenthost.cli.format.state_format import directory_text, one_line
 from agenthost.client import Client, Session
 
 __all__ = ["begin_session", "check_model"]

@@ -100,7 +100,7 @@ def _run(words: list[str]) -> int:
         sys.stdout.flush()
     except _Misuse as misuse:
         if "--json" in words:
-            from agenthost.cli.failing import print_failure
+            from agenthost.cli.exit_codes import print_failure
 
             print_failure(misuse.message, _USAGE, "usage", event=misuse.event)
         raise

@@ -1,11 +1,9 @@
 """The client SDK: connect to a host, mirror it, act on it, and come back after every drop."""
 
 from agenthost.client.annotations import Annotations
-from agenthost.client.channel import Channel, Reset
 from agenthost.client.chat import Chat, TurnStream
 from agenthost.client.client import Client, connect
 from agenthost.client.clock import Clock, SystemClock
-from agenthost.client.dispatches import Dispatch
 from agenthost.client.errors import (
     CannotConnect,
     ChannelGone,
@@ -39,13 +37,21 @@ from agenthost.client.events import (
     TurnStarted,
     UsageReported,
 )
-from agenthost.client.mirror import Mirror
-from agenthost.client.reconnect import Backoff
-from agenthost.client.serving import MemoryResources, ResourceProvider
+from agenthost.client.link.backoff import Backoff
+from agenthost.client.link.connection_status import (
+    Closed,
+    Connected,
+    Connecting,
+    ConnectionState,
+    Reconnecting,
+)
+from agenthost.client.link.transports import FindHost, command, endpoint, websocket
+from agenthost.client.resources import MemoryResources, ResourceProvider
 from agenthost.client.sessions import Session, Sessions
-from agenthost.client.status import Closed, Connected, Connecting, ConnectionState, Reconnecting
+from agenthost.client.state.channel import Channel, Reset
+from agenthost.client.state.dispatches import Dispatch
+from agenthost.client.state.mirror import Mirror
 from agenthost.client.tools import ToolFailure, ToolResult, ToolRun
-from agenthost.client.transports import FindHost, command, endpoint, websocket
 
 __all__ = [
     "Annotations",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from agenthost.protocol.structure import index_by
+from agenthost.protocol.json_edits import index_by
 
 __all__ = [
     "answers_to",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agenthost.client.handle import Handle
 
 if TYPE_CHECKING:
-    from agenthost.client.dispatches import Dispatch
+    from agenthost.client.state.dispatches import Dispatch
     from agenthost.protocol.annotations import Annotation, AnnotationsState  # noqa: F401
     from agenthost.protocol.common import TextRange
 

@@ -18,8 +18,8 @@ from agenthost.client.handle import Handle
 from agenthost.protocol import translator
 
 if TYPE_CHECKING:
-    from agenthost.client.channel import Channel
-    from agenthost.client.dispatches import Dispatch
+    from agenthost.client.state.channel import Channel
+    from agenthost.client.state.dispatches import Dispatch
     from agenthost.protocol.chat.commands import CompletionItem
     from agenthost.protocol.chat.input_state import ChatInputRequest
     from agenthost.protocol.chat.messages import PendingMessageKind

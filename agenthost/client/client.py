@@ -22,25 +22,25 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from agenthost.client.clock import Clock, SystemClock
-from agenthost.client.connection import LinkOptions, Observe
-from agenthost.client.core import Core
 from agenthost.client.errors import ClientClosed, ClientError
-from agenthost.client.resume import Introduction
-from agenthost.client.serving import Allow, ResourceProvider, reading
+from agenthost.client.link.connection_status import Closed, Connected, ConnectionStatus
+from agenthost.client.link.host_link import LinkOptions, Observe
+from agenthost.client.link.resume import Introduction
+from agenthost.client.link.supervisor import Dial, Supervisor
+from agenthost.client.link.transports import websocket
+from agenthost.client.resources import Allow, ResourceProvider, reading
 from agenthost.client.sessions import Session, Sessions
-from agenthost.client.status import Closed, Connected, ConnectionStatus
-from agenthost.client.supervisor import Dial, Supervisor
+from agenthost.client.state.client_core import Core
 from agenthost.client.tools import Toolbox, ToolFunction
-from agenthost.client.transports import websocket
 from agenthost.errors import WireError
 from agenthost.protocol import SUPPORTED_VERSIONS
 from agenthost.protocol.uris import ROOT
 
 if TYPE_CHECKING:
-    from agenthost.client.channel import Channel
-    from agenthost.client.dispatches import Dispatch
-    from agenthost.client.reconnect import Backoff
-    from agenthost.client.signals import Reader
+    from agenthost.client.link.backoff import Backoff
+    from agenthost.client.state.channel import Channel
+    from agenthost.client.state.dispatches import Dispatch
+    from agenthost.client.state.signals import Reader
     from agenthost.protocol.commands import InitializeResult
     from agenthost.protocol.root import RootState
 

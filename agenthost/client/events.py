@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from agenthost.protocol.structure import without
+from agenthost.protocol.json_edits import without
 
 if TYPE_CHECKING:
     from agenthost.protocol.chat.input_state import ChatInputRequest, ChatInputResponseKind

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Generic, Self, TypeVar
 
-from agenthost.client.channel import Channel
-from agenthost.client.core import Core
-from agenthost.client.dispatches import Dispatch
+from agenthost.client.state.channel import Channel
+from agenthost.client.state.client_core import Core
+from agenthost.client.state.dispatches import Dispatch
 
 __all__ = ["Handle"]
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, Self
 
 from agenthost.client import actions
 from agenthost.client.annotations import Annotations
-from agenthost.client.catalogue import Catalogue
 from agenthost.client.chat import Chat
 from agenthost.client.errors import ConnectionLost, CreationFailed
 from agenthost.client.handle import Handle
 from agenthost.client.needs import sessions_list_needs
+from agenthost.client.state.session_list import Catalogue
 from agenthost.errors import AlreadyExists, SessionAlreadyExists, SessionNotFound, WireError
-from agenthost.protocol.session.needs import needs_of
+from agenthost.protocol.session.input_needed import needs_of
 from agenthost.protocol.uris import annotations_uri, chat_uri, session_uri
 
 if TYPE_CHECKING:
-    from agenthost.client.core import Core
-    from agenthost.client.dispatches import Dispatch
+    from agenthost.client.state.client_core import Core
+    from agenthost.client.state.dispatches import Dispatch
     from agenthost.protocol.chat.state import ChatSummary
     from agenthost.protocol.commands import (
         ListSessionsResult,

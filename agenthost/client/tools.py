@@ -20,12 +20,12 @@ from agenthost.client import actions
 from agenthost.client.errors import ClientError, DispatchFailed, Uncertain
 from agenthost.client.needs import sessions_list_needs
 from agenthost.errors import AgentHostError
-from agenthost.protocol.session.needs import needs_of
+from agenthost.protocol.session.input_needed import needs_of
 from agenthost.tasks import Tasks
 
 if TYPE_CHECKING:
-    from agenthost.client.channel import Channel
-    from agenthost.client.core import Core
+    from agenthost.client.state.channel import Channel
+    from agenthost.client.state.client_core import Core
     from agenthost.protocol.chat.tool_state import ToolCallRunningState
 
 __all__ = ["ToolFailure", "ToolFunction", "ToolResult", "ToolRun", "Toolbox"]

@@ -11,25 +11,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from agenthost.agents.api import Agent
-from agenthost.host.agent_loops import AgentLoops
-from agenthost.host.budget import Budget
-from agenthost.host.catalogue import Catalogue
-from agenthost.host.channel import Channel
-from agenthost.host.chats import Chats
-from agenthost.host.clients import Clients
-from agenthost.host.clock import Clock
-from agenthost.host.directory import Directory
-from agenthost.host.drafts import Drafts
-from agenthost.host.metrics import Metrics
-from agenthost.host.pacing import Pacing
-from agenthost.host.permissions import Credentials, Permissions
-from agenthost.host.sessions import Sessions
+from agenthost.clock import Clock
+from agenthost.host.channels.chat.lifecycle import Chats
+from agenthost.host.channels.session.catalogue import Catalogue
+from agenthost.host.channels.session.drafts import Drafts
+from agenthost.host.channels.session.lifecycle import Sessions
+from agenthost.host.channels.session.permissions import Credentials, Permissions
+from agenthost.host.channels.session.trash import Trash
+from agenthost.host.clients.client_records import Clients
+from agenthost.host.clients.pacing import Pacing
+from agenthost.host.clients.wire_log import WireLog
+from agenthost.host.delivery.budget import Budget
+from agenthost.host.http.metrics import Metrics
+from agenthost.host.log.channel import Channel
+from agenthost.host.log.directory import Directory
+from agenthost.host.log.writer import Writer
 from agenthost.host.store import Store
-from agenthost.host.trash import Trash
 from agenthost.host.trust import Facts, Limits, Policy
-from agenthost.host.turns import TurnRunner
-from agenthost.host.wirelog import WireLog
-from agenthost.host.writer import Writer
+from agenthost.host.turns.agent_loops import AgentLoops
+from agenthost.host.turns.runner import TurnRunner
 from agenthost.protocol.uris import content_uri
 from agenthost.tasks import Tasks
 

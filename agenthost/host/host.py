@@ -24,33 +24,33 @@ from typing import Any, Self
 
 from agenthost.agents.api import Agent
 from agenthost.agents.demo import Demo
-from agenthost.host import handlers
-from agenthost.host.agent_loops import AgentLoops
-from agenthost.host.agent_starts import AgentStarts
-from agenthost.host.attached import ATTACHED
-from agenthost.host.budget import Budget
-from agenthost.host.catalogue import Catalogue
-from agenthost.host.chats import CONTEXTS, Chats
-from agenthost.host.clients import ACTIVE_GRACE, Clients
-from agenthost.host.clock import Clock, SystemClock
-from agenthost.host.connection import Connection
+from agenthost.clock import Clock, SystemClock
+from agenthost.host import served_methods as handlers
+from agenthost.host.channels.chat.attachments import ATTACHED
+from agenthost.host.channels.chat.lifecycle import CONTEXTS, Chats
+from agenthost.host.channels.reactions import Reactions
+from agenthost.host.channels.root import announce_agents, open_root, recover
+from agenthost.host.channels.session.catalogue import Catalogue
+from agenthost.host.channels.session.drafts import DRAFT_SECONDS, Drafts
+from agenthost.host.channels.session.git_metadata import GitFacts
+from agenthost.host.channels.session.lifecycle import Disposal, Sessions
+from agenthost.host.channels.session.permissions import PERMISSIONS, Credentials, Permissions
+from agenthost.host.channels.session.trash import Trash
+from agenthost.host.clients.client_records import ACTIVE_GRACE, Clients
+from agenthost.host.clients.connection import Connection
+from agenthost.host.clients.pacing import Pacing
+from agenthost.host.clients.wire_log import WireLog
 from agenthost.host.core import Core
-from agenthost.host.directory import Directory
-from agenthost.host.door import admit
-from agenthost.host.drafts import DRAFT_SECONDS, Drafts
-from agenthost.host.fanout import Fanout
-from agenthost.host.git_facts import GitFacts
-from agenthost.host.ledger import Ledger
-from agenthost.host.metrics import Metrics
-from agenthost.host.pacing import Pacing
-from agenthost.host.pages import Pages
-from agenthost.host.permissions import PERMISSIONS, Credentials, Permissions
-from agenthost.host.reactions import Reactions
-from agenthost.host.recovery import announce_agents, open_root, recover
-from agenthost.host.sessions import Disposal, Sessions
+from agenthost.host.delivery.budget import Budget
+from agenthost.host.delivery.fanout import Fanout
+from agenthost.host.http.admission import admit
+from agenthost.host.http.metrics import Metrics
+from agenthost.host.http.pages import Pages
+from agenthost.host.log.directory import Directory
+from agenthost.host.log.ledger import Ledger
+from agenthost.host.log.writer import Writer
 from agenthost.host.store import MemoryStore, Store, StoreError
 from agenthost.host.transports import WebSocketServer, WebSocketTransport
-from agenthost.host.trash import Trash
 from agenthost.host.trust import (
     LOCAL_OWNER,
     Gate,
@@ -61,11 +61,11 @@ from agenthost.host.trust import (
     RolePolicy,
     check_bind,
 )
-from agenthost.host.turns import PROMPT_TIMEOUT, SILENCE_LIMIT, TurnRunner
-from agenthost.host.wirelog import WireLog
-from agenthost.host.writer import Writer
+from agenthost.host.turns.agent_loops import AgentLoops
+from agenthost.host.turns.agent_starts import AgentStarts
+from agenthost.host.turns.runner import PROMPT_TIMEOUT, SILENCE_LIMIT, TurnRunner
 from agenthost.protocol import SUPPORTED_VERSIONS, translator
-from agenthost.protocol.validation import build_validators
+from agenthost.protocol.schema.validation import build_validators
 from agenthost.tasks import Tasks
 from agenthost.transport import CloseCode, Transport
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NotRequired, TypeAlias
 from typing_extensions import TypedDict
 
 from agenthost.protocol.common import URI, Integer, JsonObject, StringOrMarkdown, TextRange
-from agenthost.protocol.unions import Open
+from agenthost.protocol.schema.unions import Open
 
 __all__ = [
     "Annotation",

@@ -22,7 +22,8 @@ from agenthost.protocol.common import (
     TextRange,
 )
 from agenthost.protocol.envelopes import ActionEnvelope, Snapshot, StateAction
-from agenthost.protocol.scalars import Unchecked
+from agenthost.protocol.schema.scalars import Unchecked
+from agenthost.protocol.schema.unions import Closed
 from agenthost.protocol.session.state import (
     SessionActiveClient,
     SessionConfigSchema,
@@ -30,7 +31,6 @@ from agenthost.protocol.session.state import (
 )
 from agenthost.protocol.telemetry import TelemetryCapabilities
 from agenthost.protocol.terminal import TerminalClaim
-from agenthost.protocol.unions import Closed
 
 __all__ = [
     "AuthenticateParams",

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
-from agenthost.protocol.scalars import (
+from agenthost.protocol.schema.scalars import (
     URI,
     Channel,
     Count,
@@ -20,7 +20,7 @@ from agenthost.protocol.scalars import (
     Positive,
     RootChannel,
 )
-from agenthost.protocol.unions import StringOr
+from agenthost.protocol.schema.unions import StringOr
 
 __all__ = [
     "URI",

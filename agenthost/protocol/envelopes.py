@@ -15,10 +15,10 @@ from agenthost.protocol.chat.state import ChatState
 from agenthost.protocol.common import URI, Channel, Count, Integer
 from agenthost.protocol.resource_watch import ResourceWatchChangedAction, ResourceWatchState
 from agenthost.protocol.root import RootAction, RootState
+from agenthost.protocol.schema.unions import ByKeys, Open
 from agenthost.protocol.session.actions import SessionAction
 from agenthost.protocol.session.state import SessionState
 from agenthost.protocol.terminal import TerminalAction, TerminalState
-from agenthost.protocol.unions import ByKeys, Open
 
 __all__ = [
     "ActionEnvelope",

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 from agenthost.errors import InvalidParams, WireError, shortened
 from agenthost.protocol.methods import ROOT_METHODS
-from agenthost.protocol.registry import Kind, client_may_dispatch, kind_of
+from agenthost.protocol.reducer_registry import Kind, client_may_dispatch, kind_of
+from agenthost.protocol.schema.validation import validate_action, validate_params
 from agenthost.protocol.uris import ROOT
-from agenthost.protocol.validation import validate_action, validate_params
 from agenthost.protocol.versions import Untranslatable, translator
 
 __all__ = ["accept_action", "accept_params"]

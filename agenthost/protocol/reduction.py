@@ -11,18 +11,18 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias, TypeVar, cast
 
-from agenthost.protocol import annotations_reducer as _annotations
-from agenthost.protocol import changeset_reducer as _changeset
-from agenthost.protocol import resource_watch_reducer as _resource_watch
-from agenthost.protocol import root_reducer as _root
-from agenthost.protocol import terminal_reducer as _terminal
-from agenthost.protocol.chat import inputs as _inputs
-from agenthost.protocol.chat import pending as _pending
-from agenthost.protocol.chat import tool_calls as _tool_calls
-from agenthost.protocol.chat import turns as _turns
-from agenthost.protocol.registry import Kind, kind_of, reducers
-from agenthost.protocol.session import customization_reducer as _customizations
-from agenthost.protocol.session import reducer as _session
+from agenthost.protocol import annotations_reducers as _annotations
+from agenthost.protocol import changeset_reducers as _changeset
+from agenthost.protocol import resource_watch_reducers as _resource_watch
+from agenthost.protocol import root_reducers as _root
+from agenthost.protocol import terminal_reducers as _terminal
+from agenthost.protocol.chat import input_reducers as _inputs
+from agenthost.protocol.chat import pending_reducers as _pending
+from agenthost.protocol.chat import tool_call_reducers as _tool_calls
+from agenthost.protocol.chat import turn_reducers as _turns
+from agenthost.protocol.reducer_registry import Kind, kind_of, reducers
+from agenthost.protocol.session import customization_reducers as _customizations
+from agenthost.protocol.session import reducers as _session
 
 __all__ = ["REDUCER_MODULES", "Moment", "reduce_canonical", "timestamp"]
 

@@ -14,9 +14,9 @@ from agenthost.protocol.common import (
     JsonObject,
     ProtectedResourceMetadata,
 )
+from agenthost.protocol.schema.unions import Open
 from agenthost.protocol.session.customizations import Customization
 from agenthost.protocol.terminal import TerminalInfo
-from agenthost.protocol.unions import Open
 
 __all__ = [
     "AgentCapabilities",

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, NotRequired, TypeAlias
 from typing_extensions import TypedDict
 
 from agenthost.protocol.common import URI, Integer, Number, Positive
-from agenthost.protocol.unions import Closed, Open
+from agenthost.protocol.schema.unions import Closed, Open
 
 __all__ = [
     "TerminalAction",

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from agenthost.agents import SessionContext, Turn
 from agenthost.agents.api import AgentError
-from agenthost.agents.port import Interactivity, TurnPort, Worker
+from agenthost.agents.turn_port import Interactivity, TurnPort, Worker
 from agenthost.protocol import reduce
 
 __all__ = ["FakePort", "make_turn"]

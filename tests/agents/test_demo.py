@@ -8,7 +8,7 @@ import pytest
 
 from agenthost.agents import AgentError, SessionContext
 from agenthost.agents.demo import Demo
-from agenthost.agents.port import Worker
+from agenthost.agents.turn_port import Worker
 from tests.agents.fakes import FakePort, make_turn
 
 Json = dict[str, Any]

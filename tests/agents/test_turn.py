@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from agenthost.agents import AgentError, SessionContext, Turn, emitting, inputs
+from agenthost.agents import AgentError, SessionContext, Turn, inputs
+from agenthost.agents import sanitize as emitting
 from tests.agents.fakes import FakePort, make_turn
 
 Json = dict[str, Any]

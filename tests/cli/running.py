@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from agenthost.cli.discovery import HOST_FILE
+from agenthost.cli.connection.host_lookup import HOST_FILE
 from agenthost.cli.main import main
 from agenthost.client import Client, ConfirmationNeeded, connect
 from tests.wire.hosting import PATIENCE, ServedHost, serve

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from agenthost.cli.render import is_unread
+from agenthost.cli.format.state_format import is_unread
 from agenthost.client import Chat, Client, Session, connect
 from tests.cli.interactive.terminal import PATIENCE, TMUX, Terminal, terminal
 from tests.wire.hosting import ServedHost, serve

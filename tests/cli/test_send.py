@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from agenthost.cli import connecting
 from agenthost.cli.commands.send import send
+from agenthost.cli.connection import host_connection as connecting
 from agenthost.cli.main import build_parser
 from agenthost.client import connect
 from agenthost.protocol import SUPPORTED_VERSIONS

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from agenthost.cli.discovery import HOST_FILE
+from agenthost.cli.connection.host_lookup import HOST_FILE
 from agenthost.cli.main import main
 from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.wire.client import open_client

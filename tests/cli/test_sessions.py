@@ -14,7 +14,7 @@ from unittest import mock
 
 import pytest
 
-from agenthost.cli.render import columns, plain, session_id, short_id
+from agenthost.cli.format.state_format import columns, plain, session_id, short_id
 from agenthost.client import connect
 from agenthost.client.sessions import Sessions
 from agenthost.protocol import SUPPORTED_VERSIONS
@@ -197,7 +197,7 @@ async def test_what_a_session_of_an_old_host_waits_for_is_in_its_chats(cli: Cli)
         chat = await session.chat()
         chat.send("/run ls")
         await session.channel.until(lambda state: state.get("inputNeeded"))
-        with mock.patch("agenthost.cli.connecting.connect", old):
+        with mock.patch("agenthost.cli.connection.host_connection.connect", old):
             text = await cli.main("sessions", "show", session.uri)
             document = await cli.main("sessions", "show", session.uri, "--json")
         chat.cancel()

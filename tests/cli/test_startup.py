@@ -19,7 +19,7 @@ NOT_FOR_CLIENTS = (
     "agenthost.cli.interactive",
     "agenthost.protocol.common",
     "agenthost.protocol.envelopes",
-    "agenthost.protocol.unions",
+    "agenthost.protocol.schema.unions",
     "agenthost.protocol.versions.v",
     "agenthost.protocol.wire_types",
     "jsonschema",

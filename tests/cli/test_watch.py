@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agenthost.cli.commands.watch import catalogue_changes, session_changes
-from agenthost.cli.render import session_id
+from agenthost.cli.format.state_format import session_id
 from tests.cli.running import Cli, Running
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from agenthost.client import Client, connect
-from agenthost.client.signals import Signal
+from agenthost.client.state.signals import Signal
 from agenthost.protocol import NEWEST
 from agenthost.transport import Encoded, Transport, memory_pair
 

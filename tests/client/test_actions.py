@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from agenthost.client import actions
-from agenthost.protocol.registry import client_may_dispatch
-from agenthost.protocol.validation import validate_action
+from agenthost.protocol.reducer_registry import client_may_dispatch
+from agenthost.protocol.schema.validation import validate_action
 
 Json = dict[str, Any]
 

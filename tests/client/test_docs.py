@@ -12,9 +12,9 @@ from typing import Any, get_args
 import pytest
 
 from agenthost.client import connect
-from agenthost.client.core import ACTION_PATIENCE
-from agenthost.client.resume import Resumed
-from agenthost.client.serving import READING
+from agenthost.client.link.resume import Resumed
+from agenthost.client.resources import READING
+from agenthost.client.state.client_core import ACTION_PATIENCE
 from agenthost.host import Host
 from agenthost.host.trust import Gate, HostTokens
 

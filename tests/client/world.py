@@ -17,8 +17,8 @@ from typing import Any
 
 from agenthost.agents import Agent, AgentError, Turn
 from agenthost.client import CannotConnect, Client, connect
+from agenthost.clock import SystemClock
 from agenthost.host import Host
-from agenthost.host.clock import SystemClock
 from agenthost.host.store import Append, MemoryBacking, MemoryStore
 from agenthost.protocol.jsonrpc import loads
 from agenthost.transport import Encoded, Inbox, Transport, TransportClosed

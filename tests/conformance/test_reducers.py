@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from agenthost.protocol.json_edits import same
 from agenthost.protocol.reduction import reduce_canonical, timestamp
-from agenthost.protocol.structure import same
 from tests.conformance import corpus
 from tests.protocol.samples import frozen
 

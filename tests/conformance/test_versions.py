@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agenthost.protocol import jsonrpc
-from agenthost.protocol.validation import validate_as
+from agenthost.protocol.schema.validation import validate_as
 from agenthost.protocol.versions import (
     NEWEST,
     SUPPORTED_VERSIONS,

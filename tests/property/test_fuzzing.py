@@ -13,7 +13,7 @@ from agenthost.protocol import SUPPORTED_VERSIONS
 from agenthost.protocol.inbound import accept_action, accept_params
 from agenthost.protocol.jsonrpc import Notification, Request
 from agenthost.protocol.peer import Event, Peer, Violation
-from agenthost.protocol.registry import KINDS, kind_of
+from agenthost.protocol.reducer_registry import KINDS, kind_of
 
 MESSAGES = 20_000
 CHUNKS = 20

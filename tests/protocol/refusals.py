@@ -10,9 +10,9 @@ import pytest
 
 from agenthost.errors import InvalidParams
 from agenthost.protocol.envelopes import StateAction
+from agenthost.protocol.reducer_registry import client_may_dispatch
 from agenthost.protocol.reduction import REDUCER_MODULES
-from agenthost.protocol.registry import client_may_dispatch
-from agenthost.protocol.unions import members_of, tags_of
+from agenthost.protocol.schema.unions import members_of, tags_of
 
 __all__ = ["ACTIONS", "CLIENT_ACTIONS", "refusal_of", "refused_path"]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from agenthost.protocol.reducer_registry import kind_of
 from agenthost.protocol.reduction import reduce_canonical
-from agenthost.protocol.registry import kind_of
 
 NOW = "2026-01-02T03:04:05.006Z"
 THEN = "2025-12-31T23:59:59.999Z"

@@ -17,10 +17,10 @@ from typing_extensions import is_typeddict
 from agenthost.protocol import annotations as annotations_channel
 from agenthost.protocol import changeset, resource_watch, root, terminal
 from agenthost.protocol.chat import actions as chat_actions
-from agenthost.protocol.registry import reducers
+from agenthost.protocol.json_edits import same
+from agenthost.protocol.reducer_registry import reducers
 from agenthost.protocol.session import actions as session_actions
-from agenthost.protocol.structure import same
-from tests.protocol.chat.test_tool_calls import (
+from tests.protocol.chat.test_tool_call_reducers import (
     ALLOW,
     AUTH,
     CLIENT,

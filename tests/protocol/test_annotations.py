@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from agenthost.protocol.reducer_registry import client_may_dispatch
 from agenthost.protocol.reduction import reduce_canonical
-from agenthost.protocol.registry import client_may_dispatch
 
 NOW = "1970-01-01T00:00:09.999Z"
 RANGE = {"start": {"line": 1, "character": 0}, "end": {"line": 2, "character": 0}}

@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import pytest
 
+from agenthost.protocol.reducer_registry import Kind, reducers
 from agenthost.protocol.reduction import reduce_canonical
-from agenthost.protocol.registry import Kind, reducers
-from agenthost.protocol.unions import members_of, tags_of
+from agenthost.protocol.schema.unions import members_of, tags_of
 from agenthost.protocol.wire_types import WIRE_TYPES
 from tests.conformance import corpus
 from tests.protocol.wire_samples import minimal, variants

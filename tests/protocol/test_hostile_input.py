@@ -13,8 +13,8 @@ from pydantic_core import ValidationError
 from agenthost.errors import InvalidParams
 from agenthost.protocol.envelopes import StateAction
 from agenthost.protocol.methods import METHODS
-from agenthost.protocol.unions import checker
-from agenthost.protocol.validation import validate_action, validate_as, validate_params
+from agenthost.protocol.schema.unions import checker
+from agenthost.protocol.schema.validation import validate_action, validate_as, validate_params
 from agenthost.protocol.wire_types import WIRE_TYPES
 from tests.protocol.refusals import ACTIONS, refusal_of, refused_path
 from tests.protocol.wire_samples import changed, full, minimal, places, spelled

@@ -10,7 +10,7 @@ import pytest
 from agenthost.errors import InvalidParams
 from agenthost.protocol.inbound import accept_action, accept_params
 from agenthost.protocol.methods import METHODS, Direction
-from agenthost.protocol.registry import Kind, kind_of
+from agenthost.protocol.reducer_registry import Kind, kind_of
 from agenthost.protocol.versions import NEWEST, SUPPORTED_VERSIONS, Untranslatable, translator
 from tests.protocol.refusals import CLIENT_ACTIONS
 from tests.protocol.samples import NOW, chat, session

@@ -8,8 +8,8 @@ import pytest
 from typing_extensions import is_typeddict
 
 from agenthost.protocol.methods import METHODS, Direction, methods
-from agenthost.protocol.scalars import RootSpelling
-from agenthost.protocol.unions import fields_of
+from agenthost.protocol.schema.scalars import RootSpelling
+from agenthost.protocol.schema.unions import fields_of
 from tests.conformance import corpus
 
 EITHER_WAY = {

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from agenthost.protocol.reducer_registry import KINDS, Kind, client_may_dispatch, kind_of, reducers
 from agenthost.protocol.reduction import REDUCER_MODULES, reduce_canonical, timestamp
-from agenthost.protocol.registry import KINDS, Kind, client_may_dispatch, kind_of, reducers
 from tests.protocol.samples import NOW, chat, idle_chat, session
 
 # Every action that the protocol has; those after the bar may be dispatched by clients.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from agenthost.protocol.reducer_registry import client_may_dispatch
 from agenthost.protocol.reduction import reduce_canonical
-from agenthost.protocol.registry import client_may_dispatch
 
 
 def test_changes_pass_by_without_changing_the_state() -> None:

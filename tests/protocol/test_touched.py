@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agenthost.protocol import NEWEST, SUPPORTED_VERSIONS, reduce
-from agenthost.protocol.registry import reducers
-from agenthost.protocol.structure import same
+from agenthost.protocol.json_edits import same
+from agenthost.protocol.reducer_registry import reducers
 from agenthost.protocol.versions import touched_in
 from tests.conformance import corpus
 from tests.strategies import NOW, History, histories

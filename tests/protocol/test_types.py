@@ -11,8 +11,8 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 from typing_extensions import is_typeddict
 
-from agenthost.protocol.scalars import Finite, Primitive, RootSpelling, Whole
-from agenthost.protocol.unions import checker, fields_of, members_of, tags_of
+from agenthost.protocol.schema.scalars import Finite, Primitive, RootSpelling, Whole
+from agenthost.protocol.schema.unions import checker, fields_of, members_of, tags_of
 from agenthost.protocol.wire_types import WIRE_TYPES
 from tests.conformance import corpus
 from tests.protocol.wire_samples import full, minimal, variants
@@ -183,7 +183,7 @@ import sys, types
 package = types.ModuleType("agenthost")
 package.__path__ = [sys.argv[1]]
 sys.modules["agenthost"] = package
-import agenthost.protocol.validation
+import agenthost.protocol.schema.validation
 print("pydantic" in sys.modules or "pydantic_core" in sys.modules)
 """
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from typing_extensions import is_typeddict
 
-from agenthost.protocol.scalars import (
+from agenthost.protocol.schema.scalars import (
     Finite,
     NonEmpty,
     Primitive,
@@ -21,7 +21,7 @@ from agenthost.protocol.scalars import (
     Unchecked,
     Whole,
 )
-from agenthost.protocol.unions import Tagged, UnionRule, fields_of, members_of
+from agenthost.protocol.schema.unions import Tagged, UnionRule, fields_of, members_of
 
 __all__ = [
     "Place",

@@ -18,7 +18,7 @@ import orjson
 from websockets.asyncio.client import ClientConnection, connect
 
 from agenthost.protocol import reduce
-from agenthost.protocol.registry import KINDS, Kind, kind_of
+from agenthost.protocol.reducer_registry import KINDS, Kind, kind_of
 
 __all__ = ["ACTIVITY", "WireClient", "WireFailure", "open_client", "promised", "user_message"]
 

@@ -13,8 +13,8 @@ from typing import Any
 import orjson
 
 from agenthost.protocol import SUPPORTED_VERSIONS
-from agenthost.protocol.registry import kind_of
-from agenthost.protocol.unions import tags_of
+from agenthost.protocol.reducer_registry import kind_of
+from agenthost.protocol.schema.unions import tags_of
 from tests.protocol.refusals import ACTIONS
 from tests.protocol.wire_samples import Place, changed, places, removed
 from tests.wire.client import WireClient, open_client

@@ -10,8 +10,8 @@ import pytest
 import pytest_asyncio
 
 from agenthost.protocol.envelopes import StateAction
-from agenthost.protocol.registry import kind_of
-from agenthost.protocol.unions import tags_of
+from agenthost.protocol.reducer_registry import kind_of
+from agenthost.protocol.schema.unions import tags_of
 from tests.protocol.refusals import ACTIONS, CLIENT_ACTIONS
 from tests.protocol.wire_samples import changed, full, minimal, places, variants
 from tests.wire.client import WireClient, open_client, promised, user_message

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from agenthost.host.dispatch import DECLINED
+from agenthost.host.clients.methods import DECLINED
 from agenthost.host.trust import Limits
 from agenthost.protocol import SUPPORTED_VERSIONS
 from agenthost.protocol.methods import METHODS, ROOT_METHODS, Direction, methods
-from agenthost.protocol.scalars import Channel, NonEmptyString
+from agenthost.protocol.schema.scalars import Channel, NonEmptyString
 from tests.host.transports.raw import frame as wire_frame
 from tests.host.transports.raw import open_raw
 from tests.protocol.wire_samples import Place, changed, full, minimal, places, variants

@@ -14,11 +14,12 @@ import pytest
 from agenthost.agents import Agent, Turn
 from agenthost.agents.api import SessionContext
 from agenthost.agents.demo import Demo
-from agenthost.host import Host, turns
-from agenthost.host import agent_loops as loops_module
-from agenthost.host.agent_port import WINDOW
+from agenthost.host import Host
 from agenthost.host.store import MemoryStore, Write
-from agenthost.host.turn_port import MOST_UNSTORED
+from agenthost.host.turns import agent_loops as loops_module
+from agenthost.host.turns import runner as turns
+from agenthost.host.turns.agent_port import WINDOW
+from agenthost.host.turns.running_turn import MOST_UNSTORED
 from tests.flags import PATIENCE, Flag, eventually
 from tests.wire.client import open_client
 from tests.wire.hosting import embed

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from agenthost.agents import AgentError
-from agenthost.host import agent_starts
-from agenthost.host.handlers import sessions as session_handlers
+from agenthost.host.channels.session import commands as session_handlers
+from agenthost.host.turns import agent_starts
 from agenthost.protocol.uris import default_chat_uri
 from agenthost.tokens import BOOK_FILE, Role, TokenBook
 from tests.flags import eventually

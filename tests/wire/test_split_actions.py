@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from agenthost.host import Host, writer
-from agenthost.host.channel import Channel
+from agenthost.host import Host
+from agenthost.host.log import writer
+from agenthost.host.log.channel import Channel
+from agenthost.host.log.writer import Dispatch
 from agenthost.host.store import MemoryBacking, MemoryStore
-from agenthost.host.writer import Dispatch
 from agenthost.protocol import SUPPORTED_VERSIONS
-from agenthost.protocol.registry import Kind
+from agenthost.protocol.reducer_registry import Kind
 from tests.wire.client import WireClient, open_client, user_message
 from tests.wire.mirrors import assert_ascending, assert_mirrors
 

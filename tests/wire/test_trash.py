@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from agenthost.host import Host, SqliteStore, trash
+from agenthost.host import Host, SqliteStore
+from agenthost.host.channels.session import trash
 from agenthost.tokens import BOOK_FILE, Role, TokenBook
 from tests.wire.client import WireClient, open_client, user_message
 from tests.wire.hosting import ServedHost, embed

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from agenthost.host import Limits, catchup
+from agenthost.host import Limits
+from agenthost.host.clients import resume as catchup
 from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.wire.client import WireClient, open_client, promised
 from tests.wire.hosting import ServedHost, embed

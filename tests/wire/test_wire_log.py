@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from agenthost.host.wirelog import MOST_RAW
+from agenthost.host.clients.wire_log import MOST_RAW
 from agenthost.protocol import SUPPORTED_VERSIONS, reduce
-from agenthost.protocol.registry import kind_of
+from agenthost.protocol.reducer_registry import kind_of
 from tests.wire.client import NOW, open_client, promised
 from tests.wire.hosting import serve
 

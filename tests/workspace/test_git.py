@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agenthost.host.git_facts import git_meta
+from agenthost.host.channels.session.git_metadata import git_meta
 from agenthost.workspace import git as module
 from agenthost.workspace.git import GitStatus, git_status, read_porcelain
 

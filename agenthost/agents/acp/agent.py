@@ -18,7 +18,7 @@ from agenthost.agents.extras import how_to_install
 from agenthost.agents.turn import Turn
 
 if TYPE_CHECKING:
-    from agenthost.agents.acp.session import AgentSession
+    from agenthost.agents.acp.sessions.agent_session import AgentSession
 
 __all__ = ["AcpAgent"]
 
@@ -29,7 +29,7 @@ CANCEL_TIMEOUT = 5.0
 # Seconds that agents get to end by themselves when the host stops, which takes a second in all.
 LAST_PATIENCE = 0.3
 # The module that needs the ``acp`` package; importing it takes a good part of a second.
-_SPEAKER = "agenthost.agents.acp.session"
+_SPEAKER = "agenthost.agents.acp.sessions.agent_session"
 
 
 class AcpAgent(Agent):
@@ -123,7 +123,7 @@ class AcpAgent(Agent):
             ) from error
 
     def _new_session(self) -> AgentSession:
-        from agenthost.agents.acp.session import AgentSession, Program
+        from agenthost.agents.acp.sessions.agent_session import AgentSession, Program
 
         program = Program(
             self.display_name,

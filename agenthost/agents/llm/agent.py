@@ -87,11 +87,11 @@ class LlmAgent(Agent):
 
     async def start_session(self, session: SessionContext) -> None:
         """Load what the agent needs, so that the first turn does not wait for it."""
-        await load("agenthost.agents.llm.coding")
+        await load("agenthost.agents.llm.coding_agent")
 
     async def run(self, turn: Turn) -> None:
         """Work on one turn."""
-        coding = await load("agenthost.agents.llm.coding")
+        coding = await load("agenthost.agents.llm.coding_agent")
         name = chosen_model(turn, self._settings.models)
         if name is None:
             raise AgentError(self._settings.trouble() or "no model is configured", "noModel")

@@ -24,9 +24,9 @@ from pydantic_core import to_json
 from agenthost.agents.api import AgentError
 from agenthost.agents.folders import Folders
 from agenthost.agents.llm.attachments import prompt_of
-from agenthost.agents.llm.bridge import TurnBridge, take_steering
-from agenthost.agents.llm.failures import explain
+from agenthost.agents.llm.error_messages import explain
 from agenthost.agents.llm.history import messages_of
+from agenthost.agents.llm.turn_bridge import TurnBridge, take_steering
 from agenthost.agents.turn import Turn
 
 __all__ = ["Run", "run_turn"]

@@ -21,7 +21,6 @@ from agenthost.agents import content
 from agenthost.agents.api import AgentError
 from agenthost.agents.edits import changed_lines
 from agenthost.agents.folders import FileRefused, Folders, OutsideFolders
-from agenthost.agents.llm.bridge import TurnBridge
 from agenthost.agents.llm.files import (
     IGNORED,
     Refused,
@@ -33,6 +32,7 @@ from agenthost.agents.llm.files import (
 from agenthost.agents.llm.history import denial
 from agenthost.agents.llm.settings import asks_nothing, plans_only
 from agenthost.agents.llm.texts import clipped
+from agenthost.agents.llm.turn_bridge import TurnBridge
 from agenthost.agents.processes import run_command as run_process
 from agenthost.agents.tool_call import Confirmation, ToolCall
 from agenthost.agents.turn import Turn

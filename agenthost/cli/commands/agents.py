@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from agenthost.cli.paths import import_from_here
+from agenthost.cli.data_dir import import_from_here
 from agenthost.errors import AgentHostError
 
 __all__ = ["register", "run"]
@@ -30,7 +30,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(args: argparse.Namespace) -> int:
     """Print one line per agent; 1 when one that was asked for is not available."""
-    from agenthost.agents.registry import CONFIG_FILE, configured_specs, find_agents
+    from agenthost.agents.loader import CONFIG_FILE, configured_specs, find_agents
 
     import_from_here()
     if args.config is not None and not args.config.exists():

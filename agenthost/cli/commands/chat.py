@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from agenthost.cli.connecting import add_connection_options, add_json_option, run_command
+from agenthost.cli.connection.host_connection import (
+    add_connection_options,
+    add_json_option,
+    run_command,
+)
 
 __all__ = ["register", "run"]
 
@@ -43,6 +47,6 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(args: argparse.Namespace) -> int:
     """Chat until the user leaves."""
     # Only here, so that the other commands need not load what draws on a terminal.
-    from agenthost.cli.interactive.start import chat
+    from agenthost.cli.interactive.chat_loop import chat
 
     return run_command(args, chat)

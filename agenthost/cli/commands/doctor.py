@@ -15,18 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from agenthost.cli.checkup import (
-    PATIENCE,
-    Address,
-    Check,
-    Page,
-    check_data_dir,
-    check_health,
-    check_port,
-    check_store,
-    check_token_file,
-)
-from agenthost.cli.connecting import (
+from agenthost.cli.connection.host_connection import (
     FAILED,
     OK,
     TOKEN_VARIABLE,
@@ -37,9 +26,20 @@ from agenthost.cli.connecting import (
     run_command,
     use_colour,
 )
-from agenthost.cli.discovery import HOST_FILE, NoHost, NoToken, find_host
-from agenthost.cli.paths import STORE_FILE, default_data_dir
-from agenthost.cli.render import Ink, one_line
+from agenthost.cli.connection.host_lookup import HOST_FILE, NoHost, NoToken, find_host
+from agenthost.cli.data_dir import STORE_FILE, default_data_dir
+from agenthost.cli.diagnostics import (
+    PATIENCE,
+    Address,
+    Check,
+    Page,
+    check_data_dir,
+    check_health,
+    check_port,
+    check_store,
+    check_token_file,
+)
+from agenthost.cli.format.state_format import Ink, one_line
 from agenthost.client import CannotConnect, Client, GivenUp, NoCommonVersion, NotAdmitted, connect
 from agenthost.errors import AgentHostError, PermissionDenied
 from agenthost.protocol import SUPPORTED_VERSIONS

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from agenthost.cli.connecting import (
+from agenthost.cli.connection.host_connection import (
     OK,
     USAGE,
     CommandFailed,
@@ -18,8 +18,8 @@ from agenthost.cli.connecting import (
     connected,
     run_command,
 )
-from agenthost.cli.finding import open_session
-from agenthost.cli.transcript import session_markdown
+from agenthost.cli.connection.session_lookup import open_session
+from agenthost.cli.format.session_markdown import session_markdown
 from agenthost.client import Client, Session
 
 __all__ = ["register", "run"]

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Literal
 
-from agenthost.cli.connecting import (
+from agenthost.cli.connection.host_connection import (
     FAILED,
     OK,
     USAGE,
@@ -25,9 +25,9 @@ from agenthost.cli.connecting import (
     run_command,
     use_colour,
 )
-from agenthost.cli.finding import open_session
-from agenthost.cli.render import Ink
-from agenthost.cli.wirelines import Conversation, Filter, Said, said_json, said_line
+from agenthost.cli.connection.session_lookup import open_session
+from agenthost.cli.format.state_format import Ink
+from agenthost.cli.format.wire_log_format import Conversation, Filter, Said, said_json, said_line
 from agenthost.client import Client
 
 __all__ = ["register", "run"]

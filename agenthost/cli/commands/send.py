@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agenthost.cli.beginning import begin_session, check_model
-from agenthost.cli.connecting import (
+from agenthost.cli.connection.host_connection import (
     DENIED,
     FAILED,
     OK,
@@ -28,12 +28,12 @@ from agenthost.cli.connecting import (
     connected,
     run_command,
 )
-from agenthost.cli.deciding import Answers, Approvals
-from agenthost.cli.finding import open_session
-from agenthost.cli.output import Output
-from agenthost.cli.reading import ReadMark
-from agenthost.cli.render import error_lines, tool_json
-from agenthost.cli.unattended import Unattended
+from agenthost.cli.connection.session_lookup import open_session
+from agenthost.cli.format.state_format import error_lines, tool_json
+from agenthost.cli.headless.answer_output import Output
+from agenthost.cli.headless.auto_answers import Answers, Approvals
+from agenthost.cli.headless.headless_turn import Unattended
+from agenthost.cli.read_mark import ReadMark
 from agenthost.client import Chat, Client, Session
 from agenthost.errors import AgentHostError
 

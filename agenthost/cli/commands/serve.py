@@ -17,15 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from agenthost.cli.discovery import announce
-from agenthost.cli.nextstep import next_step, reachable
-from agenthost.cli.paths import (
-    DATA_DIR_VARIABLE,
-    STORE_FILE,
-    default_data_dir,
-    import_from_here,
-)
-from agenthost.cli.stopping import Stopping
+from agenthost.cli.connection.command_hints import next_step, reachable
+from agenthost.cli.connection.host_lookup import announce
+from agenthost.cli.data_dir import DATA_DIR_VARIABLE, STORE_FILE, default_data_dir, import_from_here
+from agenthost.cli.shutdown import Stopping
 from agenthost.errors import AgentHostError
 from agenthost.tokens import OWNER_FILE
 
@@ -152,14 +147,14 @@ def _load_host() -> None:
     """Import the host; what is loaded stays, so there is no garbage to look for meanwhile."""
     gc.disable()
     try:
-        for name in ("agenthost.host", "agenthost.agents.registry"):
+        for name in ("agenthost.host", "agenthost.agents.loader"):
             importlib.import_module(name)
     finally:
         gc.enable()
 
 
 async def _serve(args: argparse.Namespace, stopping: Stopping) -> None:
-    from agenthost.agents.registry import CONFIG_FILE, configured_specs, load_agents
+    from agenthost.agents.loader import CONFIG_FILE, configured_specs, load_agents
     from agenthost.host import Host, SqliteStore
     from agenthost.host.trust import check_bind
 

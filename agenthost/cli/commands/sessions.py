@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from agenthost.cli.connecting import (
+from agenthost.cli.connection.host_connection import (
     FAILED,
     OK,
     UNREACHABLE,
@@ -27,8 +27,8 @@ from agenthost.cli.connecting import (
     same_host,
     use_colour,
 )
-from agenthost.cli.finding import find_sessions, open_session
-from agenthost.cli.render import (
+from agenthost.cli.connection.session_lookup import find_sessions, open_session
+from agenthost.cli.format.state_format import (
     Ink,
     Style,
     activity_word,

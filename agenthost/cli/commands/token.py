@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from agenthost.cli.failing import FAILED, OK, USAGE, add_json_option, fail
-from agenthost.cli.paths import DATA_DIR_VARIABLE, default_data_dir
+from agenthost.cli.data_dir import DATA_DIR_VARIABLE, default_data_dir
+from agenthost.cli.exit_codes import FAILED, OK, USAGE, add_json_option, fail
 from agenthost.tokens import BOOK_FILE, Role, TokenBook, TokenEntry, TokenError, check_name
 
 __all__ = ["parse_expiry", "register", "run"]

@@ -12,7 +12,7 @@ from collections.abc import Coroutine, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from agenthost.cli.connecting import (
+from agenthost.cli.connection.host_connection import (
     OK,
     add_connection_options,
     add_json_option,
@@ -20,9 +20,9 @@ from agenthost.cli.connecting import (
     run_command,
     use_colour,
 )
-from agenthost.cli.finding import open_session
-from agenthost.cli.reading import ReadMark
-from agenthost.cli.render import (
+from agenthost.cli.connection.session_lookup import open_session
+from agenthost.cli.format.event_format import Line, event_json, event_line
+from agenthost.cli.format.state_format import (
     SHORT_ID,
     Ink,
     activity_word,
@@ -36,7 +36,7 @@ from agenthost.cli.render import (
     status_style,
     status_words,
 )
-from agenthost.cli.telling import Line, event_json, event_line
+from agenthost.cli.read_mark import ReadMark
 from agenthost.client import (
     ChannelGone,
     Chat,
@@ -48,7 +48,7 @@ from agenthost.client import (
     Text,
 )
 from agenthost.client.events import chat_events
-from agenthost.protocol.structure import without
+from agenthost.protocol.json_edits import without
 
 if TYPE_CHECKING:
     from agenthost.protocol.chat.state import ChatSummary

@@ -15,20 +15,22 @@ from typing import Any
 
 from prompt_toolkit.input import Input
 
-from agenthost.cli.connecting import as_typed
-from agenthost.cli.interactive import frames, intents, listings
-from agenthost.cli.interactive.acting import Acting, trouble
-from agenthost.cli.interactive.contents import Contents
-from agenthost.cli.interactive.desk import Desk
-from agenthost.cli.interactive.dialogue import Act, Hint, Reply
-from agenthost.cli.interactive.errands import Errands
-from agenthost.cli.interactive.parting import Leave, Left
-from agenthost.cli.interactive.pending import Pending, waiting
-from agenthost.cli.interactive.questions import Questions
-from agenthost.cli.interactive.shell import Frame, Shell, SteadyOutput
-from agenthost.cli.interactive.text import EMPTY, Line, line, wrap
-from agenthost.cli.interactive.transcript import Transcript
-from agenthost.cli.render import one_line, short_id
+from agenthost.cli.connection.host_connection import as_typed
+from agenthost.cli.format.state_format import one_line, short_id
+from agenthost.cli.interactive import typed_input as intents
+from agenthost.cli.interactive.chat_actions import Acting, trouble
+from agenthost.cli.interactive.display import listings
+from agenthost.cli.interactive.display import status_lines as frames
+from agenthost.cli.interactive.display.printed_transcript import Transcript
+from agenthost.cli.interactive.display.referenced_content import Contents
+from agenthost.cli.interactive.display.styled_text import EMPTY, Line, line, wrap
+from agenthost.cli.interactive.outcome import Leave, Left
+from agenthost.cli.interactive.prompts.dialogue import Act, Hint, Reply
+from agenthost.cli.interactive.prompts.pending import Pending, waiting
+from agenthost.cli.interactive.prompts.prompt_queue import Desk
+from agenthost.cli.interactive.prompts.questions import Questions
+from agenthost.cli.interactive.screen import Frame, Shell, SteadyOutput
+from agenthost.cli.interactive.slash_commands import Errands
 from agenthost.client import (
     Chat,
     Client,
@@ -36,7 +38,7 @@ from agenthost.client import (
     ConnectionState,
     Session,
 )
-from agenthost.client.signals import Signal
+from agenthost.client.state.signals import Signal
 from agenthost.errors import AgentHostError
 
 __all__ = ["Conversation", "place_of"]

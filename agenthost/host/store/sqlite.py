@@ -15,7 +15,6 @@ from types import TracebackType
 from typing import Self
 
 from agenthost.host.store import queries
-from agenthost.host.store.breather import Breather
 from agenthost.host.store.contract import (
     Append,
     Blob,
@@ -28,9 +27,10 @@ from agenthost.host.store.contract import (
 )
 from agenthost.host.store.cursors import decode_cursor
 from agenthost.host.store.database import Database, Durability
-from agenthost.host.store.readers import Readers
+from agenthost.host.store.reader_threads import Readers
 from agenthost.host.store.sequence import Internal, Sequencer
-from agenthost.host.store.writer import Writer
+from agenthost.host.store.thread_starvation import Breather
+from agenthost.host.store.writer_thread import Writer
 
 __all__ = ["SqliteStore"]
 

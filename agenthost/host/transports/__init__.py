@@ -1,6 +1,6 @@
 """Ways for clients to reach a host: WebSocket with pages beside it, and stdio."""
 
-from agenthost.host.transports.http import (
+from agenthost.host.http.messages import (
     Accept,
     Headers,
     HttpRequest,
@@ -8,9 +8,9 @@ from agenthost.host.transports.http import (
     Refuse,
     UpgradeRequest,
 )
-from agenthost.host.transports.listening import CannotListen
+from agenthost.host.transports.listening_sockets import CannotListen
 from agenthost.host.transports.stdio import StdioTransport, open_stdio
-from agenthost.host.transports.websocket import Gate, Pages, Serve, WebSocketServer, no_pages
+from agenthost.host.transports.websocket_server import Gate, Pages, Serve, WebSocketServer, no_pages
 from agenthost.host.transports.websocket_transport import WebSocketOptions, WebSocketTransport
 
 __all__ = [

@@ -26,7 +26,7 @@ from websockets.frames import Close, Frame, Opcode
 from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
 
-from agenthost.host.transports.http import format_peer
+from agenthost.host.http.messages import format_peer
 from agenthost.host.transports.unsent import PORTION, Unsent
 from agenthost.host.trust.limits import RateLimiter
 from agenthost.transport import LOW_WATER, CloseCode, Encoded, Inbox

@@ -3,7 +3,7 @@
 Everything here decides; nothing here opens a socket or sends a byte.
 """
 
-from agenthost.host.trust.bindings import MAX_CLIENT_ID, ClientBindings
+from agenthost.host.trust.client_ids import MAX_CLIENT_ID, ClientBindings
 from agenthost.host.trust.gate import Gate, Refusal, StartupError, check_bind
 from agenthost.host.trust.limits import (
     Limits,

@@ -32,8 +32,8 @@ from agenthost.protocol.common import (
     StringOrMarkdown,
     UsageInfo,
 )
+from agenthost.protocol.schema.unions import Closed, Open
 from agenthost.protocol.session.customizations import McpAuthRequirement
-from agenthost.protocol.unions import Closed, Open
 
 __all__ = [
     "ChatAction",

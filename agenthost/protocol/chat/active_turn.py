@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agenthost.protocol.structure import replace_at
+from agenthost.protocol.json_edits import replace_at
 
 if TYPE_CHECKING:
     from agenthost.protocol.chat.state import ActiveTurn, ChatState, ResponsePart

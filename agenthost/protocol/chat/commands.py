@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from agenthost.protocol.chat.messages import Message, MessageAttachment
 from agenthost.protocol.chat.state import SideChatSelection
 from agenthost.protocol.common import URI, Channel, Count, Integer
-from agenthost.protocol.unions import Closed
+from agenthost.protocol.schema.unions import Closed
 
 __all__ = [
     "ChatSource",

@@ -16,7 +16,7 @@ from agenthost.protocol.common import (
     TextRange,
     TextSelection,
 )
-from agenthost.protocol.unions import Open
+from agenthost.protocol.schema.unions import Open
 
 __all__ = [
     "Message",

@@ -21,7 +21,7 @@ from agenthost.protocol.common import (
     StringOrMarkdown,
     UsageInfo,
 )
-from agenthost.protocol.unions import Open
+from agenthost.protocol.schema.unions import Open
 
 __all__ = [
     "ActiveTurn",

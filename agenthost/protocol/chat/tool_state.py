@@ -18,8 +18,8 @@ from agenthost.protocol.common import (
     Number,
     StringOrMarkdown,
 )
+from agenthost.protocol.schema.unions import Open, StringOr
 from agenthost.protocol.session.customizations import McpAuthRequirement
-from agenthost.protocol.unions import Open, StringOr
 
 __all__ = [
     "ConfirmationOption",

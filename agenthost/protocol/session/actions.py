@@ -10,13 +10,13 @@ from typing_extensions import TypedDict
 from agenthost.protocol.changeset import Changeset
 from agenthost.protocol.chat.state import ChatSummary, PartialChatSummary
 from agenthost.protocol.common import URI, ErrorInfo, JsonObject
+from agenthost.protocol.schema.unions import Open
 from agenthost.protocol.session.customizations import Customization, McpServerState
 from agenthost.protocol.session.state import (
     SessionActiveClient,
     SessionInputRequest,
     ToolDefinition,
 )
-from agenthost.protocol.unions import Open
 
 __all__ = [
     "SessionAction",

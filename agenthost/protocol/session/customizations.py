@@ -15,7 +15,7 @@ from agenthost.protocol.common import (
     ProtectedResourceMetadata,
     TextRange,
 )
-from agenthost.protocol.unions import Open
+from agenthost.protocol.schema.unions import Open
 
 __all__ = [
     "AgentCustomization",

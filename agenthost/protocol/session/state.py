@@ -24,8 +24,8 @@ from agenthost.protocol.common import (
     JsonObject,
     SessionStatus,
 )
+from agenthost.protocol.schema.unions import Open
 from agenthost.protocol.session.customizations import ClientPluginCustomization, Customization
-from agenthost.protocol.unions import Open
 
 __all__ = [
     "ChangesSummary",

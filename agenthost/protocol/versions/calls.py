@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from agenthost.protocol.versions.edits import Json, each, inside
+from agenthost.protocol.versions.node_edits import Json, each, inside
 
 __all__ = ["edit_calls", "find_call"]
 

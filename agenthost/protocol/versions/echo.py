@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agenthost.protocol.structure import same
+from agenthost.protocol.json_edits import same
 from agenthost.protocol.versions.ladder import translator
 from agenthost.protocol.versions.reduction import reduce
 

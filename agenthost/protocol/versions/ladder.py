@@ -28,7 +28,7 @@ from agenthost.protocol.versions.steps import all_steps, steps_to
 from agenthost.protocol.versions.supported import exists_in, introduced_in
 
 if TYPE_CHECKING:
-    from agenthost.protocol.versions.edits import Json
+    from agenthost.protocol.versions.node_edits import Json
 
 __all__ = ["Translator", "numbers_needed", "translator"]
 

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from agenthost.protocol.json_edits import settled
+from agenthost.protocol.reducer_registry import KINDS, Reducer, kind_of, reducers, touched
 from agenthost.protocol.reduction import Moment, reduce_canonical, timestamp
-from agenthost.protocol.registry import KINDS, Reducer, kind_of, reducers, touched
-from agenthost.protocol.structure import settled
 from agenthost.protocol.versions.steps import steps_to
 from agenthost.protocol.versions.supported import NEWEST, exists_in
 

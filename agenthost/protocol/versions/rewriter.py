@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agenthost.protocol.versions.edits import Json
+    from agenthost.protocol.versions.node_edits import Json
 
 __all__ = ["Rewriter"]
 

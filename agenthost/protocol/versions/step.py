@@ -11,11 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from agenthost.errors import AgentHostError
-from agenthost.protocol.registry import Reducer
-from agenthost.protocol.versions.edits import Json
-from agenthost.protocol.versions.rewriter import Rewriter
-from agenthost.protocol.versions.supported import exists_in, notification_exists_in
-from agenthost.protocol.versions.walks import (
+from agenthost.protocol.reducer_registry import Reducer
+from agenthost.protocol.versions.node_edits import Json
+from agenthost.protocol.versions.node_walks import (
     walk_action,
     walk_notification,
     walk_params,
@@ -23,6 +21,8 @@ from agenthost.protocol.versions.walks import (
     walk_state,
     walk_turn,
 )
+from agenthost.protocol.versions.rewriter import Rewriter
+from agenthost.protocol.versions.supported import exists_in, notification_exists_in
 
 __all__ = [
     "DownContext",

@@ -11,13 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from agenthost.errors import InvalidParams
-from agenthost.protocol.structure import index_by
-from agenthost.protocol.versions.edits import Json, put, without
+from agenthost.protocol.json_edits import index_by
+from agenthost.protocol.versions.node_edits import Json, put, without
 from agenthost.protocol.versions.rewriter import Rewriter
 from agenthost.protocol.versions.step import DownContext, Outside, ReducerTable, Step
 
 if TYPE_CHECKING:
-    from agenthost.protocol.registry import Reducer
+    from agenthost.protocol.reducer_registry import Reducer
 
 __all__ = ["Step051To050", "turns_page"]
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agenthost.protocol.structure import index_by
-from agenthost.protocol.versions.edits import Json, each, inside, without
+from agenthost.protocol.json_edits import index_by
+from agenthost.protocol.versions.node_edits import Json, each, inside, without
+from agenthost.protocol.versions.node_walks import walk_action
 from agenthost.protocol.versions.rewriter import Rewriter
 from agenthost.protocol.versions.step import DownContext, Outside, ReducerTable, Step
-from agenthost.protocol.versions.walks import walk_action
 
 if TYPE_CHECKING:
-    from agenthost.protocol.registry import Reducer
+    from agenthost.protocol.reducer_registry import Reducer
 
 __all__ = ["Step052To051"]
 

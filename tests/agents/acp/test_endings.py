@@ -111,7 +111,7 @@ async def test_an_agent_that_cannot_work_says_why(
 async def test_an_agent_that_never_says_hello_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agenthost.agents.acp.link.START_TIMEOUT", 0.05)
+    monkeypatch.setattr("agenthost.agents.acp.connection.agent_connection.START_TIMEOUT", 0.05)
     command = [sys.executable, "-c", "import sys, time; print('?', flush=True); time.sleep(600)"]
     async with staged(acp_agent(command), tmp_path) as stage:
         turn = await stage.default.run("t1", "hello")
@@ -140,7 +140,7 @@ async def test_a_session_whose_folder_is_gone_says_so(tmp_path: Path) -> None:
 async def test_a_line_without_end_ends_the_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agenthost.agents.acp.process.LONGEST_LINE", 1000)
+    monkeypatch.setattr("agenthost.agents.acp.connection.agent_process.LONGEST_LINE", 1000)
     command = [sys.executable, "-c", "import time; print('x' * 5000, flush=True); time.sleep(600)"]
     async with staged(acp_agent(command), tmp_path) as stage:
         async with asyncio.timeout(20):

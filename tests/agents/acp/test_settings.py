@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from acp.schema import SessionConfigOptionBoolean
 
-from agenthost.agents.acp.choosing import offered
+from agenthost.agents.acp.sessions.choices import offered
 from agenthost.agents.acp.settings import Choice, Setting, schema_of
 from tests.agents.acp.stage import Json, Stage, acp_agent, staged, tell
 from tests.wire.talking import Chat, said

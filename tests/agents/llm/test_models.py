@@ -17,7 +17,7 @@ from agenthost.agents import AgentError
 from agenthost.agents.llm import LlmAgent, make_llm_agent
 from agenthost.agents.llm.models import API_KEY, BASE_URL, MODELS, PROVIDER_KEYS, LlmSettings
 from agenthost.agents.llm.models import make_model as make
-from agenthost.agents.registry import find_agents
+from agenthost.agents.loader import find_agents
 from tests.agents.llm.scripted import Script
 from tests.agents.llm.talking import talk_to
 
@@ -195,7 +195,7 @@ sys.modules["pydantic_ai"] = None
 import importlib.util
 find = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *more: None if name == "pydantic_ai" else find(name, *more)
-import agenthost.agents, agenthost.agents.registry
+import agenthost.agents, agenthost.agents.loader
 from agenthost.agents.llm import LlmAgent, make_llm_agent
 print(LlmAgent.availability())
 for use in (make_llm_agent, lambda: agenthost.agents.from_pydantic_ai(object())):

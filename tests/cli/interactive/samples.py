@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agenthost.cli.interactive.text import Line, plain
+from agenthost.cli.interactive.display.styled_text import Line, plain
 
 __all__ = [
     "CHAT",

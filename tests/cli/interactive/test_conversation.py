@@ -15,10 +15,10 @@ from prompt_toolkit.input import create_pipe_input
 from agenthost.agents import Agent
 from agenthost.agents.turn import Turn
 from agenthost.cli.interactive import conversation as module
-from agenthost.cli.interactive.approvals import Approval
 from agenthost.cli.interactive.conversation import Conversation
-from agenthost.cli.interactive.parting import GoTo, Leave, Left
-from agenthost.cli.interactive.shell import SteadyOutput
+from agenthost.cli.interactive.outcome import GoTo, Leave, Left
+from agenthost.cli.interactive.prompts.approvals import Approval
+from agenthost.cli.interactive.screen import SteadyOutput
 from agenthost.client import ChannelGone, Client, connect
 from tests.wire.hosting import embed
 

@@ -22,7 +22,7 @@ from agenthost.host.transports import (
     WebSocketServer,
     WebSocketTransport,
 )
-from agenthost.host.transports.handshake import Handshake
+from agenthost.host.transports.upgrade import Handshake
 from agenthost.transport import Transport
 from tests.host.transports.pairs import accept_all, serving
 from tests.host.transports.raw import FakeSocket, Response, frame, open_raw, upgrade_head
@@ -177,7 +177,7 @@ async def test_a_silent_socket_is_dropped_without_a_word() -> None:
 async def test_a_client_that_does_not_read_its_page_is_cut_off(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("agenthost.host.transports.handshake._ANSWER_PATIENCE", 0.02)
+    monkeypatch.setattr("agenthost.host.transports.upgrade._ANSWER_PATIENCE", 0.02)
     lost = asyncio.Event()
     original = Handshake.connection_lost
 

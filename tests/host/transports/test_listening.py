@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agenthost.host.transports import CannotListen
-from agenthost.host.transports.listening import listen
+from agenthost.host.transports.listening_sockets import listen
 
 
 @contextlib.contextmanager

@@ -226,7 +226,7 @@ async def test_the_end_of_the_server_tells_every_client_why() -> None:
 async def test_the_end_of_the_server_does_not_wait_for_clients_that_do_not_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("agenthost.host.transports.websocket._GOODBYE", GRACE)
+    monkeypatch.setattr("agenthost.host.transports.websocket_server._GOODBYE", GRACE)
     async with serving(close_grace=1000) as (server, held), open_raw(server.port) as raw:
         await raw.upgrade()
         transport = await held.accepted()
@@ -240,7 +240,7 @@ async def test_the_end_of_the_server_does_not_wait_for_clients_that_do_not_answe
 async def test_the_end_of_the_server_cancels_a_serve_that_does_not_return(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("agenthost.host.transports.websocket._GOODBYE", GRACE)
+    monkeypatch.setattr("agenthost.host.transports.websocket_server._GOODBYE", GRACE)
     cancelled = asyncio.Event()
 
     async def serve(transport: Transport, principal: Any) -> None:
@@ -259,8 +259,8 @@ async def test_the_end_of_the_server_cancels_a_serve_that_does_not_return(
 async def test_the_end_of_the_server_reports_a_serve_that_resists_its_cancellation(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("agenthost.host.transports.websocket._GOODBYE", GRACE)
-    monkeypatch.setattr("agenthost.host.transports.websocket._CANCELLATION", GRACE)
+    monkeypatch.setattr("agenthost.host.transports.websocket_server._GOODBYE", GRACE)
+    monkeypatch.setattr("agenthost.host.transports.websocket_server._CANCELLATION", GRACE)
     enough = asyncio.Event()
 
     async def serve(transport: Transport, principal: Any) -> None:

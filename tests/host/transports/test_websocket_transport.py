@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from websockets.frames import Close, Opcode
 from websockets.protocol import OPEN
 
-from agenthost.host.outbox import Answer
+from agenthost.host.delivery.outbox import Answer
 from agenthost.host.transports import WebSocketOptions, WebSocketTransport
 from agenthost.host.transports.websocket_transport import PatientProtocol
 from agenthost.host.trust import RateLimiter

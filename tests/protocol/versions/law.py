@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from agenthost.protocol.structure import same
+from agenthost.protocol.json_edits import same
 from agenthost.protocol.versions import (
     SUPPORTED_VERSIONS,
     numbers_needed,

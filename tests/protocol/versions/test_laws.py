@@ -9,7 +9,7 @@ import orjson
 import pytest
 from hypothesis import given, settings
 
-from agenthost.protocol.registry import client_may_dispatch
+from agenthost.protocol.reducer_registry import client_may_dispatch
 from agenthost.protocol.versions import NEWEST, Untranslatable, echo, reduce, translator
 from agenthost.protocol.versions.ladder import Translator
 from tests.protocol.versions.law import OLDER, down, granted_spots, hold_the_law, masked

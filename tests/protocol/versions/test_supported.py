@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agenthost.protocol import reduction
-from agenthost.protocol.registry import reducers
+from agenthost.protocol.reducer_registry import reducers
 from agenthost.protocol.versions import NEWEST, SUPPORTED_VERSIONS, exists_in, parse_version
 from agenthost.protocol.versions.reduction import reducers_of
 from agenthost.protocol.versions.steps import all_steps

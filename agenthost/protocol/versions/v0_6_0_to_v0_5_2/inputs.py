@@ -16,7 +16,7 @@ from agenthost.protocol.status import (
     INPUT_NEEDED,
     with_activity,
 )
-from agenthost.protocol.versions.edits import Json, each, inside, without
+from agenthost.protocol.versions.node_edits import Json, each, inside, without
 
 __all__ = ["blocked", "is_open", "keep_resolved", "older_activity", "requests_down", "requests_up"]
 

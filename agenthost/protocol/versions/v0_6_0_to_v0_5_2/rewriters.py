@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agenthost.protocol.status import ACTIVITY_MASK, IN_PROGRESS, INPUT_NEEDED
-from agenthost.protocol.versions.edits import Json, without
+from agenthost.protocol.versions.node_edits import Json, without
 from agenthost.protocol.versions.rewriter import Rewriter
 from agenthost.protocol.versions.v0_6_0_to_v0_5_2.inputs import (
     keep_resolved,

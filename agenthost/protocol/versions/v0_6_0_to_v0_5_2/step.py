@@ -10,9 +10,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from agenthost.protocol.structure import same
+from agenthost.protocol.json_edits import same
 from agenthost.protocol.versions.calls import find_call
-from agenthost.protocol.versions.edits import Json, put, without
+from agenthost.protocol.versions.node_edits import Json, put, without
 from agenthost.protocol.versions.step import (
     DownContext,
     Outside,

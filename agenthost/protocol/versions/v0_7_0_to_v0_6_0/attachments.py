@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from agenthost.protocol.versions.edits import Json, put, without
+from agenthost.protocol.versions.node_edits import Json, put, without
 
 __all__ = ["STASH", "chat_attachment_down", "chat_attachment_up"]
 

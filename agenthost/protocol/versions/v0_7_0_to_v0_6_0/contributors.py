@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from agenthost.protocol.structure import carry
-from agenthost.protocol.versions.edits import Json, put
+from agenthost.protocol.json_edits import carry
+from agenthost.protocol.versions.node_edits import Json, put
 
 __all__ = ["actions_to_retell", "turn_told_anew"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agenthost.protocol.versions.calls import edit_calls
-from agenthost.protocol.versions.edits import Json, without
+from agenthost.protocol.versions.node_edits import Json, without
 
 if TYPE_CHECKING:
-    from agenthost.protocol.registry import Reducer
+    from agenthost.protocol.reducer_registry import Reducer
     from agenthost.protocol.versions.step import ReducerTable
 
 __all__ = ["older_reducers"]

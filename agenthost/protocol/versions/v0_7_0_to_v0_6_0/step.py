@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from agenthost.protocol.versions.calls import find_call
-from agenthost.protocol.versions.edits import Json, inside, put, without
+from agenthost.protocol.versions.node_edits import Json, inside, put, without
 from agenthost.protocol.versions.rewriter import Rewriter
 from agenthost.protocol.versions.step import (
     DownContext,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from agenthost.protocol.versions.edits import Json, without
+from agenthost.protocol.versions.node_edits import Json, without
 
 __all__ = ["fold_terminals", "has_outcome", "unfold_terminals"]
 

@@ -1,0 +1,1 @@
+"""The program of an ACP agent and the connection to it."""

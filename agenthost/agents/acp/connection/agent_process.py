@@ -1,0 +1,185 @@
+"""One running agent program: its pipes, its last words, and its end.
+
+Knows processes and nothing of what is said over the pipes. The program leads a process group of
+its own, so that whatever it started ends with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import logging
+import signal
+from asyncio.subprocess import PIPE, SubprocessStreamProtocol
+from collections import deque
+from collections.abc import Mapping, Sequence
+
+from agenthost.agents.acp.redaction import Redactor
+from agenthost.agents.child_guard import Lifeline
+from agenthost.agents.processes import group_emptied, signal_group
+
+__all__ = ["AgentProcess"]
+
+log = logging.getLogger(__name__)
+
+# A single message may carry a file; a longer one is a fault.
+LONGEST_LINE = 32 * 1024 * 1024
+# Seconds between SIGTERM to the group and SIGKILL.
+TERMINATION_GRACE = 0.4
+# What is kept and shown of standard error: lines, and characters of each.
+LAST_LINES = 5
+LONGEST_WORDS = 300
+# Seconds in which what a process that lives on wrote to standard error before its answer arrives.
+HEARSAY = 0.1
+# Lines of standard error that one process may put into the host's log.
+MOST_LOGGED = 2000
+READ_SIZE = 16 * 1024
+
+
+class _Protocol(SubprocessStreamProtocol):
+    """Streams, and the moment of exit: ``Process.wait`` also waits for heirs of the pipes."""
+
+    def __init__(self) -> None:
+        super().__init__(limit=LONGEST_LINE, loop=asyncio.get_running_loop())
+        self.exited = asyncio.Event()
+
+    def process_exited(self) -> None:
+        super().process_exited()
+        self.exited.set()
+
+
+class AgentProcess:
+    """A program that was started, with pipes to it."""
+
+    def __init__(
+        self,
+        name: str,
+        transport: asyncio.SubprocessTransport,
+        protocol: _Protocol,
+        redact: Redactor,
+        lifeline: Lifeline,
+    ) -> None:
+        assert protocol.stdin is not None
+        assert protocol.stdout is not None
+        assert protocol.stderr is not None
+        self.name = name
+        self.pid = transport.get_pid()
+        self.stdin = protocol.stdin
+        self.stdout = protocol.stdout
+        self.exited = protocol.exited
+        self.redact = redact
+        self._transport = transport
+        self._lifeline = lifeline
+        lifeline.hold(self.pid)
+        # The last lines of standard error, without secrets.
+        self._last_lines: deque[str] = deque(maxlen=LAST_LINES)
+        # How many lines there were in all.
+        self.said = 0
+        self._listening = asyncio.create_task(
+            self._listen(protocol.stderr), name=f"standard error of {name}[{self.pid}]"
+        )
+
+    @classmethod
+    async def start(
+        cls, name: str, command: Sequence[str], *, cwd: str, env: Mapping[str, str]
+    ) -> AgentProcess:
+        """Start a program.
+
+        Raises:
+            OSError: there is no such program or directory.
+        """
+        lifeline = await Lifeline.start()
+        try:
+            transport, protocol = await asyncio.get_running_loop().subprocess_exec(
+                _Protocol,
+                *command,
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=PIPE,
+                cwd=cwd,
+                env=dict(env),
+                start_new_session=True,
+            )
+        except BaseException:
+            await lifeline.release()
+            raise
+        return cls(name, transport, protocol, Redactor(env), lifeline)
+
+    @property
+    def fate(self) -> str:
+        """How the program ended, as the end of a sentence that begins with its name."""
+        code = self._transport.get_returncode()
+        if code is None:
+            return "is still running"
+        if code < 0:
+            return f"was killed by {signal.Signals(-code).name}"
+        return f"ended with exit code {code}"
+
+    async def last_words(self, since: int = 0) -> str:
+        """Return the last lines of standard error, of those that came after the first ``since``.
+
+        Waits until all has been read that there is.
+        """
+        patience = TERMINATION_GRACE if self.exited.is_set() else HEARSAY
+        await asyncio.wait({self._listening}, timeout=patience)
+        fresh = min(self.said - since, len(self._last_lines))
+        return "\n".join(list(self._last_lines)[-fresh:] if fresh > 0 else ())
+
+    async def end(self, patience: float) -> None:
+        """End the program and its group: by closing its input, by SIGTERM, by SIGKILL."""
+        self.stdin.close()
+        try:
+            if not await self._left_alone(patience):
+                self._signal(signal.SIGTERM)
+                await self._left_alone(TERMINATION_GRACE)
+        finally:
+            # Also when this is cancelled: nobody may be left.
+            self.kill()
+        await self.exited.wait()
+        await self._lifeline.release()
+        # An heir of the pipe that left the group is not waited for.
+        await asyncio.wait({self._listening}, timeout=TERMINATION_GRACE)
+        self._listening.cancel()
+        self._transport.close()
+
+    def kill(self) -> None:
+        """Kill the program and its group at once."""
+        self._signal(signal.SIGKILL)
+
+    async def _left_alone(self, seconds: float) -> bool:
+        """Wait until nobody is left in the group; False when that takes too long."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self.exited.wait()
+                # Whoever outlives its leader had its chance.
+                self._signal(signal.SIGTERM)
+                await group_emptied(self.pid)
+        except TimeoutError:
+            return False
+        return True
+
+    def _signal(self, number: int) -> bool:
+        """Signal the group; False when nobody is left in it."""
+        return signal_group(self.pid, number)
+
+    async def _listen(self, stderr: asyncio.StreamReader) -> None:
+        decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        rest = ""
+        while data := await stderr.read(READ_SIZE):
+            *lines, rest = (rest + decoder.decode(data)).split("\n")
+            if len(rest) > READ_SIZE:
+                lines, rest = [*lines, rest], ""
+            for line in lines:
+                self._note(line)
+        self._note(rest)
+
+    def _note(self, line: str) -> None:
+        line = self.redact(line.rstrip())[:LONGEST_WORDS]
+        if not line:
+            return
+        self._last_lines.append(line)
+        self.said += 1
+        if self.said <= MOST_LOGGED:
+            log.debug("%s[%d]: %s", self.name, self.pid, line)
+        elif self.said == MOST_LOGGED + 1:
+            log.info("%s[%d] says too much; the rest is not logged", self.name, self.pid)

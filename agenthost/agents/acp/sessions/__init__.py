@@ -1,0 +1,1 @@
+"""An agent's own sessions, and what can be chosen in them."""

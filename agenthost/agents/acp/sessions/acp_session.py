@@ -1,0 +1,142 @@
+"""One chat as the agent knows it: an ACP session, opened, reopened, and kept in step.
+
+A chat can be older than the agent process, forked from another one, or cut back by people. So every
+turn first compares what the ACP session has seen with the chat's history, and what is missing is
+told as an introduction to the prompt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from acp import RequestError
+
+from agenthost.agents.acp.connection.terminals import Terminals
+from agenthost.agents.acp.sessions.choices import Choices, offered
+from agenthost.agents.acp.turns.updates import Inbox, Replay
+from agenthost.agents.folders import Folders
+from agenthost.agents.turn import Turn
+
+if TYPE_CHECKING:
+    from agenthost.agents.acp.connection.agent_connection import Link
+
+__all__ = ["MEMO", "Thread"]
+
+log = logging.getLogger(__name__)
+
+# The key in a turn's usage metadata under which its ACP session is remembered.
+MEMO = "acp"
+
+
+class Thread:
+    """The ACP session of one chat."""
+
+    def __init__(self, chat: str, folders: Folders) -> None:
+        self.chat = chat
+        self.folders = folders
+        # Held by the turn that works in this chat; the next one waits until it is all over.
+        self.lock = asyncio.Lock()
+        # The id of the ACP session, and the process in which it is open.
+        self.session_id: str | None = None
+        self._link: Link | None = None
+        # Whether the history was searched for the session of an earlier host.
+        self._recalled = False
+        # The ids of the turns that the ACP session knows, and of those told with the next prompt.
+        self._seen: set[str] = set()
+        self._told: set[str] = set()
+        self.choices = Choices({})
+        self.terminals = Terminals()
+        # Where updates go: to the running turn, or to a replay; nowhere at other times.
+        self.sink: Inbox | Replay | None = None
+
+    @property
+    def memo(self) -> dict[str, Any]:
+        """What to write into a turn so that a later host finds the ACP session again."""
+        return {MEMO: {"session": self.session_id, "chat": self.chat}}
+
+    def saw(self, turn: str) -> None:
+        """Note that the ACP session knows a turn, and what was told with it."""
+        self._seen |= {turn, *self._told}
+
+    async def open(self, link: Link, turn: Turn, folders: Folders) -> list[Mapping[str, Any]]:
+        """Make the ACP session ready for a turn; return the turns that it has to be told of."""
+        self.folders = folders
+        history = turn.history
+        if not self._recalled:
+            self._recalled = True
+            self._recall(history)
+        if not self._seen <= {past["id"] for past in history}:
+            # People cut the chat back; the ACP session cannot forget.
+            self._forget()
+        if self._link is not link or self.session_id is None:
+            await self._enter(link, history)
+        unknown = [past for past in history if past["id"] not in self._seen]
+        self._told = {past["id"] for past in unknown}
+        return unknown
+
+    def _recall(self, history: Sequence[Mapping[str, Any]]) -> None:
+        """Find the ACP session that this chat was last in, which knows all that was before."""
+        for count, past in reversed(list(enumerate(history, 1))):
+            session = _remembered(past, self.chat)
+            if session is not None:
+                self.session_id = session
+                self._seen = {known["id"] for known in history[:count]}
+                return
+
+    def _forget(self) -> None:
+        if self._link is not None and self.session_id is not None:
+            # Whatever that session still says is of no use.
+            self._link.threads.pop(self.session_id, None)
+        self.session_id = None
+        self._seen = set()
+
+    async def _enter(self, link: Link, history: Sequence[Mapping[str, Any]]) -> None:
+        known = self.session_id
+        if known is None or not link.can_load or not await self._load(link, known, history):
+            self._forget()
+            answer = await link.connection.new_session(cwd=str(self.folders.primary))
+            self.session_id = answer.session_id
+            link.threads[answer.session_id] = self
+            self.choices = Choices(offered(answer.modes, answer.config_options))
+        self._link = link
+
+    async def _load(
+        self, link: Link, session_id: str, history: Sequence[Mapping[str, Any]]
+    ) -> bool:
+        self.sink = replay = Replay()
+        link.threads[session_id] = self
+        is_fitting = False
+        try:
+            answer = await link.connection.load_session(
+                cwd=str(self.folders.primary), session_id=session_id
+            )
+        except RequestError as error:
+            log.info("%s cannot load a session: %s", link.name, link.process.redact(str(error)))
+        except ConnectionError:
+            # It died over it, and must not die over it again.
+            self._forget()
+            raise
+        else:
+            self.choices = Choices(offered(answer.modes, answer.config_options))
+            is_fitting = replay.may_end_with(self._recent(history))
+        finally:
+            self.sink = None
+            if not is_fitting:
+                del link.threads[session_id]
+        return is_fitting
+
+    def _recent(self, history: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Return the last message that the ACP session knows, and those that it may know."""
+        known = [number for number, past in enumerate(history) if past["id"] in self._seen]
+        return [past["message"]["text"] for past in history[known[-1] :]] if known else []
+
+
+def _remembered(turn: Mapping[str, Any], chat: str) -> str | None:
+    """Return the ACP session that a turn was in, if the turn was in this very chat."""
+    meta = (turn.get("usage") or {}).get("_meta") or {}
+    memo = meta.get(MEMO) or {}
+    # A fork has its origin's turns, and must not continue the origin's session.
+    return str(memo["session"]) if memo.get("chat") == chat and memo.get("session") else None

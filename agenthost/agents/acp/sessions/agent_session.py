@@ -1,0 +1,133 @@
+"""One AHP session with an ACP agent: its process, started when needed, and its chats.
+
+One process serves all chats of a session, each as an ACP session of its own: that is what agents
+are built for, and it costs a start and its memory once. Another session gets another process, so
+that one which crashes or hangs takes nobody else with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agenthost.agents.acp.connection.agent_connection import Link
+from agenthost.agents.acp.sessions.acp_session import Thread
+from agenthost.agents.acp.sessions.introduction import transcript
+from agenthost.agents.acp.settings import Setting
+from agenthost.agents.acp.turns.acp_turn import Exchange
+from agenthost.agents.api import AgentError, SessionContext
+from agenthost.agents.folders import Folders
+from agenthost.agents.turn import Turn
+
+__all__ = ["AgentSession", "Program"]
+
+# Seconds that an agent gets to end by itself when nobody is in a hurry.
+POLITE_PATIENCE = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What to run for a session, and how long to wait for it."""
+
+    name: str
+    command: Sequence[str]
+    env: Mapping[str, str]
+    idle_timeout: float | None
+    cancel_timeout: float
+
+
+class AgentSession:
+    """The agent of one session."""
+
+    def __init__(self, program: Program, learn: Callable[[Mapping[str, Setting]], None]) -> None:
+        self._program = program
+        # Told what the agent offers to choose.
+        self._learn = learn
+        self._threads: dict[str, Thread] = {}
+        self._link: Link | None = None
+        # Held while a process is started.
+        self._starting = asyncio.Lock()
+        # Turns at work, and what happens when there has been none for long.
+        self._busy = 0
+        self._idle: asyncio.TimerHandle | None = None
+        self._resting: asyncio.Task[None] | None = None
+        self._closed = asyncio.Event()
+
+    async def run(self, turn: Turn) -> None:
+        """Let the agent work on a turn."""
+        folders = _folders(turn.session)
+        thread = self._threads.setdefault(turn.chat, Thread(turn.chat, folders))
+        with self._at_work():
+            # Of a turn that was cancelled the agent may still be letting go.
+            async with thread.lock:
+                link = await self._connected(folders)
+                async with link.understood():
+                    await self._work(turn, thread, link, folders)
+
+    async def _work(self, turn: Turn, thread: Thread, link: Link, folders: Folders) -> None:
+        unknown = await thread.open(link, turn, folders)
+        assert thread.session_id is not None
+        try:
+            await thread.choices.choose(link.connection, thread.session_id, _wanted(turn))
+        finally:
+            self._learn(thread.choices.offer)
+        exchange = Exchange(turn, thread, link, self._program.cancel_timeout)
+        await exchange.run(transcript(unknown))
+
+    async def close(self, patience: float = POLITE_PATIENCE) -> None:
+        """End the process for good."""
+        self._closed.set()
+        if self._idle is not None:
+            self._idle.cancel()
+        if self._link is not None:
+            await self._link.close(patience, because="was ended with its session")
+
+    async def _connected(self, folders: Folders) -> Link:
+        async with self._starting:
+            if self._link is None or not self._link.alive:
+                program = self._program
+                self._link = await Link.open(
+                    program.name, program.command, cwd=str(folders.primary), env=program.env
+                )
+            if self._closed.is_set():
+                await self._link.close(patience=0)
+                raise AgentError("the session is over", "sessionOver")
+            return self._link
+
+    @contextlib.contextmanager
+    def _at_work(self) -> Iterator[None]:
+        self._busy += 1
+        if self._idle is not None:
+            self._idle.cancel()
+        try:
+            yield
+        finally:
+            self._busy -= 1
+            timeout = self._program.idle_timeout
+            if self._busy == 0 and not self._closed.is_set() and timeout is not None:
+                self._idle = asyncio.get_running_loop().call_later(timeout, self._rest)
+
+    def _rest(self) -> None:
+        """Let an idle process go; the next turn starts another one."""
+        if self._busy == 0 and self._link is not None and self._link.alive:
+            work = self._link.close(POLITE_PATIENCE, because="was ended because it was idle")
+            self._resting = asyncio.create_task(work, name=f"rest {self._program.name}")
+
+
+def _wanted(turn: Turn) -> dict[str, Any]:
+    """Return what people chose: for the session, and for this message."""
+    chosen = {key: value for key, value in turn.session.config.items() if value != ""}
+    model = turn.message.get("model")
+    return chosen if model is None else {**chosen, "model": model["id"]}
+
+
+def _folders(session: SessionContext) -> Folders:
+    folders = Folders(session.working_directories)
+    if not folders.paths:
+        raise AgentError("this session has no folder to work in", "noFolder")
+    if not folders.paths[0].is_dir():
+        raise AgentError(f"the session's folder {folders.paths[0]} does not exist", "noFolder")
+    return folders

@@ -1,0 +1,1 @@
+"""One turn of an ACP agent: updates, tool calls, permissions."""

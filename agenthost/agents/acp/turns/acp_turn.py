@@ -1,0 +1,255 @@
+"""One turn with an ACP agent: prompt it, and turn what it sends into the turn's answer."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from typing import Any
+
+from acp.schema import (
+    AgentMessageChunk,
+    AgentPlanUpdate,
+    AgentThoughtChunk,
+    ConfigOptionUpdate,
+    CurrentModeUpdate,
+    PromptResponse,
+    ToolCallProgress,
+    ToolCallStart,
+    UsageUpdate,
+)
+
+from agenthost.agents.acp.connection.agent_connection import Link
+from agenthost.agents.acp.sessions.acp_session import Thread
+from agenthost.agents.acp.turns.content_blocks import Block, as_markdown, as_prompt, binary_of
+from agenthost.agents.acp.turns.permissions import cancelled
+from agenthost.agents.acp.turns.plan import Plan
+from agenthost.agents.acp.turns.tool_calls import CallView
+from agenthost.agents.acp.turns.updates import Inbox, PermissionRequest
+from agenthost.agents.api import AgentError
+from agenthost.agents.tool_call import ToolCall
+from agenthost.agents.turn import Turn
+
+__all__ = ["Exchange"]
+
+log = logging.getLogger(__name__)
+
+# What people are told when an agent stops for another reason than being done.
+_STOPPED = {
+    "max_tokens": "The agent reached its limit of tokens; its answer is cut off here.",
+    "max_turn_requests": (
+        "The agent reached its limit of requests in one turn; its work is cut off here."
+    ),
+}
+
+
+class Exchange:
+    """The work on one turn."""
+
+    def __init__(self, turn: Turn, thread: Thread, link: Link, cancel_timeout: float) -> None:
+        self._turn = turn
+        self._thread = thread
+        self._link = link
+        # Seconds that the agent gets to stop when the turn is cancelled.
+        self._cancel_timeout = cancel_timeout
+        self._inbox = Inbox()
+        self._calls: dict[str, CallView] = {}
+        # Ends the tool calls that the agent leaves open.
+        self._open_calls = AsyncExitStack()
+        self._plan = Plan(turn)
+        # Requests that people are asked about, and who asks.
+        self._asking: dict[asyncio.Task[None], PermissionRequest] = {}
+        # The message that text belongs to, as the agent counts them.
+        self._message_id: str | None = None
+        # What the turn used so far, as it will be reported.
+        self._usage: dict[str, Any] = {}
+        self._meta: dict[str, Any] = thread.memo
+        # What people said while the agent worked.
+        self._steering: list[Mapping[str, Any]] = []
+
+    async def run(self, introduction: str) -> None:
+        """Prompt the agent until it is done.
+
+        Raises:
+            RequestError, ConnectionError: the agent answered with an error, or is gone.
+            AgentError: the agent refused.
+        """
+        prompt = as_prompt(self._turn.message, self._link.prompts, introduction)
+        self._thread.sink = self._inbox
+        try:
+            async with self._open_calls:
+                await self._report()
+                response = await self._prompt(prompt)
+                while self._steering:
+                    said, self._steering = self._steering, []
+                    prompts = [as_prompt(message, self._link.prompts) for message in said]
+                    response = await self._prompt([block for some in prompts for block in some])
+                await self._conclude(response)
+        finally:
+            self._leave()
+
+    async def _prompt(self, prompt: list[Block]) -> PromptResponse:
+        assert self._thread.session_id is not None
+        work = asyncio.create_task(
+            self._link.connection.prompt(session_id=self._thread.session_id, prompt=prompt),
+            name=f"prompt for {self._turn.id}",
+        )
+        work.add_done_callback(self._prompted)
+        steering = asyncio.create_task(self._listen(), name=f"steering of {self._turn.id}")
+        try:
+            while (item := await self._inbox.next()) is not None:
+                await self._take(item)
+        except BaseException:
+            await self._stop(work)
+            raise
+        finally:
+            steering.cancel()
+        response = work.result()
+        self._thread.saw(self._turn.id)
+        return response
+
+    def _prompted(self, work: asyncio.Task[PromptResponse]) -> None:
+        # Everything that the agent sent before its answer is in the inbox already.
+        self._inbox.put(None)
+        if not work.cancelled():
+            # Looked at, so that nobody complains when the turn is over and nobody else looks.
+            work.exception()
+
+    async def _listen(self) -> None:
+        """Take what people say meanwhile; an ACP agent can be told once it has answered."""
+        while True:
+            self._steering.append(await self._turn.next_steering_message())
+
+    async def _stop(self, work: asyncio.Task[PromptResponse]) -> None:
+        """Make the agent stop working on the turn, and the process if it does not."""
+        session_id = self._thread.session_id
+        assert session_id is not None
+        self._thread.sink = None
+        self._inbox.leave()
+        try:
+            async with asyncio.timeout(self._cancel_timeout):
+                # First, so that the agent does not take what ends now for answers.
+                with contextlib.suppress(ConnectionError):
+                    await self._link.connection.cancel(session_id=session_id)
+                self._leave()
+                await self._thread.terminals.end_all()
+                await asyncio.wait({work})
+        except TimeoutError:
+            because = "was ended because it did not stop when it was told to"
+            await self._link.close(patience=0, because=because)
+        finally:
+            if not work.done():
+                self._link.process.kill()
+                work.cancel()
+        if work.done() and not work.cancelled() and work.exception() is None:
+            self._thread.saw(self._turn.id)
+
+    def _leave(self) -> None:
+        """Take nothing more from the agent, and let it wait for nobody."""
+        self._thread.sink = None
+        self._inbox.leave()
+        for task, request in list(self._asking.items()):
+            task.cancel()
+            if not request.answer.done():
+                request.answer.set_result(cancelled())
+
+    async def _take(self, item: Any) -> None:
+        if isinstance(item, AgentMessageChunk):
+            await self._write(item)
+            return
+        self._message_id = None
+        match item:
+            case AgentThoughtChunk():
+                await self._turn.think(as_markdown(item.content) or "")
+            case ToolCallStart() | ToolCallProgress():
+                await self._call(item.tool_call_id).update(item)
+            case PermissionRequest():
+                await self._ask(item)
+            case AgentPlanUpdate():
+                await self._plan.update(item.entries)
+            case CurrentModeUpdate():
+                mode = self._thread.choices.switch(item.current_mode_id)
+                if mode is not None:
+                    await self._turn.notify(f"The agent switched to the mode {mode}.")
+            case ConfigOptionUpdate():
+                self._thread.choices.learn(item.config_options)
+            case UsageUpdate():
+                await self._count_context(item)
+
+    async def _write(self, chunk: AgentMessageChunk) -> None:
+        if self._message_id is not None and chunk.message_id not in (None, self._message_id):
+            # Another message, which must not run into the one before.
+            await self._turn.write("\n\n")
+        self._message_id = chunk.message_id
+        text = as_markdown(chunk.content)
+        if text is not None:
+            await self._turn.write(text)
+        elif (found := binary_of(chunk.content)) is not None:
+            await self._turn.attach(*found)
+
+    def _call(self, id: str) -> CallView:
+        if id not in self._calls:
+            self._calls[id] = CallView(
+                self._turn,
+                self._thread.terminals,
+                str(self._thread.folders.primary),
+                self._open_calls.enter_async_context,
+            )
+        return self._calls[id]
+
+    async def _ask(self, request: PermissionRequest) -> None:
+        view = self._call(request.tool_call.tool_call_id)
+        call = await view.request(request.tool_call)
+        asking = asyncio.create_task(self._answer(request, view, call), name="ask for permission")
+        self._asking[asking] = request
+        asking.add_done_callback(self._asking.pop)
+        # People are asked before anything that follows is shown; the agent may go on meanwhile.
+        await asyncio.sleep(0)
+
+    async def _answer(self, request: PermissionRequest, view: CallView, call: ToolCall) -> None:
+        answer = cancelled()
+        try:
+            answer = await view.ask(call, request.options)
+        except Exception:
+            log.exception("a permission request of %s failed", self._link.name)
+        finally:
+            if not request.answer.done():
+                request.answer.set_result(answer)
+
+    async def _count_context(self, update: UsageUpdate) -> None:
+        self._meta |= {"contextTokens": update.used, "contextWindow": update.size}
+        if update.cost is not None:
+            self._meta["cost"] = {"amount": update.cost.amount, "currency": update.cost.currency}
+        await self._report()
+
+    def _count_tokens(self) -> None:
+        """Tell the model as well, where the agent says which one it uses."""
+        setting = self._thread.choices.offer.get("model")
+        if setting is None or not isinstance(setting.current, str):
+            return
+        model = self._usage["model"] = setting.current
+        total = {"model": model, "cachedTokens": self._usage.get("cacheReadTokens", 0)}
+        total |= {key: self._usage[key] for key in ("inputTokens", "outputTokens")}
+        self._meta["turnTokenTotals"] = [total]
+
+    async def _report(self) -> None:
+        await self._turn.report_usage({**self._usage, "_meta": dict(self._meta)})
+
+    async def _conclude(self, response: PromptResponse) -> None:
+        await self._plan.conclude()
+        if response.usage is not None:
+            used = response.usage
+            self._usage = {"inputTokens": used.input_tokens, "outputTokens": used.output_tokens}
+            if used.cached_read_tokens is not None:
+                self._usage["cacheReadTokens"] = used.cached_read_tokens
+            self._count_tokens()
+            await self._report()
+        match response.stop_reason:
+            case "refusal":
+                raise AgentError(f"{self._link.name} refuses to go on", "refusal")
+            case "cancelled":
+                raise AgentError(f"{self._link.name} gave up the turn", "cancelled")
+            case reason if reason in _STOPPED:
+                await self._turn.notify(_STOPPED[reason])

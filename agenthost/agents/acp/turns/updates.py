@@ -1,0 +1,88 @@
+"""What an agent sends for one turn, in the order in which it was sent, and bounded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from acp.schema import (
+    AgentMessageChunk,
+    PermissionOption,
+    RequestPermissionResponse,
+    ToolCallUpdate,
+    UserMessageChunk,
+)
+
+from agenthost.agents.acp.turns.content_blocks import text_of
+
+__all__ = ["Inbox", "PermissionRequest", "Replay"]
+
+# Items at which the agent has to wait until the turn has caught up.
+MOST_WAITING = 256
+
+
+@dataclass(slots=True)
+class PermissionRequest:
+    """The agent asks people, and waits."""
+
+    tool_call: ToolCallUpdate
+    options: Sequence[PermissionOption]
+    answer: asyncio.Future[RequestPermissionResponse] = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
+
+
+class Inbox:
+    """Updates and requests on their way to a running turn."""
+
+    def __init__(self) -> None:
+        self._items: asyncio.Queue[Any] = asyncio.Queue()
+        self._has_room = asyncio.Event()
+        self._has_room.set()
+
+    def put(self, item: Any) -> None:
+        """Add an item; None says that there will be no more."""
+        self._items.put_nowait(item)
+        if self._items.qsize() >= MOST_WAITING:
+            self._has_room.clear()
+
+    async def next(self) -> Any:
+        """Wait for the next item."""
+        item = await self._items.get()
+        if self._items.qsize() < MOST_WAITING:
+            self._has_room.set()
+        return item
+
+    def leave(self) -> None:
+        """Let go of whoever waits for room: nobody works on the items any more."""
+        self._has_room.set()
+
+    async def has_room(self) -> None:
+        """Wait until there is room."""
+        await self._has_room.wait()
+
+
+class Replay:
+    """Listens while an agent tells a conversation that it was asked to load."""
+
+    def __init__(self) -> None:
+        # The newest message of the user, as far as it was told.
+        self._last_message = ""
+        self._in_message = False
+        self._has_messages = False
+
+    def put(self, update: Any) -> None:
+        """Take an update of the replay."""
+        if isinstance(update, UserMessageChunk):
+            text = text_of(update.content) or ""
+            self._last_message = self._last_message + text if self._in_message else text
+            self._in_message = self._has_messages = True
+        elif isinstance(update, AgentMessageChunk):
+            self._in_message = False
+
+    def may_end_with(self, messages: Sequence[str]) -> bool:
+        """Say whether the conversation can end with one of these; one not told may end anyhow."""
+        told = (message.strip() in self._last_message for message in messages)
+        return not self._has_messages or not messages or any(told)

@@ -1,0 +1,200 @@
+"""From a word to an agent: what is built in, installed, configured, or named as ``module:name``.
+
+A spec is one of ``demo``, ``llm``, ``acp:NAME=COMMAND``, the name of an entry point in the group
+``agenthost.agents``, or ``module:name``; the last two lead to a class, or to an agent that is made
+already. Knows how to make agents and why one cannot be made; what they do is their own affair.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import tomllib
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from agenthost.agents.api import Agent
+from agenthost.agents.demo import Demo
+from agenthost.agents.extras import how_to_install
+from agenthost.agents.sanitize import fit_data
+from agenthost.errors import AgentHostError, InvalidParams
+from agenthost.protocol.schema.validation import validate_as
+
+__all__ = [
+    "CONFIG_FILE",
+    "ENTRY_POINTS",
+    "Found",
+    "UnknownAgent",
+    "configured_specs",
+    "find_agents",
+    "load_agent",
+    "load_agents",
+]
+
+ENTRY_POINTS = "agenthost.agents"
+CONFIG_FILE = "agenthost.toml"
+
+
+class UnknownAgent(AgentHostError):
+    """An agent was asked for that cannot be had; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An agent that could be offered: the agent itself, or why not."""
+
+    spec: str
+    # Where it comes from: built in, installed, configured, named.
+    source: str
+    agent: Agent | None = None
+    problem: str | None = None
+
+
+def load_agent(spec: str) -> Agent:
+    """Make the agent that a spec names, or raise UnknownAgent."""
+    if spec in _BUILT_IN:
+        return _BUILT_IN[spec]()
+    if spec.startswith("acp:"):
+        return _make_acp(spec)
+    for point in entry_points(group=ENTRY_POINTS, name=spec):
+        return _made(spec, point.load)
+    module, colon, name = spec.partition(":")
+    if not colon:
+        known = ", ".join([*_BUILT_IN, *sorted(entry_points(group=ENTRY_POINTS).names)])
+        raise UnknownAgent(
+            f"there is no agent {spec!r}; there are {known}, acp:NAME=COMMAND and module:name"
+        )
+    return _made(spec, lambda: getattr(importlib.import_module(module), name))
+
+
+def load_agents(specs: Sequence[str]) -> list[Agent]:
+    """Make all agents to offer: the named ones first, then those that are there by themselves.
+
+    One that was named must work; one that was not is left out when it cannot.
+    """
+    agents: dict[str, Agent] = {}
+    for found in find_agents(specs):
+        if found.agent is None:
+            if found.spec in specs:
+                raise UnknownAgent(found.problem or f"agent {found.spec} is not available")
+            continue
+        provider = found.agent.provider
+        if provider in agents and found.spec in specs:
+            raise UnknownAgent(f"two agents are called {provider!r}")
+        agents.setdefault(provider, found.agent)
+    return list(agents.values())
+
+
+def find_agents(specs: Sequence[str] = ()) -> list[Found]:
+    """Look at every agent that could be offered, and say why one cannot."""
+    installed = sorted(entry_points(group=ENTRY_POINTS).names)
+    sources = dict.fromkeys(specs, "named")
+    sources |= {spec: "built in" for spec in _BUILT_IN if spec not in sources}
+    sources |= {spec: "installed" for spec in installed if spec not in sources}
+    return [_look(spec, source) for spec, source in sources.items()]
+
+
+def configured_specs(path: Path) -> list[str]:
+    """Read the agents that a configuration file names; none when there is no file.
+
+    ``agents = ["llm", "acp:helper=helper --acp"]`` at the top of the file.
+    """
+    try:
+        config: dict[str, Any] = tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        return []
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UnknownAgent(f"{path} cannot be read: {error}") from error
+    specs = config.get("agents", [])
+    if not isinstance(specs, list) or not all(isinstance(spec, str) for spec in specs):
+        raise UnknownAgent(f"{path}: agents must be a list of words such as 'llm'")
+    unknown = sorted(set(config) - {"agents"})
+    if unknown:
+        raise UnknownAgent(f"{path}: there is no setting {unknown[0]!r}; there is only 'agents'")
+    return specs
+
+
+def _look(spec: str, source: str) -> Found:
+    try:
+        return Found(spec, source, agent=load_agent(spec))
+    except UnknownAgent as error:
+        return Found(spec, source, problem=str(error))
+
+
+def _made(spec: str, find: Callable[[], Any]) -> Agent:
+    try:
+        found = find()
+        made = found() if callable(found) and not isinstance(found, Agent) else found
+    except (Exception, SystemExit) as error:
+        # Whatever somebody else's module raises, the person at the terminal needs a sentence.
+        raise UnknownAgent(f"agent {spec} cannot be made: {_told(error)}") from error
+    if not isinstance(made, Agent):
+        raise UnknownAgent(f"agent {spec} is no Agent: derive it from agenthost.agents.Agent")
+    _check_info(spec, made)
+    return made
+
+
+def _told(error: BaseException) -> str:
+    """Say what went wrong in somebody's module, and in which file and line."""
+    if isinstance(error, SyntaxError):
+        # Its own words name the file without its folder, and nothing that calls it is to blame.
+        return f"{error.msg} ({_place(error.filename or '?', error.lineno)})"
+    told = str(error) or type(error).__name__
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_theirs(frame)]
+    if not frames:
+        return told
+    # Where it happened, and, if that is in a library, which line of the agent's led there.
+    named = [frames[-1]]
+    if frames[0].filename != frames[-1].filename:
+        named.append(frames[0])
+    return f"{told} ({', from '.join(_place(f.filename, f.lineno) for f in named)})"
+
+
+def _is_theirs(frame: traceback.FrameSummary) -> bool:
+    """Say whether a frame is of the agent's code, not of the machinery that imports it."""
+    name = frame.filename
+    ours = (__file__, importlib.__file__, importlib.metadata.__file__)
+    return not name.startswith("<frozen importlib") and name not in ours
+
+
+def _place(file: str, line: int | None) -> str:
+    return f"{file}, line {line}" if line is not None else file
+
+
+def _check_info(spec: str, agent: Agent) -> None:
+    """Refuse an agent that clients could not be told of, before any is connected."""
+    try:
+        validate_as("AgentInfo", fit_data(agent.info()))
+    except InvalidParams as error:
+        raise UnknownAgent(f"agent {spec} describes itself wrongly: {error.message}") from error
+    except Exception as error:
+        raise UnknownAgent(f"agent {spec} cannot describe itself: {_told(error)}") from error
+
+
+def _make_llm() -> Agent:
+    try:
+        from agenthost.agents.llm import LlmAgent, make_llm_agent
+    except ImportError as error:
+        raise UnknownAgent(f"the llm agent needs: {how_to_install('llm')}") from error
+    problem = LlmAgent.availability()
+    if problem is not None:
+        raise UnknownAgent(problem)
+    return make_llm_agent()
+
+
+def _make_acp(spec: str) -> Agent:
+    try:
+        from agenthost.agents.acp import parse_acp_spec
+    except ImportError as error:
+        raise UnknownAgent(f"ACP agents need: {how_to_install('acp')}") from error
+    try:
+        return parse_acp_spec(spec)
+    except (AgentHostError, ValueError) as error:
+        raise UnknownAgent(str(error)) from error
+
+
+_BUILT_IN: dict[str, Callable[[], Agent]] = {"demo": Demo, "llm": _make_llm}

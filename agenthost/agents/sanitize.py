@@ -1,0 +1,119 @@
+"""What agents emit, made fit for the wire before anybody sees it.
+
+State is trusted once it is there, and agents are other people's code: so text loses what UTF-8
+cannot carry, data becomes plain JSON of its own, and what the protocol has no form for is refused
+here, where the agent learns of it and the chat stays whole.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from agenthost.agents.api import AgentError
+from agenthost.agents.turn_port import TurnPort
+from agenthost.errors import InvalidParams
+from agenthost.protocol.schema.validation import state_action, validate_action
+
+__all__ = ["emit", "fit_action", "fit_bytes", "fit_data", "fit_text", "pieces_of"]
+
+# What the encoder can write; larger numbers lose their last digits, as they would in JavaScript.
+_SMALLEST, _LARGEST = -(2**63), 2**64 - 1
+# Characters of text in one action. JSON takes up to six bytes for each, and some tunnels end a
+# connection over a frame of a megabyte.
+LONGEST_PIECE = 128 * 1024
+
+
+def emit(port: TurnPort, action: dict[str, Any]) -> None:
+    """Emit an action, or raise AgentError when the protocol does not know such a one."""
+    port.emit(fit_action(action))
+
+
+def fit_action(action: dict[str, Any]) -> dict[str, Any]:
+    """Return an action as the protocol knows it, or raise AgentError."""
+    forgiven, find_unknown = _looking_into()
+    made: dict[str, Any] = fit_data(action)
+    try:
+        # Agents write None for what they do not have, like some peers.
+        checked = validate_action(forgiven(made, state_action(), nulls=True))
+    except InvalidParams as error:
+        raise AgentError(f"the agent made a mistake: {error.message}", "badAction") from error
+    problem = find_unknown(checked, state_action(), "action")
+    if problem is not None:
+        raise AgentError(f"the agent made a mistake: {problem}", "badAction")
+    return checked
+
+
+@cache
+def _looking_into() -> tuple[Callable[..., Any], Callable[..., str | None]]:
+    """Return what walks along the wire types, which are not loaded before the first action."""
+    from agenthost.agents.strictness import find_unknown
+    from agenthost.protocol.schema.normalization import forgiven
+
+    return forgiven, find_unknown
+
+
+def pieces_of(text: str) -> Iterator[str]:
+    """Return text that is fit to be sent, in pieces that every connection carries."""
+    fit = fit_text(text)
+    if len(fit) <= LONGEST_PIECE:
+        # By far the most.
+        return iter((fit,) if fit else ())
+    return (fit[at : at + LONGEST_PIECE] for at in range(0, len(fit), LONGEST_PIECE))
+
+
+def fit_text(text: str) -> str:
+    """Return text that UTF-8 can carry: what is half a character becomes a replacement for one."""
+    if not isinstance(text, str):
+        raise _wrong("text", text)
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def fit_bytes(data: bytes | bytearray | memoryview) -> bytes:
+    """Return the bytes that were given; text is refused, for its encoding is the agent's choice."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise _wrong("bytes", data)
+    return bytes(data)
+
+
+def fit_data(value: Any) -> Any:
+    """Return a value as JSON data that nobody else holds; numbers that are none become null."""
+    if isinstance(value, str):
+        return fit_text(value)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return value if _SMALLEST <= value <= _LARGEST else _rounded(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {_key(key): fit_data(member) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [fit_data(item) for item in value]
+    raise _wrong("JSON data", value)
+
+
+def _rounded(value: int) -> float | None:
+    try:
+        return float(value)
+    except OverflowError:
+        return None
+
+
+def _key(key: Any) -> str:
+    if not isinstance(key, str):
+        raise _wrong("the name of a field", key)
+    return fit_text(key)
+
+
+def _wrong(wanted: str, found: object) -> AgentError:
+    kind = type(found).__name__
+    return AgentError(f"the agent made a mistake: it gave {kind} for {wanted}", "badAction")

@@ -1,0 +1,1 @@
+"""How a command finds its host, its session and its chat."""

@@ -1,0 +1,335 @@
+"""What every command that talks to a host shares: its options, its connection, its failures."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from agenthost.cli.connection.command_hints import next_step
+from agenthost.cli.connection.host_lookup import NoHost, find_host
+from agenthost.cli.data_dir import DATA_DIR_VARIABLE, default_data_dir
+from agenthost.cli.exit_codes import (
+    DENIED,
+    FAILED,
+    INTERRUPTED,
+    OK,
+    UNREACHABLE,
+    USAGE,
+    CommandFailed,
+    Kind,
+    add_json_option,
+    complain,
+    fail,
+)
+from agenthost.cli.format.state_format import Ink, plain
+from agenthost.client import (
+    CannotConnect,
+    Client,
+    ClientError,
+    Closed,
+    Connected,
+    ConnectionLost,
+    ConnectionState,
+    GivenUp,
+    NoCommonVersion,
+    NotAdmitted,
+    Reconnecting,
+    connect,
+    endpoint,
+)
+from agenthost.errors import (
+    AgentHostError,
+    NotFound,
+    PermissionDenied,
+    ProviderNotFound,
+    SessionNotFound,
+)
+
+__all__ = [
+    "DENIED",
+    "FAILED",
+    "INTERRUPTED",
+    "OK",
+    "PATIENCE",
+    "TOKEN_VARIABLE",
+    "UNREACHABLE",
+    "URL_VARIABLE",
+    "USAGE",
+    "CommandFailed",
+    "LinkNews",
+    "WentAway",
+    "add_connection_options",
+    "add_json_option",
+    "as_typed",
+    "complain",
+    "connected",
+    "fail",
+    "in_words",
+    "patiently",
+    "run_command",
+    "same_host",
+    "use_colour",
+]
+
+PATIENCE = 20.0
+"""Seconds that a host which went away may stay away before a command gives up.
+
+A restart takes a few of them; whoever asked for a list wants to know soon that there is none.
+"""
+
+URL_VARIABLE = "AGENTHOST_URL"
+TOKEN_VARIABLE = "AGENTHOST_TOKEN"
+
+_UNAUTHORIZED = 401
+
+
+# The client's last words where it knows no better than a class's name, and what they mean.
+_WORDS = {
+    "TimeoutError": "no answer in time",
+    "EOFError": "the connection ended before anything was answered",
+    "InvalidMessage": "what answers there speaks neither HTTP nor WebSocket",
+    "InvalidUpgrade": "what answers there does not speak WebSocket",
+    "InvalidHeader": "what answers there does not speak WebSocket",
+    "InvalidHandshake": "what answers there does not speak WebSocket",
+    "ConnectionResetError": "the connection was reset",
+    "ProxyError": "the proxy on the way refuses",
+}
+
+
+class WentAway(CannotConnect):
+    """The host was there, went away, and stayed away for longer than a command waits."""
+
+
+def add_connection_options(
+    parser: argparse.ArgumentParser, *, patience: float | None = PATIENCE, inherited: bool = False
+) -> None:
+    """Add the options that say which host to talk to, and how long it may stay away.
+
+    Args:
+        parser: the command's, or one of its verbs'.
+        patience: seconds; None for a command that goes on until somebody ends it.
+        inherited: for a verb whose command has them as well: what was said before the verb then
+            counts, unless it is said again.
+    """
+    if not inherited:
+        parser.set_defaults(patience=patience)
+
+    def default(value: str | None) -> Any:
+        return argparse.SUPPRESS if inherited else value
+
+    group = parser.add_argument_group("which host")
+    group.add_argument(
+        "--url",
+        default=default(os.environ.get(URL_VARIABLE) or None),
+        help=f"its address (default: ${URL_VARIABLE}, or the one running on this machine)",
+    )
+    group.add_argument(
+        "--token",
+        default=default(os.environ.get(TOKEN_VARIABLE) or None),
+        help=f"the token to present (default: ${TOKEN_VARIABLE}, or the local host's own)",
+    )
+    group.add_argument(
+        "--data-dir",
+        type=Path,
+        metavar="DIR",
+        default=default(None),
+        help=f"find the host of this data directory (default: ${DATA_DIR_VARIABLE}, or the user's)",
+    )
+
+
+@asynccontextmanager
+async def connected(
+    args: argparse.Namespace,
+    *,
+    tell: Callable[[ConnectionState], None] | None = None,
+    **options: Any,
+) -> AsyncIterator[Client]:
+    """Connect to the host that the options name, for the length of a block.
+
+    Args:
+        args: with what ``add_connection_options`` added.
+        tell: is called whenever the connection's state changes; without it, standard error tells
+            when the connection is lost and when it is back.
+        options: go to ``agenthost.client.connect``.
+
+    Raises:
+        CannotConnect, GivenUp: the host cannot be reached, refuses, or stayed away for too long.
+    """
+    try:
+        client = _client(args, options)
+    except ValueError as error:
+        raise CommandFailed(str(error), USAGE) from None
+    async with client:
+        try:
+            async with patiently(client, args.patience, tell or LinkNews()):
+                yield client
+        except ClientError as error:
+            # Everything ends with the connection, but why that ended is what matters.
+            state = client.connection.state
+            if isinstance(state, Closed) and state.error is not None:
+                raise state.error from error
+            raise
+
+
+def _client(args: argparse.Namespace, options: dict[str, Any]) -> Client:
+    """Make the client; a host that was found on this machine is looked for wherever it went."""
+    host = find_host(args.url, args.token, args.data_dir)
+    if args.url is not None:
+        return connect(host.url, token=host.token, **options)
+
+    async def find() -> tuple[str, str | None]:
+        now = find_host(None, args.token, args.data_dir)
+        return now.url, now.token
+
+    return connect(endpoint(find), **options)
+
+
+@asynccontextmanager
+async def patiently(
+    client: Client, patience: float | None, tell: Callable[[ConnectionState], None]
+) -> AsyncIterator[None]:
+    """Tell how the connection is doing, and end a block when the host stays away for too long."""
+    loop = asyncio.get_running_loop()
+    reason = ""
+
+    def on_change(state: ConnectionState) -> None:
+        nonlocal reason
+        tell(state)
+        if patience is None or limit.expired():
+            return
+        if isinstance(state, Connected):
+            limit.reschedule(None)
+        elif isinstance(state, Reconnecting):
+            reason = state.reason
+            if limit.when() is None:
+                limit.reschedule(loop.time() + patience)
+
+    try:
+        async with asyncio.timeout(None) as limit:
+            stop = client.connection.on_change(on_change)
+            try:
+                yield
+            finally:
+                stop()
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        raise WentAway(f"the host went away and did not come back: {in_words(reason)}") from None
+
+
+class LinkNews:
+    """Says that the connection is lost, once, and that it is there again."""
+
+    def __init__(self, say: Callable[[str], None] | None = None) -> None:
+        self._say = say or _say
+        self._is_lost = False
+
+    def __call__(self, state: ConnectionState) -> None:
+        """Take a change of the connection's state."""
+        if isinstance(state, Reconnecting) and not self._is_lost:
+            self._is_lost = True
+            self._say(f"connection lost ({in_words(state.reason)}); trying again")
+        elif isinstance(state, Connected) and self._is_lost:
+            self._is_lost = False
+            self._say("connected again")
+
+
+def _say(text: str) -> None:
+    ink = Ink(use_colour(sys.stderr))
+    print(ink("yellow", plain(text)), file=sys.stderr, flush=True)
+
+
+def run_command(
+    args: argparse.Namespace, work: Callable[[argparse.Namespace], Awaitable[int]]
+) -> int:
+    """Run a command's coroutine; what goes wrong is told, and turned into an exit code."""
+
+    async def run() -> int:
+        return await work(args)
+
+    try:
+        return asyncio.run(run())
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except (AgentHostError, TimeoutError) as error:
+        kind, code = _judged(error)
+        words = (
+            str(error) if isinstance(error, AgentHostError) else "the host did not answer in time"
+        )
+        return fail(args, f"{in_words(words)}{_hint(error, args)}", code, kind)
+
+
+def _judged(error: Exception) -> tuple[Kind, int]:
+    """Return which failure an error is."""
+    match error:
+        case CommandFailed():
+            return error.kind, error.code
+        case NoHost():
+            return "noHost", UNREACHABLE
+        case WentAway() | ConnectionLost():
+            return "wentAway", UNREACHABLE
+        case CannotConnect():
+            return "unreachable", UNREACHABLE
+        case NoCommonVersion():
+            return "noCommonVersion", UNREACHABLE
+        case GivenUp():
+            return "refused", UNREACHABLE
+        case TimeoutError():
+            return "timeout", UNREACHABLE
+        case SessionNotFound() | NotFound():
+            return "notFound", FAILED
+        case ProviderNotFound():
+            return "noAgent", FAILED
+        case PermissionDenied():
+            return "denied", FAILED
+    return "failed", FAILED
+
+
+def in_words(text: str) -> str:
+    """Return what a connection ended with in words, where it ends with the name of a class."""
+    head, joint, last = text.rpartition(": ")
+    return f"{head}{joint}{_WORDS.get(last, last)}"
+
+
+def same_host(args: argparse.Namespace, *words: str) -> str:
+    """Return a command line for the host that the options name, to be copied by a person.
+
+    What the environment says need not be said again.
+    """
+    if args.url is None:
+        return next_step(*words, data_dir=args.data_dir or default_data_dir())
+    url = None if args.url == os.environ.get(URL_VARIABLE) else args.url
+    token = None if args.token == os.environ.get(TOKEN_VARIABLE) else args.token
+    return next_step(*words, url=url, token=token)
+
+
+def as_typed(text: str) -> str:
+    """Return text that can be sent: bytes that the locale could not read are read as UTF-8."""
+    try:
+        raw = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        # Halves of characters that no locale makes.
+        raw = text.encode("utf-8", "replace")
+    return raw.decode("utf-8", "replace")
+
+
+def use_colour(stream: object = None) -> bool:
+    """Say whether to colour: only on a terminal, and never against NO_COLOR."""
+    target = sys.stdout if stream is None else stream
+    isatty = getattr(target, "isatty", None)
+    return bool(isatty and isatty()) and not os.environ.get("NO_COLOR")
+
+
+def _hint(error: Exception, args: argparse.Namespace) -> str:
+    match error:
+        case NotAdmitted(status=status) if status == _UNAUTHORIZED:
+            return f"\n  give a valid token with --token or ${TOKEN_VARIABLE}"
+        case CannotConnect() | GivenUp():
+            return f"\n  `{same_host(args, 'doctor')}` looks for what is wrong"
+    return ""

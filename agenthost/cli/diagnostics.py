@@ -1,0 +1,289 @@
+"""What can be told without speaking the protocol: files of this machine, and what an address says.
+
+Looks and changes nothing. What a host that can be reached has to say is ``commands.doctor``'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import http.client
+import os
+import stat
+import struct
+import sys
+import time
+from dataclasses import asdict, dataclass
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+from urllib.parse import SplitResult, urlsplit
+
+from agenthost.cli.connection.host_lookup import RunningHost
+from agenthost.cli.format.state_format import Ink, Style, one_line
+from agenthost.tokens import TokenError, read_owner_token
+
+__all__ = [
+    "PATIENCE",
+    "Address",
+    "Check",
+    "Page",
+    "check_data_dir",
+    "check_health",
+    "check_port",
+    "check_store",
+    "check_token_file",
+    "lock_holder",
+]
+
+PATIENCE = 5.0
+"""Seconds for each attempt to reach something."""
+
+_SQLITE = b"SQLite format 3\0"
+"""What every database begins with; one in which nothing was ever written is empty."""
+
+_LOCK_BYTE = 0x4000_0000 + 1023
+"""Where a host locks its database, as ``host.store.ownership`` does."""
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+Verdict: TypeAlias = Literal["ok", "warning", "problem", "skipped"]
+
+_STYLES: dict[Verdict, Style] = {
+    "ok": "green",
+    "warning": "yellow",
+    "problem": "red",
+    "skipped": "dim",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What was looked at, how it is, and what to do about it."""
+
+    name: str
+    verdict: Verdict
+    detail: str
+    fix: str = ""
+    # The same for programs, where it is more than a sentence.
+    data: Any = None
+
+    def lines(self, ink: Ink) -> list[str]:
+        """Return the check for a person."""
+        head = ink(_STYLES[self.verdict], self.verdict.ljust(8))
+        lines = [f"{head}  {self.name:<15} {self.detail}"]
+        return [*lines, f"{'':<8}  {'':<15} fix: {self.fix}"] if self.fix else lines
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the check for a program."""
+        return {**asdict(self), "fix": self.fix or None}
+
+
+def check_data_dir(path: Path) -> Check:
+    """Say whether a data directory is there, ours, and closed to others."""
+    name = "data directory"
+    try:
+        info = path.stat()
+    except FileNotFoundError:
+        return Check(name, "skipped", f"{path} does not exist; `agenthost serve` creates it")
+    except OSError as error:
+        return Check(name, "problem", f"{path}: {error.strerror}", "look at who may enter it")
+    if not stat.S_ISDIR(info.st_mode):
+        return Check(name, "problem", f"{path} is no directory", "name another with --data-dir")
+    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        who = f"it belongs to user {info.st_uid}"
+        return Check(name, "problem", f"{path} cannot be used by you; {who}", f"chown it: {path}")
+    if stat.S_IMODE(info.st_mode) & 0o077:
+        mode = f"{stat.S_IMODE(info.st_mode):o}"
+        return Check(name, "warning", f"{path} is open to others ({mode})", f"chmod 700 {path}")
+    return Check(name, "ok", f"{path} is private")
+
+
+def check_token_file(path: Path) -> Check:
+    """Say whether the owner's token can be read, and by nobody else."""
+    name = "token"
+    try:
+        read_owner_token(path)
+    except FileNotFoundError:
+        fix = "restart the host, which creates one, or give one with --token"
+        return Check(name, "problem", f"{path} does not exist", fix)
+    except TokenError as error:
+        return Check(name, "problem", str(error), f"chmod 600 {path}, or give one with --token")
+    return Check(name, "ok", f"{path} can be read")
+
+
+def check_store(path: Path, announced: int | None) -> Check:
+    """Say whether the store is in use, by the host that was announced if there is one."""
+    name = "store"
+    if not path.exists():
+        return Check(name, "skipped", f"{path} does not exist yet")
+    if not _is_database(path):
+        detail = f"{path} is damaged: this is no database any more"
+        fix = f"put a copy of it back, or move {path}* away: agenthost serve then begins anew"
+        return Check(name, "problem", detail, fix)
+    holder = lock_holder(path)
+    if holder is None and _is_locked(path):
+        who = f"process {announced}" if announced is not None else "a host"
+        detail = f"{path}.lock was deleted, though {who} uses the store"
+        return Check(name, "warning", detail, "restart the host, which makes it anew")
+    if holder is None and announced is None:
+        return Check(name, "ok", f"{path} is not in use")
+    if holder is None:
+        detail = f"{path} is not in use, though process {announced} is said to serve it"
+        return Check(name, "problem", detail, "start the host again: agenthost serve")
+    if announced is None:
+        detail = f"{path} is in use by process {holder}, which tells no address"
+        fix = "it serves standard streams, or it is starting; else stop it and start it again"
+        return Check(name, "warning", detail, fix)
+    return Check(name, "ok", f"{path} is in use by process {holder}")
+
+
+def _is_locked(path: Path) -> bool:
+    """Say whether a host has locked the database itself, which it does besides the lock file."""
+    if sys.platform != "linux":
+        return False
+    try:
+        with path.open("rb") as file:
+            # struct flock: type, whence, start, length, process.
+            asked = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, _LOCK_BYTE, 1, 0)
+            (found,) = struct.unpack_from("h", fcntl.fcntl(file, fcntl.F_GETLK, asked))
+    except OSError:
+        return False
+    return bool(found != fcntl.F_UNLCK)
+
+
+def _is_database(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_SQLITE)) in (b"", _SQLITE)
+    except OSError:
+        # Whether it may be read is another question.
+        return True
+
+
+def lock_holder(path: Path) -> int | None:
+    """Return the process that has a store open, or None."""
+    try:
+        descriptor = os.open(f"{path}.lock", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        written = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
+        holder = int(written) if written.isdecimal() else 0
+        # Who is dead holds nothing. Only then is the lock tried, because whoever tries it could
+        # keep a host from starting at this very moment.
+        if not holder or not _is_alive(holder):
+            return None
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return holder
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+# An address.
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An address in parts."""
+
+    host: RunningHost
+    parts: SplitResult
+    name: str
+    port: int
+
+    @classmethod
+    def of(cls, host: RunningHost) -> Address:
+        """Take an address apart; ValueError where it is none."""
+        parts = urlsplit(host.url)
+        if parts.scheme not in ("ws", "wss") or not parts.hostname:
+            raise ValueError("this is no address of a host")
+        default = 443 if parts.scheme == "wss" else 80
+        return cls(host, parts, parts.hostname, parts.port or default)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is this machine."""
+        return self.name in _LOOPBACK
+
+
+async def check_port(address: Address) -> Check:
+    """Say whether anything listens at an address."""
+    shown = f"{address.name}:{address.port}"
+    start = time.perf_counter()
+    try:
+        async with asyncio.timeout(PATIENCE):
+            _, writer = await asyncio.open_connection(address.name, address.port)
+    except TimeoutError:
+        fix = "is a firewall between here and there? is the address right?"
+        return Check("port", "problem", f"{shown} does not answer", fix)
+    except OSError as error:
+        refused = isinstance(error, ConnectionRefusedError)
+        why = "connection refused" if refused else error.strerror or str(error)
+        fix = "start the host there (agenthost serve), or correct --url"
+        if refused and not address.is_local:
+            fix = "does the host listen beyond its own machine (agenthost serve --host 0.0.0.0)?"
+        return Check("port", "problem", f"{shown} cannot be reached: {why}", fix)
+    took = (time.perf_counter() - start) * 1000
+    writer.close()
+    return Check("port", "ok", f"{shown} answers ({took:.1f} ms)")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What the health page said, and by how many seconds the host's clock is ahead."""
+
+    check: Check
+    skew: float | None = None
+    # Whether nothing at all was said, though somebody listens.
+    is_silent: bool = False
+
+
+def check_health(address: Address) -> Page:
+    """Ask an address, by plain HTTP, how it is; blocks."""
+    secure = address.parts.scheme == "wss"
+    kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+    connection = kind(address.name, address.port, timeout=PATIENCE)
+    start = time.time()
+    try:
+        connection.request("GET", "/healthz")
+        response = connection.getresponse()
+        body = one_line(response.read(200).decode(errors="replace"))
+        date = response.headers.get("Date")
+    except TimeoutError:
+        return Page(Check("health", "warning", "/healthz: no answer in time"), is_silent=True)
+    except http.client.HTTPException:
+        return Page(Check("health", "warning", "/healthz: what answers there speaks no HTTP"))
+    except OSError as error:
+        return Page(Check("health", "warning", f"/healthz: {one_line(str(error))}"))
+    finally:
+        connection.close()
+    skew = _skew(date, (start + time.time()) / 2)
+    match response.status:
+        case 200:
+            return Page(Check("health", "ok", "the host says that it is well"), skew)
+        case 503:
+            fix = "look at the host's log and at its disk, then start it again"
+            return Page(Check("health", "problem", f"the host says: {body}", fix), skew)
+    return Page(Check("health", "skipped", f"/healthz answers {response.status}"), skew)
+
+
+def _skew(date: str | None, now: float) -> float | None:
+    try:
+        return None if date is None else parsedate_to_datetime(date).timestamp() - now
+    except ValueError:
+        return None

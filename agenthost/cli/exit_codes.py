@@ -1,0 +1,98 @@
+"""How a command fails: a line for a person, a code for a script, an object for a program.
+
+Knows the exit codes and how a failure is told. Which error of a host or a client is which failure
+is ``connecting``'s; what a command does about it is its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Literal, TypeAlias
+
+from agenthost.cli.format.state_format import plain
+from agenthost.errors import AgentHostError
+
+__all__ = [
+    "DENIED",
+    "FAILED",
+    "INTERRUPTED",
+    "OK",
+    "UNREACHABLE",
+    "USAGE",
+    "CommandFailed",
+    "Kind",
+    "add_json_option",
+    "complain",
+    "fail",
+    "print_failure",
+]
+
+# What scripts can rely on. 4 is a turn that did not get the approval it asked for.
+OK, FAILED, USAGE, UNREACHABLE, DENIED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+
+Kind: TypeAlias = Literal[
+    "failed",
+    "usage",
+    "noHost",
+    "unreachable",
+    "refused",
+    "noCommonVersion",
+    "wentAway",
+    "timeout",
+    "notFound",
+    "ambiguous",
+    "noAgent",
+    "denied",
+]
+"""What went wrong, for programs; documented, so that none may be renamed."""
+
+_EVENT = "json_event"
+
+
+class CommandFailed(AgentHostError):
+    """A command cannot do what was asked; the message is for a person, the rest for programs."""
+
+    def __init__(self, message: str, code: int = FAILED, kind: Kind | None = None) -> None:
+        self.code = code
+        self.kind: Kind = kind or ("usage" if code == USAGE else "failed")
+        super().__init__(message)
+
+
+def add_json_option(
+    parser: argparse.ArgumentParser,
+    what: str = "print JSON",
+    *,
+    inherited: bool = False,
+    events: bool = False,
+) -> None:
+    """Add ``--json``; ``events`` is for lines that say in ``event`` what they are."""
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        default=argparse.SUPPRESS if inherited else False,
+        help=what,
+    )
+    if events:
+        parser.set_defaults(**{_EVENT: True})
+
+
+def fail(args: argparse.Namespace, what: object, code: int, kind: Kind) -> int:
+    """Say what is wrong, with ``--json`` on standard output as well; return the exit code."""
+    if getattr(args, "json", False):
+        print_failure(what, code, kind, event=getattr(args, _EVENT, False))
+    return complain(what, code)
+
+
+def print_failure(what: object, code: int, kind: Kind, *, event: bool = False) -> None:
+    """Print a failure as the one document of a command, or as the last of its lines."""
+    error = {"kind": kind, "message": plain(str(what)), "exitCode": code}
+    print(json.dumps({"event": "error", "error": error} if event else {"error": error}), flush=True)
+
+
+def complain(what: object, code: int) -> int:
+    """Say on standard error what is wrong, and return the exit code for it."""
+    # Part of it may be a host's or an agent's words.
+    print(f"agenthost: {plain(str(what))}", file=sys.stderr)
+    return code

@@ -1,0 +1,1 @@
+"""Text for terminals and files: states, events, transcripts, wire logs."""

@@ -1,0 +1,139 @@
+"""Events of a chat as lines of text and as JSON objects. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agenthost.cli.format.state_format import (
+    Style,
+    error_lines,
+    one_line,
+    only_question,
+    question_line,
+    text_lines,
+    tool_json,
+    tool_line,
+    tool_style,
+    tool_word,
+    usage_line,
+)
+from agenthost.client import (
+    ChatEvent,
+    ConfirmationNeeded,
+    PartAdded,
+    Question,
+    QuestionClosed,
+    Reasoning,
+    Redrawn,
+    Text,
+    ToolCallChanged,
+    TurnEnded,
+    TurnStarted,
+    UsageReported,
+)
+from agenthost.protocol.markdown import markdown_of
+
+__all__ = ["Line", "event_json", "event_line"]
+
+Json = Mapping[str, Any]
+
+_END_STYLES: Mapping[str, Style] = {"complete": "green", "error": "red"}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What happened, in a word and in a line; a plan, or an error, may take several."""
+
+    what: str
+    text: str
+    style: Style | None = None
+
+
+def event_line(event: ChatEvent) -> Line | None:
+    """Return what to print of an event; None for what is told by others, or not worth a line.
+
+    Text of the answer and reasoning come in crumbs: whoever wants them collects them first.
+    """
+    match event:
+        case TurnStarted(message=message):
+            what = "prompt" if message["origin"]["kind"] == "user" else "task"
+            return Line(what, one_line(message["text"]), "bold")
+        case Text(text=text):
+            return Line("answer", one_line(text))
+        case ToolCallChanged(call=call, before=before):
+            word = tool_word(call)
+            # That it waits is told by the event that says so.
+            if word == "preparing" or (before is not None and word == tool_word(before)):
+                return None
+            return None if "waits for approval" in word else _tool(call)
+        case ConfirmationNeeded(call=call):
+            return _tool(call)
+        case Question(request=request):
+            asked = [question_line(question) for question in request.get("questions") or ()]
+            about = "" if only_question(request) else str(request.get("message") or "")
+            text = one_line(" · ".join(filter(None, (about, *asked))))
+            return Line("question", text or str(request.get("url", "")), "yellow")
+        case QuestionClosed(response=response):
+            return Line("answered", response or "the turn ended over it", "dim")
+        case PartAdded(part=part):
+            return _part(part)
+        case UsageReported(usage=usage) if usage_line(usage):
+            return Line("usage", usage_line(usage), "dim")
+        case Redrawn():
+            return Line("changed", "what was told of this turn does not hold any more", "yellow")
+        case TurnEnded(state=state):
+            text = "\n".join(error_lines(event.error)) if event.error is not None else ""
+            return Line(state, text, _END_STYLES.get(state, "yellow"))
+    return None
+
+
+def _tool(call: Json) -> Line:
+    return Line("tool", f"{tool_line(call)} - {tool_word(call)}", tool_style(call))
+
+
+def _part(part: Json) -> Line | None:
+    if part["kind"] == "systemNotification":
+        return Line("notice", "\n".join(text_lines(markdown_of(part["content"]))), "yellow")
+    return Line(part["kind"], one_line(str(part.get("uri", ""))), "dim")
+
+
+def event_json(event: ChatEvent) -> dict[str, Any]:
+    """Return an event as an object; ``event`` says which one it is."""
+    told: dict[str, Any] = {"event": _NAMES[type(event)], "turn": event.turn_id}
+    match event:
+        case TurnStarted(message=message):
+            return {**told, "message": message}
+        case Text(part_id=part_id, text=text) | Reasoning(part_id=part_id, text=text):
+            return {**told, "part": part_id, "text": text}
+        case ToolCallChanged(call=call) | ConfirmationNeeded(call=call):
+            return {**told, "toolCallId": call["toolCallId"], "toolCall": tool_json(call)}
+        case Question(request=request):
+            return {**told, "requestId": request["id"], "request": request}
+        case QuestionClosed(request=request, response=response):
+            about = {"requestId": request["id"], "request": request}
+            return {**told, **about, "response": response}
+        case PartAdded(part=part):
+            return {**told, "part": part}
+        case UsageReported(usage=usage):
+            return {**told, "usage": usage}
+        case Redrawn(parts=parts):
+            return {**told, "parts": list(parts)}
+        case TurnEnded(state=state):
+            return {**told, "state": state, "error": event.error}
+
+
+_NAMES: Mapping[type[Any], str] = {
+    TurnStarted: "turnStarted",
+    Text: "text",
+    Reasoning: "reasoning",
+    ToolCallChanged: "toolCall",
+    ConfirmationNeeded: "confirmationNeeded",
+    Question: "question",
+    QuestionClosed: "questionClosed",
+    PartAdded: "part",
+    UsageReported: "usage",
+    Redrawn: "redrawn",
+    TurnEnded: "turnEnded",
+}

@@ -1,0 +1,1 @@
+"""Turns that nobody watches: answers from options, output for scripts."""

@@ -1,0 +1,300 @@
+"""A turn with nobody there: followed to its end, its questions answered by rules given before.
+
+Owns the decisions of one turn, its workers' included, and what may stop it: signals and a timeout.
+What the rules say is ``deciding``'s; what became of the turn is for the caller to judge.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Coroutine, Iterator, Mapping
+from typing import Any
+
+from agenthost.cli.connection.host_connection import FAILED
+from agenthost.cli.format.state_format import (
+    one_line,
+    plain,
+    question_line,
+    text_lines,
+    tool_line,
+    tool_output,
+    tool_style,
+    tool_word,
+    usage_line,
+)
+from agenthost.cli.headless.answer_output import Output
+from agenthost.cli.headless.auto_answers import Answers, Approvals, family
+from agenthost.client import (
+    ChannelGone,
+    Chat,
+    ChatEvent,
+    Client,
+    ConfirmationNeeded,
+    DispatchFailed,
+    PartAdded,
+    Question,
+    Reasoning,
+    Redrawn,
+    Rejected,
+    Session,
+    Text,
+    ToolCallChanged,
+    TurnEnded,
+    TurnStream,
+    UsageReported,
+    actions,
+)
+from agenthost.client.events import chat_events
+from agenthost.errors import AgentHostError
+from agenthost.protocol.json_edits import without
+from agenthost.protocol.markdown import markdown_of
+
+__all__ = ["Unattended"]
+
+Json = Mapping[str, Any]
+
+# Seconds that a turn may take to end after it was cancelled.
+_GRACE = 5.0
+
+# Attempts to tell a decision across lost connections; the host takes no more than one of them.
+_MOST_TRIES = 3
+
+
+class Unattended:
+    """One turn from its prompt to its end."""
+
+    def __init__(
+        self,
+        client: Client,
+        session: Session,
+        chat: Chat,
+        approvals: Approvals,
+        answers: Answers,
+        out: Output,
+    ) -> None:
+        self._client = client
+        self._session = session
+        self._chat = chat
+        self._approvals = approvals
+        self._answers = answers
+        self._out = out
+        self.turn_id = ""
+        # How the turn ended; None if that is not known.
+        self.end: TurnEnded | None = None
+        # The exit code of what stopped the turn from here: a signal, or the timeout.
+        self.stopped: int | None = None
+        # Whether an approval was withheld.
+        self.denied = False
+        # Whether an answer was given that is none.
+        self.misfit = False
+        # Who looks after workers.
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def send(self, text: str, *, model: str | None, timeout: float | None) -> None:
+        """Send a prompt and follow its turn."""
+        stream = self._chat.send(text, model=model)
+        self.turn_id = stream.turn_id
+        self._start(self._look_for_workers(), "look for workers")
+        try:
+            with self._stopping(timeout):
+                await self._follow(stream)
+        except BrokenPipeError:
+            await self._abandon()
+            raise
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._out.end()
+
+    async def _abandon(self) -> None:
+        """Cancel a turn whose answer nobody reads; it would wait for ever if it asked something."""
+        dispatch = self._chat.cancel()
+        if dispatch is not None:
+            with contextlib.suppress(AgentHostError, TimeoutError):
+                async with asyncio.timeout(_GRACE):
+                    await dispatch
+
+    async def _follow(self, stream: TurnStream) -> None:
+        try:
+            async for event in stream:
+                self._tell(event)
+                await self._attend(self._chat, event)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if self.stopped is None or task is None:
+                raise
+            task.uncancel()
+            self._out.warn("the host has not confirmed that the turn is cancelled")
+
+    def _tell(self, event: ChatEvent) -> None:
+        """Print what happens in the turn."""
+        out = self._out
+        match event:
+            case Text(part_id=part_id, text=text):
+                out.write(part_id, text)
+            case Reasoning(text=text):
+                out.think(text)
+            case ToolCallChanged(call=call, before=before):
+                self._tell_call(call, before)
+            case PartAdded(part=part) if part["kind"] == "systemNotification":
+                out.note("\n".join(text_lines(markdown_of(part["content"]))), "yellow")
+            case UsageReported(usage=usage) if out.verbose:
+                out.note(usage_line(usage), "dim")
+            case Redrawn(parts=parts):
+                out.rewrite(parts)
+            case TurnEnded():
+                self.end = event
+
+    def _tell_call(self, call: Json, before: Json | None) -> None:
+        word = tool_word(call)
+        if word == "preparing" or (before is not None and word == tool_word(before)):
+            return
+        self._out.note(f"{tool_line(call)} - {word}", tool_style(call))
+        if self._out.verbose and call["status"] == "completed":
+            self._out.note(plain(tool_output(call)), "dim")
+
+    # Workers.
+
+    async def _look_for_workers(self) -> None:
+        """Attend to what workers of this turn ask for; they work in chats of their own."""
+        seen = {self._chat.uri}
+        with contextlib.suppress(ChannelGone):
+            async for state in self._session.channel:
+                for uri in family(state["chats"], self._chat.uri) - seen:
+                    seen.add(uri)
+                    self._start(self._look_after(uri), f"look after {uri}")
+
+    async def _look_after(self, uri: str) -> None:
+        with contextlib.suppress(ChannelGone):
+            chat = await self._session.chat(uri, turns=1)
+            before: Json = without(chat.state, "activeTurn")
+            async for after in chat.channel:
+                for event in chat_events(before, after):
+                    await self._attend(chat, event)
+                before = after
+
+    def _start(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        task = asyncio.create_task(work, name=name)
+        task.add_done_callback(self._ended)
+        self._tasks.append(task)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self._out.warn(f"a worker may wait for ever: {error}")
+
+    # Deciding.
+
+    async def _attend(self, chat: Chat, event: ChatEvent) -> None:
+        """Decide what is asked, if somebody still waits for it."""
+        match event:
+            case ConfirmationNeeded(turn_id=turn_id, call=call) if _waits(chat, call):
+                await self._decide(chat, turn_id, call)
+            case Question(request=request) if _is_open(chat, request):
+                await self._answer(chat, request)
+            case ToolCallChanged(turn_id=turn_id, call=call, before=before):
+                was = None if before is None else before["status"]
+                if call["status"] == "auth-required" != was:
+                    await self._refuse_sign_in(chat, turn_id, call)
+
+    async def _decide(self, chat: Chat, turn_id: str, call: Json) -> None:
+        allowed = self._approvals.allow(call)
+        what = "the result of " if call["status"] == "pending-result-confirmation" else ""
+        verdict = "approved" if allowed else "denied"
+        how = "" if allowed else f" (--approve tool={one_line(call['toolName'])} would allow it)"
+        self._out.note(f"{verdict}: {what}{tool_line(call)}{how}", "green" if allowed else "red")
+        self.denied = self.denied or not allowed
+        await self._dispatch(chat, self._approvals.decide(turn_id, call))
+
+    async def _answer(self, chat: Chat, request: Json) -> None:
+        for question in request.get("questions") or ():
+            self._out.note(f"? {question_line(question)}", "cyan")
+        reply = self._answers.reply(request)
+        self.misfit = self.misfit or reply.is_misfit
+        if reply.problem:
+            self._out.note(f"declined: {reply.problem}", "yellow")
+        if not await self._dispatch(chat, reply.action) and _is_open(chat, request):
+            self.misfit = True
+            await self._dispatch(chat, actions.input_completed(request["id"], "decline"))
+
+    async def _refuse_sign_in(self, chat: Chat, turn_id: str, call: Json) -> None:
+        self._out.note(f"denied: a sign-in for {tool_line(call)}", "red")
+        self.denied = True
+        error = {"message": "nobody is there to sign in", "code": "cancelled"}
+        result = {"success": False, "pastTenseMessage": "Not signed in", "error": error}
+        await self._dispatch(chat, actions.completion(turn_id, call["toolCallId"], result))
+
+    async def _dispatch(self, chat: Chat, action: Json) -> bool:
+        """Carry out a decision; False when the host does not take it."""
+        lost: DispatchFailed | None = None
+        for _ in range(_MOST_TRIES):
+            try:
+                await self._client.dispatch(chat.uri, action)
+            except Rejected as error:
+                # Somebody was faster: this one itself, if an answer was lost.
+                if lost is None:
+                    self._out.note(f"not taken: {error.reason}", "yellow")
+                return lost is not None
+            except DispatchFailed as error:
+                lost = error
+            else:
+                return True
+        assert lost is not None
+        raise lost
+
+    # Stopping.
+
+    @contextlib.contextmanager
+    def _stopping(self, timeout: float | None) -> Iterator[None]:
+        """Let signals and the timeout stop the turn for the length of a block."""
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task()
+        assert task is not None
+        timers: list[asyncio.TimerHandle] = []
+
+        def stop(code: int, why: str) -> None:
+            if self.stopped is not None:
+                task.cancel()
+                return
+            self.stopped = code
+            self._out.warn(why)
+            self._chat.cancel()
+            timers.append(loop.call_later(_GRACE, task.cancel))
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop, 128 + number, "interrupted: cancelling the turn")
+        if timeout is not None:
+            why = f"the turn has not ended within {timeout:g} s: cancelling it"
+            timers.append(loop.call_later(timeout, stop, FAILED, why))
+        try:
+            yield
+        finally:
+            for timer in timers:
+                timer.cancel()
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+
+
+def _waits(chat: Chat, call: Json) -> bool:
+    """Say whether a call stands where it stood when somebody was asked about it."""
+    parts = () if chat.active_turn is None else chat.active_turn["responseParts"]
+    return any(
+        part["kind"] == "toolCall"
+        and part["toolCall"]["toolCallId"] == call["toolCallId"]
+        and part["toolCall"]["status"] == call["status"]
+        for part in parts
+    )
+
+
+def _is_open(chat: Chat, request: Json) -> bool:
+    """Say whether questions have not been settled."""
+    parts = () if chat.active_turn is None else chat.active_turn["responseParts"]
+    return any(
+        part["kind"] == "inputRequest"
+        and part["request"]["id"] == request["id"]
+        and part.get("response") is None
+        for part in parts
+    )

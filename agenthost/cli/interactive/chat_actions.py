@@ -1,0 +1,156 @@
+"""What the user wants done: dispatched, and told if the host does not take it.
+
+Knows the client and one chat; nothing of the screen, to which it only tells lines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+from agenthost.cli.format.state_format import one_line
+from agenthost.cli.interactive.display.styled_text import Line, line
+from agenthost.cli.interactive.prompts.dialogue import Act
+from agenthost.cli.interactive.prompts.pending import Pending
+from agenthost.cli.interactive.prompts.prompt_queue import Desk
+from agenthost.cli.read_mark import ReadMark
+from agenthost.client import Chat, Client, Dispatch, DispatchFailed, Session, Uncertain
+from agenthost.errors import AgentHostError
+
+__all__ = ["Acting", "trouble"]
+
+PARTING = 1.0
+"""Seconds for which leaving waits until the host has taken what was said last."""
+
+
+class Acting:
+    """Acts on one chat for the user."""
+
+    def __init__(
+        self,
+        client: Client,
+        session: Session,
+        chat: Chat,
+        desk: Desk,
+        tell: Callable[[Line], None],
+        *,
+        model: str | None = None,
+    ) -> None:
+        self._client = client
+        self._session = session
+        self._chat = chat
+        self._desk = desk
+        self._tell = tell
+        self._options: dict[str, Any] = {} if model is None else {"model": model}
+        self._read = ReadMark(session)
+        # What waits for the host to take something.
+        self._waiting: set[asyncio.Task[None]] = set()
+
+    def say(self, text: str) -> None:
+        """Send a message, or queue it while a turn runs."""
+        if self._chat.active_turn is not None:
+            self.queue(text)
+            return
+        started = self._chat.send(text, **self._options).started
+        assert started is not None
+        self.watch(started, f"“{_short(text)}” was not sent")
+        if self._chat.state.get("draft") is not None:
+            self.watch(self._chat.draft(None), "the draft is still there")
+
+    def queue(self, text: str) -> None:
+        """Queue a message."""
+        self.watch(self._chat.queue(text, **self._options), f"“{_short(text)}” was not queued")
+
+    def unqueue(self, id: str) -> None:
+        """Take a message off the queue."""
+        self.watch(self._chat.unqueue(id), "it is still queued")
+
+    def steer(self, text: str) -> None:
+        """Tell the running turn something; without one, it is an ordinary message."""
+        if self._chat.active_turn is None:
+            prefix = self._client.host.get("terminalCommandPrefix")
+            self.say(f"!{text}" if prefix == "!" else text)
+            return
+        # The chat does not keep it, but whoever reads back here wants to know.
+        self._tell(line(("user", f"! {one_line(text)}")))
+        self.watch(self._chat.steer(text, **self._options), f"“{_short(text)}” did not steer")
+
+    def cancel(self) -> bool:
+        """Stop the turn; False when none runs."""
+        dispatch = self._chat.cancel()
+        if dispatch is not None:
+            self.watch(dispatch, "the turn was not cancelled")
+        return dispatch is not None
+
+    def answer(self, act: Act) -> None:
+        """Give an answer to what waits for it."""
+        pending = act.asked.pending
+        try:
+            dispatch = self._client.dispatch(pending.chat, act.action)
+        except AgentHostError as error:
+            self._desk.refused(pending.key, str(error))
+            self._tell(trouble("not answered", str(error)))
+            return
+        self.watch(dispatch, "not answered", pending)
+
+    def draft(self, pending: Pending, action: Mapping[str, Any]) -> None:
+        """Show others what is about to be answered; what counts is given at the end."""
+        with contextlib.suppress(AgentHostError):
+            self._client.dispatch(pending.chat, action)
+
+    def mark_read(self) -> None:
+        """Say that somebody has seen what happened, if that is news; of interest to lists."""
+        marking = self._read.look(running=self._chat.active_turn is not None)
+        if marking is not None:
+            # Whether it is taken matters to nobody here, only that it is sent before one leaves.
+            self._keep(_quietly(marking))
+
+    def watch(self, dispatch: Dispatch, what: str, pending: Pending | None = None) -> None:
+        """Tell if the host does not take an action."""
+        self._keep(self._outcome(dispatch, what, pending))
+
+    async def finish(self) -> None:
+        """Give the host a moment to take what it was last told."""
+        self.mark_read()
+        if self._waiting:
+            _, late = await asyncio.wait(self._waiting, timeout=PARTING)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+
+    def _keep(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work, name="outcome")
+        self._waiting.add(task)
+        task.add_done_callback(self._waiting.discard)
+
+    async def _outcome(self, dispatch: Dispatch, what: str, pending: Pending | None) -> None:
+        try:
+            await dispatch
+        except DispatchFailed as error:
+            # Of some nobody knows whether the host has taken them.
+            what = f"perhaps {what}" if isinstance(error, Uncertain) else what
+            why = one_line(str(error))
+        else:
+            if pending is not None:
+                self._desk.accepted(pending.key)
+            return
+        if pending is not None:
+            self._desk.refused(pending.key, why)
+        self._tell(trouble(what, why))
+
+
+async def _quietly(dispatch: Dispatch) -> None:
+    with contextlib.suppress(AgentHostError):
+        await dispatch
+
+
+def trouble(what: str, why: str) -> Line:
+    """Return the line that says what did not work."""
+    return line(("bad", "✗ "), f"{what}: {why}")
+
+
+def _short(text: str) -> str:
+    text = one_line(text)
+    return text if len(text) <= 30 else f"{text[:29]}…"

@@ -1,0 +1,1 @@
+"""What the interactive chat shows: transcript, status lines, diffs."""

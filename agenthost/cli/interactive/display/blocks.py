@@ -1,0 +1,338 @@
+"""What each thing in a chat looks like: messages, tool calls, questions, notices, endings.
+
+Pure. Every function turns one piece of wire state into lines that fit a width. When something is
+shown is ``transcript``'s to say; what is asked of the user is ``approvals``' and ``questions``'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from agenthost.cli.format.state_format import (
+    answer_text,
+    directory_text,
+    error_lines,
+    error_text,
+    one_line,
+    only_question,
+    tool_word,
+)
+from agenthost.cli.interactive.display.markdown import WIDEST, MarkdownText, inline
+from agenthost.cli.interactive.display.styled_text import (
+    EMPTY,
+    Fragment,
+    Line,
+    clean,
+    clip,
+    hard_wrap,
+    indented,
+    line,
+    plain,
+    visible,
+    width_of,
+    wrap,
+)
+from agenthost.protocol.markdown import markdown_of
+
+__all__ = [
+    "EditLines",
+    "call_in_full",
+    "call_lines",
+    "ending_lines",
+    "input_text",
+    "message_lines",
+    "notice_lines",
+    "reasoning_line",
+    "request_lines",
+    "unknown_edit",
+]
+
+Json = Mapping[str, Any]
+
+EditLines: TypeAlias = Callable[[Json, int], list[Line] | None]
+"""Says what an edit changes, in lines that fit a width; None where that is not known."""
+
+LIVE_TAIL = 6
+"""Rows of a running tool's output."""
+
+RESULT_HEAD, RESULT_TAIL = 4, 8
+"""Rows of a finished tool's output, from its beginning and from its end."""
+
+_MARKS: dict[str, Fragment] = {
+    "streaming": ("dim", "◌"),
+    "pending-confirmation": ("ask", "?"),
+    "pending-result-confirmation": ("ask", "?"),
+    "auth-required": ("ask", "?"),
+    "running": ("busy", "●"),
+    "cancelled": ("dim", "⊘"),
+}
+
+
+def message_lines(message: Json, width: int) -> list[Line]:
+    """Return a message as somebody sent it."""
+    origin = message["origin"]["kind"]
+    who = {"user": "› "}.get(origin, "» ")
+    style = "user" if origin == "user" else "other"
+    rows: list[Line] = []
+    for source in clean(message["text"]).rstrip().split("\n"):
+        rows += wrap(line((style, source)), min(width, WIDEST) - 2)
+    lines = indented(rows, (style, who))
+    for attachment in message.get("attachments") or ():
+        label = one_line(str(attachment.get("label") or attachment.get("type")))
+        lines.append(clip(line(("dim", f"  + {label}")), width))
+    return lines
+
+
+def reasoning_line(content: str, width: int, *, live: bool) -> Line:
+    """Return reasoning folded into one line: while it goes on, its end."""
+    if not live:
+        words = len(content.split())
+        return clip(line(("dim", f"∴ thought, {words:,} words · /reasoning shows them")), width)
+    tail = one_line(content[-width * 4 :])
+    room = max(width - 14, 10)
+    shown = tail if len(tail) <= room else "…" + tail[1 - room :]
+    return clip(line(("dim", f"∴ thinking: {shown}")), width)
+
+
+def notice_lines(part: Json, width: int) -> list[Line]:
+    """Return a part that is neither text, tool call nor question."""
+    match part["kind"]:
+        case "systemNotification":
+            text = markdown_of(part["content"]).strip()
+            # A plan is a list, and only as such to be read.
+            rows = MarkdownText("dim").settle(text, min(width, WIDEST) - 2, whole=True)
+            return indented([row for row in rows if row], ("dim", "· "))
+        case "contentRef":
+            return [clip(line(("dim", f"⇢ {_reference(part)}")), width)]
+        case kind:
+            return [clip(line(("dim", f"· something this version cannot show ({kind})")), width)]
+
+
+def unknown_edit(edit: Json, width: int) -> list[Line] | None:
+    """Know of no edit what it changes."""
+    return None
+
+
+def call_lines(
+    call: Json, width: int, *, live: bool, edit_lines: EditLines = unknown_edit
+) -> list[Line]:
+    """Return a tool call: a line that says what and how it is, then what it showed."""
+    lines = [_call_head(call, width)]
+    shown_input = _unsaid_input(call)
+    if shown_input and not call["status"].startswith("pending-c"):
+        lines.append(clip(line(("dim", f"  {shown_input}")), width))
+    for note in _call_notes(call):
+        lines += indented(wrap(line(*note), min(width, WIDEST) - 2), ("", "  "))
+    content = call.get("content") or ()
+    rows = [row for block in content for row in _block(block, width - 4, edit_lines)]
+    most = (0, LIVE_TAIL) if live else (RESULT_HEAD, RESULT_TAIL)
+    return lines + indented(_shortened(rows, *most), ("dim", "  │ "), ("dim", "  │ "))
+
+
+def call_in_full(
+    call: Json,
+    width: int,
+    edit_lines: EditLines = unknown_edit,
+    kept_input: Sequence[Line] | None = None,
+) -> list[Line]:
+    """Return a tool call with its whole input, all that it showed, and all that it changes.
+
+    ``kept_input`` is the input where it is kept elsewhere.
+    """
+    lines = [_call_head(call, width)]
+    if kept_input is not None:
+        lines += indented(kept_input, ("", "  "), ("", "  "))
+    for source in visible(input_text(call) or "").split("\n") if kept_input is None else ():
+        lines += indented(hard_wrap(line(("code", source)), width - 2), ("", "  "))
+    content = call.get("content") or ()
+    rows = [row for block in content for row in _block(block, width - 4, edit_lines)]
+    if all(block["type"] != "fileEdit" for block in content):
+        # It is asked about, or was denied: what it would have changed.
+        for edit in (call.get("edits") or {}).get("items") or ():
+            rows += _edit_rows(edit, width - 4, edit_lines)
+    return lines + indented(rows, ("dim", "  │ "), ("dim", "  │ "))
+
+
+def request_lines(part: Json, width: int) -> list[Line]:
+    """Return questions that are settled, with their answers."""
+    request, response = part["request"], part.get("response")
+    title = one_line(request.get("message") or "Questions")
+    alone = only_question(request)
+    outcome = {
+        "accept": "",
+        "decline": "  declined",
+        "cancel": "  dismissed",
+        None: "  not answered",
+    }.get(response, f"  {response}")
+    answers = request.get("answers") or {}
+    if alone is not None and response == "accept":
+        said = one_line(answer_text(alone, answers.get(alone["id"])))
+        rows = wrap(line(("bold", title), f"  {said}"), min(width, WIDEST) - 2)
+        return indented(rows, ("ask", "? "), ("", "  "))
+    lines = [clip(line(("ask", "? "), ("bold", title), ("dim", outcome)), width)]
+    for question in (request.get("questions") or ()) if response == "accept" else ():
+        answer = answers.get(question["id"])
+        skipped = answer is None or answer["state"] == "skipped"
+        asked = ("dim", f"{one_line(question['message'])} ")
+        given = ("dim", "—") if skipped else ("", one_line(answer_text(question, answer)))
+        lines += indented(wrap(line(asked, given), min(width, WIDEST) - 2), ("", "  "))
+    return lines
+
+
+def ending_lines(turn: Json, width: int) -> list[Line]:
+    """Return what is to be said at the end of a turn; often nothing."""
+    if turn["state"] == "cancelled":
+        return [line(("dim", "■ cancelled"))]
+    if turn["state"] == "error":
+        room = min(width, WIDEST) - 2
+        rows = [
+            row
+            for text in error_lines(turn.get("error"))
+            for row in wrap(line(("bad", text)), room)
+        ]
+        return [EMPTY, *indented(rows, ("bad", "✗ "))]
+    told = list(_figures(turn))
+    return [clip(line(("dim", " · ".join(told))), width)] if told else []
+
+
+def input_text(call: Json) -> str | None:
+    """Return a tool call's input as text; None where it has none or it is kept elsewhere."""
+    given = call.get("toolInput")
+    return given if isinstance(given, str) else None
+
+
+def _call_head(call: Json, width: int) -> Line:
+    status = call["status"]
+    mark: Fragment = _MARKS.get(status, ("dim", "·"))
+    if status == "completed":
+        mark = ("good", "✓") if call["success"] else ("bad", "✗")
+    name, said = one_line(call["displayName"] or call["toolName"]), _said(call)
+    about = [("dim", " · "), *inline(said)] if said not in ("", name) else []
+    return clip(line(mark, " ", ("bold", name), *about, *_outcome(call)), width)
+
+
+def _said(call: Json) -> str:
+    """Return what a call says that it does, or did."""
+    done = call["status"] in ("completed", "pending-result-confirmation")
+    return one_line(markdown_of(call.get("pastTenseMessage" if done else "invocationMessage")))
+
+
+def _outcome(call: Json) -> Iterator[Fragment]:
+    """Yield what became of a call, for the end of its line."""
+    chosen = (call.get("selectedOption") or {}).get("label")
+    match call["status"]:
+        case "cancelled":
+            word = tool_word(call)
+            yield ("dim", f" — {'result refused' if word == 'result denied' else word}")
+        case "completed" | "running" if chosen:
+            yield ("dim", f"  ({one_line(chosen)})")
+
+
+def _call_notes(call: Json) -> Iterator[list[Fragment]]:
+    """Yield what else has to be said of a call."""
+    status = call["status"]
+    if status == "streaming" and call.get("partialInput"):
+        yield [("dim", one_line(call["partialInput"][-400:]))]
+    if (error := call.get("error")) is not None:
+        yield [("bad", error_text(error))]
+    if status == "auth-required":
+        resource = call["auth"].get("resource") or {}
+        name = resource.get("resource_name") or resource.get("resource") or "its server"
+        yield [("ask", f"waits for somebody to sign in to {one_line(str(name))}")]
+    if status == "cancelled":
+        if call.get("reasonMessage"):
+            yield [("dim", "because: "), ("", one_line(markdown_of(call["reasonMessage"])))]
+        if call.get("userSuggestion"):
+            yield [("dim", "instead: "), ("", one_line(call["userSuggestion"]["text"]))]
+
+
+def _unsaid_input(call: Json) -> str:
+    """Return a call's input unless the line above says it already."""
+    given = one_line(visible(input_text(call) or ""))
+    return "" if given in _said(call) else given
+
+
+def _block(block: Json, width: int, edit_lines: EditLines) -> list[Line]:
+    """Return one block of a tool's output."""
+    match block["type"]:
+        case "text":
+            sources = clean(block["text"]).rstrip("\n").split("\n") if block["text"] else []
+            return [row for source in sources for row in hard_wrap(line(source), width)]
+        case "fileEdit":
+            return _edit_rows(block, width, edit_lines)
+        case "terminal":
+            return _terminal(block, width)
+        case "subagent":
+            about = f"↳ {one_line(block['title'])}, in a chat of its own · /chats"
+            return [clip(line(("dim", about)), width)]
+        case "resource":
+            return [clip(line(("dim", f"⇢ {_reference(block)}")), width)]
+        case "embeddedResource":
+            size = len(block["data"]) * 3 // 4
+            return [clip(line(("dim", f"[{block['contentType']}, {size:,} bytes]")), width)]
+        case kind:
+            return [clip(line(("dim", f"[{kind}]")), width)]
+
+
+def _terminal(block: Json, width: int) -> list[Line]:
+    result = block.get("result") or {}
+    preview = clean(result.get("preview") or "").rstrip("\n")
+    rows = [row for source in preview.split("\n") for row in hard_wrap(line(source), width)]
+    title = one_line(block["title"])
+    code = f" · exit code {result['exitCode']}" if "exitCode" in result else ""
+    return [clip(line(("dim", f"{title}{code}")), width), *(rows if preview else [])]
+
+
+def _edit_rows(edit: Json, width: int, edit_lines: EditLines) -> list[Line]:
+    """Return an edit: its file and how much changes, then what, as far as that is known."""
+    return [_edit_heading(edit, width), *(edit_lines(edit, width) or ())]
+
+
+def _edit_heading(edit: Json, width: int) -> Line:
+    after, before = edit.get("after"), edit.get("before")
+    side = after or before or {}
+    verb = "new " if before is None else "delete " if after is None else ""
+    diff = edit.get("diff") or {}
+    counts: list[Fragment] = []
+    for key, style, sign in (("added", "good", "+"), ("removed", "bad", "-")):
+        if key in diff:
+            counts.append((style, f" {sign}{diff[key]}"))
+    name = clean(directory_text(side.get("uri", "")))
+    room = width - len(verb) - sum(len(text) for _, text in counts)
+    if width_of(name) > room:
+        # Of a long path the end says the most.
+        name = f"…{name[max(len(name) - room + 1, 0) :]}"
+    return clip(line(verb, name, *counts), width)
+
+
+def _reference(ref: Json) -> str:
+    size = f" ({ref['sizeHint']:,} bytes)" if "sizeHint" in ref else ""
+    return one_line(f"{directory_text(ref['uri'])}{size}")
+
+
+def _shortened(rows: Sequence[Line], head: int, tail: int) -> list[Line]:
+    # An empty row says nothing at the end of an output that is still coming.
+    kept = list(rows)
+    while kept and not plain(kept[-1]).strip():
+        kept.pop()
+    # To hide a single row would save nothing.
+    if len(kept) <= head + tail + 1:
+        return kept
+    hidden = len(kept) - head - tail
+    hint = " · /show" if head else ""
+    return [*kept[:head], line(("dim", f"… {hidden:,} more rows{hint}")), *kept[-tail:]]
+
+
+def _figures(turn: Json) -> Iterator[str]:
+    seconds = (turn.get("duration") or 0) / 1000
+    if seconds >= 1:
+        yield (
+            f"{seconds:.1f} s" if seconds < 60 else f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
+        )
+    usage = turn.get("usage") or {}
+    for key, what in (("inputTokens", "in"), ("outputTokens", "out")):
+        if key in usage:
+            yield f"{usage[key]:,} tokens {what}"
+    if usage.get("model"):
+        yield one_line(usage["model"])

@@ -1,0 +1,170 @@
+"""The part of the screen that is always there: what goes on, what waits, and how the host is doing.
+
+Pure: moments and the connection's state are handed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from agenthost.cli.format.state_format import clip as clip_text
+from agenthost.cli.format.state_format import one_line
+from agenthost.cli.interactive.display import blocks
+from agenthost.cli.interactive.display.styled_text import (
+    EMPTY,
+    Line,
+    clip,
+    line,
+    plain,
+    spread,
+    width_of,
+)
+from agenthost.client import Closed, Connected, ConnectionState, Reconnecting
+
+__all__ = [
+    "Link",
+    "Place",
+    "bar",
+    "busy_line",
+    "link_note",
+    "pending_lines",
+    "seconds_since",
+    "unsent_lines",
+]
+
+Json = Mapping[str, Any]
+
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+FRAMES_PER_SECOND = 8
+
+LONGEST_TITLE = 28
+"""Columns of a title that tell it from others."""
+
+# What the keys do, said ever more briefly for want of room.
+_BUSY = (
+    "Enter queues · !text steers · Ctrl-C cancels · Ctrl-D leaves",
+    "!text steers · Ctrl-C cancels · Ctrl-D leaves",
+    "Ctrl-C cancels · Ctrl-D leaves",
+    "Ctrl-C cancels",
+)
+# The same while something is asked, when a line is an answer.
+_ASKING = _BUSY[2:]
+_IDLE = ("/help · Ctrl-D leaves", "/help")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one is: the agent, the session, and how to come back."""
+
+    agent: str
+    title: str
+    id: str
+    # The chat's title, where it is not the session's default one.
+    chat: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The connection, and since when it is as it is by the monotonic clock."""
+
+    state: ConnectionState
+    since: float = 0.0
+
+    @property
+    def is_up(self) -> bool:
+        """Whether the host is there."""
+        return isinstance(self.state, Connected)
+
+
+def seconds_since(moment: str, now: datetime) -> float:
+    """Return how long ago a moment was, as far as that can be told."""
+    try:
+        then = datetime.fromisoformat(moment)
+    except ValueError:
+        return 0.0
+    then = then if then.tzinfo is not None else then.replace(tzinfo=UTC)
+    return max((now - then).total_seconds(), 0.0)
+
+
+def busy_line(chat: Json, since: float, now: float, link: Link) -> Line:
+    """Return the line that shows a turn at work."""
+    seconds = max(int(now - since), 0)
+    took = f" · {seconds} s" if seconds < 60 else f" · {seconds // 60} min {seconds % 60} s"
+    doing = one_line(chat.get("activity") or "") or "working"
+    if not link.is_up:
+        return line(("dim", f"· {doing}, when last heard of"))
+    mark = SPINNER[int(now * FRAMES_PER_SECOND) % len(SPINNER)]
+    return line(("busy", f"{mark} "), ("dim", f"{doing}{took}"))
+
+
+def unsent_lines(chat: Json, confirmed: Json, link: Link, width: int) -> list[Line]:
+    """Return a message that the host has not taken yet."""
+    active, known = chat.get("activeTurn"), confirmed.get("activeTurn")
+    if active is None or (known is not None and known["id"] == active["id"]):
+        return []
+    why = "sending…" if link.is_up else "waits for the connection"
+    return [EMPTY, *blocks.message_lines(active["message"], width), line(("dim", f"  {why}"))]
+
+
+def pending_lines(chat: Json, width: int) -> list[Line]:
+    """Return what waits for its turn, and what the agent has still to hear."""
+    lines: list[Line] = []
+    steering = chat.get("steeringMessage")
+    if steering is not None:
+        text = one_line(steering["message"]["text"])
+        lines.append(clip(line(("busy", "steer "), ("dim", text)), width))
+    for number, queued in enumerate(chat.get("queuedMessages") or (), 1):
+        text = one_line(queued["message"]["text"])
+        lines.append(clip(line(("busy", f"queued {number} "), ("dim", text)), width))
+    if lines and "activeTurn" not in chat:
+        # A turn that did not end well holds them back.
+        lines.append(line(("dim", "this waits until the next turn is over · /unqueue")))
+    return lines
+
+
+def bar(
+    place: Place, link: Link, *, running: bool, asking: bool = False, now: float, width: int
+) -> Line:
+    """Return the last row: where one is and what the keys do, or what is wrong."""
+    match link.state:
+        case Connected():
+            keys = _ASKING if asking else _BUSY if running else _IDLE
+            return _ends(place, "dim", keys, width)
+        case Reconnecting(delay=delay):
+            left = max(round(link.since + delay - now), 0)
+            when = f"trying again in {left} s" if left else "trying again"
+            told = (f"○ connection lost · {when}", "○ connection lost")
+            return _ends(place, "bad", told, width)
+        case Closed():
+            return _ends(place, "bad", ("○ disconnected",), width)
+    return _ends(place, "ask", ("○ connecting…",), width)
+
+
+def _ends(place: Place, style: str, texts: Sequence[str], width: int) -> Line:
+    """Return a row with as much as fits of the place and of one of the texts, longest first.
+
+    A title can be found elsewhere, so it gives way before the last text does.
+    """
+    for where in (_where(place), _where(replace(place, title="", chat=""))):
+        room = width - width_of(plain(where)) - 2
+        for text in texts:
+            if width_of(text) <= room:
+                return spread(where, line((style, text)), width)
+    return clip(line((style, texts[-1])) if style != "dim" else _where(place), width)
+
+
+def link_note(state: ConnectionState, lost: bool) -> Line | None:
+    """Return what to tell of the connection; ``lost`` is whether its loss was told."""
+    if isinstance(state, Reconnecting) and not lost:
+        return line(("ask", "! "), f"connection lost: {one_line(state.reason)}")
+    if isinstance(state, Connected) and lost:
+        return line(("good", "✓ "), "connected again")
+    return None
+
+
+def _where(place: Place) -> Line:
+    parts = [place.agent, clip_text(one_line(place.title), LONGEST_TITLE), place.chat, place.id]
+    return line(("dim", " · ".join(part for part in parts if part)))

@@ -1,0 +1,220 @@
+"""Styled text for a terminal: pieces, lines, how wide they are, and how they break.
+
+Pure. A style is a few words, such as ``dim`` or ``bold code``; what they look like is ``shell``'s
+to say. Text that comes from agents, tools and other people passes through ``clean`` first, because
+a terminal obeys what it is sent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+from prompt_toolkit.utils import get_cwidth
+
+from agenthost.cli.format.state_format import ESCAPES
+
+__all__ = [
+    "EMPTY",
+    "Fragment",
+    "Line",
+    "clean",
+    "clip",
+    "cut_row",
+    "hard_wrap",
+    "indented",
+    "line",
+    "plain",
+    "spread",
+    "visible",
+    "width_of",
+    "wrap",
+]
+
+Fragment: TypeAlias = tuple[str, str]
+"""A style and the text that has it."""
+
+Line: TypeAlias = tuple[Fragment, ...]
+
+EMPTY: Line = ()
+
+TAB = 4
+
+_ESCAPES = re.compile(ESCAPES)
+# Controls other than newline and tab, the marks that reorder what people read, and characters that
+# take no room at all. Those that join others to emoji or letters are seen in what they make.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2028\u2029"
+    "\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+_SPACES = re.compile(r"(\s+)")
+
+
+def line(*fragments: str | Fragment) -> Line:
+    """Make a line of plain strings and (style, text) pairs."""
+    pieces = ((("", item) if isinstance(item, str) else item) for item in fragments)
+    return tuple(piece for piece in pieces if piece[1])
+
+
+def plain(styled: Line) -> str:
+    """Return a line's text."""
+    return "".join(text for _, text in styled)
+
+
+def clean(text: str) -> str:
+    """Return text that is safe to print: without escape sequences, overwritten parts and controls.
+
+    What a carriage return let overwrite is left out, as a terminal would show it.
+    """
+    if text.isprintable():
+        return text
+    text = _ESCAPES.sub("", text).replace("\r\n", "\n")
+    if "\r" in text:
+        rows = (row.rstrip("\r").rpartition("\r")[2] for row in text.split("\n"))
+        text = "\n".join(rows)
+    return _UNSEEN.sub("", text).expandtabs(TAB)
+
+
+def visible(text: str) -> str:
+    """Return text in which nothing hides: controls and reordering marks are spelled out.
+
+    For what somebody is asked to approve.
+    """
+    return _UNSEEN.sub(lambda found: _spelled(found[0]), text).expandtabs(TAB)
+
+
+def width_of(text: str) -> int:
+    """Return how many columns text takes."""
+    return len(text) if text.isascii() else get_cwidth(text)
+
+
+def clip(styled: Line, width: int) -> Line:
+    """Return a line that fits, with an ellipsis where it had to be cut."""
+    if sum(width_of(text) for _, text in styled) <= width:
+        return styled
+    kept: list[Fragment] = []
+    left = max(width - 1, 0)
+    for style, text in styled:
+        taken = _fitting(text, left)
+        kept.append((style, text[:taken]))
+        left -= width_of(text[:taken])
+        if taken < len(text):
+            break
+    return line(*kept, ("dim", "…"))
+
+
+def spread(left: Line, right: Line, width: int) -> Line:
+    """Return one line with two ends; what does not fit is cut from the right end first."""
+    taken = sum(width_of(text) for _, text in left)
+    if taken >= width - 2:
+        return clip(left, width)
+    right = clip(right, width - taken - 2)
+    gap = width - taken - sum(width_of(text) for _, text in right)
+    return line(*left, " " * gap, *right)
+
+
+def indented(lines: Iterable[Line], first: Fragment, rest: Fragment | None = None) -> list[Line]:
+    """Return lines with something in front of the first and of all others."""
+    other = ("", " " * width_of(first[1])) if rest is None else rest
+    return [(first if number == 0 else other, *item) for number, item in enumerate(lines)]
+
+
+def wrap(styled: Line, width: int) -> list[Line]:
+    """Break a line at spaces into rows that fit; a word that fits in no row is broken too."""
+    width = max(width, 1)
+    if sum(width_of(text) for _, text in styled) <= width:
+        return [styled]
+    rows: list[Line] = []
+    row: list[Fragment] = []
+    used = 0
+    for word in _words(styled):
+        size = sum(width_of(text) for _, text in word)
+        if used + size <= width:
+            row += word
+            used += size
+            continue
+        if word[0][1].isspace():
+            # A break takes the spaces' place; what follows starts a row.
+            rows.append(tuple(row))
+            row, used = [], 0
+            continue
+        if used:
+            rows.append(_without_end(row))
+            row, used = [], 0
+        *full, row = _broken(word, width)
+        rows += (tuple(item) for item in full)
+        used = sum(width_of(text) for _, text in row)
+    return [*rows, tuple(row)] if row or not rows else rows
+
+
+def hard_wrap(styled: Line, width: int) -> list[Line]:
+    """Break a line exactly where a row is full, as code and output must be."""
+    return [tuple(row) for row in _broken(styled, max(width, 1))] or [EMPTY]
+
+
+def cut_row(text: str, width: int) -> int:
+    """Return how many characters of a text make its first row; all when the rest is shorter."""
+    fits = _fitting(text, max(width, 1))
+    if fits >= len(text):
+        return len(text)
+    space = text.rfind(" ", 0, fits + 1)
+    return space + 1 if space > 0 else max(fits, 1)
+
+
+def _words(styled: Line) -> Iterator[list[Fragment]]:
+    """Yield words and the spaces between them; a word may change its style half-way."""
+    word: list[Fragment] = []
+    for style, text in styled:
+        for piece in filter(None, _SPACES.split(text)):
+            if word and piece.isspace() != word[0][1].isspace():
+                yield word
+                word = []
+            word.append((style, piece))
+    if word:
+        yield word
+
+
+def _broken(word: Sequence[Fragment], width: int) -> list[list[Fragment]]:
+    rows: list[list[Fragment]] = [[]]
+    left = width
+    for style, text in word:
+        while text:
+            taken = _fitting(text, left)
+            if taken:
+                rows[-1].append((style, text[:taken]))
+                left -= width_of(text[:taken])
+                text = text[taken:]
+            if text:
+                # Even a character wider than the row has to go somewhere.
+                if not rows[-1]:
+                    rows[-1].append((style, text[0]))
+                    text = text[1:]
+                rows.append([])
+                left = width
+    return rows if rows[-1] else rows[:-1]
+
+
+def _fitting(text: str, width: int) -> int:
+    """Return how many characters fit."""
+    if text.isascii():
+        return min(len(text), max(width, 0))
+    for index, character in enumerate(text):
+        width -= get_cwidth(character)
+        if width < 0:
+            return index
+    return len(text)
+
+
+def _without_end(row: list[Fragment]) -> Line:
+    """Drop the spaces at which a row was broken."""
+    if row and row[-1][1].isspace():
+        return tuple(row[:-1])
+    return tuple(row)
+
+
+def _spelled(character: str) -> str:
+    code = ord(character)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,0 +1,302 @@
+"""A chat without a terminal: what happens as JSON lines on standard output, commands on input.
+
+A line of input is a command as a JSON object, or just text to send. When the input ends, this ends
+as soon as nothing runs any more or what runs waits for an answer that cannot come.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import json
+import os
+import threading
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from agenthost.cli.connection.host_connection import OK
+from agenthost.cli.format.event_format import event_json
+from agenthost.cli.interactive.prompts.pending import Pending, waiting
+from agenthost.client import (
+    Chat,
+    ChatEvent,
+    Client,
+    Closed,
+    ConfirmationNeeded,
+    Connected,
+    ConnectionState,
+    Dispatch,
+    DispatchFailed,
+    Reconnecting,
+    Session,
+    actions,
+)
+from agenthost.client.events import chat_events
+from agenthost.errors import AgentHostError
+
+__all__ = ["BadCommand", "JsonLines", "link_json", "read_command"]
+
+Json = Mapping[str, Any]
+
+# Each command, with the members that it must have.
+_COMMANDS: dict[str, tuple[str, ...]] = {
+    "send": ("text",),
+    "queue": ("text",),
+    "steer": ("text",),
+    "cancel": (),
+    "approve": ("toolCallId",),
+    "deny": ("toolCallId",),
+    "answer": ("requestId", "answers"),
+    "decline": ("requestId",),
+    "dismiss": ("requestId",),
+    "leave": (),
+}
+
+
+class BadCommand(ValueError):
+    """A line of input is no command."""
+
+
+def read_command(text: str) -> dict[str, Any] | None:
+    """Read a line of input; None when it is empty.
+
+    Raises:
+        BadCommand: it looks like a command and is none.
+    """
+    text = text.strip()
+    if not text:
+        return None
+    if not text.startswith("{"):
+        return {"do": "send", "text": text}
+    try:
+        command = json.loads(text)
+        json.dumps(command, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise BadCommand("there is half a character in it, which cannot be sent") from None
+    except ValueError as error:
+        raise BadCommand(f"this is no JSON: {error}") from None
+    needed = _COMMANDS.get(str(command.get("do")))
+    if needed is None:
+        raise BadCommand(f'"do" must be one of {", ".join(_COMMANDS)}')
+    missing = [key for key in needed if key not in command]
+    if missing:
+        raise BadCommand(f"{command['do']} needs {', '.join(missing)}")
+    found: dict[str, Any] = command
+    return found
+
+
+def link_json(state: ConnectionState) -> dict[str, Any]:
+    """Return the state of the connection as an event."""
+    match state:
+        case Connected(version=version, resumed=resumed):
+            return {
+                "event": "connection",
+                "state": "connected",
+                "version": version,
+                "resumed": resumed,
+            }
+        case Reconnecting(reason=reason, delay=delay, attempt=attempt):
+            told = {"reason": reason, "delay": round(delay, 3), "attempt": attempt}
+            return {"event": "connection", "state": "reconnecting", **told}
+        case Closed(error=error):
+            return {
+                "event": "connection",
+                "state": "closed",
+                "error": str(error) if error else None,
+            }
+    return {"event": "connection", "state": "connecting"}
+
+
+class JsonLines:
+    """One chat in lines of JSON."""
+
+    def __init__(
+        self, client: Client, session: Session, chat: Chat, *, model: str | None = None
+    ) -> None:
+        self._client = client
+        self._session = session
+        self._chat = chat
+        self._options: dict[str, Any] = {} if model is None else {"model": model}
+        self._sending: set[asyncio.Task[None]] = set()
+        # Whether the last command was to leave at once.
+        self._leaves = False
+        # The state up to which everything is told.
+        self._told = chat.channel.confirmed
+
+    async def run(self) -> int:
+        """Follow the chat and carry out commands until there is nothing left to do."""
+        stop = self._client.connection.on_change(lambda state: _print(link_json(state)))
+        self._print_attached()
+        events = asyncio.create_task(self._tell_events(), name="events")
+        commands = asyncio.create_task(self._carry_out_all(), name="commands")
+        try:
+            await asyncio.wait({events, commands}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stop()
+            for task in (events, commands, *self._sending):
+                task.cancel()
+            await asyncio.gather(events, commands, *self._sending, return_exceptions=True)
+        gone = self._chat.channel.gone
+        if gone is not None:
+            _print({"event": "gone", "reason": str(gone)})
+            raise gone
+        self._tell()
+        if not commands.cancelled():
+            commands.result()
+        return OK
+
+    def _print_attached(self) -> None:
+        state = self._session.state
+        _print(
+            {
+                "event": "attached",
+                "session": self._session.uri,
+                "chat": self._chat.uri,
+                "title": state["title"],
+                "agent": state["provider"],
+                "state": self._chat.channel.confirmed,
+            }
+        )
+
+    async def _tell_events(self) -> None:
+        channel = self._chat.channel
+        while channel.gone is None:
+            count = channel.changed.count
+            self._tell()
+            await channel.changed.beyond(count)
+
+    def _tell(self) -> None:
+        before, self._told = self._told, self._chat.channel.confirmed
+        for event in chat_events(before, self._told):
+            _print(_event(event))
+
+    async def _carry_out_all(self) -> None:
+        async for text in _lines():
+            try:
+                command = read_command(text)
+                if command is not None:
+                    self._carry_out(command)
+                if self._leaves:
+                    break
+            except (LookupError, TypeError, ValueError, AgentHostError) as error:
+                _print({"event": "refused", "command": text.strip(), "reason": str(error)})
+        await self._until_over()
+
+    def _carry_out(self, command: dict[str, Any]) -> None:
+        if command["do"] == "leave":
+            self._leaves = True
+            return
+        dispatch = self._dispatch(command)
+        if dispatch is not None:
+            task = asyncio.create_task(self._outcome(command, dispatch), name="outcome")
+            self._sending.add(task)
+            task.add_done_callback(self._sending.discard)
+
+    def _dispatch(self, command: dict[str, Any]) -> Dispatch | None:
+        chat = self._chat
+        match command["do"]:
+            case "send" if chat.active_turn is None:
+                return chat.send(command["text"], **self._options).started
+            case "send" | "queue":
+                return chat.queue(command["text"], **self._options)
+            case "steer":
+                return chat.steer(command["text"], **self._options)
+            case "cancel":
+                return chat.cancel()
+        pending = self._find(command)
+        return self._client.dispatch(pending.chat, _answer(pending, command))
+
+    def _find(self, command: Json) -> Pending:
+        id = command.get("toolCallId", command.get("requestId"))
+        for pending in self._waiting(self._chat.state):
+            if pending.id == id:
+                return pending
+        raise LookupError(f"nothing called {id} waits for an answer")
+
+    def _waiting(self, state: Json) -> list[Pending]:
+        session = self._session
+        return waiting(self._chat.uri, state, session.chats, session.input_needed)
+
+    async def _outcome(self, command: Json, dispatch: Dispatch) -> None:
+        try:
+            await dispatch
+        except DispatchFailed as error:
+            _print({"event": "refused", "command": command, "reason": str(error)})
+
+    async def _until_over(self) -> None:
+        while self._sending:
+            await asyncio.wait(set(self._sending))
+        if self._leaves:
+            return
+
+        def is_over(state: Any) -> bool:
+            if self._waiting(state):
+                return True
+            return "activeTurn" not in state and not state.get("queuedMessages")
+
+        await self._chat.channel.until(is_over)
+
+
+def _answer(pending: Pending, command: Json) -> Json:
+    match command["do"]:
+        case "approve":
+            return actions.approval(
+                pending.turn_id,
+                pending.item,
+                option=command.get("option"),
+                edited_input=command.get("input"),
+            )
+        case "deny":
+            return actions.denial(
+                pending.turn_id,
+                pending.item,
+                option=command.get("option"),
+                reason=command.get("reason"),
+                suggestion=command.get("suggestion"),
+            )
+        case "answer":
+            answers = actions.answers_to(pending.item, command["answers"])
+            return actions.input_completed(pending.id, "accept", answers)
+        case "decline":
+            return actions.input_completed(pending.id, "decline")
+    return actions.input_completed(pending.id, "cancel")
+
+
+def _event(event: ChatEvent) -> dict[str, Any]:
+    told = event_json(event)
+    if isinstance(event, ConfirmationNeeded):
+        # Whoever is to approve needs to know what there is to choose.
+        keys = ("confirmationTitle", "options", "editable", "edits", "riskAssessment")
+        call: Json = event.call
+        return {**told, **{key: call[key] for key in keys if key in call}}
+    return told
+
+
+async def _lines(descriptor: int = 0) -> AsyncIterator[str]:
+    """Yield the lines of standard input, which may be a file, a pipe or a terminal."""
+    loop = asyncio.get_running_loop()
+    pieces: asyncio.Queue[bytes] = asyncio.Queue(maxsize=16)
+
+    def read() -> None:
+        # Without a buffer of Python's own, whose lock would outlive us at the exit.
+        with contextlib.suppress(OSError, RuntimeError, concurrent.futures.CancelledError):
+            while True:
+                piece = os.read(descriptor, 65536)
+                asyncio.run_coroutine_threadsafe(pieces.put(piece), loop).result()
+                if not piece:
+                    return
+
+    # A thread that nobody waits for: it may read for ever.
+    threading.Thread(target=read, name="standard input", daemon=True).start()
+    rest = b""
+    while piece := await pieces.get():
+        *lines, rest = (rest + piece).split(b"\n")
+        for text in lines:
+            yield text.decode(errors="replace")
+    if rest:
+        yield rest.decode(errors="replace")
+
+
+def _print(what: Json) -> None:
+    print(json.dumps(what), flush=True)

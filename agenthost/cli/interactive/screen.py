@@ -1,0 +1,304 @@
+"""The terminal: what is printed scrolls up, what is live stays at the bottom, with a line to type.
+
+Owns prompt_toolkit and nothing else; it knows neither chats nor hosts. Each ``Frame`` is drawn in
+one write, so that nothing flickers.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TextIO
+
+from prompt_toolkit.application import Application
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.data_structures import Size
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.input import Input
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.layout import BufferControl, FormattedTextControl, HSplit, Layout, Window
+from prompt_toolkit.layout.dimension import Dimension
+from prompt_toolkit.layout.processors import BeforeInput
+from prompt_toolkit.output import ColorDepth
+from prompt_toolkit.output.vt100 import Vt100_Output
+from prompt_toolkit.renderer import print_formatted_text
+from prompt_toolkit.styles import Style
+
+from agenthost.cli.interactive.display.styled_text import EMPTY, Line
+
+__all__ = ["Frame", "Listener", "Shell", "SteadyOutput", "terminal_output"]
+
+STYLE = Style.from_dict(
+    {
+        "dim": "dim",
+        "bold": "bold",
+        "italic": "italic",
+        "strike": "strike",
+        "heading": "bold underline",
+        "code": "ansicyan",
+        "link": "underline",
+        "quote": "italic",
+        "user": "bold ansigreen",
+        "other": "bold ansimagenta",
+        "good": "ansigreen",
+        "bad": "ansired",
+        "ask": "bold ansiyellow",
+        "busy": "ansiyellow",
+        "key": "bold ansiyellow",
+        "bar": "dim",
+    }
+)
+
+MOST_INPUT_ROWS = 8
+LEAST_ROWS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What is on the screen: lines to print for good, and those to keep below them."""
+
+    printed: Sequence[Line] = ()
+    live: Sequence[Line] = ()
+    # In front of what is typed.
+    label: Line = (("user", "› "),)
+    # The last row.
+    bar: Line = field(default=())
+
+
+class Listener(Protocol):
+    """Who is told what the user does."""
+
+    def on_submit(self, text: str) -> None:
+        """Take a line that was entered."""
+
+    def on_edit(self) -> None:
+        """Take note that what is typed has changed."""
+
+    def on_interrupt(self) -> None:
+        """Take Ctrl-C."""
+
+    def on_escape(self) -> None:
+        """Take the Escape key."""
+
+    def on_end(self) -> None:
+        """Take Ctrl-D on an empty line."""
+
+
+class SteadyOutput(Vt100_Output):
+    """A terminal that can be told to keep back what is written until it is complete."""
+
+    # Whether to keep it back.
+    held = False
+
+    @property
+    def responds_to_cpr(self) -> bool:
+        """Whether to ask for the cursor's position: no, because we draw wherever we are."""
+        return False
+
+    def flush(self) -> None:
+        """Send what was written, unless it is kept back."""
+        if not self.held:
+            super().flush()
+
+
+def terminal_output(stream: TextIO | None = None) -> SteadyOutput:
+    """Return the terminal behind standard output."""
+    stdout = stream or sys.stdout
+
+    def size() -> Size:
+        try:
+            columns, rows = os.get_terminal_size(stdout.fileno())
+        except OSError:
+            columns, rows = 80, 24
+        return Size(rows=rows or 24, columns=columns or 80)
+
+    return SteadyOutput(stdout, size, term=os.environ.get("TERM"))
+
+
+class Shell:
+    """One screen with one line to type into."""
+
+    def __init__(
+        self,
+        listener: Listener,
+        *,
+        output: SteadyOutput | None = None,
+        input: Input | None = None,
+        colour: bool = True,
+        history: Sequence[str] = (),
+    ) -> None:
+        self._listener = listener
+        self._output = output or terminal_output()
+        # Without colours bold and dim are still there.
+        self._depth = None if colour else ColorDepth.DEPTH_1_BIT
+        self._frame = Frame()
+        # Lines that wait to be printed, and whether the live part has to be drawn from scratch.
+        self._printing: list[Line] = []
+        self._anew = False
+        self._leaving = False
+        # Whether what is entered can be called up again: messages can, answers cannot.
+        self.keeps_history = True
+        self._buffer = Buffer(
+            multiline=True,
+            history=InMemoryHistory(list(history)),
+            on_text_changed=lambda _: listener.on_edit(),
+        )
+        self._app: Application[None] = Application(
+            layout=Layout(self._container()),
+            key_bindings=self._keys(),
+            style=STYLE,
+            include_default_pygments_style=False,
+            color_depth=self._depth,
+            output=self._output,
+            input=input,
+            erase_when_done=True,
+        )
+        # Escape is a key of its own here; terminals send the rest of a sequence at once.
+        self._app.ttimeoutlen = 0.05
+        self._app.timeoutlen = 0.1
+        self._app.before_render += lambda _: self._before_render()
+        self._app.after_render += lambda _: self._after_render()
+
+    async def run(self) -> None:
+        """Show frames and tell what the user does, until ``leave``."""
+        if not self._leaving:
+            await self._app.run_async(handle_sigint=False)
+
+    def leave(self) -> None:
+        """End, or do not begin; idempotent."""
+        self._leaving = True
+        if self._app.is_running and not self._app.is_done:
+            self._app.exit()
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Columns and rows of the terminal."""
+        size = self._output.get_size()
+        return size.columns, size.rows
+
+    @property
+    def text(self) -> str:
+        """What is typed so far."""
+        return self._buffer.text
+
+    @text.setter
+    def text(self, text: str) -> None:
+        if text != self._buffer.text:
+            self._buffer.text = text
+            self._buffer.cursor_position = len(text)
+
+    def show(self, frame: Frame) -> None:
+        """Show a frame, as soon as the terminal takes it."""
+        self._printing += frame.printed
+        # A live part that shrinks would leave empty rows behind.
+        self._anew = self._anew or len(frame.live) < len(self._frame.live)
+        self._frame = frame
+        self._app.invalidate()
+
+    def print(self, lines: Sequence[Line]) -> None:
+        """Print lines when no frames are shown, before or after."""
+        print_formatted_text(self._output, _fragments(lines), STYLE, color_depth=self._depth)
+
+    def _before_render(self) -> None:
+        if not self._printing and not self._anew:
+            return
+        self._output.held = True
+        self._app.renderer.erase()
+        if self._printing:
+            self.print(self._printing)
+        self._printing, self._anew = [], False
+
+    def _after_render(self) -> None:
+        self._output.held = False
+        self._output.flush()
+
+    def _container(self) -> HSplit:
+        live = Window(
+            FormattedTextControl(self._live_text, focusable=False),
+            height=lambda: Dimension.exact(len(self._shown())),
+            dont_extend_height=True,
+        )
+        label = BeforeInput(lambda: _styled(self._frame.label))
+        typed = Window(
+            BufferControl(self._buffer, input_processors=[label], focus_on_click=False),
+            height=Dimension(min=1, max=MOST_INPUT_ROWS),
+            wrap_lines=True,
+            dont_extend_height=True,
+        )
+        bar = Window(
+            FormattedTextControl(lambda: _styled(self._frame.bar)),
+            height=1,
+            style="class:bar",
+        )
+        return HSplit([live, typed, bar, Window()])
+
+    def _shown(self) -> Sequence[Line]:
+        """Return as much of the live part as there is room for; its end matters most."""
+        columns, rows = self.size
+        typed = sum(1 + len(row) // max(columns - 4, 1) for row in self._buffer.text.split("\n"))
+        room = max(rows - min(typed, MOST_INPUT_ROWS) - 2, LEAST_ROWS)
+        return self._frame.live[-room:]
+
+    def _live_text(self) -> StyleAndTextTuples:
+        fragments = _fragments(self._shown())
+        # The last line's end would be one more, empty line.
+        return fragments[:-1]
+
+    def _keys(self) -> KeyBindings:
+        keys = KeyBindings()
+        listener, buffer = self._listener, self._buffer
+
+        # What was typed before this began arrives with line feeds.
+        @keys.add("enter")
+        @keys.add("c-j")
+        def _(event: KeyPressEvent) -> None:
+            text = buffer.text
+            if text.strip() and self.keeps_history:
+                buffer.append_to_history()
+            buffer.reset()
+            listener.on_submit(text)
+
+        @keys.add("escape", "enter")
+        def _(event: KeyPressEvent) -> None:
+            buffer.insert_text("\n")
+
+        @keys.add("c-c")
+        @keys.add("<sigint>")
+        def _(event: KeyPressEvent) -> None:
+            listener.on_interrupt()
+
+        @keys.add("escape", eager=False)
+        def _(event: KeyPressEvent) -> None:
+            listener.on_escape()
+
+        @keys.add("c-d", filter=Condition(lambda: not buffer.text))
+        def _(event: KeyPressEvent) -> None:
+            listener.on_end()
+
+        @keys.add("c-z")
+        def _(event: KeyPressEvent) -> None:
+            event.app.suspend_to_background()
+
+        @keys.add("c-l")
+        def _(event: KeyPressEvent) -> None:
+            event.app.renderer.clear()
+            # Some terminals keep what is erased from the very top down, so begin below it.
+            self._printing.append(EMPTY)
+
+        return keys
+
+
+def _styled(line: Line) -> StyleAndTextTuples:
+    return [(" ".join(f"class:{word}" for word in style.split()), text) for style, text in line]
+
+
+def _fragments(lines: Sequence[Line]) -> StyleAndTextTuples:
+    fragments: StyleAndTextTuples = []
+    for item in lines:
+        fragments += _styled(item)
+        fragments.append(("", "\n"))
+    return fragments

@@ -1,0 +1,38 @@
+"""Marking a session as read for a person who sees it happen."""
+
+from __future__ import annotations
+
+import contextlib
+
+from agenthost.cli.format.state_format import is_unread
+from agenthost.client import Dispatch, Rejected, Session
+from agenthost.errors import AgentHostError
+
+__all__ = ["ReadMark"]
+
+
+class ReadMark:
+    """Says that somebody has seen what happened in a session, whenever that is news.
+
+    Only while nothing runs: of a turn that goes on when its watcher leaves, the end is unread.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._last: Dispatch | None = None
+
+    def look(self, *, running: bool) -> Dispatch | None:
+        """Take note of how the session is now; return what was dispatched, if anything was."""
+        if running or not is_unread(self._session.channel.confirmed["status"]):
+            return None
+        if self._last is not None and not _is_taken(self._last):
+            return None
+        with contextlib.suppress(AgentHostError):
+            self._last = self._session.mark_read()
+            return self._last
+        return None
+
+
+def _is_taken(dispatch: Dispatch) -> bool:
+    """Say whether the host has taken an action; one that it refused would be refused again."""
+    return dispatch.done and not isinstance(dispatch.outcome.exception(), Rejected)

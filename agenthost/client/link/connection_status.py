@@ -1,0 +1,91 @@
+"""How the connection to the host is doing, for everybody who wants to know or to show it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from agenthost.client.state.signals import Feed, Signal
+
+__all__ = [
+    "Closed",
+    "Connected",
+    "Connecting",
+    "ConnectionState",
+    "ConnectionStatus",
+    "Reconnecting",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Connecting:
+    """An attempt to connect is under way; the first one is number 0."""
+
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """The host is there."""
+
+    # The protocol version spoken.
+    version: str
+    # What became of the subscriptions: all new, caught up with every action, or started over.
+    resumed: Literal["fresh", "replay", "snapshot"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reconnecting:
+    """The connection was lost; the next attempt is ``delay`` seconds away."""
+
+    reason: str
+    delay: float
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """It is over: because the client was closed, or with the error that made it give up."""
+
+    error: Exception | None = None
+
+
+ConnectionState: TypeAlias = Connecting | Connected | Reconnecting | Closed
+
+
+class ConnectionStatus:
+    """The state of the connection, now and as it changes."""
+
+    def __init__(self) -> None:
+        self._state: ConnectionState = Connecting()
+        self._listeners: list[Callable[[ConnectionState], None]] = []
+        self._feed: Feed[ConnectionState] = Feed()
+        self.changed = Signal()
+
+    @property
+    def state(self) -> ConnectionState:
+        """How it is now."""
+        return self._state
+
+    def on_change(self, listener: Callable[[ConnectionState], None]) -> Callable[[], None]:
+        """Call a function at every change, at once; return what stops that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    async def __aiter__(self) -> AsyncIterator[ConnectionState]:
+        """Yield the state now and every later one; ends after Closed."""
+        reader = self._feed.read()
+        state = self._state
+        yield state
+        while not isinstance(state, Closed):
+            state = await anext(reader)
+            yield state
+
+    def set(self, state: ConnectionState) -> None:
+        """Tell a change."""
+        self._state = state
+        self._feed.publish(state)
+        self.changed.send()
+        for listener in tuple(self._listeners):
+            listener(state)

@@ -1,0 +1,393 @@
+"""Reaching a host: a WebSocket to an address, or the standard streams of a process of our own.
+
+Owns dialling and what it may fail with. Carries whole messages and knows nothing of what they say;
+the contract of a transport is ``agenthost.transport``'s. Tokens never get into logs or errors.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import ssl
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import (
+    ConnectionClosed,
+    InvalidHandshake,
+    InvalidStatus,
+    InvalidURI,
+    ProxyError,
+)
+
+from agenthost.client.errors import CannotConnect, ClientError, NotAdmitted
+from agenthost.client.link.supervisor import Dial
+from agenthost.errors import AgentHostError
+from agenthost.transport import LOW_WATER, CloseCode, Encoded, Inbox, Transport, TransportClosed
+
+__all__ = [
+    "FindHost",
+    "ProcessTransport",
+    "WebSocketTransport",
+    "command",
+    "endpoint",
+    "websocket",
+    "websocket_url",
+]
+
+FindHost = Callable[[], Awaitable[tuple[str, str | None]]]
+"""Says where the host is now, and with which token; raises where it cannot tell."""
+
+log = logging.getLogger(__name__)
+
+
+# Seconds until a connection must be open, and that its end may take.
+_OPEN_TIMEOUT = 10.0
+_CLOSE_GRACE = 2.0
+
+# HTTP statuses that say "not now" rather than "not you".
+_TEMPORARY = frozenset({408, 425, 429})
+
+# The query parameter in which VS Code's clients send the token.
+_TOKEN_PARAMETER = "tkn"
+
+# Bytes of one line from a process; a host that sends more is not one.
+_MAX_LINE = 256 * 1024 * 1024
+_CHUNK = 64 * 1024
+_INBOX_BYTES = 4 * 1024 * 1024
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+class _Quiet(logging.LoggerAdapter[logging.Logger]):
+    """The library's logger without its details, which at DEBUG hold the request and its token."""
+
+    def isEnabledFor(self, level: int) -> bool:
+        return level > logging.INFO and super().isEnabledFor(level)
+
+
+def websocket_url(address: str) -> str:
+    """Return the WebSocket URL that an address means; without a scheme it is ``ws://``.
+
+    Raises:
+        ValueError: the address cannot be one.
+    """
+    text = address if "://" in address else f"ws://{address}"
+    parts = urlsplit(text)
+    scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
+    if scheme not in ("ws", "wss") or not parts.hostname:
+        raise ValueError(f"{_without_secrets(text)} is not the address of a host")
+    return urlunsplit((scheme, parts.netloc, parts.path or "/", parts.query, ""))
+
+
+def websocket(address: str, token: str | None = None, *, token_in_url: bool = False) -> Dial:
+    """Return what dials a host's WebSocket.
+
+    The token travels as a Bearer header, or as ``?tkn=`` where headers get lost on the way.
+    """
+    url = websocket_url(address)
+    headers: dict[str, str] = {}
+    if token is not None and token_in_url:
+        joint = "&" if "?" in url else "?"
+        url += f"{joint}{_TOKEN_PARAMETER}={quote(token, safe='')}"
+    elif token is not None:
+        headers["Authorization"] = f"Bearer {token}"
+
+    async def dial() -> Transport:
+        return await _dial(url, headers)
+
+    return dial
+
+
+def endpoint(find: FindHost, *, token_in_url: bool = False) -> Dial:
+    """Return what looks for the host anew at every attempt, and dials where it is then.
+
+    For a host that may come back on another port, or with another token. ``find`` raises
+    CannotConnect, or any other error of this package, to be asked again later, and NotAdmitted to
+    end it.
+    """
+
+    async def dial() -> Transport:
+        address, token = await _found(find)
+        try:
+            return await websocket(address, token, token_in_url=token_in_url)()
+        except ValueError as error:
+            raise CannotConnect(str(error)) from error
+        except NotAdmitted as refusal:
+            # Somebody else may answer at the address of a host that has just moved.
+            if await _found(find) == (address, token):
+                raise
+            raise CannotConnect(str(refusal)) from refusal
+
+    return dial
+
+
+async def _found(find: FindHost) -> tuple[str, str | None]:
+    try:
+        address, token = await find()
+    except ClientError:
+        raise
+    except (AgentHostError, OSError) as error:
+        raise CannotConnect(str(error) or type(error).__name__) from error
+    return address, token
+
+
+async def _dial(url: str, headers: dict[str, str]) -> Transport:
+    shown = _without_secrets(url)
+    try:
+        connection = await connect(
+            url,
+            additional_headers=headers,
+            max_size=None,
+            compression=None,
+            open_timeout=_OPEN_TIMEOUT,
+            close_timeout=_CLOSE_GRACE,
+            # The link asks for signs of life itself, whatever carries it.
+            ping_interval=None,
+            # Nothing on this machine is reached through a proxy.
+            proxy=None if urlsplit(url).hostname in _LOOPBACK else True,
+            logger=_Quiet(log, {}),
+        )
+    except InvalidStatus as error:
+        raise _refusal(shown, error) from None
+    except ssl.SSLCertVerificationError as error:
+        raise NotAdmitted(f"{shown}: {error.verify_message}") from None
+    except InvalidURI:
+        raise NotAdmitted(f"{shown} is not the address of a host") from None
+    except (OSError, TimeoutError, InvalidHandshake, ProxyError, EOFError) as error:
+        raise CannotConnect(f"{shown} cannot be reached: {_why(error)}") from None
+    return WebSocketTransport(connection, shown)
+
+
+def _why(error: Exception) -> str:
+    # The library's own words may quote the URL, and the URL may hold a token.
+    if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno)
+    strerror = error.strerror if isinstance(error, OSError) else None
+    return strerror or type(error).__name__
+
+
+def _refusal(shown: str, error: InvalidStatus) -> CannotConnect | NotAdmitted:
+    response = error.response
+    body = (response.body or b"")[:200].decode(errors="replace").strip()
+    said = f"{shown} answered {response.status_code}: {body or response.reason_phrase}"
+    if response.status_code >= 500 or response.status_code in _TEMPORARY:
+        after = response.headers.get("Retry-After", "")
+        return CannotConnect(said, retry_after=float(after) if after.isdecimal() else None)
+    return NotAdmitted(said, status=response.status_code)
+
+
+def _without_secrets(url: str) -> str:
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
+
+
+class WebSocketTransport:
+    """A ``Transport`` over a WebSocket that this side opened."""
+
+    def __init__(self, connection: ClientConnection, peer: str) -> None:
+        self._connection = connection
+        self._peer = peer
+        # Messages handed over that the library has not taken, and their bytes.
+        self._waiting: deque[Encoded] = deque()
+        self._waiting_bytes = 0
+        self._sender: asyncio.Task[None] | None = None
+        # Set while little waits, and at the end.
+        self._drained = asyncio.Event()
+        self._drained.set()
+        self._closed = False
+
+    async def receive(self) -> bytes:
+        """Return the next message; see ``Transport.receive``."""
+        try:
+            return await self._connection.recv(decode=False)
+        except ConnectionClosed as error:
+            self._end()
+            closed = error.rcvd or error.sent
+            if closed is None or error.rcvd is None:
+                raise TransportClosed(CloseCode.ABNORMAL, "the connection broke") from None
+            raise TransportClosed(closed.code, closed.reason) from None
+
+    def write(self, messages: Sequence[Encoded]) -> None:
+        """Send messages; see ``Transport.write``."""
+        if self._closed or not messages:
+            return
+        self._waiting.extend(messages)
+        self._waiting_bytes += sum(map(len, messages))
+        if self._waiting_bytes > LOW_WATER:
+            self._drained.clear()
+        if self._sender is None:
+            self._sender = asyncio.create_task(self._send(), name=f"send to {self._peer}")
+
+    @property
+    def backlog(self) -> int:
+        """Bytes not yet accepted by the operating system."""
+        return self._waiting_bytes + self._connection.transport.get_write_buffer_size()
+
+    async def drained(self) -> None:
+        """Wait for a low backlog or the end."""
+        await self._drained.wait()
+
+    async def close(self, code: int = CloseCode.NORMAL, reason: str = "") -> None:
+        """Send what waits within the grace, then end the connection."""
+        if self._sender is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_CLOSE_GRACE):
+                    await asyncio.wait({self._sender})
+        self._end()
+        try:
+            await self._connection.close(code, reason)
+        finally:
+            # Whoever cannot wait for the goodbye leaves no socket behind.
+            self._connection.transport.abort()
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing written from now on can reach the host."""
+        return self._closed
+
+    @property
+    def peer(self) -> str:
+        """The host's address without secrets."""
+        return self._peer
+
+    async def _send(self) -> None:
+        try:
+            while self._waiting:
+                message = self._waiting[0]
+                # Waits while the socket's own buffer is full.
+                await self._connection.send(message.payload, text=True)
+                if self._waiting:
+                    self._waiting.popleft()
+                self._waiting_bytes -= len(message)
+                if self._waiting_bytes <= LOW_WATER:
+                    self._drained.set()
+        except ConnectionClosed:
+            self._end()
+        finally:
+            self._sender = None
+
+    def _end(self) -> None:
+        self._closed = True
+        self._waiting.clear()
+        self._waiting_bytes = 0
+        self._drained.set()
+        if self._sender is not None and self._sender is not asyncio.current_task():
+            self._sender.cancel()
+
+
+def command(*argv: str) -> Dial:
+    """Return what starts a host as a process of our own, which serves its standard streams."""
+    if not argv:
+        raise ValueError("name the command that serves a host")
+
+    async def dial() -> Transport:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *argv, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+            )
+        except OSError as error:
+            raise NotAdmitted(f"{argv[0]} cannot be started: {error.strerror}") from error
+        return ProcessTransport(process, argv[0])
+
+    return dial
+
+
+class ProcessTransport:
+    """A ``Transport`` that carries one message per line to and from a process."""
+
+    def __init__(self, process: asyncio.subprocess.Process, name: str) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._process = process
+        self._peer = f"process {name}"
+        self._writer = process.stdin
+        self._reader = process.stdout
+        self._inbox = Inbox(on_take=self._taken)
+        self._room = asyncio.Event()
+        self._closed = False
+        self._writer.transport.set_write_buffer_limits(high=LOW_WATER, low=LOW_WATER)
+        self._reading = asyncio.create_task(self._read(), name=f"read {self._peer}")
+
+    async def receive(self) -> bytes:
+        """Return the next line; see ``Transport.receive``."""
+        return await self._inbox.take()
+
+    def write(self, messages: Sequence[Encoded]) -> None:
+        """Send lines in one write; see ``Transport.write``."""
+        if messages and not self.closed:
+            self._writer.write(b"".join([message.line for message in messages]))
+
+    @property
+    def backlog(self) -> int:
+        """Bytes not yet accepted by the operating system."""
+        return self._writer.transport.get_write_buffer_size()
+
+    async def drained(self) -> None:
+        """Wait for a low backlog or the end."""
+        with contextlib.suppress(OSError):
+            await self._writer.drain()
+
+    async def close(self, code: int = CloseCode.NORMAL, reason: str = "") -> None:
+        """Close the process's input, and end it if it does not end by itself soon."""
+        self._end(code, reason)
+        self._inbox.discard()
+        self._writer.close()
+        if not await self._exited():
+            with contextlib.suppress(ProcessLookupError):
+                self._process.terminate()
+        if not await self._exited():
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+            await self._process.wait()
+        self._reading.cancel()
+        await asyncio.gather(self._reading, return_exceptions=True)
+        with contextlib.suppress(OSError):
+            await self._writer.wait_closed()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the process's input is closed, or nobody reads it any more."""
+        return self._closed or self._writer.is_closing()
+
+    @property
+    def peer(self) -> str:
+        """The command's name."""
+        return self._peer
+
+    async def _exited(self) -> bool:
+        try:
+            async with asyncio.timeout(_CLOSE_GRACE):
+                await self._process.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def _read(self) -> None:
+        rest = bytearray()
+        while data := await self._reader.read(_CHUNK):
+            *lines, last = data.split(b"\n")
+            for line in lines:
+                rest += line
+                if message := bytes(rest).strip():
+                    self._inbox.put(message)
+                rest.clear()
+            rest += last
+            if len(rest) > _MAX_LINE:
+                return self._end(CloseCode.TOO_BIG, "a line is too long")
+            while self._inbox.size > _INBOX_BYTES:
+                self._room.clear()
+                await self._room.wait()
+        self._end(CloseCode.ABNORMAL, "the process ended")
+
+    def _taken(self) -> None:
+        self._room.set()
+
+    def _end(self, code: int, reason: str) -> None:
+        self._closed = True
+        self._inbox.end(code, reason)

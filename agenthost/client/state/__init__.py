@@ -1,0 +1,1 @@
+"""The client's copy of the host's state, and its own pending actions."""

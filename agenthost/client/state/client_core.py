@@ -1,0 +1,494 @@
+"""What a client is, whatever becomes of its connections: its channels, its actions, its identity.
+
+Owns subscribing, dispatching and taking in what arrives. How a new link picks all this up again is
+``resume``'s; when there is a link is ``supervisor``'s; what people call is ``client``'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from agenthost.client.errors import ChannelGone, ClientClosed, ConnectionLost, Unsupported
+from agenthost.client.link.connection_status import Closed, ConnectionStatus
+from agenthost.client.resources import ResourceServer
+from agenthost.client.state.channel import Channel
+from agenthost.client.state.dispatches import Dispatch, Dispatches
+from agenthost.client.state.signals import Feed
+from agenthost.errors import AgentHostError, LocalProtocolError, RemoteProtocolError
+from agenthost.protocol import NEWEST, translator
+from agenthost.protocol.reducer_registry import client_may_dispatch, kind_of
+from agenthost.protocol.schema.validation import validate_action
+from agenthost.protocol.uris import ROOT, annotations_uri
+from agenthost.protocol.versions import Untranslatable
+from agenthost.tasks import Tasks
+
+if TYPE_CHECKING:
+    from agenthost.client.clock import Clock
+    from agenthost.client.link.host_link import Link
+    from agenthost.protocol.commands import InitializeResult
+    from agenthost.protocol.envelopes import ActionEnvelope
+
+__all__ = ["ACTION_PATIENCE", "Core"]
+
+log = logging.getLogger(__name__)
+
+Json = dict[str, Any]
+
+ACTION_PATIENCE = 30.0
+"""Seconds after which an action without an answer on a live link counts as lost.
+
+A host says nothing at all about an action on a channel that it does not know.
+"""
+
+# Requests that change nothing: sent again when their answer was lost.
+_REPEATABLE = frozenset(
+    {
+        "completions",
+        "listSessions",
+        "ping",
+        "resolveSessionConfig",
+        "resourceList",
+        "resourceRead",
+        "resourceResolve",
+        "sessionConfigCompletions",
+    }
+)
+_MOST_TRIES = 6
+
+# An action on a channel that nobody follows needs no more of it than its newest turn.
+_GLANCE = 1
+
+
+class Core:
+    """Everything of a client that outlives a link."""
+
+    def __init__(
+        self,
+        *,
+        client_id: str,
+        clock: Clock,
+        first_seq: int,
+        status: ConnectionStatus,
+        request_timeout: float | None,
+    ) -> None:
+        self.client_id = client_id
+        # Seconds within which a request must be answered; None for any time.
+        self.request_timeout = request_timeout
+        self.clock = clock
+        self.status = status
+        self.tasks = Tasks()
+        # The rung spoken on this link, or on the last one.
+        self.version = NEWEST
+        # What the host said of itself when it was last met, its snapshots left out.
+        self.host: InitializeResult = {"protocolVersion": "", "serverSeq": 0, "snapshots": []}
+        # Whether the host has met this client, so that there is something to resume.
+        self.is_known = False
+        # The highest serverSeq seen; goes down when a host starts to count anew.
+        self.high_water = 0
+        self.channels: dict[str, Channel[Any]] = {}
+        self.dispatches = Dispatches(first_seq)
+        self.resources = ResourceServer()
+        self.notifications: Feed[tuple[str, Json]] = Feed()
+        # Told synchronously whenever a link is up, and of every notification.
+        self.on_up: list[Callable[[], None]] = []
+        self.on_notice: list[Callable[[str, Json], None]] = []
+        self.link: Link | None = None
+
+    # Requests.
+
+    async def request(
+        self, method: str, params: Mapping[str, Any], *, timeout: float | None = None
+    ) -> Any:
+        """Send a request in the host's version and return its result in the newest one.
+
+        Waits for a connection when there is none. A request that changes nothing is repeated when
+        its answer is lost.
+
+        Raises:
+            TimeoutError: there was no answer in time, waiting for a connection included.
+        """
+        # A cursor is worth nothing on another connection.
+        repeatable = method in _REPEATABLE and "cursor" not in params
+        async with asyncio.timeout(self.request_timeout if timeout is None else timeout):
+            for tries_left in reversed(range(_MOST_TRIES if repeatable else 1)):
+                try:
+                    sent, result = await self._ask(method, params)
+                    return translator(self.version).result_up(method, sent, result)
+                except ConnectionLost:
+                    if not tries_left:
+                        raise
+        raise AssertionError("the last try returns or raises")
+
+    async def ask(self, method: str, params: Mapping[str, Any]) -> Any:
+        """Send a request once and return its result as the host said it, in its version."""
+        async with asyncio.timeout(self.request_timeout):
+            _, result = await self._ask(method, params)
+            return result
+
+    async def _ask(self, method: str, params: Mapping[str, Any]) -> tuple[Json, Any]:
+        link = await self.connected()
+        sent = self.said(method, {"channel": ROOT, **params})
+        return sent, await link.call(method, sent)
+
+    def said(self, method: str, params: Json) -> Json:
+        """Say a command's params in the host's version."""
+        try:
+            told: Json = translator(self.version).params_down(method, params)
+        except Untranslatable as error:
+            raise Unsupported(error.reason) from error
+        return told
+
+    async def connected(self) -> Link:
+        """Return the link, waiting until there is one."""
+        # A link that has just ended is still there until the supervisor has looked.
+        while self.link is None or self.link.ended is not None:
+            count = self.status.changed.count
+            self.check_open()
+            await self.status.changed.beyond(count)
+        return self.link
+
+    def check_open(self) -> None:
+        """Raise why the client is closed, if it is."""
+        if isinstance(self.status.state, Closed):
+            error = self.status.state.error or ClientClosed("the client is closed")
+            # Raised as often as somebody asks, it would otherwise remember everybody who did.
+            raise error.with_traceback(None)
+
+    # Channels.
+
+    def follow(
+        self, uri: str, turns: int | None = None, max_latency: int | None = None
+    ) -> Channel[Any]:
+        """Count as a user of a channel, which is subscribed to as soon as possible."""
+        channel = self.channels.get(uri)
+        if channel is None:
+            channel = self.channels[uri] = Channel(uri, self.client_id, turns, max_latency)
+        else:
+            channel.want(turns, max_latency)
+        channel.users += 1
+        self.ensure_open(channel)
+        return channel
+
+    async def subscribe(
+        self, uri: str, turns: int | None = None, max_latency: int | None = None
+    ) -> Channel[Any]:
+        """Follow a channel and return it once its state is there, however long a drop lasts.
+
+        Raises:
+            TimeoutError: the host was there and did not answer in time.
+        """
+        self.check_open()
+        channel = self.follow(uri, turns, max_latency)
+        try:
+            await asyncio.shield(channel.opened)
+            while channel.opening is not None:
+                await asyncio.wait({channel.opening})
+            channel.check()
+        except BaseException:
+            self.release(channel)
+            raise
+        return channel
+
+    def release(self, channel: Channel[Any]) -> None:
+        """Stop counting as a user; the last one ends the subscription."""
+        channel.users -= 1
+        if channel.users > 0 or self.channels.get(channel.uri) is not channel:
+            return
+        if waiting := self.dispatches.on(channel.uri):
+            # Nobody would hear what becomes of these, so the channel is followed till then.
+            channel.users += 1
+            waiting[-1].outcome.add_done_callback(partial(self._release_after, channel))
+            return
+        self._drop(channel, ChannelGone(channel.uri, "it is not followed any more"))
+        if self.link is not None:
+            self.link.notify("unsubscribe", {"channel": channel.uri})
+
+    def ensure_open(self, channel: Channel[Any], *, again: bool = False) -> None:
+        """See to it that a channel is subscribed to as it is wanted now, or once more."""
+        if again:
+            channel.asked = None
+        if channel.opening is None and channel.asked != channel.wanted:
+            opening = self.tasks.start(self._open(channel), name=f"subscribe {channel.uri}")
+            channel.opening = opening
+            opening.add_done_callback(partial(self._opened, channel))
+
+    def _opened(self, channel: Channel[Any], opening: asyncio.Task[None]) -> None:
+        channel.opening = None
+        succeeded = not opening.cancelled() and opening.exception() is None
+        if succeeded and self.channels.get(channel.uri) is channel:
+            # Something may have come up since it last looked.
+            self.ensure_open(channel)
+
+    async def _open(self, channel: Channel[Any]) -> None:
+        while True:
+            try:
+                link = await self.connected()
+                wanted = channel.wanted
+                # A new link may have brought what is wanted, and more may be wanted by now.
+                if channel.asked == wanted:
+                    return
+                if any(dispatch.queued for dispatch in self.dispatches.on(channel.uri)):
+                    # A snapshot may hold the effect of an action, and then its echo never comes.
+                    await self.dispatches.changed.beyond(self.dispatches.changed.count)
+                    continue
+                adopt = partial(self._subscribed, channel, wanted)
+                async with asyncio.timeout(self.request_timeout):
+                    await link.call("subscribe", self.said("subscribe", wanted), adopt)
+            except ConnectionLost:
+                continue
+            except (AgentHostError, TimeoutError) as error:
+                if not channel.opened.done():
+                    channel.opened.set_exception(error)
+                self.lose(channel, str(error) or "the host does not answer the subscription")
+                return
+
+    def _subscribed(self, channel: Channel[Any], wanted: Json, result: Any) -> None:
+        if self.channels.get(channel.uri) is not channel:
+            # Let go of in the meantime; the host was told so right behind the question.
+            return
+        snapshot = result.get("snapshot") if isinstance(result, dict) else None
+        if snapshot is None:
+            channel.adopt_stateless()
+        else:
+            last = channel.mirror.seq if channel.has_state else 0
+            self.adopt(channel, snapshot)
+            if channel.mirror.seq < last:
+                # The host counts anew, so the next reconnect must not name the old number.
+                self.high_water = channel.mirror.seq
+        channel.asked = wanted
+        self.send_unsent()
+
+    def adopt(self, channel: Channel[Any], snapshot: Json) -> None:
+        """Start a channel over from a snapshot, with its unanswered actions on top."""
+        channel.adopt(snapshot, self.version, self.clock.now())
+        if channel.kind == "chat" and "activeTurn" in channel.mirror.raw:
+            self._note_turn(channel, channel.mirror.raw["activeTurn"]["id"])
+        self.high_water = max(self.high_water, channel.mirror.seq)
+        for dispatch in self.dispatches.on(channel.uri):
+            self._predict(channel, dispatch)
+
+    def lose(self, channel: Channel[Any], reason: str) -> None:
+        """Take note that a channel is no more, for those who follow it and act on it."""
+        self._drop(channel, ChannelGone(channel.uri, reason))
+        for dispatch in self.dispatches.on(channel.uri):
+            self.fail(dispatch, f"the channel is gone: {reason}")
+
+    def _drop(self, channel: Channel[Any], gone: ChannelGone) -> None:
+        if self.channels.get(channel.uri) is channel:
+            del self.channels[channel.uri]
+        if channel.opening is not None and channel.opening is not asyncio.current_task():
+            channel.opening.cancel()
+        channel.end(gone)
+
+    # Actions.
+
+    def dispatch(self, uri: str, action: Mapping[str, Any]) -> Dispatch:
+        """Dispatch an action: it shows at once, and is sent as soon as the channel is followed.
+
+        Raises:
+            InvalidParams: the action is malformed.
+            LocalProtocolError: clients may not dispatch it.
+            Unsupported: the host's version cannot say it.
+        """
+        checked = validate_action(dict(action))
+        if not client_may_dispatch(checked["type"]):
+            raise LocalProtocolError(f"clients may not dispatch {checked['type']}")
+        self.check_open()
+        channel = self.channels.get(uri)
+        if channel is not None and channel.opened.done() and not channel.has_state:
+            raise LocalProtocolError(f"{uri} has no state, so nothing can be dispatched on it")
+        dispatch = self.dispatches.add(uri, checked, self.clock.now())
+        if channel is None:
+            channel = self.follow(uri, _GLANCE if kind_of(checked["type"]) == "chat" else None)
+            dispatch.outcome.add_done_callback(partial(self._release_after, channel))
+        elif channel.has_state:
+            self._show_and_send(channel, dispatch)
+        return dispatch
+
+    def _show_and_send(self, channel: Channel[Any], dispatch: Dispatch) -> None:
+        try:
+            told = channel.mirror.dispatch(dispatch.client_seq, dispatch.action, dispatch.now)
+        except Untranslatable as error:
+            self.dispatches.remove(dispatch)
+            raise Unsupported(error.reason) from error
+        channel.changed.send()
+        if channel.takes_actions and self.link is not None:
+            self._send(dispatch, told)
+
+    def _release_after(self, channel: Channel[Any], _: object) -> None:
+        self.release(channel)
+
+    def send_unsent(self) -> None:
+        """Send the actions that wait and whose channels are followed, in order."""
+        for dispatch in self.dispatches.all():
+            channel = self.channels.get(dispatch.channel)
+            if dispatch.queued or channel is None:
+                continue
+            if channel.takes_actions:
+                # Said anew: it may have been dispatched on another state, or in another version.
+                told = self._predict(channel, dispatch)
+                if told is not None:
+                    self._send(dispatch, told)
+
+    def fail(self, dispatch: Dispatch, why: str) -> None:
+        """End an action that will not be answered any more."""
+        self.dispatches.remove(dispatch)
+        self._forget(dispatch)
+        dispatch.fail(why)
+
+    def _predict(self, channel: Channel[Any], dispatch: Dispatch) -> Json | None:
+        """Show an action on a channel's state and return it as it goes on the wire."""
+        channel.mirror.forget(dispatch.client_seq)
+        try:
+            return channel.mirror.dispatch(dispatch.client_seq, dispatch.action, dispatch.now)
+        except Untranslatable as error:
+            self.fail(dispatch, error.reason)
+            return None
+
+    def _send(self, dispatch: Dispatch, told: Json) -> None:
+        assert self.link is not None
+        params = {"channel": dispatch.channel, "clientSeq": dispatch.client_seq, "action": told}
+        dispatch.queued = True
+        self.link.notify("dispatchAction", params, partial(self._sent, dispatch))
+
+    def _sent(self, dispatch: Dispatch) -> None:
+        dispatch.sent_at = self.clock.monotonic()
+
+    def _forget(self, dispatch: Dispatch) -> None:
+        channel = self.channels.get(dispatch.channel)
+        if channel is not None and channel.has_state and channel.mirror.forget(dispatch.client_seq):
+            channel.changed.send()
+
+    # What a link tells.
+
+    def on_action(self, envelope: Json) -> None:
+        """Take an envelope into its channel, then tell the caller whose action it answers."""
+        if not _is_envelope(envelope):
+            log.info("the host sent an action that is no envelope")
+            return
+        self.high_water = max(self.high_water, envelope["serverSeq"])
+        channel = self.channels.get(envelope["channel"])
+        if channel is not None:
+            self._take(channel, envelope)
+        origin = envelope.get("origin")
+        if isinstance(origin, Mapping) and origin.get("clientId") == self.client_id:
+            told = cast("ActionEnvelope", envelope)
+            answered = self.dispatches.answer(origin.get("clientSeq"), told)
+            if answered is not None:
+                self._forget(answered)
+        rejected = envelope.get("rejectionReason") is not None
+        if envelope["action"]["type"] == "session/chatRemoved" and not rejected:
+            self._lose_all([str(envelope["action"].get("chat"))], "the chat was removed")
+
+    def _take(self, channel: Channel[Any], envelope: Json) -> None:
+        try:
+            received = channel.take(envelope, self.clock.now())
+        except RemoteProtocolError as error:
+            log.warning("%s is read anew: %s", channel.uri, error)
+            self.ensure_open(channel, again=True)
+            return
+        if received is not None and received.verdict == "stale":
+            if channel.unproven:
+                log.warning("%s is read anew: the host seems to count from the start", channel.uri)
+                channel.unproven = False
+                self.ensure_open(channel, again=True)
+            return
+        if envelope["action"]["type"] == "chat/turnStarted":
+            self._note_turn(channel, envelope["action"].get("turnId"))
+
+    def _note_turn(self, channel: Channel[Any], turn_id: Any) -> None:
+        if channel.turn_seen is None or channel.turn_seen[0] != turn_id:
+            channel.turn_seen = (turn_id, self.clock.monotonic())
+
+    def on_notification(self, method: str, params: Json) -> None:
+        """Take any other notification, in the newest version."""
+        if not _is_usable(method, params):
+            log.info("the host sent a malformed %s", method)
+            return
+        canonical = translator(self.version).notification_up(method, params)
+        if not isinstance(canonical, dict):
+            return
+        if method == "root/sessionRemoved":
+            self._lose_session(str(canonical.get("session")))
+        self.notifications.publish((method, canonical))
+        for listener in tuple(self.on_notice):
+            listener(method, canonical)
+
+    def on_tick(self, link: Link) -> None:
+        """Give up on actions that the host has not answered, once it has shown to be there."""
+        horizon = self.clock.monotonic() - ACTION_PATIENCE
+        late = [d for d in self.dispatches.all() if d.sent_at is not None and d.sent_at <= horizon]
+        if late:
+            link.call("ping", {}, lambda _: self._give_up_on(late))
+
+    def _give_up_on(self, late: list[Dispatch]) -> None:
+        for dispatch in late:
+            if not dispatch.done:
+                self.fail(dispatch, "the host did not answer it")
+
+    async def serve(self, method: str, params: Json) -> Any:
+        """Serve a request of the host."""
+        return await self.resources.serve(method, params, self.version)
+
+    def _lose_session(self, session: str) -> None:
+        channel = self.channels.get(session)
+        chats = channel.state["chats"] if channel is not None and channel.kind == "session" else ()
+        owned = [found.uri for found in self.channels.values() if found.owner == session]
+        uris = [session, annotations_uri(session), *owned]
+        uris += [chat["resource"] for chat in chats]
+        self._lose_all(uris, "the session was removed")
+
+    def _lose_all(self, uris: list[str], reason: str) -> None:
+        for uri in uris:
+            channel = self.channels.get(uri)
+            if channel is not None:
+                self.lose(channel, reason)
+
+    # What the supervisor does.
+
+    def down(self) -> None:
+        """Take note that there is no link any more."""
+        self.link = None
+        for channel in self.channels.values():
+            channel.suspend()
+        for dispatch in self.dispatches.all():
+            if dispatch.sent_at is None:
+                # What a link had not sent will not be sent by it.
+                dispatch.queued = False
+        self.dispatches.changed.send()
+
+    def close(self, error: Exception | None) -> None:
+        """End everything that still waits."""
+        self.down()
+        reason = str(error) if error is not None else "the client was closed"
+        for dispatch in self.dispatches.all():
+            self.fail(dispatch, reason)
+        for channel in list(self.channels.values()):
+            self._drop(channel, ChannelGone(channel.uri, reason))
+        self.notifications.close(error)
+
+
+def _is_envelope(envelope: Any) -> bool:
+    return (
+        isinstance(envelope, dict)
+        and isinstance(envelope.get("channel"), str)
+        and isinstance(envelope.get("serverSeq"), int)
+        and isinstance(envelope.get("action"), dict)
+        and isinstance(envelope["action"].get("type"), str)
+    )
+
+
+def _is_usable(method: str, params: Json) -> bool:
+    """Say whether a notification holds what the catalogue needs of it."""
+    match method, params:
+        case "root/sessionAdded", {"summary": {"resource": str()}}:
+            return True
+        case "root/sessionRemoved", {"session": str()}:
+            return True
+        case "root/sessionSummaryChanged", {"session": str(), "changes": {}}:
+            return True
+    return not method.startswith("root/session")

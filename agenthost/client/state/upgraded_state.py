@@ -1,0 +1,72 @@
+"""A state of an older host, in the newest version's form, translated no more than it must be.
+
+Pure. Owns what is remembered between two looks at the same channel; the translation itself is the
+version ladder's.
+"""
+
+from __future__ import annotations
+
+from operator import is_
+from typing import Any
+
+from agenthost.protocol import translator
+from agenthost.protocol.json_edits import without
+
+__all__ = ["Upward"]
+
+Json = dict[str, Any]
+
+
+class Upward:
+    """Translates the successive states of one channel UP; on the newest version it does nothing."""
+
+    def __init__(self, kind: str, version: str) -> None:
+        self._kind = kind
+        self._ladder = translator(version)
+        # Whether an older host without cursors has said that there are no older turns.
+        self._exhausted = False
+        # The states that were asked for last, newest first, and their translations: the confirmed
+        # one and the one with what is pending are looked at in turns.
+        self._shown: list[tuple[Any, Any]] = []
+        # The last list of completed turns, and their translations.
+        self._turns: list[Json] = []
+        self._shown_turns: list[Json] = []
+
+    def state(self, state: Any) -> Any:
+        """Return a state's translation; the same object as long as the state is the same."""
+        if self._ladder.is_identity:
+            return state
+        for seen, shown in self._shown:
+            if seen is state:
+                return shown
+        translate = self._chat if self._kind == "chat" else self._whole
+        shown = translate(state)
+        self._shown = [(state, shown), *self._shown[:1]]
+        return shown
+
+    def settle(self, *, exhausted: bool) -> None:
+        """Take note whether there are older turns, where states do not say so."""
+        self._exhausted = exhausted
+        self._shown.clear()
+
+    def _whole(self, state: Any) -> Any:
+        return self._ladder.state_up(self._kind, state)
+
+    def _chat(self, state: Json) -> Json:
+        # Completed turns are many and do not change: each is translated once. All that the rest
+        # of a chat's translation asks of them is which one is the oldest.
+        turns = state["turns"]
+        shown: Json = self._ladder.state_up(self._kind, {**state, "turns": turns[:1]})
+        shown = {**shown, "turns": self._translated(turns)}
+        if self._exhausted and not self._ladder.pages_into_state:
+            return without(shown, "turnsNextCursor")
+        return shown
+
+    def _translated(self, turns: list[Json]) -> list[Json]:
+        if turns is not self._turns:
+            shared = min(len(turns), len(self._turns))
+            same = shared if all(map(is_, turns[:shared], self._turns)) else 0
+            fresh = [self._ladder.turn_up(turn) for turn in turns[same:]]
+            self._shown_turns = [*self._shown_turns[:same], *fresh]
+            self._turns = turns
+        return self._shown_turns

@@ -1,0 +1,1 @@
+"""Chats: lifecycle, rules, windows of turns, forks, attachments."""

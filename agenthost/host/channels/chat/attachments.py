@@ -1,0 +1,146 @@
+"""What a message attaches by reference: chats and annotations, written out for the agent.
+
+Resolved when the message is accepted, and kept: an agent that looks at its history finds what it
+was given, whatever has become of the attached chat since. What a chat attaches itself is named and
+not written out. Does not refuse anything: ``rules`` do. Clients see the message as it was sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from agenthost.host.log.channel import Channel
+from agenthost.host.store import PutRecord
+from agenthost.protocol.jsonrpc import dumps
+from agenthost.protocol.markdown import markdown_of
+
+__all__ = [
+    "ATTACHED",
+    "as_given",
+    "given_message",
+    "pin_attachments",
+    "record",
+    "references",
+    "turns_as_given",
+]
+
+State = Mapping[str, Any]
+Find = Callable[[str], Channel | None]
+
+# The record of what the messages of a chat attach, as its agent is given it.
+ATTACHED = "attached"
+_REFERENCES = ("chat", "annotations")
+
+
+def references(message: State | None) -> Iterator[tuple[str, str, str | None]]:
+    """Yield what a message refers to: its kind, its channel, and the turn at which it ends."""
+    for item in (message or {}).get("attachments", ()):
+        if item.get("type") in _REFERENCES:
+            yield item["type"], item["resource"], item.get("endTurn")
+
+
+def pin_attachments(chat: Channel, action: State, find: Find) -> bool:
+    """Write out what a message refers to that a chat has just accepted; say if there was any."""
+    if action["type"] == "chat/turnStarted":
+        key, pending = action["turnId"], _pending(action.get("queuedMessageId") or "")
+    elif action["type"] == "chat/pendingMessageSet":
+        key, pending = _pending(action["id"]), None
+    else:
+        return False
+    given = chat.attached.get(pending) if pending is not None else None
+    if given is None:
+        given = _write_out(action["message"], find)
+    if given is None and key not in chat.attached:
+        return False
+    known = {id: items for id, items in chat.attached.items() if id != key}
+    if given is not None:
+        known[key] = given
+    chat.attached = {id: known[id] for id in _messages(chat.state) if id in known}
+    return True
+
+
+def record(chat: Channel) -> PutRecord:
+    """Return how what was written out is stored."""
+    return PutRecord(ATTACHED, chat.uri, dumps(chat.attached))
+
+
+def given_message(chat: Channel, id: str, message: State, *, pending: bool = False) -> State:
+    """Return a message of a chat as its agent is given it."""
+    given = chat.attached.get(_pending(id) if pending else id)
+    return {**message, "attachments": given} if given is not None else message
+
+
+def as_given(chat: Channel, turn: State) -> State:
+    """Return a turn of a chat as its agent is given it."""
+    message = given_message(chat, turn["id"], turn["message"])
+    return turn if message is turn["message"] else {**turn, "message": message}
+
+
+def turns_as_given(chat: Channel) -> Sequence[Any]:
+    """Return a chat's completed turns as its agent is given them."""
+    turns: list[Any] = chat.state["turns"]
+    # Few chats attach others, and a long one is not to be walked through at each of its turns.
+    return [as_given(chat, turn) for turn in turns] if chat.attached else turns
+
+
+def _pending(id: str) -> str:
+    return f"pending/{id}"
+
+
+def _messages(state: State) -> Iterator[str]:
+    for turn in state["turns"]:
+        yield turn["id"]
+    if "activeTurn" in state:
+        yield state["activeTurn"]["id"]
+    steering = state.get("steeringMessage")
+    for item in (*(state.get("queuedMessages") or ()), *([steering] if steering else ())):
+        yield _pending(item["id"])
+
+
+def _write_out(message: State, find: Find) -> list[Any] | None:
+    if not any(references(message)):
+        return None
+    return [_given(item, find) for item in message["attachments"]]
+
+
+def _given(item: State, find: Find) -> State:
+    channel = find(item["resource"]) if item.get("type") in _REFERENCES else None
+    if channel is None or channel.kind != item["type"]:
+        return item
+    text = _transcript(item, channel) if channel.kind == "chat" else _notes(item, channel.state)
+    return {**item, "type": "simple", "modelRepresentation": text}
+
+
+def _transcript(item: State, chat: Channel) -> str:
+    turns, end = chat.state["turns"], item.get("endTurn")
+    last = next((n for n, turn in enumerate(turns, 1) if turn["id"] == end), len(turns))
+    return "\n\n".join(line for turn in turns[:last] for line in _told(turn))
+
+
+def _told(turn: State) -> Iterator[str]:
+    message = turn["message"]
+    labels = "".join(f"\n(attached: {item['label']})" for item in message.get("attachments", ()))
+    yield f"User: {message['text']}{labels}"
+    answer = "".join(map(_said, turn["responseParts"])).strip()
+    if answer:
+        yield f"Assistant: {answer}"
+
+
+def _said(part: State) -> str:
+    if part.get("kind") == "toolCall":
+        return f"\n(used the tool {part['toolCall']['displayName']})\n"
+    return str(part["content"]) if part.get("kind") == "markdown" else ""
+
+
+def _notes(item: State, state: State) -> str:
+    wanted = item.get("annotationIds")
+    chosen = (note for note in state["annotations"] if wanted is None or note["id"] in wanted)
+    return "\n\n".join(map(_note, chosen))
+
+
+def _note(note: State) -> str:
+    place = note.get("range")
+    lines = f", lines {place['start']['line'] + 1} to {place['end']['line'] + 1}" if place else ""
+    entries = "\n".join(f"- {markdown_of(entry['text'])}" for entry in note["entries"])
+    return f"{note['resource']}{lines}{' (resolved)' if note['resolved'] else ''}\n{entries}"

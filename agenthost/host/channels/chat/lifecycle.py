@@ -1,0 +1,362 @@
+"""Chats: making them (new, forked, beside another), ending them, and serving their queue."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from agenthost.agents.turn_port import Interactivity
+from agenthost.clock import Clock
+from agenthost.errors import AlreadyExists, InvalidParams, NotFound, SessionNotFound
+from agenthost.host.channels.chat.attachments import ATTACHED, pin_attachments, record, references
+from agenthost.host.channels.chat.content_copies import copy_content
+from agenthost.host.channels.chat.fork import History, derive, title_of
+from agenthost.host.channels.chat.loading import reveal
+from agenthost.host.channels.chat.message_rules import check_message
+from agenthost.host.channels.chat.session_updates import chat_summary
+from agenthost.host.channels.rule_exports import Facts
+from agenthost.host.channels.session.drafts import UNTITLED
+from agenthost.host.log.channel import Channel
+from agenthost.host.log.directory import Directory
+from agenthost.host.log.stored_values import stored_value
+from agenthost.host.log.writer import Writer
+from agenthost.host.store import DropRecord, PutRecord, Store, WholeChannel
+from agenthost.host.turns.runner import NOBODY, Starter, TurnRunner
+from agenthost.protocol.jsonrpc import dumps
+from agenthost.protocol.status import IDLE
+from agenthost.protocol.uris import (
+    annotations_uri,
+    chat_uri,
+    default_chat_uri,
+    is_nameable,
+    is_root,
+    session_of_default_chat,
+    worker_chat_uri,
+    worker_of,
+)
+
+__all__ = ["CONTEXTS", "Chats"]
+
+# The record of what a side chat's agent knows beyond the chat's own turns.
+CONTEXTS = "contexts"
+# What a chat is called until a first message names it.
+UNTITLED_CHAT = "New chat"
+LONGEST_TITLE = 60
+
+
+class Chats:
+    """Makes and ends chats, and moves their queues on."""
+
+    def __init__(
+        self, store: Store, writer: Writer, directory: Directory, turns: TurnRunner, clock: Clock
+    ) -> None:
+        self._store = store
+        self._writer = writer
+        self._directory = directory
+        self._turns = turns
+        self._clock = clock
+        # Chat URI -> who set each of its queued messages.
+        self._authors: dict[str, dict[str, Starter]] = {}
+
+    def add_default(self, session: Channel, history: History) -> Channel:
+        """Give a new session its first chat, with the history of a fork if it is one."""
+        extra = {"title": history.title} if history.title is not None else {}
+        uri = self._free_name(session, default_chat_uri(session.uri))
+        chat = self._register(session, self._state(uri, extra, history.turns), history)
+        action = {"type": "session/defaultChatChanged", "defaultChat": chat.uri}
+        self._writer.apply(session, action)
+        return chat
+
+    async def own(self, history: History, session: str) -> History:
+        """Give a session that forks another its own copy of what the turns refer to."""
+        ledger = self._writer.ledger
+        turns = await copy_content(history.turns, session, self._store, ledger)
+        context = await copy_content(history.context, session, self._store, ledger)
+        return replace(history, turns=turns, context=context)
+
+    def add_worker(
+        self,
+        session: Channel,
+        origin: Mapping[str, Any],
+        title: str,
+        interactivity: Interactivity,
+    ) -> Channel:
+        """Open a chat for a worker that a tool call starts; people may at most look on."""
+        extra = {"title": title, "origin": dict(origin), "interactivity": interactivity}
+        uri = self._free_name(session, worker_chat_uri(session.uri, origin["toolCallId"]))
+        return self._register(session, self._state(uri, extra))
+
+    async def create(
+        self,
+        params: Mapping[str, Any],
+        capabilities: Mapping[str, Any],
+        models: Sequence[Mapping[str, Any]],
+        starter: Starter,
+    ) -> None:
+        """Carry out ``createChat``."""
+        session = await self._directory.find(params["channel"])
+        if session is None or session.kind != "session":
+            raise SessionNotFound
+        uri = params["chat"]
+        if not is_nameable(uri):
+            raise InvalidParams("no chat can have this URI", path="chat")
+        if worker_of(uri) or session_of_default_chat(uri) not in (None, session.uri):
+            raise InvalidParams("this URI is kept for a chat that the host makes", path="chat")
+        source = await self._source(params, session, capabilities)
+        message = params.get("initialMessage")
+        asked = {"message": message} if message is not None else {}
+        facts = await self.facts("", session, capabilities, asked, models)
+        if is_root(uri) or await self._directory.find(uri) or self._directory.get(uri):
+            raise AlreadyExists(f"{uri} is in use")
+        if self._directory.get(session.uri) is not session:
+            # A chat without its session could never be loaded again.
+            raise SessionNotFound("the session was disposed meanwhile")
+        if session.state["lifecycle"] == "creationFailed":
+            raise InvalidParams("the session could not be created", path="channel")
+        extra, history = derive(params, session, source)
+        state = self._state(uri, extra, history.turns)
+        if message is not None:
+            refusal = check_message(state, message, facts)
+            if refusal is not None:
+                raise InvalidParams(refusal, path="initialMessage")
+        chat = self._register(session, state, history)
+        if message is not None:
+            self.reveal_attached(message)
+            self.start_turn(chat, message, starter)
+
+    async def dispose(self, uri: str) -> None:
+        """Carry out ``disposeChat``."""
+        chat = await self._directory.find(uri)
+        if chat is None or chat.kind != "chat":
+            raise NotFound(f"there is no chat {uri}")
+        self.remove(chat)
+
+    def remove(self, chat: Channel) -> None:
+        """Stop a chat's turn, take it off its session and forget it."""
+        self._turns.stop(chat.uri)
+        self._authors.pop(chat.uri, None)
+        session = self._directory.get(chat.session or "")
+        if session is not None:
+            for entry in session.state.get("inputNeeded") or ():
+                if entry["chat"] == chat.uri:
+                    action = {"type": "session/inputNeededRemoved", "id": entry["id"]}
+                    self._writer.apply(session, action)
+            self._writer.apply(session, {"type": "session/chatRemoved", "chat": chat.uri})
+        self._directory.drop(chat)
+        self._writer.ledger.write(DropRecord(CONTEXTS, chat.uri), DropRecord(ATTACHED, chat.uri))
+
+    async def leave_directory(self, session: Channel, directory: str) -> None:
+        """Take a directory that has left the session away from its chats."""
+        for entry in session.state["chats"]:
+            if directory in entry.get("workingDirectories", ()):
+                chat = await self._directory.find(entry["resource"])
+                if chat is not None:
+                    action = {"type": "chat/workingDirectoryRemoved", "directory": directory}
+                    self._writer.apply(chat, action)
+
+    def start_turn(
+        self,
+        chat: Channel,
+        message: Mapping[str, Any],
+        starter: Starter,
+        queued_id: str | None = None,
+    ) -> None:
+        """Begin a turn on somebody's behalf."""
+        action: dict[str, Any] = {
+            "type": "chat/turnStarted",
+            "turnId": str(uuid.uuid4()),
+            "startedAt": self._clock.now(),
+            "message": dict(message),
+        }
+        if queued_id is not None:
+            action["queuedMessageId"] = queued_id
+        self._turns.expect(chat, starter)
+        self._writer.apply(chat, action)
+
+    def note_author(self, chat: Channel, message_id: str, author: Starter) -> None:
+        """Remember who set a pending message: a queued one runs on its author's behalf."""
+        authors = {**self._authors.get(chat.uri, {}), message_id: author}
+        pending = [*(chat.state.get("queuedMessages") or ()), chat.state.get("steeringMessage")]
+        queue = [item["id"] for item in pending if item is not None]
+        self._authors[chat.uri] = {id: authors[id] for id in queue if id in authors}
+
+    def start_next(self, chat: Channel) -> None:
+        """Begin the first queued message, if the chat is free and there is one."""
+        queue = chat.state.get("queuedMessages")
+        if not queue or chat.state.get("activeTurn") is not None:
+            return
+        first = queue[0]
+        removed = {"type": "chat/pendingMessageRemoved", "kind": "queued", "id": first["id"]}
+        self._writer.apply(chat, removed)
+        author = self._authors.get(chat.uri, {}).pop(first["id"], NOBODY)
+        self.start_turn(chat, first["message"], author, first["id"])
+
+    def drop_steering(self, chat: Channel) -> Mapping[str, Any]:
+        """Take the steering message off a chat whose turn is over, and return it."""
+        pending: Mapping[str, Any] = chat.state["steeringMessage"]
+        action = {"type": "chat/pendingMessageRemoved", "kind": "steering", "id": pending["id"]}
+        self._writer.apply(chat, action)
+        return pending
+
+    def queue_steering(self, chat: Channel) -> None:
+        """Make the steering message that no turn has read the first in the queue."""
+        pending = self.drop_steering(chat)
+        queued = {"type": "chat/pendingMessageSet", "kind": "queued", **pending}
+        self._writer.apply(chat, queued)
+        self._writer.apply(chat, {"type": "chat/queuedMessagesReordered", "order": [pending["id"]]})
+
+    def name(self, chat: Channel, session: Channel) -> None:
+        """Name a new chat, and a new session, after the first message."""
+        message = chat.state["activeTurn"]["message"]
+        text = " ".join(message["text"].split())
+        if not text:
+            return
+        title = text if len(text) <= LONGEST_TITLE else text[: LONGEST_TITLE - 1].rstrip() + "…"
+        if session.state["title"] == UNTITLED:
+            self._writer.apply(session, {"type": "session/titleChanged", "title": title})
+        if title_of(chat, session) == UNTITLED_CHAT:
+            action = {"type": "session/chatUpdated", "chat": chat.uri, "changes": {"title": title}}
+            self._writer.apply(session, action)
+
+    def rename(self, chat: Channel, session: Channel, title: str) -> None:
+        """Give a chat another title, and its session too where it is the default chat."""
+        if title_of(chat, session) != title:
+            action = {"type": "session/chatUpdated", "chat": chat.uri, "changes": {"title": title}}
+            self._writer.apply(session, action)
+        if session.state.get("defaultChat") == chat.uri:
+            self._writer.apply(session, {"type": "session/titleChanged", "title": title})
+
+    def annotate(self, session: Channel, annotation: dict[str, Any]) -> None:
+        """Set an annotation of a session that is in memory, with its annotations."""
+        notes = self._directory.get(annotations_uri(session.uri))
+        if notes is not None:
+            self._writer.apply(notes, {"type": "annotations/set", "annotation": annotation})
+
+    def pin(self, chat: Channel, action: Mapping[str, Any]) -> None:
+        """Keep what an accepted message refers to, for the agent that will read it."""
+        if pin_attachments(chat, action, self._directory.get):
+            self._writer.ledger.write(record(chat))
+
+    def reveal_attached(self, message: Mapping[str, Any] | None) -> None:
+        """Show the turns that a message names in other chats to those who follow these."""
+        for _, uri, end in references(message):
+            chat = self._directory.get(uri)
+            if chat is not None and chat.kind == "chat" and end is not None:
+                reveal(chat, end)
+
+    async def facts(
+        self,
+        client_id: str,
+        session: Channel | None,
+        capabilities: Mapping[str, Any],
+        action: Mapping[str, Any],
+        models: Sequence[Mapping[str, Any]] = (),
+    ) -> Facts:
+        """Gather what the rules need to know, loading what an action refers to."""
+        message = action.get("message") or action.get("userSuggestion")
+        chats: dict[str, Mapping[str, Any] | None] = {}
+        notes: set[str] = set()
+        for kind, uri, _ in references(message):
+            channel = await self._directory.find(uri)
+            if channel is None or channel.kind != kind:
+                continue
+            if kind == "chat":
+                chats[uri] = channel.state
+            else:
+                notes.add(uri)
+        state = session.state if session is not None else None
+        turns = await self._turn_ids(session, action) if session is not None else frozenset()
+        return Facts(client_id, state, capabilities, chats, frozenset(notes), models, turns)
+
+    async def _turn_ids(self, session: Channel, action: Mapping[str, Any]) -> frozenset[str]:
+        """Return the turns that an annotation may name; what names none gets none."""
+        annotation = action.get("annotation", action)
+        if not action.get("type", "").startswith("annotations/") or not annotation.get("turnId"):
+            return frozenset()
+        found: set[str] = set()
+        for entry in list(session.state["chats"]):
+            chat = await self._directory.find(entry["resource"])
+            if chat is not None:
+                active = chat.state.get("activeTurn")
+                found.update(turn["id"] for turn in chat.state["turns"])
+                found.update([active["id"]] if active is not None else [])
+        return frozenset(found)
+
+    def restore(self, channel: Channel, whole: WholeChannel) -> None:
+        """Give a chat that is being loaded back what its agent knows and the chat does not show."""
+        if channel.kind == "chat":
+            context = whole.records.get(CONTEXTS)
+            if context is not None:
+                channel.context = stored_value(context, channel.uri)
+            attached = whole.records.get(ATTACHED)
+            if attached is not None:
+                channel.attached = stored_value(attached, channel.uri)
+
+    def _free_name(self, session: Channel, wanted: str | None) -> str:
+        """Return the name that a chat should have, or another where that one is taken."""
+        chats = {chat["resource"] for chat in session.state["chats"]}
+        taken = wanted is None or wanted in chats or self._directory.get(wanted) is not None
+        return wanted if wanted and not taken else chat_uri(session.uri, str(uuid.uuid4()))
+
+    def _state(
+        self, uri: str, extra: Mapping[str, Any], turns: Sequence[Any] = ()
+    ) -> dict[str, Any]:
+        state = {
+            "resource": uri,
+            "title": UNTITLED_CHAT,
+            "status": IDLE,
+            "modifiedAt": self._clock.now(),
+            "turns": list(turns),
+        }
+        return {**state, **extra}
+
+    def put_back(
+        self,
+        session: Channel,
+        state: dict[str, Any],
+        context: Sequence[Any],
+        attached: Mapping[str, list[Any]],
+    ) -> None:
+        """Register a chat again that its session still lists."""
+        chat = self._directory.create(state["resource"], "chat", state, session.uri)
+        self._keep(chat, context, attached)
+
+    def _keep(
+        self, chat: Channel, context: Sequence[Any], attached: Mapping[str, list[Any]]
+    ) -> None:
+        """Keep what a chat's agent knows beyond the chat's own turns."""
+        if context:
+            chat.context = list(context)
+            self._writer.ledger.write(PutRecord(CONTEXTS, chat.uri, dumps(chat.context)))
+        if attached:
+            chat.attached = dict(attached)
+            self._writer.ledger.write(record(chat))
+
+    def _register(
+        self, session: Channel, state: dict[str, Any], history: History | None = None
+    ) -> Channel:
+        chat = self._directory.create(state["resource"], "chat", state, session.uri)
+        if history is not None:
+            self._keep(chat, history.context, history.attached)
+        self._writer.apply(session, {"type": "session/chatAdded", "summary": chat_summary(state)})
+        return chat
+
+    async def _source(
+        self, params: Mapping[str, Any], session: Channel, capabilities: Mapping[str, Any]
+    ) -> Channel | None:
+        multiple = capabilities.get("multipleChats")
+        if multiple is None:
+            raise InvalidParams("the agent supports one chat per session only", path="chat")
+        source = params.get("source")
+        if source is None:
+            return None
+        if not multiple.get("fork" if source["kind"] == "fork" else "sideChat"):
+            raise InvalidParams(f"the agent does not support {source['kind']}", path="source.kind")
+        if source["chat"] == params["chat"]:
+            raise InvalidParams("a chat cannot be its own source", path="source.chat")
+        chat = await self._directory.find(source["chat"])
+        if chat is None or chat.session != session.uri or chat.kind != "chat":
+            raise InvalidParams("the source is no chat of this session", path="source.chat")
+        return chat

@@ -1,0 +1,130 @@
+"""Rules for messages and what they carry: who speaks, what is asked for, what is attached."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from agenthost.errors import shortened
+from agenthost.host.channels.ranges import is_range, lies_inside, line_lengths
+from agenthost.host.channels.rule_context import Facts
+from agenthost.host.channels.settings import check_complete
+
+__all__ = ["check_attachments", "check_content", "check_message", "check_suggestion"]
+
+State = Mapping[str, Any]
+
+# Where in a longer text something is mentioned is not worth what looking for the line costs.
+LONGEST_LOOKED_INTO = 100_000
+
+
+def check_message(state: State, message: Mapping[str, Any], facts: Facts) -> str | None:
+    """Check a message that a client wants to put into this chat."""
+    if message["origin"]["kind"] != "user":
+        return "a client may only send messages of origin user"
+    if state.get("interactivity", "full") != "full":
+        return f"this chat is {state['interactivity']}: it takes no messages"
+    return _check_model(message, facts) or check_attachments(message, facts)
+
+
+def check_suggestion(message: Mapping[str, Any], facts: Facts) -> str | None:
+    """Check what a user suggests instead of a tool call, also where only this may be said."""
+    if message["origin"]["kind"] != "user":
+        return "a suggestion is of origin user"
+    return check_attachments(message, facts)
+
+
+def _check_model(message: Mapping[str, Any], facts: Facts) -> str | None:
+    """Check the model that a message asks for, where the agent says which it has."""
+    chosen = message.get("model")
+    if chosen is None or not facts.models:
+        return None
+    model = next((model for model in facts.models if model["id"] == chosen["id"]), None)
+    if model is None:
+        offered = ", ".join(str(model["id"]) for model in facts.models)
+        return f"there is no model {shortened(chosen['id'])}; there is {shortened(offered)}"
+    schema = model.get("configSchema") or {"properties": {}}
+    refusal = check_complete(schema, chosen.get("config") or {}, complete=False)
+    return f"model {chosen['id']}: {refusal}" if refusal is not None else None
+
+
+def check_attachments(message: Mapping[str, Any], facts: Facts) -> str | None:
+    """Check that everything a message attaches can be read as it asks."""
+    attachments = message.get("attachments", ())
+    lines: Sequence[int] | None = None
+    for attachment in attachments:
+        mention = attachment.get("range")
+        if mention is not None and len(message["text"]) <= LONGEST_LOOKED_INTO:
+            lines = lines or line_lengths(message["text"])
+            if not lies_inside(mention, lines):
+                label = shortened(attachment["label"])
+                return f"the range of the attachment {label} lies outside the message's text"
+        refusal = _check_attachment(attachment, facts)
+        if refusal is not None:
+            return refusal
+    return None
+
+
+def _check_attachment(attachment: Mapping[str, Any], facts: Facts) -> str | None:
+    selection = attachment.get("selection")
+    if selection is not None and not is_range(selection["range"]):
+        return f"the selection of the attachment {shortened(attachment['label'])} is no range"
+    match attachment.get("type"):
+        case "simple":
+            # What the host completed is known by its metadata, which comes back with it.
+            if "modelRepresentation" not in attachment and not attachment.get("_meta"):
+                label = shortened(attachment["label"])
+                return f"the attachment {label} has no modelRepresentation: nobody could read it"
+        case "embeddedResource":
+            return _check_data(attachment, f"the attachment {shortened(attachment['label'])}")
+        case "annotations":
+            # Some of those that it lists may have been removed while it was written.
+            if attachment["resource"] not in facts.notes:
+                return f"there are no annotations {shortened(attachment['resource'])}"
+        case "chat":
+            return _check_chat(attachment, facts)
+    return None
+
+
+def _check_chat(attachment: Mapping[str, Any], facts: Facts) -> str | None:
+    chat = facts.chats.get(attachment["resource"])
+    if chat is None:
+        return f"the attached chat {attachment['resource']} does not exist"
+    end = attachment.get("endTurn")
+    if end is not None and all(turn["id"] != end for turn in chat["turns"]):
+        return f"the attached chat has no completed turn {end}"
+    return None
+
+
+def check_content(
+    chat: State, call_id: str, blocks: Iterable[Mapping[str, Any]], facts: Facts
+) -> str | None:
+    """Check what a client shows as the content of its tool call."""
+    workers: set[str] | None = None
+    for block in blocks:
+        if block.get("type") == "embeddedResource":
+            refusal = _check_data(block, "the embedded resource")
+            if refusal is not None:
+                return refusal
+        elif block.get("type") == "subagent":
+            workers = _workers(chat, call_id, facts) if workers is None else workers
+            if block["resource"] not in workers:
+                return f"the chat {shortened(block['resource'])} is no worker of this tool call"
+    return None
+
+
+def _workers(chat: State, call_id: str, facts: Facts) -> set[str]:
+    """Return the chats that a tool call has started, as they say themselves."""
+    origin = {"kind": "tool", "chat": chat["resource"], "toolCallId": call_id}
+    chats = (facts.session or {}).get("chats") or ()
+    return {entry["resource"] for entry in chats if entry.get("origin") == origin}
+
+
+def _check_data(holder: Mapping[str, Any], what: str) -> str | None:
+    try:
+        base64.b64decode(holder["data"], validate=True)
+    except (binascii.Error, ValueError):
+        return f"the data of {what} is not valid base64"
+    return None

@@ -1,0 +1,95 @@
+"""Starting up: the root channel as it was, and an end to every turn that a crash interrupted."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from agenthost.host.channels.settings import sanitize
+from agenthost.host.core import Core
+from agenthost.host.store import DropChannel, DropRecord, StoreDamaged
+from agenthost.host.turns.runner import RUNNING, error_action
+from agenthost.protocol.uris import ROOT
+
+__all__ = ["announce_agents", "open_root", "recover"]
+
+log = logging.getLogger(__name__)
+
+# What a client may change of the host itself.
+CONFIG_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "welcome": {
+            "type": "string",
+            "title": "Welcome message",
+            "description": "Shown by clients when they connect to this host",
+            "default": "",
+        }
+    },
+}
+
+
+async def open_root(core: Core) -> None:
+    """Register the root channel: stored values, and today's agents as ordinary actions."""
+    # The first number is for the start itself: what clients are told before anything happens must
+    # not lie in the gap that a crash left, or they could not be replayed to.
+    core.writer.ledger.take_seq()
+    agents = [await core.loops.read(agent, agent.info) for agent in core.agents.values()]
+    build = {"agenthost": dict(core.server_info)}
+    try:
+        stored = await core.directory.find(ROOT)
+    except StoreDamaged as error:
+        # It holds little that is not made anew at every start, and nobody could come in without it.
+        log.error("the host's own settings are lost: %s", error)
+        core.writer.ledger.write(DropChannel(ROOT))
+        stored = None
+    if stored is None or not _is_current(stored.state, build):
+        # No action changes a schema or the metadata, so those who were away need a snapshot.
+        values = (stored.state.get("config") or {}).get("values", {}) if stored else {}
+        kept = {**values, **sanitize(CONFIG_SCHEMA, values)}
+        if stored is not None:
+            core.directory.drop(stored)
+        state = {
+            "agents": agents,
+            "activeSessions": core.catalogue.count,
+            "terminals": [],
+            "config": {"schema": CONFIG_SCHEMA, "values": kept},
+            "_meta": build,
+        }
+        core.directory.create(ROOT, "root", state)
+        return
+    for action in (
+        {"type": "root/agentsChanged", "agents": agents},
+        {"type": "root/activeSessionsChanged", "activeSessions": core.catalogue.count},
+        {"type": "root/terminalsChanged", "terminals": []},
+    ):
+        core.writer.apply(stored, action)
+
+
+async def announce_agents(core: Core) -> None:
+    """Tell clients what the agents are like now."""
+    agents = [await core.loops.read(agent, agent.info) for agent in core.agents.values()]
+    core.writer.apply(core.root, {"type": "root/agentsChanged", "agents": agents})
+
+
+async def recover(core: Core) -> None:
+    """End the turns that were running when the last host died; sessions stay as they were."""
+    for chat_uri in await core.store.records(RUNNING):
+        try:
+            chat = await core.directory.find(chat_uri)
+        except StoreDamaged as error:
+            # It cannot be opened until it is repaired, and its turn ends with it then.
+            log.error("a turn that was interrupted cannot be ended: %s", error)
+            continue
+        active = chat.state.get("activeTurn") if chat is not None else None
+        if chat is not None and active is not None:
+            message = "the host stopped while this turn was running"
+            action = error_action(active["id"], 0, "hostRestarted", message)
+            core.writer.apply(chat, action)
+        core.writer.ledger.write(DropRecord(RUNNING, chat_uri))
+    await core.writer.ledger.settle()
+
+
+def _is_current(state: dict[str, Any], build: dict[str, Any]) -> bool:
+    config = state.get("config") or {}
+    return config.get("schema") == CONFIG_SCHEMA and state.get("_meta") == build

@@ -1,0 +1,1 @@
+"""Sessions: lifecycle, catalogue, configuration, trash."""

@@ -1,0 +1,74 @@
+"""Settings before a session exists, and tokens for resources that an agent protects."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from agenthost.agents.api import AgentError
+from agenthost.errors import AuthRequired, InternalError, InvalidParams
+from agenthost.host.channels.settings import sanitize
+from agenthost.host.clients.methods import handles
+
+if TYPE_CHECKING:
+    from agenthost.host.clients.connection import Connection
+
+__all__: list[str] = []
+
+log = logging.getLogger(__name__)
+
+Params = dict[str, Any]
+
+# A picker shows no more.
+MOST_COMPLETIONS = 50
+
+
+@handles("resolveSessionConfig")
+async def resolve_session_config(connection: Connection, params: Params) -> dict[str, Any]:
+    """Return the settings a session may be created with, and their values so far."""
+    values = params.get("config", {})
+    agent = connection.core.sessions.agent(params.get("provider"))
+    loops = connection.core.loops
+    schema = await loops.read(agent, agent.config_schema, values, params.get("workingDirectory"))
+    return {"schema": dict(schema), "values": sanitize(schema, values)}
+
+
+@handles("sessionConfigCompletions")
+async def session_config_completions(connection: Connection, params: Params) -> dict[str, Any]:
+    """Offer values for one setting."""
+    agent = connection.core.sessions.agent(params.get("provider"))
+    loops, values = connection.core.loops, params.get("config", {})
+    directory = params.get("workingDirectory")
+    schema = await loops.read(agent, agent.config_schema, values, directory)
+    setting, query = params["property"], params.get("query", "").lower()
+    if setting not in schema["properties"]:
+        raise InvalidParams(f"there is no setting {setting}", path="property")
+    offered = await loops.ask(agent, agent.complete_config, setting, query, values, directory)
+    matching = [dict(item) for item in offered if query in item["label"].lower()]
+    matching.sort(key=lambda item: not item["label"].lower().startswith(query))
+    return {"items": matching[:MOST_COMPLETIONS]}
+
+
+@handles("authenticate")
+async def authenticate(connection: Connection, params: Params) -> dict[str, Any]:
+    """Take a token for a resource that one of the agents advertises."""
+    core, resource, token = connection.core, params["resource"], params["token"]
+    wanting = [
+        (agent, entry)
+        for agent in core.agents.values()
+        for entry in agent.protected_resources
+        if entry["resource"] == resource
+    ]
+    if not wanting:
+        raise InvalidParams("no agent here protects that resource", path="resource")
+    for agent, entry in wanting:
+        try:
+            await core.loops.ask(agent, agent.check_token, resource, token)
+        except AgentError as error:
+            raise AuthRequired([entry], str(error)) from error
+        except Exception as error:
+            # Agents quote whatever they hold, and this one holds a token that is kept nowhere yet.
+            log.error("%s cannot check a token: %s", agent.provider, type(error).__name__)
+            raise InternalError("the agent could not check the token") from None
+    core.credentials.put(connection.principal.name, resource, token)
+    return {}

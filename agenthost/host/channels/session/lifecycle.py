@@ -1,0 +1,302 @@
+"""Sessions: creating them, forking them, collecting drafts, and putting them away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from agenthost.agents.api import Agent
+from agenthost.clock import Clock
+from agenthost.errors import (
+    AlreadyExists,
+    AuthRequired,
+    InvalidParams,
+    ProviderNotFound,
+    SessionAlreadyExists,
+    SessionNotFound,
+)
+from agenthost.host.channels.chat.fork import History, fork_history
+from agenthost.host.channels.chat.lifecycle import Chats
+from agenthost.host.channels.chat.loading import reveal
+from agenthost.host.channels.session.catalogue import Catalogue
+from agenthost.host.channels.session.drafts import UNTITLED, Drafts, holds_nothing
+from agenthost.host.channels.session.git_metadata import GitFacts
+from agenthost.host.channels.session.trash import Trash
+from agenthost.host.channels.settings import check_complete, sanitize
+from agenthost.host.log.channel import Channel
+from agenthost.host.log.directory import Directory
+from agenthost.host.log.writer import Writer
+from agenthost.host.store import DropBlobs, WholeChannel
+from agenthost.host.turns.agent_loops import AgentLoops
+from agenthost.host.turns.runner import Starter, TurnRunner
+from agenthost.protocol.status import IDLE, IS_READ
+from agenthost.protocol.uris import annotations_uri, default_chat_uri, is_nameable, is_root
+
+__all__ = ["Disposal", "Sessions"]
+
+# What becomes of a disposed session that holds anything.
+Disposal = Literal["trash", "delete"]
+
+# The key in a creation's ``_meta`` that keeps a session although nobody uses it.
+KEEP = "agenthost.keep"
+
+
+class Sessions:
+    """Creates and disposes sessions."""
+
+    def __init__(
+        self,
+        *,
+        writer: Writer,
+        directory: Directory,
+        catalogue: Catalogue,
+        chats: Chats,
+        turns: TurnRunner,
+        drafts: Drafts,
+        git: GitFacts,
+        trash: Trash,
+        clock: Clock,
+        agents: Mapping[str, Agent],
+        loops: AgentLoops,
+        default_directory: str,
+        disposal: Disposal,
+    ) -> None:
+        self._writer = writer
+        self._directory = directory
+        self._catalogue = catalogue
+        self._chats = chats
+        self._turns = turns
+        self._drafts = drafts
+        self._git = git
+        self._trash = trash
+        self._clock = clock
+        self._agents = agents
+        self._loops = loops
+        self._default_directory = default_directory
+        self._disposal = disposal
+
+    def agent(self, provider: str | None) -> Agent:
+        """Return the agent of that provider id, or the default one."""
+        if provider is None and self._agents:
+            return next(iter(self._agents.values()))
+        agent = self._agents.get(provider or "")
+        if agent is None:
+            raise ProviderNotFound(f"there is no agent {provider!r} on this host")
+        return agent
+
+    def capabilities(self, session: Channel | None) -> Mapping[str, Any]:
+        """Return what the agent of a session can do."""
+        agent = self._agents.get(session.state["provider"]) if session is not None else None
+        return agent.capabilities if agent is not None else {}
+
+    def models(self, session: Channel | None) -> Sequence[Mapping[str, Any]]:
+        """Return the models that the agent of a session offers."""
+        agent = self._agents.get(session.state["provider"]) if session is not None else None
+        return agent.models if agent is not None else ()
+
+    async def find(self, uri: str) -> Channel:
+        """Return a session, or raise SessionNotFound."""
+        session = await self._directory.find(uri)
+        if session is None or session.kind != "session":
+            raise SessionNotFound(f"there is no session {uri}")
+        return session
+
+    def missing_tokens(self, session: Channel, principal: str) -> list[Mapping[str, Any]]:
+        """Return what a session's agent protects and the principal brought no token for."""
+        agent = self._agents.get(session.state["provider"])
+        resources = agent.protected_resources if agent is not None else ()
+        return self._turns.credentials.missing(principal, resources)
+
+    async def create(self, params: Mapping[str, Any], starter: Starter) -> None:
+        """Carry out ``createSession``: when this returns, the session and its chat take turns.
+
+        Its agent is not started before a turn needs it, and it counts as a draft until it is used.
+        """
+        uri = params["channel"]
+        if not is_nameable(uri):
+            raise InvalidParams("no session can have this URI", path="channel")
+        source, history = await self._fork_source(params.get("fork"))
+        provider = source.state["provider"] if source is not None else params.get("provider")
+        agent = self.agent(provider)
+        missing = self._turns.credentials.missing(starter.principal, agent.protected_resources)
+        if missing:
+            raise AuthRequired(missing, f"{agent.display_name} needs you to sign in")
+        state = await self._first_state(agent, params, source)
+        existing = await self._directory.find(uri)
+        if existing is not None and await self._is_own_draft(existing, agent, starter):
+            # An editor that lost the answer, or forgot that it asked, asks again.
+            return
+        history = await self._chats.own(history, uri)
+        for name in (uri, annotations_uri(uri), default_chat_uri(uri)):
+            if is_root(name) or await self._directory.find(name) or self._directory.get(name):
+                raise SessionAlreadyExists(f"{name} is in use")
+        session = self._directory.create(uri, "session", state)
+        self._directory.create(annotations_uri(uri), "annotations", {"annotations": []}, uri)
+        self._chats.add_default(session, history)
+        if agent.tools:
+            tools = [dict(tool) for tool in agent.tools]
+            self._writer.apply(session, {"type": "session/serverToolsChanged", "tools": tools})
+        self._writer.apply(session, {"type": "session/ready"})
+        self._catalogue.add(session, self._clock.now())
+        self._git.refresh(session)
+        if (params.get("_meta") or {}).get(KEEP) is not True and not history.turns:
+            self._drafts.add(uri, starter.client_id or "")
+
+    async def _is_own_draft(self, session: Channel, agent: Agent, starter: Starter) -> bool:
+        creator = self._drafts.creator(session.uri)
+        own = creator is not None and creator == starter.client_id
+        same = session.kind == "session" and session.state["provider"] == agent.provider
+        return own and same and await self._is_draft(session)
+
+    async def _is_draft(self, session: Channel) -> bool:
+        chats = await self._load_chats(session)
+        annotations = await self._directory.find(annotations_uri(session.uri))
+        noted = annotations.state if annotations is not None else None
+        return holds_nothing(session.state, [chat.state for chat in chats], noted)
+
+    async def collect_drafts(self, seconds: float) -> None:
+        """Remove the drafts that nobody has followed for so long, and tell everybody."""
+        for uri in self._drafts.abandoned(seconds):
+            session = await self._directory.find(uri)
+            if session is None or session.kind != "session" or not await self._is_draft(session):
+                self._drafts.forget(uri)
+            elif uri in self._drafts.abandoned(seconds):
+                # Nobody came while it was looked at, and nothing is awaited from here on.
+                chats = [self._directory.get(chat["resource"]) for chat in session.state["chats"]]
+                self._delete(session, [chat for chat in chats if chat is not None])
+
+    def restore(self, channel: Channel, _: WholeChannel) -> None:
+        """End the creation of a session that is being loaded, because its host died over it."""
+        if channel.kind == "session" and channel.state["lifecycle"] == "creating":
+            message = "the host stopped while this session was being created"
+            error = {"errorType": "hostRestarted", "message": message}
+            self._writer.apply(channel, {"type": "session/creationFailed", "error": error})
+
+    async def dispose(self, uri: str) -> None:
+        """Carry out ``disposeSession``: out of every list, and into the trash if it holds anything.
+
+        Whoever follows it is told: its turns are cancelled, then its chats are gone, then it is.
+        """
+        session = await self.find(uri)
+        chats = await self._load_chats(session)
+        annotations = await self._directory.find(annotations_uri(uri))
+        if self._directory.get(session.uri) is not session:
+            raise SessionNotFound(f"there is no session {uri}")
+        noted = annotations.state if annotations is not None else None
+        empty = holds_nothing(session.state, [chat.state for chat in chats], noted)
+        had_turns = any(chat.state["turns"] or chat.state.get("activeTurn") for chat in chats)
+        for chat in chats:
+            self._turns.cancel(chat)
+        keeps = self._disposal == "trash" and not empty
+        if keeps:
+            self._trash.put(session, chats, annotations, self._catalogue.created_at(session))
+        self._delete(session, chats, keep_content=keeps)
+        agent = self._agents.get(session.state["provider"])
+        if agent is not None:
+            self._turns.starts.end(agent, session.uri, had_turns=had_turns)
+
+    async def restore_disposed(self, uri: str) -> None:
+        """Take a session back from the trash, as it was, except that nobody is active in it."""
+        packed = await self._trash.find(uri)
+        if packed is None:
+            raise SessionNotFound(f"there is no session {uri} in the trash")
+        states = [chat["state"] for chat in packed["chats"]]
+        for name in (uri, annotations_uri(uri), *(state["resource"] for state in states)):
+            if await self._directory.find(name) is not None or self._directory.get(name):
+                raise AlreadyExists(f"{name} is in use")
+        session = self._directory.create(uri, "session", packed["state"])
+        self._directory.create(annotations_uri(uri), "annotations", packed["annotations"], uri)
+        for chat in packed["chats"]:
+            self._chats.put_back(session, chat["state"], chat["context"], chat["attached"])
+        self._trash.drop(uri)
+        self._catalogue.add(session, packed["createdAt"], packed["annotations"])
+
+    async def purge(self, uri: str) -> None:
+        """Delete a session in the trash for good."""
+        if await self._trash.find(uri) is None:
+            raise SessionNotFound(f"there is no session {uri} in the trash")
+        self._trash.drop(uri)
+        if await self._directory.find(uri) is None:
+            self._writer.ledger.write(DropBlobs(uri))
+
+    async def _load_chats(self, session: Channel) -> list[Channel]:
+        """Return all chats of a session, those too that are added while others are loaded."""
+        found: dict[str, Channel | None] = {}
+        while missing := [
+            chat["resource"] for chat in session.state["chats"] if chat["resource"] not in found
+        ]:
+            for uri in missing:
+                found[uri] = await self._directory.find(uri)
+        return [chat for chat in found.values() if chat and self._directory.get(chat.uri) is chat]
+
+    def _delete(
+        self, session: Channel, chats: list[Channel], *, keep_content: bool = False
+    ) -> None:
+        for chat in chats:
+            self._chats.remove(chat)
+        annotations = self._directory.get(annotations_uri(session.uri))
+        if annotations is not None:
+            self._directory.drop(annotations)
+        self._directory.drop(session)
+        self._drafts.forget(session.uri)
+        if not keep_content:
+            self._writer.ledger.write(DropBlobs(session.uri))
+        self._turns.permissions.forget(session.uri)
+        self._catalogue.remove(session.uri)
+
+    async def _first_state(
+        self, agent: Agent, params: Mapping[str, Any], source: Channel | None
+    ) -> dict[str, Any]:
+        state: dict[str, Any] = {
+            "provider": agent.provider,
+            "title": UNTITLED,
+            "status": IDLE | IS_READ,
+            "lifecycle": "creating",
+            "activeClients": [],
+            "chats": [],
+        }
+        if source is not None:
+            state["title"] = source.state["title"]
+            directories = source.state.get("workingDirectories")
+        else:
+            directories = params.get("workingDirectories") or [self._default_directory]
+            if agent.capabilities.get("multipleWorkingDirectories") is None:
+                directories = directories[:1]
+        if directories is not None:
+            state["workingDirectories"] = list(directories)
+        if "activeClient" in params:
+            state["activeClients"] = [params["activeClient"]]
+        config = await self._config(agent, params, source, directories)
+        return {**state, "config": config} if config["schema"]["properties"] else state
+
+    async def _config(
+        self,
+        agent: Agent,
+        params: Mapping[str, Any],
+        source: Channel | None,
+        directories: Any,
+    ) -> dict[str, Any]:
+        inherited = (source.state.get("config") or {}).get("values", {}) if source else {}
+        values = {**inherited, **params.get("config", {})}
+        primary = directories[0] if directories else None
+        schema = await self._loops.read(agent, agent.config_schema, values, primary)
+        # Editors send what they remember of other hosts: what does not fit here is left out.
+        kept = sanitize(schema, values)
+        refusal = check_complete(schema, kept)
+        if refusal is not None:
+            raise InvalidParams(refusal, path="config")
+        return {"schema": dict(schema), "values": kept}
+
+    async def _fork_source(self, fork: Mapping[str, Any] | None) -> tuple[Channel | None, History]:
+        if fork is None:
+            return None, History()
+        source = await self.find(fork["session"])
+        default = source.state.get("defaultChat")
+        chats = sorted(source.state["chats"], key=lambda chat: chat["resource"] != default)
+        for entry in chats:
+            chat = await self._directory.find(entry["resource"])
+            history = fork_history(chat, fork["turnId"], source) if chat is not None else None
+            if chat is not None and history is not None:
+                reveal(chat, fork["turnId"])
+                return source, history
+        raise InvalidParams("the session has no such completed turn", path="fork.turnId")

@@ -1,0 +1,151 @@
+"""Configuration values against their schema: the host's, a session's, and what clients change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from agenthost.host.channels.rule_context import Facts
+from agenthost.protocol.jsonrpc import dumps
+
+__all__ = ["RULES", "check_complete", "check_value", "sanitize"]
+
+Schema = Mapping[str, Any]
+
+# Bytes that the host's own settings may take: every client is sent all of them.
+MOST_ROOT_CONFIG = 256 * 1024
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+}
+
+
+def check_value(key: str, schema: Schema, value: Any) -> str | None:
+    """Return why a value does not fit its property schema, or None."""
+    types = _TYPES[schema["type"]]
+    fits: bool = isinstance(value, types) and (bool in types or not isinstance(value, bool))
+    if not fits:
+        return f"{key} must be of type {schema['type']}"
+    choices = schema.get("enum")
+    if choices is not None and not schema.get("enumDynamic") and value not in choices:
+        return f"{key} must be one of {', '.join(map(str, choices))}"
+    if schema["type"] == "array" and "items" in schema:
+        return _first(
+            check_value(f"{key}[{index}]", schema["items"], item)
+            for index, item in enumerate(value)
+        )
+    return _check_members(key, schema, value) if schema["type"] == "object" else None
+
+
+def _check_members(key: str, schema: Schema, value: Mapping[str, Any]) -> str | None:
+    properties, others = schema.get("properties") or {}, schema.get("additionalProperties")
+    for name, member in value.items():
+        inner = properties.get(name, others)
+        broken = check_value(f"{key}.{name}", inner, member) if inner is not None else None
+        if broken is not None:
+            return broken
+    return _missing(schema, value, f"{key}.")
+
+
+def _missing(schema: Schema, values: Mapping[str, Any], prefix: str = "") -> str | None:
+    missing = (name for name in schema.get("required") or () if name not in values)
+    return _first(f"{prefix}{name} is required" for name in missing)
+
+
+def _first(reasons: Iterable[str | None]) -> str | None:
+    return next((reason for reason in reasons if reason is not None), None)
+
+
+def check_complete(
+    schema: Schema, values: Mapping[str, Any], *, complete: bool = True
+) -> str | None:
+    """Check a bag: known keys, fitting values and, in a ``complete`` one, nothing missing."""
+    properties = schema["properties"]
+    for key, value in values.items():
+        if key not in properties:
+            return f"there is no setting {key}"
+        broken = check_value(key, properties[key], value)
+        if broken is not None:
+            return broken
+    return _missing(schema, values) if complete else None
+
+
+def sanitize(schema: Schema, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep what fits, and fill in defaults: the answer to a form in the making never fails."""
+    kept: dict[str, Any] = {}
+    for key, inner in schema["properties"].items():
+        # What is only shown is the host's to say, whatever the client echoes.
+        given = key in values and not inner.get("readOnly")
+        if given and check_value(key, inner, values[key]) is None:
+            kept[key] = values[key]
+        elif "default" in inner:
+            kept[key] = inner["default"]
+    return kept
+
+
+def _changed(
+    state: Mapping[str, Any],
+    action: Mapping[str, Any],
+    frozen: Callable[[Schema], bool],
+    *,
+    keeps_unknown: bool = False,
+) -> str | None:
+    config = state.get("config")
+    if config is None:
+        return "there is nothing to configure here"
+    properties, values = config["schema"]["properties"], config["values"]
+    for key, value in action["config"].items():
+        schema = properties.get(key)
+        if schema is None:
+            if keeps_unknown:
+                continue
+            return f"there is no setting {key}"
+        if key in values and _same(values[key], value):
+            continue
+        if frozen(schema):
+            return f"{key} cannot be changed"
+        broken = check_value(key, schema, value)
+        if broken is not None:
+            return broken
+    if action.get("replace"):
+        for key in values:
+            if key not in action["config"] and frozen(properties.get(key, {})):
+                return f"{key} cannot be removed"
+        return _missing(config["schema"], action["config"])
+    return None
+
+
+def _same(old: Any, new: Any) -> bool:
+    # To Python a boolean equals a number; to JSON it does not.
+    return isinstance(old, bool) == isinstance(new, bool) and bool(old == new)
+
+
+def _root_changed(state: Mapping[str, Any], action: Mapping[str, Any], facts: Facts) -> str | None:
+    # Editors hand every host the settings that theirs has; they are kept for who asks for them.
+    broken = _changed(
+        state, action, lambda schema: bool(schema.get("readOnly")), keeps_unknown=True
+    )
+    kept = {} if action.get("replace") else (state.get("config") or {}).get("values", {})
+    if broken is None and len(dumps({**kept, **action["config"]})) > MOST_ROOT_CONFIG:
+        return f"the settings of a host may take {MOST_ROOT_CONFIG} bytes in all"
+    return broken
+
+
+def _session_changed(
+    state: Mapping[str, Any], action: Mapping[str, Any], facts: Facts
+) -> str | None:
+    return _changed(
+        state,
+        action,
+        lambda schema: bool(schema.get("readOnly")) or not schema.get("sessionMutable"),
+    )
+
+
+RULES: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any], Facts], str | None]] = {
+    "root/configChanged": _root_changed,
+    "session/configChanged": _session_changed,
+}

@@ -1,0 +1,1 @@
+"""Connected clients: their messages, methods, subscriptions, resuming."""

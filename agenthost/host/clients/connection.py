@@ -1,0 +1,277 @@
+"""One client's connection: its messages in order, what it subscribes to, what waits for it.
+
+Owns the life of a connection from its first frame to its last. What a method does is in
+``handlers``; how answers are ordered against everything else is the ledger's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from agenthost.errors import ParseError, UnsupportedProtocolVersion
+from agenthost.host.clients.client_records import ClientRecord
+from agenthost.host.clients.methods import handle_notification, handle_request
+from agenthost.host.clients.resent_actions import ResentActions
+from agenthost.host.core import Core
+from agenthost.host.delivery.outbox import Answer, Outbox
+from agenthost.host.log.channel import Channel, Subscription
+from agenthost.host.store import StoreError
+from agenthost.host.trust import Principal, RateLimiter, find_excess
+from agenthost.host.turns.runner import Starter
+from agenthost.protocol.jsonrpc import Failure, Notification, Request, encode
+from agenthost.protocol.peer import Answered, Frame, Handshake, Peer, Refused, Violation
+from agenthost.protocol.versions import NEWEST
+from agenthost.transport import CloseCode, Encoded, Transport, TransportClosed
+
+__all__ = ["Connection"]
+
+log = logging.getLogger(__name__)
+
+# A peer that breaks the rules this often, without a sound message in between, is not going to stop.
+MOST_VIOLATIONS = 10_000
+# Programs without controls for a result that waits for approval: a turn would hang there.
+SHOWS_NO_REVIEWS = ("vscode-",)
+# A larger frame is looked over in a thread: others do not wait for it.
+LARGE_FRAME = 128 * 1024
+# Whose answers may be large; they are made when the host's budget has room for them.
+LARGE_ANSWERS = frozenset({"reconnect", "subscribe", "fetchTurns", "listSessions", "resourceRead"})
+
+
+class Connection:
+    """One live connection of one client."""
+
+    def __init__(
+        self,
+        core: Core,
+        transport: Transport,
+        principal: Principal,
+        name: str,
+        on_established: Callable[[], None] | None = None,
+    ) -> None:
+        self.core = core
+        # Told once the client has been taken up.
+        self._on_established = on_established
+        self.principal = principal
+        # How logs call it: a number, never an address with secrets.
+        self.name = name
+        # Of two connections of one client the one accepted later counts.
+        self.accepted_at = core.clock.monotonic()
+        self.peer = Peer("host")
+        # The rung it speaks; set by the handshake.
+        self.version = NEWEST
+        self.client_id = ""
+        self.capabilities: Mapping[str, Any] = {}
+        self.locale: str | None = None
+        # The name of the client's program.
+        self.program = ""
+        self.subscriptions: dict[Channel, Subscription] = {}
+        # What this client may send a second time; set when it reconnects.
+        self.resent = ResentActions()
+        # The closing of the transport, once the host ends this connection.
+        self._ending: asyncio.Task[None] | None = None
+        self._transport = transport
+        self._violations = 0
+        limits = core.limits
+        self._rate = RateLimiter(
+            limits.messages_per_second, limits.message_burst, core.clock.monotonic()
+        )
+        self.outbox = Outbox(
+            transport,
+            limit=limits.max_outbox_bytes,
+            on_overflow=self._too_slow,
+            on_stall=self._stalled,
+            observe=self._log_out if core.wire_log is not None else None,
+            share=core.budget.share(principal.name),
+        )
+
+    @property
+    def starter(self) -> Starter:
+        """On whose behalf turns run that this client starts."""
+        return Starter(self.principal.name, self.locale, self.client_id)
+
+    async def run(self) -> None:
+        """Serve the client until it or the host ends the connection."""
+        try:
+            async with asyncio.timeout(self.core.limits.handshake_seconds) as handshake:
+                while True:
+                    await self._take(await self._transport.receive())
+                    # Others have their turn between two messages of one client, and who does
+                    # not take its answers is not given more of them.
+                    await asyncio.sleep(0)
+                    await self.outbox.room()
+                    if self.peer.handshake is Handshake.ESTABLISHED:
+                        handshake.reschedule(None)
+        except TransportClosed as closed:
+            log.debug("%s closed: %s", self.name, closed)
+            if not self._transport.closed:
+                await self._answer_the_rest()
+        except TimeoutError:
+            self.end(CloseCode.POLICY_VIOLATION, "no initialize came in time")
+        finally:
+            self._leave()
+            if self._ending is not None:
+                await asyncio.shield(self._ending)
+
+    def establish(self, record: ClientRecord) -> None:
+        """Take up the client's identity and version, superseding an older connection of its."""
+        self.client_id = record.client_id
+        self.version = record.version
+        self.capabilities = record.capabilities
+        self.locale = record.locale
+        self.program = record.program
+        if self._on_established is not None:
+            self._on_established()
+        superseded = self.core.clients.arrived(self)
+        if superseded is not None:
+            reason = "superseded by a newer connection of this client"
+            superseded.end(CloseCode.POLICY_VIOLATION, reason)
+
+    def subscribe(self, channel: Channel, subscription: Subscription) -> None:
+        """Follow a channel from now on; a second time replaces the first."""
+        channel.subscriptions[self] = subscription
+        self.subscriptions[channel] = subscription
+
+    def followed_as(self, uri: str) -> Channel | None:
+        """Return the channel that this client follows under a name."""
+        followed = (channel for channel, view in self.subscriptions.items() if view.uri == uri)
+        return next(followed, None)
+
+    def unsubscribe(self, channel: Channel) -> bool:
+        """Stop following a channel; False when it was not followed."""
+        channel.subscriptions.pop(self, None)
+        channel.last_used = self.core.clock.monotonic()
+        return self.subscriptions.pop(channel, None) is not None
+
+    @property
+    def can_show_reviews(self) -> bool:
+        """Whether this client's program asks people to approve of a tool call's result."""
+        return not self.program.startswith(SHOWS_NO_REVIEWS)
+
+    def send(self, *payloads: Frame) -> None:
+        """Send encoded messages to this client alone, in order with everything else."""
+        if payloads:
+            self.core.writer.send(self, self._expected(payloads))
+
+    def end(self, code: int, reason: str) -> asyncio.Task[None]:
+        """End the connection behind all that waits for the client, telling it why."""
+        if self._ending is None:
+            self.outbox.finish()
+            self._ending = asyncio.create_task(
+                self._transport.close(code, reason), name=f"close {self.name}"
+            )
+        return self._ending
+
+    async def _take(self, frame: bytes) -> None:
+        core = self.core
+        pause = self._rate.take(core.clock.monotonic())
+        if pause:
+            # Not reading slows a hasty client down by its own socket, and loses nothing.
+            await asyncio.sleep(pause)
+            self._rate.take(core.clock.monotonic())
+        await core.pacing.turn(self.principal.name)
+        core.metrics.count("agenthost_messages_received_total")
+        if core.wire_log is not None:
+            core.wire_log.record("in", self.name, frame)
+        excess = await self._find_excess(frame)
+        if excess is not None:
+            error = ParseError(f"a message may {excess}")
+            self.send(encode(Failure(None, error)))
+            self._violated(error.message)
+            return
+        self.peer.feed(frame)
+        while (event := self.peer.next_event()) is not None:
+            match event:
+                case Request():
+                    self._violations = 0
+                    await self._carry_out(event)
+                case Notification():
+                    self._violations = 0
+                    await handle_notification(self, event)
+                case Violation(reason):
+                    self._violated(reason)
+                case Answered() | Refused():
+                    log.debug("%s answered %s, which nobody awaits", self.name, event.method)
+            self._answer(self.peer.take_output())
+        self._answer(self.peer.take_output())
+
+    async def _find_excess(self, frame: bytes) -> str | None:
+        limits = self.core.limits
+        check = partial(find_excess, frame, depth=limits.max_depth, values=limits.max_values)
+        if len(frame) <= LARGE_FRAME:
+            return check()
+        # One at a time: it takes several times their size.
+        async with self.core.large_frames:
+            return await asyncio.to_thread(check)
+
+    async def _carry_out(self, request: Request) -> None:
+        if not _may_be_large(request):
+            return await handle_request(self, request)
+        async with self.core.budget.share(self.principal.name).turn():
+            await handle_request(self, request)
+            self._answer(self.peer.take_output())
+
+    def _answer(self, payloads: Sequence[Frame]) -> None:
+        """Send what the client asked for; all that was held back for it follows."""
+        if not self.outbox.held:
+            self.send(*payloads)
+        elif payloads:
+            messages = self._expected(payloads)
+            self.core.writer.ledger.deliver(lambda: self.outbox.resume(messages))
+
+    def _expected(self, payloads: Sequence[Frame]) -> Sequence[Answer]:
+        messages = tuple(map(Answer, payloads))
+        self.outbox.expect(messages)
+        return messages
+
+    async def _answer_the_rest(self) -> None:
+        """Send what is owed to a peer that has ended its own side only, as pipes allow."""
+        with contextlib.suppress(StoreError):
+            # What has not been stored was never said; the host says so by itself.
+            await self.core.writer.ledger.settle()
+            self.outbox.finish()
+
+    def _violated(self, reason: str) -> None:
+        self._violations += 1
+        self.core.metrics.count("agenthost_protocol_violations_total")
+        log.info("%s broke the protocol: %s", self.name, reason[:200])
+        if self._violations >= MOST_VIOLATIONS:
+            self.end(CloseCode.POLICY_VIOLATION, "too many messages that break the protocol")
+
+    def refuse_version(self, error: UnsupportedProtocolVersion) -> None:
+        """End the connection after the refusal of its versions has left."""
+        self.core.writer.ledger.deliver(lambda: self.end(CloseCode.NORMAL, error.message))
+
+    def _too_slow(self, waiting: int) -> None:
+        self.core.metrics.count("agenthost_slow_clients_total")
+        log.warning("%s is too slow: %d bytes wait for it", self.name, waiting)
+        reason = f"too slow: {waiting} bytes waited; reconnect to resume"
+        self.end(CloseCode.TRY_AGAIN_LATER, reason)
+
+    def _stalled(self, waiting: int) -> None:
+        self.core.metrics.count("agenthost_slow_clients_total")
+        log.warning("%s takes nothing any more: %d bytes wait for it", self.name, waiting)
+        reason = f"stopped reading: {waiting} bytes waited and none was taken; reconnect to resume"
+        self.end(CloseCode.TRY_AGAIN_LATER, reason)
+
+    def _leave(self) -> None:
+        for channel in list(self.subscriptions):
+            self.unsubscribe(channel)
+        self.outbox.close()
+        if self.client_id:
+            self.core.clients.left(self)
+
+    def _log_out(self, message: Encoded) -> None:
+        if self.core.wire_log is not None:
+            self.core.wire_log.record("out", self.name, message.payload)
+
+
+def _may_be_large(request: Request) -> bool:
+    if request.method == "initialize":
+        # Who asks for nothing gets in whatever others wait for.
+        return bool(request.params.get("initialSubscriptions"))
+    return request.method in LARGE_ANSWERS

@@ -1,0 +1,134 @@
+"""Opening a connection: ``initialize``, ``reconnect``, and ``ping`` at any time."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from agenthost.errors import NotFound
+from agenthost.host.clients.client_records import ClientRecord
+from agenthost.host.clients.methods import EncodedResult, handles
+from agenthost.host.clients.resent_actions import done_since
+from agenthost.host.clients.resume import catch_up
+from agenthost.host.clients.snapshots import follow, listed, snapshot
+from agenthost.host.log.channel import Channel
+from agenthost.host.store import StoreDamaged
+from agenthost.protocol.inbound import accept_params
+from agenthost.protocol.jsonrpc import dumps
+from agenthost.protocol.uris import canonical
+from agenthost.protocol.versions import negotiate, translator
+
+if TYPE_CHECKING:
+    from agenthost.host.clients.connection import Connection
+
+__all__: list[str] = []
+
+Params = dict[str, Any]
+
+log = logging.getLogger(__name__)
+
+
+@handles("ping")
+async def ping(connection: Connection, params: Params) -> None:
+    """Show that the host is alive."""
+    return None
+
+
+@handles("initialize")
+async def initialize(connection: Connection, raw: Params) -> EncodedResult:
+    """Agree on a version, take up the client, and answer with the snapshots it asked for."""
+    core = connection.core
+    # A newer client may have reshaped anything but its offer, so that is read first.
+    agreed = negotiate(raw.get("protocolVersions"))
+    params = accept_params(agreed.version, "initialize", raw)
+    core.policy.command(connection.principal, "initialize", params, core.policy_facts)
+    core.clients.claim(params["clientId"], connection.principal)
+    channels = await _find(connection, params.get("initialSubscriptions", ()))
+    record = ClientRecord(
+        params["clientId"],
+        connection.principal.name,
+        agreed.version,
+        agreed.answer,
+        params.get("capabilities", {}),
+        params.get("locale"),
+        params.get("clientInfo", {}).get("name", ""),
+    )
+    core.clients.remember(record)
+    connection.establish(record)
+    snapshots = [
+        snapshot(connection, channel, follow(connection, channel, uri))
+        for uri, channel in channels.items()
+    ]
+    result: dict[str, Any] = {
+        "protocolVersion": agreed.answer,
+        "serverSeq": core.writer.ledger.last_seq,
+        "serverInfo": dict(core.server_info),
+        "defaultDirectory": core.default_directory,
+        "completionTriggerCharacters": ["/"],
+        "snapshots": [],
+    }
+    result = translator(agreed.version).result_down("initialize", params, result)
+    head = dumps({key: value for key, value in result.items() if key != "snapshots"})
+    return EncodedResult(head[:-1], b',"snapshots":[', *listed(snapshots), b"]}")
+
+
+@handles("reconnect")
+async def reconnect(connection: Connection, params: Params) -> EncodedResult:
+    """Resume where a dropped connection of the same client ended."""
+    core = connection.core
+    record = core.clients.recall(params["clientId"])
+    if record is None:
+        raise NotFound("this client is not known here: initialize")
+    core.clients.claim(record.client_id, connection.principal)
+    last_seen = params["lastSeenServerSeq"]
+    channels = await _find(connection, params["subscriptions"])
+    resumed = {canonical(uri) for uri in channels}
+    listed_once = dict.fromkeys(params["subscriptions"])
+    missing = [uri for uri in listed_once if canonical(uri) not in resumed]
+    connection.establish(record)
+    await core.writer.ledger.settle()
+    uris = [channel.uri for channel in channels.values()]
+    connection.resent = await done_since(core.store, record.client_id, uris, last_seen)
+    # Nothing may be awaited between this and the answer, or what happens now would overtake it.
+    result = await catch_up(connection, channels, missing, last_seen)
+    if core.clients.is_live(connection):
+        _withdraw_where_absent(connection)
+    if core.root in connection.subscriptions:
+        news = core.catalogue.tell_missed(connection, last_seen)
+        # Once this has been answered.
+        core.tasks.start(news, name=f"list news for {connection.name}")
+    return EncodedResult(*result)
+
+
+async def _find(connection: Connection, uris: Any) -> dict[str, Channel]:
+    """Return the channels that exist, each once, under the spelling the client used first."""
+    found: dict[str, Channel] = {}
+    seen: set[str] = set()
+    # A chat may be asked for under two names.
+    channels: set[str] = set()
+    for uri in uris:
+        if canonical(uri) in seen:
+            continue
+        seen.add(canonical(uri))
+        # No client follows more than this, so none has more to name.
+        if len(seen) > connection.core.limits.max_subscriptions:
+            break
+        try:
+            channel = await connection.core.directory.find(uri)
+        except StoreDamaged as error:
+            # Whoever asks for it by itself is told; here it must not cost the client the others.
+            log.error("%s is missing for %s: %s", ascii(uri), connection.name, error)
+            continue
+        if channel is not None and channel.uri not in channels:
+            channels.add(channel.uri)
+            found[uri] = channel
+    return found
+
+
+def _withdraw_where_absent(connection: Connection) -> None:
+    """Take the client off sessions that it was active in and did not list any more."""
+    core = connection.core
+    followed = {channel.uri for channel in connection.subscriptions}
+    for session in core.directory.loaded("session"):
+        if session.uri not in followed:
+            core.clients.withdraw(connection.client_id, session)

@@ -1,0 +1,146 @@
+"""From a message to its handler and back: the one place that turns exceptions into wire errors.
+
+Owns the path of every command: version UP, validation, policy, handler, version DOWN. Handlers
+work on canonical, validated params and know nothing of versions or JSON-RPC.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from agenthost.agents.api import AgentError
+from agenthost.errors import (
+    InternalError,
+    InvalidParams,
+    MethodNotFound,
+    UnsupportedProtocolVersion,
+    WireError,
+)
+from agenthost.host.store import StoreDamaged, StoreError
+from agenthost.host.trust.message_bounds import check_lengths
+from agenthost.protocol.inbound import accept_params
+from agenthost.protocol.jsonrpc import Notification, Request, dumps
+from agenthost.protocol.versions import translator
+
+if TYPE_CHECKING:
+    from agenthost.host.clients.connection import Connection
+
+__all__ = [
+    "DECLINED",
+    "EncodedResult",
+    "Handler",
+    "handle_notification",
+    "handle_request",
+    "handles",
+    "methods",
+]
+
+log = logging.getLogger(__name__)
+
+Params = dict[str, Any]
+
+
+class EncodedResult:
+    """A result that is JSON in the connection's own version already, in pieces."""
+
+    __slots__ = ("json",)
+
+    def __init__(self, *json: bytes) -> None:
+        self.json = json
+
+
+Handler = Callable[["Connection", Params], Awaitable[Any]]
+
+_handlers: dict[str, Handler] = {}
+# Methods that the specification has and this host does not serve; they answer MethodNotFound.
+DECLINED: frozenset[str] = frozenset(
+    {
+        "createTerminal",
+        "disposeTerminal",
+        "invokeChangesetOperation",
+        "createResourceWatch",
+        "resourceWrite",
+        "resourceList",
+        "resourceCopy",
+        "resourceMove",
+        "resourceDelete",
+        "resourceResolve",
+        "resourceMkdir",
+        "resourceRequest",
+    }
+)
+
+
+def handles(method: str) -> Callable[[Handler], Handler]:
+    """Register the decorated function as the handler of a method."""
+
+    def register(handler: Handler) -> Handler:
+        _handlers[method] = handler
+        return handler
+
+    return register
+
+
+def methods() -> Mapping[str, Handler]:
+    """Return all handlers by method."""
+    return _handlers
+
+
+async def handle_request(connection: Connection, request: Request) -> None:
+    """Carry out a request and answer it exactly once."""
+    connection.core.metrics.count("agenthost_requests_total", method=request.method)
+    try:
+        result = await _carry_out(connection, request.method, request.params)
+        encoded = result.json if isinstance(result, EncodedResult) else (dumps(result),)
+    except WireError as error:
+        connection.peer.refuse(request.id, error)
+        if isinstance(error, UnsupportedProtocolVersion):
+            connection.send(*connection.peer.take_output())
+            connection.refuse_version(error)
+    except StoreError as error:
+        log.error("%s failed: %s", request.method, error)
+        damaged = isinstance(error, StoreDamaged)
+        told = str(error) if damaged else "the host's storage failed"
+        connection.peer.refuse(request.id, InternalError(told))
+    except AgentError as error:
+        connection.peer.refuse(request.id, InternalError(str(error)))
+    except Exception:
+        log.exception("%s failed", request.method)
+        connection.peer.refuse(request.id, InternalError())
+    else:
+        connection.peer.respond_encoded(request.id, encoded)
+
+
+async def handle_notification(connection: Connection, notification: Notification) -> None:
+    """Carry out a notification; what is wrong with it can only be logged."""
+    try:
+        await _carry_out(connection, notification.method, notification.params)
+    except WireError as error:
+        log.info("%s: %s ignored: %s", connection.name, notification.method, error.message)
+    except Exception:
+        log.exception("%s failed", notification.method)
+
+
+async def _carry_out(connection: Connection, method: str, params: Params) -> Any:
+    handler = _handlers.get(method)
+    if handler is None:
+        raise MethodNotFound(f"this host does not serve {method}")
+    if method in _RAW:
+        return await handler(connection, params)
+    accepted = accept_params(connection.version, method, params)
+    core = connection.core
+    core.policy.command(connection.principal, method, accepted, core.policy_facts)
+    too_long = check_lengths(accepted)
+    if too_long is not None:
+        raise InvalidParams(too_long)
+    result = await handler(connection, accepted)
+    if isinstance(result, EncodedResult):
+        return result
+    return translator(connection.version).result_down(method, accepted, result)
+
+
+# Openers negotiate before anything else can be understood, and a dispatched action is answered by
+# an envelope: their handlers translate and validate by themselves.
+_RAW = frozenset({"initialize", "dispatchAction"})

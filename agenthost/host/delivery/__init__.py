@@ -1,0 +1,1 @@
+"""Who receives what: fan-out, encoded envelopes, bounded outboxes."""

@@ -1,0 +1,116 @@
+"""Outgoing envelopes: encoded once per protocol version and shared by all who receive them.
+
+Owns the bytes of ``action`` messages and what may be merged for a slow reader. Does not know who
+receives them: ``fanout`` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+
+from agenthost.host.delivery.growing_text import GrowingText
+from agenthost.protocol.jsonrpc import dumps
+from agenthost.transport import Encoded
+
+__all__ = ["Envelope", "MergedText", "encode_envelope", "numbered", "text_key"]
+
+# Appending actions: type -> the field that holds the appended text. Two neighbours that name the
+# same target reduce to the same state as one that carries both texts.
+_APPENDED_TEXT = {"chat/delta": "content", "chat/reasoning": "content", "terminal/data": "data"}
+
+_A = TypeVar("_A")
+TextKey = tuple[str, str, str | None, str | None]
+
+
+class Envelope(Encoded):
+    """One encoded ``action`` message with what fan-out needs to know of it."""
+
+    __slots__ = ("action", "channel", "plain", "seq")
+
+    def __init__(
+        self, payload: bytes, channel: str, seq: int, action: dict[str, Any], *, plain: bool
+    ) -> None:
+        super().__init__(payload)
+        self.channel = channel
+        self.seq = seq
+        self.action = action
+        # Whether the action is all it says. One with an origin or a rejection speaks of exactly
+        # this action, which a client may have made up.
+        self.plain = plain
+
+
+class MergedText:
+    """Neighbouring text appends gathered for a reader that cannot keep up."""
+
+    __slots__ = ("_field", "_first", "_more", "_seq", "key", "size")
+
+    def __init__(self, key: TextKey, first: Envelope) -> None:
+        self.key = key
+        # About how many bytes this will be once encoded.
+        self.size = len(first.payload)
+        self._first = first
+        self._field = _APPENDED_TEXT[first.action["type"]]
+        # What comes behind the first one's text.
+        self._more = GrowingText()
+        self._seq = first.seq
+
+    def absorb(self, envelope: Envelope) -> int:
+        """Append a neighbour and return by how many bytes this grew."""
+        text: str = envelope.action[self._field]
+        self._more.append(text)
+        self._seq = envelope.seq
+        grown = len(text.encode())
+        self.size += grown
+        return grown
+
+    def encode(self) -> Envelope:
+        """Return one envelope that carries all the text, numbered like its last part."""
+        if not self._more:
+            return self._first
+        text = self._first.action[self._field] + str(self._more)
+        action = {**self._first.action, self._field: text}
+        return encode_envelope(self._first.channel, action, self._seq)
+
+
+def text_key(envelope: Envelope) -> TextKey | None:
+    """Say what an envelope appends to, or None when it must stay by itself."""
+    action = envelope.action
+    if not envelope.plain or action.get("type") not in _APPENDED_TEXT or "_meta" in action:
+        return None
+    return (envelope.channel, action["type"], action.get("turnId"), action.get("partId"))
+
+
+def numbered(actions: Sequence[_A], seq: int) -> Iterator[tuple[_A, int, bool]]:
+    """Give each of the actions that one has become its number, and say whether it is the last.
+
+    The last has the number of the action itself, and with it its origin: one action has one answer.
+    The others have the numbers before, which were taken for them.
+    """
+    first = seq - len(actions) + 1
+    for number, action in enumerate(actions, first):
+        yield action, number, number == seq
+
+
+def encode_envelope(
+    channel: str,
+    action: dict[str, Any],
+    seq: int,
+    origin: dict[str, Any] | None = None,
+    rejection: str | None = None,
+    *,
+    action_json: bytes | None = None,
+) -> Envelope:
+    """Encode an ``action`` message, reusing the action's JSON where the log has made it already."""
+    pieces: Sequence[bytes] = (
+        b'{"jsonrpc":"2.0","method":"action","params":{"channel":',
+        dumps(channel),
+        b',"action":',
+        action_json if action_json is not None else dumps(action),
+        b',"serverSeq":%d' % seq,
+        b',"origin":' + dumps(origin) if origin is not None else b"",
+        b',"rejectionReason":' + dumps(rejection) if rejection is not None else b"",
+        b"}}",
+    )
+    plain = origin is None and rejection is None
+    return Envelope(b"".join(pieces), channel, seq, action, plain=plain)

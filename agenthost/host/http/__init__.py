@@ -1,0 +1,1 @@
+"""HTTP beside the WebSocket: pages, health, metrics, admission."""

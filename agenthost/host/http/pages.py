@@ -1,0 +1,86 @@
+"""The plain pages beside the WebSocket: what this is, whether it lives, how it does."""
+
+from __future__ import annotations
+
+import html
+
+from agenthost.host.core import Core
+from agenthost.host.http.admission import refuse_page
+from agenthost.host.transports import HttpRequest, HttpResponse
+from agenthost.host.trust import Gate
+
+__all__ = ["Pages"]
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>agenthost</title>
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 42rem; margin: 4rem auto; padding: 0 1rem;
+  color-scheme: light dark; }}
+code, pre {{ font: 14px/1.5 ui-monospace, monospace; }}
+pre {{ padding: 1rem; border: 1px solid #8886; border-radius: 6px; overflow: auto; }}
+</style>
+</head>
+<body>
+<h1>agenthost</h1>
+<p>This is an agent host: it runs agent sessions that any number of clients can share over the
+<em>Agent Host Protocol</em>. Nothing to see here yet; connect a client.</p>
+<h2>Connect</h2>
+<p>The WebSocket is at this address; the token was printed when the host started.</p>
+<pre>ws://{host}/?tkn=TOKEN</pre>
+<p>In Visual Studio Code, add to your settings:</p>
+<pre>"chat.remoteAgentHostsEnabled": true,
+"chat.remoteAgentHosts": [
+  {{ "name": "agenthost", "address": "{host}", "connectionToken": "TOKEN" }}
+]</pre>
+<h2>Watch</h2>
+<p><code>/healthz</code> says whether the host is alive; <code>/metrics</code> has its counters for
+Prometheus (send the token as a Bearer header).</p>
+</body>
+</html>
+"""
+
+# The text format's own name; without a character set some would read it as Latin-1.
+_PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+
+# The page needs its own styles and nothing else, and belongs into nobody's frame.
+_PAGE_POLICY = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+}
+
+
+class Pages:
+    """Answers plain HTTP requests."""
+
+    def __init__(self, core: Core, gate: Gate) -> None:
+        self._core = core
+        self._gate = gate
+
+    def __call__(self, request: HttpRequest) -> HttpResponse | None:
+        """Return the page, a refusal, or None for 404."""
+        refusal = refuse_page(self._gate, request)
+        if refusal is not None:
+            return refusal
+        match request.path:
+            case "/":
+                host = html.escape(request.headers.get("Host") or "localhost")
+                body = _PAGE.format(host=host).encode()
+                return HttpResponse(200, body, "text/html; charset=utf-8", headers=_PAGE_POLICY)
+            case "/healthz":
+                healthy = self._core.writer.ledger.failure is None
+                return _text(
+                    "ok\n" if healthy else "storage failed\n", status=200 if healthy else 503
+                )
+            case "/metrics":
+                return _text(self._core.metrics.render(), _PROMETHEUS)
+        return None
+
+
+def _text(
+    body: str, content_type: str = "text/plain; charset=utf-8", status: int = 200
+) -> HttpResponse:
+    return HttpResponse(status, body.encode(), content_type)

@@ -1,0 +1,1 @@
+"""The one writer: order, commits, states in memory, replay."""

@@ -1,0 +1,228 @@
+"""Which channels exist, and which of them are in memory.
+
+Owns creating, loading, storing and forgetting channels. A channel not in use lives in the store
+only: its snapshot and the log since. Does not decide what happens in a channel: ``writer`` does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, cast
+
+from agenthost.clock import Clock
+from agenthost.host.channels.chat.names import find_named_chat
+from agenthost.host.log.channel import Channel
+from agenthost.host.log.ledger import Ledger
+from agenthost.host.log.replay import replay_horizon
+from agenthost.host.log.stored_values import stored_value
+from agenthost.host.store import (
+    DropChannel,
+    DropRecord,
+    PutRecord,
+    SaveSnapshot,
+    Store,
+    StoreDamaged,
+    StoredChannel,
+    TrimLog,
+    WholeChannel,
+)
+from agenthost.protocol.reducer_registry import Kind
+from agenthost.protocol.uris import ROOT, canonical
+
+__all__ = ["Directory"]
+
+State = dict[str, Any]
+
+# The record that names the session of a chat or annotations channel.
+OWNERS = "owners"
+# A tail smaller than this is never worth a new snapshot.
+SMALLEST_TAIL = 64 * 1024
+# How many of the newest numbers stay in the log for clients that were away.
+REPLAY_WINDOW = 200_000
+# And how much of one channel's log: more than this at once is never replayed.
+REPLAY_BYTES = 8 * 1024 * 1024
+# The least of a resting channel's log that stays, however small its state is.
+LEAST_AT_REST = 4 * 1024
+# Seconds after which a channel that nobody uses leaves memory.
+IDLE_SECONDS = 60.0
+
+
+class Directory:
+    """All channels of the host, loaded on demand."""
+
+    def __init__(self, store: Store, ledger: Ledger, clock: Clock) -> None:
+        self._store = store
+        self._ledger = ledger
+        self._clock = clock
+        self._loaded: dict[str, Channel] = {}
+        self._loading: dict[str, asyncio.Task[Channel | None]] = {}
+        # How many left memory so far: what was read before one did may not be the newest.
+        self._forgotten = 0
+        # Told of each channel that leaves memory.
+        self.on_evicted: list[Callable[[Channel], None]] = []
+        # Told of each channel that comes back from the store, before anybody sees it; and the
+        # buckets whose records under its name come with it.
+        self.on_loading: list[Callable[[Channel, WholeChannel], None]] = []
+        self.buckets = [OWNERS]
+
+    @property
+    def root(self) -> Channel:
+        """The root channel, which is always in memory."""
+        return self._loaded[ROOT]
+
+    def get(self, uri: str) -> Channel | None:
+        """Return a channel that is in memory."""
+        return self._loaded.get(canonical(uri))
+
+    def loaded(self, kind: Kind) -> list[Channel]:
+        """Return the channels of one kind that are in memory."""
+        return [channel for channel in self._loaded.values() if channel.kind == kind]
+
+    async def find(self, uri: str) -> Channel | None:
+        """Return a channel, loading it (and the session that owns it) when it must be."""
+        uri = canonical(uri)
+        channel = await self._registered(uri)
+        return channel if channel is not None else await find_named_chat(uri, self._registered)
+
+    async def _registered(self, uri: str) -> Channel | None:
+        channel = self._loaded.get(uri)
+        if channel is None:
+            task = self._loading.get(uri)
+            if task is None:
+                task = asyncio.create_task(self._load(uri), name=f"load {uri}")
+                self._loading[uri] = task
+                task.add_done_callback(lambda _: self._loading.pop(uri, None))
+            channel = await asyncio.shield(task)
+        if channel is not None:
+            channel.last_used = self._clock.monotonic()
+        return channel
+
+    def create(self, uri: str, kind: Kind, state: State, session: str | None = None) -> Channel:
+        """Register a new channel with its first state; the caller has made sure that it is new."""
+        # A number of its own: who names the channel and saw less than that has never seen it.
+        channel = Channel(uri, kind, state, seq=self._ledger.take_seq(), session=session)
+        channel.last_used = self._clock.monotonic()
+        self._loaded[uri] = channel
+        self.save(channel)
+        if session is not None:
+            self._ledger.write(PutRecord(OWNERS, uri, session.encode()))
+            self._hold_owner(channel, +1)
+        return channel
+
+    def drop(self, channel: Channel) -> None:
+        """Forget a channel, in memory and in the store; its subscriptions end."""
+        self._forget(channel)
+
+        def end_subscriptions() -> None:
+            for subscription in channel.subscriptions.values():
+                subscription.connection.subscriptions.pop(channel, None)
+            channel.subscriptions.clear()
+
+        # Behind the last actions, which those who follow it are still owed.
+        self._ledger.deliver(end_subscriptions)
+        self._ledger.write(DropChannel(channel.uri), DropRecord(OWNERS, channel.uri))
+
+    def save(self, channel: Channel, *, at_rest: bool = False) -> None:
+        """Store the channel's state, and forget the log that is older than anybody may replay.
+
+        Of a channel that rests, what outweighs its state goes too: who missed as much is better
+        off with the state.
+        """
+        state = b"".join(channel.stored_json())
+        channel.untrimmed_bytes += channel.tail_bytes
+        channel.stored_bytes, channel.tail_bytes = len(state), 0
+        # Going through the log to measure it is worth it once in a while.
+        keep_bytes = REPLAY_BYTES if channel.untrimmed_bytes > REPLAY_BYTES // 4 else None
+        if at_rest:
+            keep_bytes = min(REPLAY_BYTES, max(LEAST_AT_REST, len(state)))
+        if keep_bytes is not None:
+            channel.untrimmed_bytes = 0
+        horizon = replay_horizon(self._ledger.last_seq, self._store.gaps, REPLAY_WINDOW)
+        self._ledger.write(
+            SaveSnapshot(channel.uri, channel.kind, channel.seq, state),
+            TrimLog(channel.uri, min(channel.seq, horizon), keep_bytes),
+        )
+
+    def save_if_due(self, channel: Channel) -> None:
+        """Store a snapshot once the log since the last one outweighs it."""
+        if channel.tail_bytes > max(SMALLEST_TAIL, channel.stored_bytes):
+            self.save(channel)
+
+    def sweep(self, idle_seconds: float = IDLE_SECONDS) -> None:
+        """Send channels that nobody uses back to the store."""
+        horizon = self._clock.monotonic() - idle_seconds
+        # Chats before their sessions: a loaded chat holds its session.
+        for channel in sorted(self._loaded.values(), key=lambda channel: channel.session is None):
+            if channel.kind != "root" and not channel.in_use and channel.last_used <= horizon:
+                if channel.tail_bytes:
+                    self.save(channel, at_rest=True)
+                self._forget(channel)
+                for observer in self.on_evicted:
+                    observer(channel)
+
+    def save_all(self) -> None:
+        """Store every channel that changed since its last snapshot."""
+        for channel in self._loaded.values():
+            if channel.tail_bytes:
+                self.save(channel, at_rest=True)
+
+    async def _load(self, uri: str) -> Channel | None:
+        # What was evicted a moment ago may still be on its way to the disk.
+        if self._ledger.backlog:
+            await self._ledger.settle()
+        forgotten = self._forgotten
+        whole = await self._store.load_whole(uri, self.buckets, OWNERS)
+        if whole is None:
+            return None
+        session = _owner_of(whole)
+        if session is not None and session not in self._loaded:
+            known = session in self._loading or self._forgotten != forgotten
+            if not known and whole.owner is not None and _owner_of(whole.owner) is None:
+                # Nobody has touched it since it was read.
+                self._take_in(session, whole.owner)
+            elif await self.find(session) is None:
+                raise StoreDamaged(f"{uri} belongs to {session}, which is not in the store")
+        return self._take_in(uri, whole)
+
+    def _take_in(self, uri: str, whole: WholeChannel) -> Channel:
+        channel = _rebuild(uri, whole.stored, _owner_of(whole))
+        channel.last_used = self._clock.monotonic()
+        for complete in self.on_loading:
+            complete(channel, whole)
+        self._loaded[uri] = channel
+        self._hold_owner(channel, +1)
+        return channel
+
+    def _forget(self, channel: Channel) -> None:
+        self._forgotten += 1
+        if self._loaded.pop(channel.uri, None) is not None:
+            self._hold_owner(channel, -1)
+
+    def _hold_owner(self, channel: Channel, change: int) -> None:
+        owner = self._loaded.get(channel.session) if channel.session is not None else None
+        if owner is not None:
+            owner.holds += change
+
+
+def _owner_of(whole: WholeChannel) -> str | None:
+    owner = whole.records.get(OWNERS)
+    return owner.decode() if owner is not None else None
+
+
+def _rebuild(uri: str, stored: StoredChannel, session: str | None) -> Channel:
+    channel = Channel(
+        uri,
+        cast(Kind, stored.kind),
+        stored_value(stored.state, uri),
+        seq=stored.seq,
+        session=session,
+    )
+    channel.stored_bytes = len(stored.state)
+    # How long the log before the snapshot is, nobody has measured.
+    channel.untrimmed_bytes = REPLAY_BYTES
+    for entry in stored.tail:
+        channel.apply(stored_value(entry.action, uri), entry.now)
+        channel.seq = entry.seq
+        channel.tail_bytes += len(entry.action)
+    return channel

@@ -1,0 +1,145 @@
+"""The one writer: reduce, number, log, and queue for everybody who is owed it.
+
+Every change of every channel goes through ``apply``, wherever it comes from. What must follow a
+change (catalogue, prompts, turns) is told to the observers, which call ``apply`` again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agenthost.clock import Clock
+from agenthost.host.delivery.envelopes import encode_envelope
+from agenthost.host.delivery.fanout import Broadcast, Fanout, Notice
+from agenthost.host.log.channel import Channel
+from agenthost.host.log.ledger import Ledger
+from agenthost.host.store import Append
+from agenthost.protocol.jsonrpc import dumps
+from agenthost.protocol.versions import is_void, numbers_needed
+from agenthost.transport import Encoded
+
+if TYPE_CHECKING:
+    from agenthost.host.clients.connection import Connection
+
+__all__ = ["Applied", "Dispatch", "Writer"]
+
+Action = dict[str, Any]
+
+# Bytes that a log entry costs besides its action.
+ENTRY_OVERHEAD = 96
+# Bytes of log after which streamed text is worth a snapshot in its middle. Read back in a tenth of
+# a second; far more than what a client that was away for a moment is replayed.
+LONG_TAIL = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """A client's action as it arrived, to be echoed in the client's own words."""
+
+    connection: Connection
+    client_seq: int
+    # The channel's URI in the client's spelling.
+    uri: str
+    as_sent: Action
+    # Whether the host made something else of it, so that its sender must be told what.
+    rewritten: bool = False
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """The envelope's ``origin``."""
+        return {"clientId": self.connection.client_id, "clientSeq": self.client_seq}
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """An action that changed a channel, for those who must follow up on it."""
+
+    channel: Channel
+    action: Action
+    before: dict[str, Any]
+    after: dict[str, Any]
+    # The client's dispatch, where it was one.
+    dispatch: Dispatch | None = None
+
+
+class Writer:
+    """Applies actions to channels and sends them on their way."""
+
+    def __init__(self, ledger: Ledger, fanout: Fanout, clock: Clock) -> None:
+        self.ledger = ledger
+        self._fanout = fanout
+        self._clock = clock
+        # Told of every change but text appends, in order; they may apply further actions.
+        self.observers: list[Callable[[Applied], None]] = []
+        # Told of a channel whose log has grown long by text appends alone.
+        self.on_long_tail: Callable[[Channel], None] = lambda channel: None
+
+    def apply(self, channel: Channel, action: Action, dispatch: Dispatch | None = None) -> bool:
+        """Apply an action; False when it changed nothing (then only its sender hears of it)."""
+        now = self._clock.now()
+        change = channel.apply(action, now)
+        if change is None:
+            if dispatch is not None:
+                self._answer(dispatch, _void_reason(dispatch, channel))
+            return False
+        # Nothing is decided between them, so nobody's snapshot falls into the middle.
+        seq = self.ledger.take_seq(
+            1 if change.states is None else numbers_needed(action, *change.states)
+        )
+        channel.seq = seq
+        action_json = dumps(action)
+        origin = dispatch.origin if dispatch is not None else None
+        channel.tail_bytes += len(action_json) + ENTRY_OVERHEAD
+        self.ledger.write(
+            Append(seq, channel.uri, now, action_json, dumps(origin) if origin else None)
+        )
+        broadcast = Broadcast(channel, seq, action, action_json, change, origin)
+        if dispatch is not None:
+            broadcast.sender = dispatch.connection if not dispatch.rewritten else None
+            broadcast.as_sent = dispatch.as_sent
+        self.ledger.deliver(broadcast)
+        if change.states is not None:
+            applied = Applied(channel, action, *change.states, dispatch)
+            for observer in self.observers:
+                observer(applied)
+        elif channel.tail_bytes > LONG_TAIL:
+            self.on_long_tail(channel)
+        return True
+
+    def reject(self, dispatch: Dispatch, reason: str) -> None:
+        """Send a refused action back to its origin alone, with the reason."""
+        self._answer(dispatch, reason)
+
+    def acknowledge(self, dispatch: Dispatch) -> None:
+        """Tell the origin of an action alone that it is done."""
+        self._answer(dispatch, None)
+
+    def notify(
+        self,
+        channel: Channel,
+        method: str,
+        params: dict[str, Any],
+        only: frozenset[Connection] | None = None,
+    ) -> None:
+        """Send a notification to the channel's subscribers, in order with everything else."""
+        self.ledger.deliver(Notice(channel, method, params, only))
+
+    def send(self, connection: Connection, messages: Sequence[Encoded]) -> None:
+        """Send messages to one connection, in order with everything else."""
+        self.ledger.deliver(lambda: self._fanout.send(connection, messages))
+
+    def _answer(self, dispatch: Dispatch, reason: str | None) -> None:
+        envelope = encode_envelope(
+            dispatch.uri, dispatch.as_sent, self.ledger.take_seq(), dispatch.origin, reason
+        )
+        self.send(dispatch.connection, (envelope,))
+
+
+def _void_reason(dispatch: Dispatch, channel: Channel) -> str | None:
+    """Say why an action is refused that changes nothing here but something for its sender."""
+    version = dispatch.connection.version
+    if is_void(version, channel.kind, dispatch.as_sent, channel.state):
+        return None
+    return f"{dispatch.as_sent['type']} has no effect here"

@@ -1,0 +1,288 @@
+"""An accepted socket until it has become a WebSocket or has had its HTTP answer.
+
+Owns the reading of one request head, its limits in size and time, and the way an answer leaves.
+Who may come in and what the pages say is the ``Desk``'s to decide: ``websocket`` asks the host.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from email.utils import formatdate
+from typing import Any, Protocol, cast
+
+from websockets.http11 import Request
+
+from agenthost.host.http.messages import (
+    Accept,
+    Headers,
+    HttpRequest,
+    HttpResponse,
+    Refuse,
+    UpgradeRequest,
+    format_peer,
+    parse_target,
+    serialize,
+)
+from agenthost.host.transports.websocket_transport import (
+    PatientProtocol,
+    WebSocketOptions,
+    WebSocketTransport,
+)
+from agenthost.host.trust.addresses import peer_group
+from agenthost.host.trust.limits import RateLimiter
+
+__all__ = ["Desk", "Handshake"]
+
+log = logging.getLogger(__name__)
+
+# Bytes of a request head; cookies and proxies' headers fit, and many idle sockets stay cheap.
+_MAX_HEAD = 16 * 1024
+
+# What opening a WebSocket costs, in bytes' worth of the rate at which somebody may send.
+_UPGRADE_COST = 16 * 1024
+
+# Seconds without progress after which a client that does not read its answer is cut off.
+_ANSWER_PATIENCE = 10.0
+
+
+class _Quiet(logging.LoggerAdapter[logging.Logger]):
+    """The library's logger without its details, which at DEBUG hold the target and its token."""
+
+    def isEnabledFor(self, level: int) -> bool:
+        return level > logging.INFO and super().isEnabledFor(level)
+
+
+_quiet = _Quiet(log, {})
+
+_REQUEST_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) (\S+) HTTP/(\d)\.(\d)\r\n")
+
+
+class Desk(Protocol):
+    """What a handshake asks of the server it belongs to."""
+
+    @property
+    def handshake_timeout(self) -> float:
+        """Seconds within which a request head must be complete."""
+        ...
+
+    @property
+    def options(self) -> WebSocketOptions:
+        """How an opened WebSocket is to behave."""
+        ...
+
+    def gate(self, request: UpgradeRequest) -> Accept | Refuse:
+        """Decide who may open a WebSocket."""
+        ...
+
+    def pages(self, request: HttpRequest) -> HttpResponse | None:
+        """Answer a plain request, or None where there is no such page."""
+        ...
+
+    def has_seat(self, principal: Any) -> bool:
+        """Tell whether there is room for another WebSocket of somebody's."""
+        ...
+
+    def rate(self, principal: Any) -> RateLimiter | None:
+        """Return what limits how much somebody may send."""
+        ...
+
+    def opened(self, handshake: Handshake) -> bool:
+        """Note a new socket; False turns it away at once."""
+        ...
+
+    def upgraded(
+        self, handshake: Handshake, connection: WebSocketTransport, principal: Any
+    ) -> None:
+        """Take over a socket that is a WebSocket now."""
+        ...
+
+    def closed(self, handshake: Handshake) -> None:
+        """Note that a socket which never became a WebSocket is gone."""
+        ...
+
+
+class Handshake(asyncio.Protocol):
+    """Reads one request and answers it, or hands the socket on."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        # The request so far; ends with an empty line.
+        self._head = bytearray()
+        # Whether an answer is on its way; what still comes in is dropped.
+        self._answered = False
+        # First the limit on the request's arrival, then the watch over the answer's departure.
+        self._timer: asyncio.TimerHandle | None = None
+        # Unsent bytes of the answer when the watch last looked.
+        self._unsent = 0
+        self._peer = ""
+        # Whose share of the sockets without a token this one counts in.
+        self.group = ""
+
+    def abort(self) -> None:
+        """Drop the socket."""
+        self._socket.abort()
+
+    # Called by the event loop.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Start to wait for the request."""
+        self._socket = cast("asyncio.Transport", transport)
+        self._peer = format_peer(transport.get_extra_info("peername"))
+        self.group = peer_group(self._peer.rpartition(":")[0])
+        if not self._desk.opened(self):
+            self._answered = True
+            self._socket.abort()
+            return
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(self._desk.handshake_timeout, self._too_slow)
+
+    def data_received(self, data: bytes) -> None:
+        """Gather the head; answer when it is complete or cannot become valid."""
+        if self._answered:
+            return
+        searched = max(0, len(self._head) - 3)
+        self._head += data
+        blank = self._head.find(b"\r\n\r\n", searched)
+        size = len(self._head) if blank < 0 else blank + 4
+        if not self._head[:1].isalpha():
+            # Not a method's first letter: TLS on a plain port, say.
+            self._refuse(400, "This is not an HTTP request.\n")
+        elif size > _MAX_HEAD:
+            self._refuse(431, "The request head is too long.\n")
+        elif blank >= 0:
+            self._head_received(bytes(self._head[:size]), bytes(self._head[size:]))
+
+    def eof_received(self) -> bool:
+        """Let the loop close the socket once the answer is out."""
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Note that the client is gone."""
+        self._cancel_timer()
+        self._desk.closed(self)
+
+    # One request.
+
+    def _head_received(self, head: bytes, rest: bytes) -> None:
+        line = _REQUEST_LINE.match(head)
+        if line is None:
+            return self._refuse(400, "This is not an HTTP request.\n")
+        method, target, major, minor = line.groups()
+        if major != b"1":
+            return self._refuse(505, "Speak HTTP/1.1.\n")
+        if method not in (b"GET", b"HEAD"):
+            allow = {"Allow": "GET, HEAD"}
+            return self._refuse(405, "Only GET and HEAD are served here.\n", allow)
+        protocol = PatientProtocol(max_size=self._desk.options.max_message_size, logger=_quiet)
+        # Not every release of the library takes another method or version.
+        protocol.receive_data(b"GET %b HTTP/1.1\r\n" % target + head[line.end() :])
+        request = next(iter(protocol.events_received()), None)
+        if not isinstance(request, Request):
+            return self._refuse(400, "The request is malformed or has a body.\n")
+        try:
+            path, query = parse_target(target.decode("ascii"))
+        except ValueError:
+            return self._refuse(400, "The request target is malformed.\n")
+        headers = Headers(request.headers.raw_items())
+        if method == b"GET" and headers.get("Upgrade", "").strip().lower() == "websocket":
+            if minor == b"0":
+                return self._refuse(505, "WebSockets need HTTP/1.1.\n")
+            upgrade = UpgradeRequest("GET", path, query, headers, self._peer)
+            return self._upgrade(upgrade, request, protocol, rest)
+        self._page(HttpRequest(method.decode(), path, query, headers, self._peer))
+
+    def _page(self, request: HttpRequest) -> None:
+        head_only = request.method == "HEAD"
+        try:
+            response = self._desk.pages(request)
+            if response is None:
+                response = HttpResponse(404, b"There is no such page.\n")
+            data = _written(response, head_only=head_only)
+        except Exception:
+            # Without the target, which may hold a token.
+            log.exception("a page for %s failed", self._peer)
+            data = _written(HttpResponse(500, b"Internal error.\n"), head_only=head_only)
+        self._answer(data)
+
+    def _upgrade(
+        self, upgrade: UpgradeRequest, request: Request, protocol: PatientProtocol, rest: bytes
+    ) -> None:
+        try:
+            verdict = self._desk.gate(upgrade)
+        except Exception:
+            log.exception("the gate failed for %s", self._peer)
+            verdict = Refuse(500, "Internal error.\n")
+        if isinstance(verdict, Refuse):
+            # RFC 9110 section 15.5.2 wants a 401 to name the scheme.
+            names = {"WWW-Authenticate": "Bearer"} if verdict.status == 401 else {}
+            return self._refuse(verdict.status, verdict.text, {**names, **verdict.headers})
+        if not self._desk.has_seat(verdict.principal):
+            return self._refuse(503, "Too many connections.\n", {"Retry-After": "5"})
+        response = protocol.accept(request)
+        if response.status_code != 101:
+            text = bytes(response.body or b"").decode(errors="replace")
+            # RFC 6455 section 4.4 and RFC 9110 section 15.5.22: say what would be accepted.
+            names = {"Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
+            return self._refuse(response.status_code, text, names)
+        protocol.send_response(response)
+        self._hand_over(protocol, verdict.principal, rest)
+
+    def _hand_over(self, protocol: PatientProtocol, principal: Any, rest: bytes) -> None:
+        self._cancel_timer()
+        rate = self._desk.rate(principal)
+        if rate is not None:
+            rate.charge(_UPGRADE_COST)
+        connection = WebSocketTransport(protocol, self._desk.options, rate)
+        self._socket.set_protocol(connection)
+        self._socket.write(b"".join(protocol.data_to_send()))
+        connection.connection_made(self._socket)
+        self._desk.upgraded(self, connection, principal)
+        if rest:
+            connection.data_received(rest)
+
+    # Answers.
+
+    def _too_slow(self) -> None:
+        if self._head:
+            self._refuse(408, "The request took too long.\n")
+        else:
+            # Browsers open sockets in advance and expect them to be closed silently.
+            self._socket.abort()
+
+    def _refuse(self, status: int, text: str, headers: dict[str, str] | None = None) -> None:
+        self._answer(_written(HttpResponse(status, text.encode(), headers=headers or {})))
+
+    def _answer(self, data: bytes) -> None:
+        self._answered = True
+        self._head.clear()
+        self._socket.write(data)
+        # Half a close, and reading goes on: closing at once would reset the connection under a
+        # client that still sends, and the answer would be lost.
+        if not self._socket.is_closing():
+            self._socket.write_eof()
+        self._unsent = self._socket.get_write_buffer_size()
+        self._watch_answer()
+
+    def _watch_answer(self) -> None:
+        self._cancel_timer()
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(_ANSWER_PATIENCE, self._check_answer)
+
+    def _check_answer(self) -> None:
+        unsent = self._socket.get_write_buffer_size()
+        if unsent < self._unsent:
+            self._unsent = unsent
+            self._watch_answer()
+        else:
+            self._socket.abort()
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def _written(response: HttpResponse, *, head_only: bool = False) -> bytes:
+    return serialize(response, date=formatdate(usegmt=True), head_only=head_only)

@@ -1,0 +1,1 @@
+"""Agents at work: running turns, on loops beside the host's."""

@@ -1,0 +1,281 @@
+"""Where agents run: each on an event loop of its own, in a thread beside the host's loop.
+
+Whatever an agent does there, blocking, looping or leaving, the host goes on. Every call into an
+agent's code goes through ``AgentLoops``; what comes back takes the ``crossing``. There is one loop
+per agent, not per session: what an agent shares between its sessions, locks and connections,
+belongs to one loop. So an agent that blocks holds up its own turns and nobody else's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ParamSpec, TypeVar
+
+from agenthost.agents.api import Agent, AgentError
+from agenthost.host.turns.crossing import Batches, Crossing
+
+__all__ = ["AgentLoops", "AgentQuit"]
+
+log = logging.getLogger(__name__)
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+# Seconds in which an agent answers what a client waits for: what it is, what can be set, whether a
+# token is good.
+ANSWER_PATIENCE = 10.0
+# Seconds that agents get to let go of everything when the host stops, all at once.
+CLOSE_PATIENCE = 1.0
+# Seconds that an agent's thread gets to end once nothing is asked of it any more.
+THREAD_PATIENCE = 0.5
+
+
+class AgentQuit(Exception):
+    """An agent raised what would end a whole process; the cause is what it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """How a call into an agent ended."""
+
+    result: Any = None
+    error: BaseException | None = None
+
+    def get(self) -> Any:
+        if isinstance(self.error, asyncio.CancelledError):
+            raise AgentError("the agent stopped", "cancelled")
+        if self.error is not None and not isinstance(self.error, Exception):
+            # An agent's code that calls sys.exit must not take the host with it.
+            raise AgentQuit from self.error
+        if self.error is not None:
+            raise self.error
+        return self.result
+
+
+class _Work:
+    """One call into an agent's code: begun and cancelled on its loop, awaited on the host's."""
+
+    def __init__(self, thread: _AgentThread, call: Callable[[], Awaitable[Any]], name: str) -> None:
+        self._thread = thread
+        self._call = call
+        self._name = name
+        self._task: asyncio.Task[_Outcome] | None = None
+        # The host's side.
+        self.done: asyncio.Future[_Outcome] = asyncio.get_running_loop().create_future()
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        """Cancel it; it may take its time to end."""
+        self.cancelled = True
+        self._thread.post(self._cancel)
+
+    def begin(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._run(), name=self._name)
+        self._task.add_done_callback(self._ended)
+
+    async def _run(self) -> _Outcome:
+        try:
+            return _Outcome(await self._call())
+        except BaseException as error:
+            # Raised any further, SystemExit and KeyboardInterrupt would end the loop.
+            return _Outcome(error=error)
+
+    def _cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def _ended(self, task: asyncio.Task[_Outcome]) -> None:
+        cancelled = _Outcome(error=asyncio.CancelledError())
+        outcome = cancelled if task.cancelled() else task.result()
+        self._thread.crossing.post(self._settle, outcome)
+
+    def _settle(self, outcome: _Outcome) -> None:
+        if not self.done.done():
+            self.done.set_result(outcome)
+
+
+class _AgentThread:
+    """One agent's loop and the thread that it runs in."""
+
+    def __init__(self, provider: str, crossing: Crossing) -> None:
+        self.provider = provider
+        self.crossing = crossing
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._loop = asyncio.new_event_loop()
+        self._stopping = False
+        # A daemon: an agent that never ends must not keep the process from it.
+        threading.Thread(target=self._run, name=f"agent {provider}", daemon=True).start()
+
+    def post(self, function: Callable[[], None]) -> None:
+        """Have something done on the agent's loop; one that has ended does nothing."""
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(function)
+
+    def stop(self) -> None:
+        """End the loop as soon as it is free."""
+        self.post(self._stop)
+
+    def _stop(self) -> None:
+        self._stopping = True
+        self._loop.stop()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._run_until_stopped()
+        try:
+            tasks = asyncio.all_tasks(self._loop)
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                waiting = asyncio.wait(tasks, timeout=THREAD_PATIENCE / 2)
+                self._loop.run_until_complete(waiting)
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        except BaseException:
+            log.warning("the agent %s left something behind", self.provider, exc_info=True)
+        finally:
+            # Does not wait for jobs in the loop's executor.
+            self._loop.close()
+            self.crossing.post(self._tell, None)
+
+    def _run_until_stopped(self) -> None:
+        while not self._stopping:
+            try:
+                self._loop.run_forever()
+            except BaseException as error:
+                # From a task or a callback of the agent's own, as sys.exit() raises it. The loop
+                # can go on: all else that is ready is still queued.
+                name = type(error).__name__
+                log.error("%s in a task of the agent %s is ignored", name, self.provider)
+
+    def _tell(self, _: None) -> None:
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+
+class AgentLoops:
+    """The loops of all agents of a host; made and used on the host's own loop."""
+
+    def __init__(self, agents: Mapping[str, Agent], batches: Batches | None = None) -> None:
+        self.crossing = Crossing(batches)
+        self._agents = agents
+        # Provider -> its thread, started when the agent is first needed.
+        self._threads: dict[str, _AgentThread] = {}
+        self._at_work: set[_Work] = set()
+        # Set when nobody waits for agents any longer.
+        self._hurry = asyncio.Event()
+
+    async def call(
+        self,
+        agent: Agent,
+        function: Callable[_P, Awaitable[_T]],
+        *args: _P.args,
+        **kwargs: _P.kwargs,
+    ) -> _T:
+        """Await a coroutine function of an agent; the one way to call into its code.
+
+        When this is cancelled, the agent is cancelled too and not waited for: see ``rest``.
+
+        Raises:
+            AgentQuit: the agent raised SystemExit, KeyboardInterrupt or the like.
+            Exception: whatever else it raised.
+        """
+        thread = self._threads.get(agent.provider)
+        if thread is None:
+            thread = self._threads[agent.provider] = _AgentThread(agent.provider, self.crossing)
+        name = f"{agent.provider}: {getattr(function, '__name__', 'call')}"
+        work = _Work(thread, lambda: function(*args, **kwargs), name)
+        self._at_work.add(work)
+        work.done.add_done_callback(lambda _: self._at_work.discard(work))
+        thread.post(work.begin)
+        try:
+            outcome = await asyncio.shield(work.done)
+        except asyncio.CancelledError:
+            work.cancel()
+            raise
+        result: _T = outcome.get()
+        return result
+
+    async def ask(
+        self,
+        agent: Agent,
+        function: Callable[_P, Awaitable[_T]],
+        *args: _P.args,
+        **kwargs: _P.kwargs,
+    ) -> _T:
+        """Await what a client waits for, with a limit: nothing waits for ever.
+
+        Raises:
+            AgentError: the agent does not answer; its code takes too long or blocks its loop.
+            Exception: as for ``call``.
+        """
+        try:
+            async with asyncio.timeout(ANSWER_PATIENCE) as patience:
+                return await self.call(agent, function, *args, **kwargs)
+        except TimeoutError:
+            if not patience.expired():
+                raise
+            raise AgentError(f"the agent {agent.provider} does not answer", "timeout") from None
+
+    async def read(
+        self, agent: Agent, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs
+    ) -> _T:
+        """Call a plain function of an agent; otherwise as ``ask``."""
+
+        async def answer() -> _T:
+            return function(*args, **kwargs)
+
+        return await self.ask(agent, answer)
+
+    async def rest(self, seconds: float) -> None:
+        """Wait, bounded, until all that was cancelled has ended."""
+        await self._wait({work.done for work in self._at_work if work.cancelled}, seconds)
+
+    def hurry(self) -> None:
+        """Wait for agents no longer."""
+        self._hurry.set()
+
+    async def close(self) -> None:
+        """Let the agents let go of everything, and end their threads; bounded, whatever they do."""
+        closing = {
+            asyncio.create_task(self._close(agent), name=f"close {agent.provider}")
+            for agent in self._agents.values()
+        }
+        await self._wait(set(closing), CLOSE_PATIENCE)
+        for task in closing:
+            task.cancel()
+        await asyncio.gather(*closing, return_exceptions=True)
+        for thread in self._threads.values():
+            thread.stop()
+        await self._wait({thread.ended for thread in self._threads.values()}, THREAD_PATIENCE)
+        for thread in self._threads.values():
+            if not thread.ended.done():
+                log.warning("the agent %s does not end; it is left behind", thread.provider)
+
+    async def _close(self, agent: Agent) -> None:
+        try:
+            await self.call(agent, agent.close)
+        except asyncio.CancelledError:
+            log.warning("the agent %s did not close in time", agent.provider)
+            raise
+        except Exception:
+            # Somebody else's clean-up must not keep ours from happening.
+            log.exception("the agent %s failed to close", agent.provider)
+
+    async def _wait(self, futures: set[asyncio.Future[Any]], seconds: float) -> None:
+        """Wait for all of these, as long as there is time."""
+        if not futures:
+            return
+        hurry = asyncio.create_task(self._hurry.wait(), name="hurry")
+        all_done = asyncio.ensure_future(asyncio.wait(futures))
+        try:
+            await asyncio.wait(
+                {all_done, hurry}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+            )
+        finally:
+            hurry.cancel()
+            all_done.cancel()

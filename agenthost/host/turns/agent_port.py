@@ -1,0 +1,270 @@
+"""The agent's end of a running turn: a port that lives on the agent's loop.
+
+What the agent emits and asks for crosses over to ``turn_port``, in order; answers come back to the
+agent's loop. Reading waits for nobody: what the host last published, and on top of it what the
+agent has emitted since, so that an agent finds what it wrote. Backpressure is a window: an agent
+whose emissions the host has not taken over and stored waits in ``flow``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import uuid
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from agenthost.agents.turn_port import Interactivity, Worker
+from agenthost.host.turns.crossing import Crossing
+from agenthost.host.turns.running_turn import Request
+from agenthost.protocol.versions import reduce
+
+if TYPE_CHECKING:
+    from agenthost.agents.api import Agent
+    from agenthost.agents.turn import Turn
+    from agenthost.host.turns.running_turn import RunningTurn
+
+__all__ = ["AgentPort"]
+
+_T = TypeVar("_T")
+
+# Actions, and stretches of text, that may be under way before the agent waits for the host.
+WINDOW = 512
+# Characters that count as one more action.
+STRETCH = 1024
+_TEXT = ("chat/delta", "chat/reasoning", "chat/toolCallDelta")
+# Pieces of text that follow each other closely cross over together, which halves what a quick
+# stream costs: a few of them when the last ones crossed some time ago, otherwise more. One that
+# comes alone after a pause crosses at once, and none waits for company for long. In seconds.
+FEW_PIECES, SOME_TIME = 2, 0.0005
+MOST_PIECES = 16
+PAUSE = 0.005
+LONGEST_WAIT = 0.002
+
+
+class AgentPort:
+    """What the host does for a turn, as called on the agent's loop; a ``TurnPort``."""
+
+    def __init__(self, running: RunningTurn, crossing: Crossing) -> None:
+        self._running = running
+        self._crossing = crossing
+        # How many actions were emitted, and those that the host has not published yet: their
+        # numbers and themselves. Text that is appended tells a reader of the state nothing.
+        self._emitted = 0
+        self._unpublished: deque[tuple[int, dict[str, Any]]] = deque()
+        # What was published, the number of the last action on top of it, and the state so made.
+        self._view: tuple[tuple[Mapping[str, Any], int], int, Mapping[str, Any]] | None = None
+        # How much is under way, and the part of it that the host was asked to acknowledge.
+        self._under_way = 0
+        self._asked = 0
+        self._room = asyncio.Event()
+        # Text that waits for more of it, until when at most, and when some last crossed over.
+        self._pieces: list[dict[str, Any]] = []
+        self._pieces_wait: asyncio.TimerHandle | None = None
+        self._crossed_at = 0.0
+        # What this turn allowed and found to be refused, before the host knows.
+        self._allowed: set[str] = set()
+        self._refused: dict[str, str] = {}
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """The chat's state with all that was emitted, without text that is being streamed."""
+        published = self._running.published
+        base, applied = published
+        unpublished = self._unpublished
+        while unpublished and unpublished[0][0] <= applied:
+            unpublished.popleft()
+        if not unpublished:
+            return base
+        done, state = 0, base
+        if self._view is not None and self._view[0] is published:
+            _, done, state = self._view
+        for number, action in unpublished:
+            if number > done:
+                state = reduce("chat", state, action, now=base["modifiedAt"])
+        self._view = (published, unpublished[-1][0], state)
+        return state
+
+    @property
+    def session_state(self) -> Mapping[str, Any]:
+        """The current state of the session that the chat belongs to."""
+        return self._running.session.settled
+
+    @property
+    def locale(self) -> str | None:
+        """The language of the client that started the turn."""
+        return self._running.starter.locale
+
+    @property
+    def client(self) -> str | None:
+        """The id of the client that started the turn."""
+        return self._running.starter.client_id
+
+    @property
+    def prompt_timeout(self) -> float | None:
+        """Seconds after which a question that nobody answers is given up."""
+        return self._running.prompt_timeout
+
+    @property
+    def can_show_reviews(self) -> bool:
+        """Whether somebody could be shown a result and asked to approve of it."""
+        return self._running.can_show_reviews
+
+    def emit(self, action: dict[str, Any]) -> None:
+        """Send an action over; a turn that is over can do nothing any more."""
+        self._emitted += 1
+        self._under_way += 1
+        if action["type"] in _TEXT:
+            self._under_way += len(action["content"]) // STRETCH
+            self._emit_text(action)
+        else:
+            self._unpublished.append((self._emitted, action))
+            self._post(self._running.emit, action)
+        if self._under_way >= WINDOW // 2 and not self._asked:
+            self._asked = self._under_way
+            self._send(self._running.stored).answer.add_done_callback(self._acknowledged)
+
+    async def run(self, agent: Agent, turn: Turn) -> None:
+        """Let the agent answer, on its loop."""
+        try:
+            await agent.run(turn)
+        finally:
+            self.flush()
+
+    def flush(self) -> None:
+        """Let everything cross over that waits for company."""
+        if self._pieces:
+            pieces, self._pieces = self._pieces, []
+            if self._pieces_wait is not None:
+                self._pieces_wait.cancel()
+                self._pieces_wait = None
+            self._crossed_at = monotonic()
+            self._crossing.post(self._running.emit_all, pieces)
+
+    def rename(self, title: str) -> None:
+        """Give the chat another title, and the session where it is the default chat."""
+        self._post(self._running.rename, title)
+
+    def set_meta(self, key: str, value: Any) -> None:
+        """Set, or with None remove, one entry of the session's free-form data."""
+        self._post(self._running.set_meta, (key, value))
+
+    def annotate(self, annotation: dict[str, Any]) -> None:
+        """Set an annotation of the session."""
+        self._post(self._running.annotate, annotation)
+
+    async def flow(self) -> None:
+        """Wait while the host is behind; there is no going on in a turn that is over."""
+        while True:
+            if self._running.over:
+                raise asyncio.CancelledError("the turn is over")
+            if self._under_way < WINDOW:
+                return
+            self._room.clear()
+            await self._room.wait()
+
+    async def wait_for(self, look: Callable[[Mapping[str, Any]], _T | None]) -> _T:
+        """Wait until looking at the chat's state finds something; the host looks."""
+        return await self._ask(lambda: self._running.wait_for(look))
+
+    async def next_steering(self) -> Mapping[str, Any]:
+        """Wait for a steering message, take it off the chat, and return it.
+
+        One that is there already is returned without suspending, and one that nobody gets to read
+        stays in the chat.
+        """
+        while (pending := self.state.get("steeringMessage")) is None:
+            await self.wait_for(lambda state: state.get("steeringMessage"))
+        message, id = self._running.given(pending), pending["id"]
+        self.emit({"type": "chat/pendingMessageRemoved", "kind": "steering", "id": id})
+        return message
+
+    def new_id(self, prefix: str) -> str:
+        """Return an id that is unique in this chat."""
+        return f"{prefix}-{uuid.uuid4().hex[:12]}"
+
+    async def store_content(
+        self, data: bytes, content_type: str | None, name: str | None = None
+    ) -> dict[str, Any]:
+        """Keep content outside of the state and return a ContentRef to it."""
+        uri = await self._ask(lambda: self._running.store_content(data, content_type, name))
+        # Here, because it takes time with much data.
+        nonce = hashlib.sha256(data).hexdigest()[:16]
+        ref: dict[str, Any] = {"uri": uri, "sizeHint": len(data), "nonce": nonce}
+        return ref if content_type is None else {**ref, "contentType": content_type}
+
+    async def run_worker(
+        self,
+        text: str,
+        *,
+        title: str,
+        tool_call_id: str,
+        interactivity: Interactivity,
+        announce: Callable[[str], None],
+    ) -> Worker:
+        """Let the same agent answer ``text`` in a chat of its own; ``announce`` gets its URI."""
+        running = self._running
+        chat = await self._ask(lambda: running.open_worker(title, tool_call_id, interactivity))
+        announce(chat.uri)
+        return await self._ask(lambda: running.run_worker(chat, text))
+
+    def is_allowed(self, tool: str) -> bool:
+        """Say whether somebody allowed this tool for the whole session."""
+        return tool in self._allowed or self._running.is_allowed(tool)
+
+    def allow(self, tool: str) -> None:
+        """Remember that this tool is allowed in the whole session."""
+        self._allowed.add(tool)
+        self._post(self._running.allow, tool)
+
+    def credential(self, resource: str) -> str | None:
+        """Return the token that a client brought for a protected resource."""
+        token = self._running.credential(resource)
+        return None if token == self._refused.get(resource) else token
+
+    def reject_credential(self, resource: str) -> None:
+        """Forget a token that no longer works, and ask whoever brought it for another."""
+        token = self._running.credential(resource)
+        if token is not None:
+            self._refused[resource] = token
+        self._post(self._running.reject_credential, resource)
+
+    def _emit_text(self, action: dict[str, Any]) -> None:
+        pieces = self._pieces
+        pieces.append(action)
+        since = monotonic() - self._crossed_at
+        if since > PAUSE or len(pieces) >= (FEW_PIECES if since > SOME_TIME else MOST_PIECES):
+            self.flush()
+        elif self._pieces_wait is None:
+            loop = asyncio.get_running_loop()
+            self._pieces_wait = loop.call_later(LONGEST_WAIT, self.flush)
+
+    def _post(self, function: Callable[[_T], None], argument: _T) -> None:
+        """Have the host do something after all that was emitted before."""
+        self.flush()
+        self._crossing.post(function, argument)
+
+    async def _ask(self, work: Callable[[], Awaitable[_T]]) -> _T:
+        """Have the host do something after all that was emitted, and wait for the result."""
+        request = self._send(work)
+        try:
+            return await request.answer
+        except asyncio.CancelledError:
+            # Nobody waits for it any more.
+            self._crossing.post(Request.cancel, request)
+            raise
+
+    def _send(self, work: Callable[[], Awaitable[_T]]) -> Request[_T]:
+        request = Request(work)
+        self._post(self._running.ask, request)
+        return request
+
+    def _acknowledged(self, answer: asyncio.Future[None]) -> None:
+        if not answer.cancelled():
+            # That the store failed is told to all who wait for something else.
+            answer.exception()
+        self._under_way -= self._asked
+        self._asked = 0
+        self._room.set()

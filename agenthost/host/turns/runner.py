@@ -1,0 +1,357 @@
+"""Running turns: one task per active turn, from its start to exactly one ending.
+
+Owns the tasks, who waits for what in a chat, and how a turn ends: by itself, by an error, by a
+client's cancel, because nothing happens in it, or with the host. Starting one is an effect of
+``chat/turnStarted``, wherever that came from; nothing else starts an agent. Agents work beside this
+loop (``agent_loops``); what they may do is in ``turn_port``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from agenthost.agents.api import Agent, AgentError, SessionContext, own_words
+from agenthost.agents.turn import Turn
+from agenthost.agents.turn_port import Interactivity
+from agenthost.clock import Clock
+from agenthost.host.channels.chat.attachments import given_message, turns_as_given
+from agenthost.host.channels.session.permissions import Credentials, Permissions
+from agenthost.host.log.channel import Channel
+from agenthost.host.log.writer import Writer
+from agenthost.host.store import DropRecord, PutRecord, StoreError
+from agenthost.host.turns.agent_loops import AgentLoops, AgentQuit
+from agenthost.host.turns.agent_port import AgentPort
+from agenthost.host.turns.agent_starts import AgentStarts
+from agenthost.host.turns.running_turn import RunningTurn
+
+__all__ = [
+    "NOBODY",
+    "PROMPT_TIMEOUT",
+    "RUNNING",
+    "SILENCE_LIMIT",
+    "Starter",
+    "TurnRunner",
+    "describe_failure",
+    "error_action",
+    "session_context",
+]
+
+log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
+OpenWorker = Callable[[Channel, Mapping[str, Any], str, Interactivity], Channel]
+
+# The record of chats whose turn is running, so that a restart can end what a crash interrupted.
+RUNNING = "running"
+# Seconds that agents get to clean up when the host stops, which takes no more than five in all.
+CANCEL_GRACE = 1.5
+# Seconds after which a prompt that nobody answers is given up: long enough for a night's sleep.
+PROMPT_TIMEOUT = 24 * 3600.0
+# Seconds without anything happening after which a turn is given up: models think for minutes
+# before their first word, none for an hour.
+SILENCE_LIMIT = 3600.0
+# How often to look during that time: a turn ends between that and one such part of it later.
+LOOKS = 4
+# What a tool call waits for, or does, in which a turn is not idle although nothing is written.
+_UNDER_WAY = (
+    "pending-confirmation",
+    "running",
+    "auth-required",
+    "pending-result-confirmation",
+)
+
+
+def error_action(turn_id: str, duration: int, error_type: str, message: str) -> dict[str, Any]:
+    """Build the action that ends a turn with an error."""
+    error = {"errorType": error_type, "message": message}
+    return {"type": "chat/error", "turnId": turn_id, "duration": duration, "error": error}
+
+
+@dataclass(frozen=True, slots=True)
+class Starter:
+    """On whose behalf a turn runs."""
+
+    principal: str
+    locale: str | None = None
+    # The client at which it was started.
+    client_id: str | None = None
+    # How many workers stand above it.
+    depth: int = 0
+
+
+NOBODY = Starter("")
+BeginTurn = Callable[[Channel, Mapping[str, Any], Starter], None]
+Rename = Callable[[Channel, Channel, str], None]
+Annotate = Callable[[Channel, dict[str, Any]], None]
+
+
+class TurnRunner:
+    """All running turns of the host."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        clock: Clock,
+        agents: Mapping[str, Agent],
+        loops: AgentLoops,
+        *,
+        permissions: Permissions,
+        credentials: Credentials,
+        starts: AgentStarts,
+        prompt_timeout: float | None = PROMPT_TIMEOUT,
+        silence_limit: float | None = SILENCE_LIMIT,
+    ) -> None:
+        self.writer = writer
+        self.starts = starts
+        self.clock = clock
+        self.permissions = permissions
+        self.credentials = credentials
+        self.prompt_timeout = prompt_timeout
+        self._silence_limit = silence_limit
+        self._agents = agents
+        self._loops = loops
+        # Set by those who make chats, which need this runner themselves.
+        self.open_worker: OpenWorker
+        self.begin_turn: BeginTurn
+        self.rename: Rename
+        self.annotate: Annotate
+        # Chat URI -> its running turn. One slot per chat, never per session.
+        self._running: dict[str, RunningTurn] = {}
+        # Chat URI -> those who wait for something in its state.
+        self._waiting: dict[str, list[Callable[[Mapping[str, Any]], None]]] = {}
+        # Chat URI -> on whose behalf its next turn runs, where the host itself starts it.
+        self._starters: dict[str, Starter] = {}
+        # Tasks of turns that are over and still let go of their agents.
+        self._ending: set[asyncio.Task[None]] = set()
+        # Why no turn runs any more, once the host stops.
+        self._closed_because: str | None = None
+
+    @property
+    def running(self) -> int:
+        """How many turns are running."""
+        return len(self._running)
+
+    def is_active(self, running: RunningTurn) -> bool:
+        """Say whether this is still the turn that its chat is working on."""
+        return self._running.get(running.channel.uri) is running
+
+    def works_on(self, chat: Channel) -> bool:
+        """Say whether a turn of the chat is running."""
+        return chat.uri in self._running
+
+    def elapsed(self, chat: str) -> int:
+        """Return how many milliseconds the chat's turn has been running."""
+        running = self._running.get(chat)
+        return running.duration if running is not None else 0
+
+    def start(self, chat: Channel, session: Channel, starter: Starter | None = None) -> None:
+        """Run the agent for the turn that has just become active."""
+        state, owner = chat.state, session.state
+        active = state["activeTurn"]
+        running = RunningTurn(
+            self,
+            chat,
+            session,
+            turn_id=active["id"],
+            starter=starter or self._starters.pop(chat.uri, NOBODY),
+        )
+        self._running[chat.uri] = running
+        chat.holds += 1
+        self.writer.ledger.write(PutRecord(RUNNING, chat.uri, session.uri.encode()))
+        if self._closed_because is not None:
+            self._finish(running, "hostStopped", self._closed_because)
+            return
+        agent = self._agents.get(owner["provider"])
+        port = AgentPort(running, self._loops.crossing)
+        turn = Turn(
+            port,
+            id=active["id"],
+            chat=chat.uri,
+            message=given_message(chat, active["id"], active["message"]),
+            history=[*chat.context, *turns_as_given(chat)],
+            session=session_context(session.uri, owner, state),
+            models=agent.models if agent is not None else (),
+        )
+        name = f"turn {active['id']} in {chat.uri}"
+        running.task = asyncio.create_task(self._run(agent, turn, port, running), name=name)
+        if self._silence_limit is not None:
+            self._look_after(running)
+
+    def expect(self, chat: Channel, starter: Starter) -> None:
+        """Run the turn that the host starts next in a chat on somebody's behalf."""
+        self._starters[chat.uri] = starter
+
+    def changed(self, chat: Channel) -> None:
+        """Let those who wait for something in a chat look again, and its agent see it."""
+        running = self._running.get(chat.uri)
+        if running is not None:
+            running.publish()
+        for look in list(self._waiting.get(chat.uri, ())):
+            look(chat.state)
+
+    async def wait_for(self, chat: Channel, look: Callable[[Mapping[str, Any]], _T | None]) -> _T:
+        """Wait until looking at a chat's state finds something."""
+        found = look(chat.state)
+        if found is not None:
+            return found
+        future: asyncio.Future[_T] = asyncio.get_running_loop().create_future()
+
+        def look_again(state: Mapping[str, Any]) -> None:
+            seen = look(state)
+            if seen is not None and not future.done():
+                future.set_result(seen)
+
+        self._waiting.setdefault(chat.uri, []).append(look_again)
+        try:
+            return await future
+        finally:
+            waiting = self._waiting[chat.uri]
+            waiting.remove(look_again)
+            if not waiting:
+                del self._waiting[chat.uri]
+
+    def cancel(self, chat: Channel) -> None:
+        """Cancel a chat's turn on the host's own initiative."""
+        active = chat.state.get("activeTurn")
+        if active is not None:
+            duration = self.elapsed(chat.uri)
+            action = {"type": "chat/turnCancelled", "turnId": active["id"], "duration": duration}
+            self.writer.apply(chat, action)
+
+    def stop(self, chat: str) -> None:
+        """Stop the work on a chat's turn, which the chat has given up already."""
+        running = self._running.pop(chat, None)
+        if running is not None:
+            self._release(running)
+            self._cancel(running)
+            # A chat that is removed changes no more, and yet somebody may wait for its end.
+            self.changed(running.channel)
+
+    async def close(self, reason: str) -> None:
+        """End every running turn with an error and wait, bounded, for their tasks.
+
+        Turns that start from now on end at once.
+        """
+        self._closed_because = reason
+        for running in list(self._running.values()):
+            self._finish(running, "hostStopped", reason)
+            self._cancel(running)
+        if self._ending:
+            # They do not wait for their agents, whom the loops know.
+            await asyncio.wait(self._ending, timeout=CANCEL_GRACE)
+        await self._loops.rest(CANCEL_GRACE)
+
+    def fail(self, running: RunningTurn, error: BaseException) -> None:
+        """End a turn with an error that is not its agent's own, and stop the agent."""
+        self._finish(running, *describe_failure(error, running.channel.uri, self.credentials.mask))
+        self._cancel(running)
+
+    async def _run(
+        self, agent: Agent | None, turn: Turn, port: AgentPort, running: RunningTurn
+    ) -> None:
+        try:
+            if agent is None:
+                raise AgentError("the session's agent is not available here", "agentMissing")
+            await self.starts.ensure(agent, turn.session, running.show_activity)
+            await self._loops.call(agent, port.run, agent, turn)
+        except StoreError:
+            # Nothing can be recorded any more; the host is stopping.
+            return
+        except Exception as error:
+            mask = self.credentials.mask
+            self._finish(running, *describe_failure(error, running.channel.uri, mask))
+        else:
+            self._finish(running)
+
+    def _look_after(self, running: RunningTurn, silent: float = 0.0) -> None:
+        """Look from time to time whether anything happens in a turn, which has been silent."""
+        assert self._silence_limit is not None
+        interval = self._silence_limit / LOOKS
+        pulse = running.pulse
+
+        def look() -> None:
+            if running.pulse != pulse or _something_under_way(running.channel.settled):
+                self._look_after(running)
+            elif silent + interval * 1.5 < interval * LOOKS:
+                self._look_after(running, silent + interval)
+            else:
+                self._give_up(running)
+
+        running.alarm = asyncio.get_running_loop().call_later(interval, look)
+
+    def _give_up(self, running: RunningTurn) -> None:
+        limit = self._silence_limit
+        message = f"nothing happened in this turn for {limit:g} seconds, so it was given up"
+        self._finish(running, "idle", message)
+        self._cancel(running)
+
+    def _finish(
+        self, running: RunningTurn, error_type: str | None = None, message: str = ""
+    ) -> None:
+        if not self.is_active(running):
+            return
+        del self._running[running.channel.uri]
+        self._release(running)
+        if error_type is None:
+            action = {
+                "type": "chat/turnComplete",
+                "turnId": running.turn_id,
+                "duration": running.duration,
+            }
+        else:
+            action = error_action(running.turn_id, running.duration, error_type, message)
+        self.writer.apply(running.channel, action)
+
+    def _release(self, running: RunningTurn) -> None:
+        running.end()
+        running.channel.holds -= 1
+        self.writer.ledger.write(DropRecord(RUNNING, running.channel.uri))
+
+    def _cancel(self, running: RunningTurn) -> None:
+        task = running.task
+        if task is not None and not task.done() and task is not asyncio.current_task():
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
+            task.cancel()
+
+
+def describe_failure(
+    error: BaseException, where: str, mask: Callable[[str], str] = str
+) -> tuple[str, str]:
+    """Return an agent's failure as people are told it: its own words, or that the log has them.
+
+    What is told and what is logged goes through ``mask``, for agents quote whatever they hold.
+    """
+    if isinstance(error, AgentQuit) and error.__cause__ is not None:
+        error = error.__cause__
+    said = own_words(error)
+    if said is not None:
+        return said.error_type, mask(str(said))
+    trace = "".join(traceback.format_exception(error))
+    log.error("the agent failed in %s\n%s", where, mask(trace).rstrip())
+    name = type(error).__name__
+    return name, f"the agent failed ({name}); the host's log says more"
+
+
+def session_context(
+    uri: str, session: Mapping[str, Any], chat: Mapping[str, Any]
+) -> SessionContext:
+    """Describe a session to the agent that works in one of its chats."""
+    directories = chat.get("workingDirectories", session.get("workingDirectories", ()))
+    config = session.get("config") or {}
+    return SessionContext(uri, tuple(directories), dict(config.get("values", {})))
+
+
+def _something_under_way(chat: Mapping[str, Any]) -> bool:
+    """Say whether somebody was asked, or something runs, in a chat's turn."""
+    for part in (chat.get("activeTurn") or {}).get("responseParts", ()):
+        if part.get("kind") == "toolCall" and part["toolCall"]["status"] in _UNDER_WAY:
+            return True
+        if part.get("kind") == "inputRequest" and part.get("response") is None:
+            return True
+    return False

@@ -1,0 +1,283 @@
+"""The host's end of a running turn: what its agent asks for, carried out on the host's loop.
+
+``agent_port`` is the agent's end. Whatever is still asked for when the turn ends is cancelled here,
+so an agent that does not listen holds up nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from agenthost.agents.api import AgentError
+from agenthost.agents.turn_port import Interactivity, Worker
+from agenthost.host.channels.chat.attachments import given_message
+from agenthost.host.log.channel import Channel
+from agenthost.host.store import PutBlob
+from agenthost.protocol.uris import content_uri
+
+if TYPE_CHECKING:
+    from agenthost.host.turns.runner import Starter, TurnRunner
+
+__all__ = ["Request", "RunningTurn"]
+
+_T = TypeVar("_T")
+
+# Log entries under way at which a producer waits for the disk.
+MOST_UNSTORED = 512
+# Workers that start workers end somewhere.
+DEEPEST_WORKER = 4
+
+
+class Request(Generic[_T]):
+    """Something that an agent waits for on its loop while the host does it on its own."""
+
+    def __init__(self, work: Callable[[], Awaitable[_T]]) -> None:
+        """Make it on the agent's loop."""
+        self._work = work
+        self._agents_loop = asyncio.get_running_loop()
+        # The agent's side.
+        self.answer: asyncio.Future[_T] = self._agents_loop.create_future()
+        # The host's side.
+        self._task: asyncio.Task[_T] | None = None
+
+    def begin(self) -> asyncio.Task[_T]:
+        """Start to do it, on the host's loop."""
+        self._task = asyncio.ensure_future(self._run())
+        self._task.add_done_callback(self._ended)
+        return self._task
+
+    def refuse(self) -> None:
+        """Tell the agent that its turn is over."""
+        self._tell(self._cancel_answer, None)
+
+    def cancel(self) -> None:
+        """Stop doing it, on the host's loop; what has ended takes no notice."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self) -> _T:
+        return await self._work()
+
+    def _ended(self, task: asyncio.Task[_T]) -> None:
+        error = None if task.cancelled() else task.exception()
+        if task.cancelled():
+            self.refuse()
+        elif error is not None:
+            self._tell(self.answer.set_exception, error)
+        else:
+            self._tell(self.answer.set_result, task.result())
+
+    def _tell(self, function: Callable[[Any], None], argument: Any) -> None:
+        def tell() -> None:
+            if not self.answer.done():
+                function(argument)
+
+        # The agent's loop may have ended.
+        with contextlib.suppress(RuntimeError):
+            self._agents_loop.call_soon_threadsafe(tell)
+
+    def _cancel_answer(self, _: None) -> None:
+        self.answer.cancel("the turn is over")
+
+
+class RunningTurn:
+    """One active turn and the task that sees it through."""
+
+    def __init__(
+        self,
+        runner: TurnRunner,
+        channel: Channel,
+        session: Channel,
+        *,
+        turn_id: str,
+        starter: Starter,
+    ) -> None:
+        self._runner = runner
+        self.channel = channel
+        self.session = session
+        self.turn_id = turn_id
+        self.starter = starter
+        self.started = runner.clock.monotonic()
+        self.task: asyncio.Task[None] | None = None
+        # Set when the turn has ended; from then on its agent is not heard. Any thread may look.
+        self.over = False
+        # The chat's state and how many of the agent's actions are in it; any thread may look.
+        self.published: tuple[Mapping[str, Any], int] = (channel.state, 0)
+        self._applied = 0
+        # How often the chat changed otherwise, and when to look whether anything happens.
+        self._changes = 0
+        self.alarm: asyncio.TimerHandle | None = None
+        # What the host is doing for the agent right now.
+        self._asked: set[asyncio.Task[Any]] = set()
+
+    @property
+    def duration(self) -> int:
+        """Milliseconds since the turn started, by this host's own clock."""
+        return max(0, round((self._runner.clock.monotonic() - self.started) * 1000))
+
+    @property
+    def prompt_timeout(self) -> float | None:
+        """Seconds after which a question that nobody answers is given up."""
+        return self._runner.prompt_timeout
+
+    @property
+    def can_show_reviews(self) -> bool:
+        """Whether somebody could be shown a result and asked; any thread may ask.
+
+        Who comes later may be able to.
+        """
+        attached = tuple(self.channel.subscriptions)
+        return not attached or any(connection.can_show_reviews for connection in attached)
+
+    @property
+    def pulse(self) -> int:
+        """A number that is another one after anything has happened."""
+        return self._applied + self._changes
+
+    def end(self) -> None:
+        """Hear the agent no more, and stop what is being done for it."""
+        self.over = True
+        if self.alarm is not None:
+            self.alarm.cancel()
+        for task in self._asked:
+            task.cancel()
+
+    def publish(self) -> None:
+        """Let the agent see the chat as it is now; something has happened in it."""
+        self._changes += 1
+        self.published = (self.channel.settled, self._applied)
+
+    def emit(self, action: dict[str, Any]) -> None:
+        """Apply an action of the agent to the chat; a turn that is over can do nothing any more."""
+        self._applied += 1
+        if self.over:
+            return
+        try:
+            self._runner.writer.apply(self.channel, action)
+        except Exception as error:
+            self._runner.fail(self, error)
+
+    def emit_all(self, actions: list[dict[str, Any]]) -> None:
+        """Apply several actions of the agent in a row."""
+        for action in actions:
+            self.emit(action)
+
+    def rename(self, title: str) -> None:
+        """Give the chat another title, and the session where it is the default chat."""
+        if not self.over and title.strip():
+            self._runner.rename(self.channel, self.session, title)
+
+    def set_meta(self, entry: tuple[str, Any]) -> None:
+        """Set, or with None remove, one entry of the session's free-form data."""
+        key, value = entry
+        if not self.over:
+            kept = {k: v for k, v in (self.session.state.get("_meta") or {}).items() if k != key}
+            meta = kept if value is None else {**kept, key: value}
+            self._runner.writer.apply(self.session, {"type": "session/metaChanged", "_meta": meta})
+
+    def annotate(self, annotation: dict[str, Any]) -> None:
+        """Set an annotation of the session."""
+        if not self.over:
+            self._runner.annotate(self.session, annotation)
+
+    def show_activity(self, activity: str | None) -> None:
+        """Say what the turn is doing, in a few words; None for nothing in particular."""
+        shown = {"activity": activity} if activity is not None else {}
+        if not self.over:
+            self._runner.writer.apply(self.channel, {"type": "chat/activityChanged", **shown})
+
+    def ask(self, request: Request[Any]) -> None:
+        """Do something that the agent waits for, after all that it emitted before."""
+        if self.over:
+            request.refuse()
+            return
+        self.publish()
+        task = request.begin()
+        self._asked.add(task)
+        task.add_done_callback(self._asked.discard)
+
+    async def stored(self) -> None:
+        """Wait while the store is behind."""
+        ledger = self._runner.writer.ledger
+        if ledger.backlog >= MOST_UNSTORED:
+            await ledger.settle()
+
+    async def wait_for(self, look: Callable[[Mapping[str, Any]], _T | None]) -> _T:
+        """Wait until looking at the chat's state finds something."""
+        return await self._runner.wait_for(self.channel, look)
+
+    def given(self, pending: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a pending message as the agent is given it; any thread may ask."""
+        return given_message(self.channel, pending["id"], pending["message"], pending=True)
+
+    async def store_content(self, data: bytes, content_type: str | None, name: str | None) -> str:
+        """Keep content outside of the state and return its URI."""
+        uri = content_uri(str(uuid.uuid4()), name)
+        ledger = self._runner.writer.ledger
+        ledger.write(PutBlob(uri, self.session.uri, content_type, data))
+        # Whoever reads the reference must find the content.
+        await ledger.settle()
+        return uri
+
+    async def open_worker(
+        self, title: str, tool_call_id: str, interactivity: Interactivity
+    ) -> Channel:
+        """Open a chat of its own for the same agent."""
+        if self.starter.depth >= DEEPEST_WORKER:
+            raise AgentError("workers may not start workers any deeper", "tooDeep")
+        origin = {"kind": "tool", "chat": self.channel.uri, "toolCallId": tool_call_id}
+        return self._runner.open_worker(self.session, origin, title, interactivity)
+
+    async def run_worker(self, chat: Channel, text: str) -> Worker:
+        """Let the agent answer ``text`` in a chat that was opened for it."""
+        message = {"text": text, "origin": {"kind": "tool"}}
+        starter = replace(self.starter, depth=self.starter.depth + 1)
+        self._runner.begin_turn(chat, message, starter)
+        try:
+            # Its last state is all there is when the chat is removed over its turn.
+            state = await self._runner.wait_for(
+                chat, lambda state: None if self._runner.works_on(chat) else state
+            )
+        finally:
+            if self._runner.works_on(chat):
+                self._runner.cancel(chat)
+        return _outcome(chat.uri, state)
+
+    def is_allowed(self, tool: str) -> bool:
+        """Say whether somebody allowed this tool for the whole session; any thread may ask."""
+        return self._runner.permissions.is_allowed(self.session.uri, tool)
+
+    def allow(self, tool: str) -> None:
+        """Remember that this tool is allowed in the whole session."""
+        self._runner.permissions.allow(self.session.uri, tool)
+
+    def credential(self, resource: str) -> str | None:
+        """Return the token that a client brought for a resource; any thread may ask."""
+        return self._runner.credentials.get(self.starter.principal, resource)
+
+    def reject_credential(self, resource: str) -> None:
+        """Forget a token that no longer works, and ask whoever brought it for another."""
+        principal = self.starter.principal
+        self._runner.credentials.drop(principal, resource)
+        theirs = frozenset(c for c in self.channel.subscriptions if c.principal.name == principal)
+        params = {"resource": resource, "reason": "expired"}
+        self._runner.writer.notify(self.channel, "auth/required", params, only=theirs)
+
+
+def _outcome(chat: str, state: Mapping[str, Any]) -> Worker:
+    """Say how a worker's only turn ended; people may have taken it away instead."""
+    if state.get("activeTurn") is not None or not state["turns"]:
+        return Worker(chat, "", "cancelled", "the worker's turn was removed")
+    turn = state["turns"][-1]
+    error = (turn.get("error") or {}).get("message")
+    return Worker(chat, _written(turn), turn["state"], error)
+
+
+def _written(turn: Mapping[str, Any]) -> str:
+    parts = turn["responseParts"]
+    return "".join(part["content"] for part in parts if part.get("kind") == "markdown")

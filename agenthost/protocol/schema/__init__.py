@@ -1,0 +1,1 @@
+"""Validation of wire messages against the wire types."""

@@ -1,0 +1,269 @@
+"""Reducers of the session channel: lifecycle, chat catalogue, metadata, clients, folders, prompts.
+
+Pure functions on ``SessionState``, one per action. They enforce no policy and aggregate nothing:
+what a client may do, and what a session's summary says, is the host's work. Customizations and MCP
+servers are in ``customization_reducer``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agenthost.protocol.json_edits import (
+    index_by,
+    mirrored,
+    remove_by,
+    replace_at,
+    updated,
+    upsert_by,
+    without,
+)
+from agenthost.protocol.reducer_registry import reduces
+from agenthost.protocol.status import (
+    IN_PROGRESS,
+    INPUT_NEEDED,
+    IS_ARCHIVED,
+    IS_READ,
+    with_activity,
+    with_flag,
+)
+
+if TYPE_CHECKING:
+    from agenthost.protocol.session.actions import (
+        SessionActiveClientRemovedAction,
+        SessionActiveClientSetAction,
+        SessionActivityChangedAction,
+        SessionChangesetsChangedAction,
+        SessionChatAddedAction,
+        SessionChatRemovedAction,
+        SessionChatUpdatedAction,
+        SessionConfigChangedAction,
+        SessionCreationFailedAction,
+        SessionDefaultChatChangedAction,
+        SessionInputNeededRemovedAction,
+        SessionInputNeededSetAction,
+        SessionIsArchivedChangedAction,
+        SessionIsReadChangedAction,
+        SessionMetaChangedAction,
+        SessionReadyAction,
+        SessionServerToolsChangedAction,
+        SessionTitleChangedAction,
+        SessionWorkingDirectoryRemovedAction,
+        SessionWorkingDirectorySetAction,
+    )
+    from agenthost.protocol.session.state import SessionState
+
+__all__ = [
+    "active_client_removed",
+    "active_client_set",
+    "activity_changed",
+    "changesets_changed",
+    "chat_added",
+    "chat_removed",
+    "chat_updated",
+    "config_changed",
+    "creation_failed",
+    "default_chat_changed",
+    "input_needed_removed",
+    "input_needed_set",
+    "is_archived_changed",
+    "is_read_changed",
+    "meta_changed",
+    "ready",
+    "server_tools_changed",
+    "title_changed",
+    "working_directory_removed",
+    "working_directory_set",
+]
+
+
+@reduces("session/ready")
+def ready(state: SessionState, action: SessionReadyAction, now: str) -> SessionState:
+    """Make the session ready; its status stays, for a first turn may run already."""
+    return updated(state, lifecycle="ready")
+
+
+@reduces("session/creationFailed")
+def creation_failed(
+    state: SessionState, action: SessionCreationFailedAction, now: str
+) -> SessionState:
+    """Record that the session could not be created, and why."""
+    return updated(state, lifecycle="creationFailed", creationError=action["error"])
+
+
+@reduces("session/chatAdded")
+def chat_added(state: SessionState, action: SessionChatAddedAction, now: str) -> SessionState:
+    """List a chat, or replace its entry whole and in place."""
+    chats = upsert_by(state["chats"], "resource", action["summary"])
+    return updated(state, chats=chats)
+
+
+@reduces("session/chatRemoved")
+def chat_removed(state: SessionState, action: SessionChatRemovedAction, now: str) -> SessionState:
+    """Drop a chat's entry, and the default when it named that chat."""
+    chats = remove_by(state["chats"], "resource", action["chat"])
+    if chats is None:
+        return state
+    removed: SessionState = {**state, "chats": chats}
+    if state.get("defaultChat") != action["chat"]:
+        return removed
+    return without(removed, "defaultChat")
+
+
+@reduces("session/chatUpdated")
+def chat_updated(state: SessionState, action: SessionChatUpdatedAction, now: str) -> SessionState:
+    """Merge changes into a chat's entry; its identity cannot change and nothing can be cleared."""
+    index = index_by(state["chats"], "resource", action["chat"])
+    if index is None:
+        return state
+    entry = state["chats"][index]
+    merged = updated(entry, **without(action["changes"], "resource"))
+    return updated(state, chats=replace_at(state["chats"], index, merged))
+
+
+@reduces("session/defaultChatChanged")
+def default_chat_changed(
+    state: SessionState, action: SessionDefaultChatChangedAction, now: str
+) -> SessionState:
+    """Name the chat to show first; an absent one clears it."""
+    return mirrored(state, action, "defaultChat")
+
+
+@reduces("session/titleChanged", client=True, touches=("title",))
+def title_changed(state: SessionState, action: SessionTitleChangedAction, now: str) -> SessionState:
+    """Rename the session."""
+    return updated(state, title=action["title"])
+
+
+@reduces("session/isReadChanged", client=True, touches=("status",))
+def is_read_changed(
+    state: SessionState, action: SessionIsReadChangedAction, now: str
+) -> SessionState:
+    """Mark the session as read or unread."""
+    status = with_flag(state["status"], IS_READ, action["isRead"])
+    return updated(state, status=status)
+
+
+@reduces("session/isArchivedChanged", client=True, touches=("status",))
+def is_archived_changed(
+    state: SessionState, action: SessionIsArchivedChangedAction, now: str
+) -> SessionState:
+    """Put the session into the archive or take it out."""
+    status = with_flag(state["status"], IS_ARCHIVED, action["isArchived"])
+    return updated(state, status=status)
+
+
+@reduces("session/activityChanged")
+def activity_changed(
+    state: SessionState, action: SessionActivityChangedAction, now: str
+) -> SessionState:
+    """Say what the session is doing; an absent activity clears it."""
+    return mirrored(state, action, "activity")
+
+
+@reduces("session/changesetsChanged")
+def changesets_changed(
+    state: SessionState, action: SessionChangesetsChangedAction, now: str
+) -> SessionState:
+    """Replace the changeset catalogue; none given removes it, an empty one is kept as empty."""
+    changesets = action.get("changesets")
+    if changesets is None:
+        return without(state, "changesets")
+    return updated(state, changesets=changesets)
+
+
+@reduces("session/configChanged", client=True, touches=("config",))
+def config_changed(
+    state: SessionState, action: SessionConfigChangedAction, now: str
+) -> SessionState:
+    """Merge configuration values, or replace them all; a session without a schema has none."""
+    config = state.get("config")
+    if config is None:
+        return state
+    kept = {} if action.get("replace") else config["values"]
+    return updated(state, config={**config, "values": {**kept, **action["config"]}})
+
+
+@reduces("session/metaChanged")
+def meta_changed(state: SessionState, action: SessionMetaChangedAction, now: str) -> SessionState:
+    """Replace the session's metadata whole; none given removes it."""
+    return mirrored(state, action, "_meta")
+
+
+@reduces("session/serverToolsChanged")
+def server_tools_changed(
+    state: SessionState, action: SessionServerToolsChangedAction, now: str
+) -> SessionState:
+    """Replace the list of the host's tools."""
+    return updated(state, serverTools=action["tools"])
+
+
+@reduces("session/activeClientSet", client=True, touches=("activeClients",))
+def active_client_set(
+    state: SessionState, action: SessionActiveClientSetAction, now: str
+) -> SessionState:
+    """Add an active client, or replace its entry whole."""
+    clients = upsert_by(state["activeClients"], "clientId", action["activeClient"])
+    return updated(state, activeClients=clients)
+
+
+@reduces("session/activeClientRemoved", client=True, touches=("activeClients",))
+def active_client_removed(
+    state: SessionState, action: SessionActiveClientRemovedAction, now: str
+) -> SessionState:
+    """Remove an active client."""
+    clients = remove_by(state["activeClients"], "clientId", action["clientId"])
+    return state if clients is None else {**state, "activeClients": clients}
+
+
+@reduces("session/workingDirectorySet", client=True, touches=("workingDirectories",))
+def working_directory_set(
+    state: SessionState, action: SessionWorkingDirectorySetAction, now: str
+) -> SessionState:
+    """Add a folder to the session's set, creating the set."""
+    directories = state.get("workingDirectories") or []
+    if action["directory"] in directories:
+        return state
+    return {**state, "workingDirectories": [*directories, action["directory"]]}
+
+
+@reduces("session/workingDirectoryRemoved", client=True, touches=("workingDirectories",))
+def working_directory_removed(
+    state: SessionState, action: SessionWorkingDirectoryRemovedAction, now: str
+) -> SessionState:
+    """Take a folder out of the session's set; the emptied set stays, and means no folder."""
+    directories = list(state.get("workingDirectories") or [])
+    if action["directory"] not in directories:
+        return state
+    directories.remove(action["directory"])
+    return {**state, "workingDirectories": directories}
+
+
+@reduces("session/inputNeededSet")
+def input_needed_set(
+    state: SessionState, action: SessionInputNeededSetAction, now: str
+) -> SessionState:
+    """List something that blocks on a person or client; the session then needs input."""
+    waiting = upsert_by(state.get("inputNeeded"), "id", action["request"])
+    status = with_activity(state["status"], INPUT_NEEDED)
+    return updated(state, inputNeeded=waiting, status=status)
+
+
+# What tells INPUT_NEEDED from the IN_PROGRESS that it contains.
+_ONLY_INPUT_NEEDED = INPUT_NEEDED & ~IN_PROGRESS
+
+
+@reduces("session/inputNeededRemoved")
+def input_needed_removed(
+    state: SessionState, action: SessionInputNeededRemovedAction, now: str
+) -> SessionState:
+    """Unlist what no longer blocks; the last one gone leaves the session in progress, not idle."""
+    waiting = remove_by(state.get("inputNeeded"), "id", action["id"])
+    if waiting is None:
+        return state
+    if waiting:
+        status = with_activity(state["status"], INPUT_NEEDED)
+        return {**state, "inputNeeded": waiting, "status": status}
+    status = with_flag(state["status"], _ONLY_INPUT_NEEDED, False)
+    unblocked: SessionState = {**state, "status": status}
+    return without(unblocked, "inputNeeded")

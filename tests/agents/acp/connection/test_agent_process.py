@@ -1,0 +1,98 @@
+"""An agent's program: how it is ended, and how much of what it says is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from agenthost.agents.acp.connection.agent_process import LAST_LINES, LONGEST_WORDS, AgentProcess
+from tests.children import gone
+
+# Starts a program as the host does, passes on its first line, and waits.
+RUNNER = """
+import asyncio, os, sys
+from agenthost.agents.acp.process import AgentProcess
+
+async def run():
+    process = await AgentProcess.start("it", sys.argv[1:], cwd="/", env=dict(os.environ))
+    print((await process.stdout.readline()).decode(), end="", flush=True)
+    await process.exited.wait()
+
+asyncio.run(run())
+"""
+
+
+async def started(script: str, folder: Path) -> AgentProcess:
+    env = {"PATH": os.environ["PATH"], "API_KEY": "hush-hush"}
+    return await AgentProcess.start("it", ["/bin/sh", "-c", script], cwd=str(folder), env=env)
+
+
+async def test_a_program_that_ends_with_its_input_is_not_signalled(tmp_path: Path) -> None:
+    process = await started("trap 'exit 9' TERM; cat; exit 4", tmp_path)
+    await process.end(patience=10)
+    assert process.fate == "ended with exit code 4"
+
+
+@pytest.mark.parametrize(
+    ("script", "fate"),
+    [
+        ("echo ready; exec sleep 600", "was killed by SIGTERM"),
+        ("trap '' TERM; echo ready; while :; do sleep 0.1; done", "was killed by SIGKILL"),
+    ],
+)
+async def test_a_program_that_does_not_is_ended_firmly(
+    tmp_path: Path, script: str, fate: str
+) -> None:
+    process = await started(script, tmp_path)
+    assert await process.stdout.readline() == b"ready\n"
+    await process.end(patience=0)
+    assert process.fate == fate
+
+
+async def test_what_a_program_leaves_behind_ends_with_it(tmp_path: Path) -> None:
+    process = await started("trap '' TERM; sleep 600 & echo $!; sh -c 'sleep 600'", tmp_path)
+    child = int(await process.stdout.readline())
+    process.kill()
+    await process.end(patience=0)
+    await gone(process.pid, child)
+
+
+async def test_of_what_it_complains_the_last_lines_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("agenthost.agents.acp.connection.agent_process.MOST_LOGGED", 20)
+    caplog.set_level(logging.DEBUG, "agenthost.agents.acp")
+    script = "i=0; while [ $i -lt 500 ]; do echo line $i $API_KEY >&2; i=$((i+1)); done"
+    long = "head -c 100000 /dev/zero | tr '\\0' x >&2"
+    process = await started(f"{script}; {long}", tmp_path)
+    await process.exited.wait()
+    *lines, last = (await process.last_words()).split("\n")
+    await process.end(patience=0)
+    assert len(lines) == LAST_LINES - 1
+    assert set(last) == {"x"}
+    assert len(last) == LONGEST_WORDS
+    assert len(caplog.records) == 21
+    assert "the rest is not logged" in caplog.messages[-1]
+    assert "hush" not in caplog.text
+
+
+async def test_a_program_that_is_not_there_is_an_os_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        await AgentProcess.start("it", ["no-such-program"], cwd=str(tmp_path), env={})
+
+
+async def test_a_program_that_does_not_mind_its_input_ends_when_the_host_is_killed() -> None:
+    script = "echo $$; exec sleep 600"
+    runner = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", RUNNER, "/bin/sh", "-c", script), stdout=asyncio.subprocess.PIPE
+    )
+    assert runner.stdout is not None
+    pid = int(await runner.stdout.readline())
+    runner.kill()
+    await runner.wait()
+    await gone(pid)

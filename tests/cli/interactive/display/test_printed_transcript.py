@@ -1,0 +1,308 @@
+"""The transcript: every line once, when it is final; all else live."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agenthost.cli.interactive.display.printed_transcript import Shown, Transcript
+from agenthost.cli.interactive.display.styled_text import Line, line, plain
+from tests.cli.interactive.samples import (
+    active,
+    call,
+    chat,
+    markdown,
+    pending_call,
+    reasoning,
+    request,
+    shown,
+    tool,
+    turn,
+)
+
+WIDTH = 60
+
+
+class Screen:
+    """Collects what a transcript prints."""
+
+    def __init__(self, **options: Any) -> None:
+        self.transcript = Transcript(**options)
+        self.printed: list[str] = []
+        self.live: list[str] = []
+
+    def update(self, state: dict[str, Any]) -> Shown:
+        result = self.transcript.update(state, WIDTH)
+        self.printed += [text for text in shown(result.printed) if text]
+        self.live = [text for text in shown(result.live) if text]
+        return result
+
+
+def test_a_chat_that_is_attached_to_is_printed_as_a_whole() -> None:
+    screen = Screen()
+    screen.update(chat(turn(markdown("one")), turn(markdown("two"), id="2", state="cancelled")))
+    assert screen.printed == ["› hi", "one", "› hi", "two", "■ cancelled"]
+    assert screen.live == []
+
+
+def test_an_answer_is_printed_line_by_line_and_its_last_line_is_live() -> None:
+    screen = Screen()
+    screen.update(chat(running=active(markdown("first\nsec"))))
+    assert (screen.printed, screen.live) == (["› hi", "first"], ["sec"])
+    screen.update(chat(running=active(markdown("first\nsecond\nth"))))
+    assert (screen.printed, screen.live) == (["› hi", "first", "second"], ["th"])
+    screen.update(chat(turn(markdown("first\nsecond\nthird"))))
+    assert (screen.printed, screen.live) == (["› hi", "first", "second", "third"], [])
+
+
+def test_a_state_that_says_nothing_new_prints_nothing() -> None:
+    screen = Screen()
+    state = chat(turn(markdown("one")), running=active(markdown("tw"), id="2"))
+    screen.update(state)
+    assert screen.update(state).printed == []
+    assert screen.live == ["tw"]
+
+
+def test_turns_that_came_and_went_between_two_looks_are_printed() -> None:
+    screen = Screen()
+    screen.update(chat(running=active(markdown("o"))))
+    screen.update(
+        chat(
+            turn(markdown("one")),
+            turn(markdown("two"), id="2"),
+            running=active(markdown("thr"), id="3"),
+        )
+    )
+    assert screen.printed == ["› hi", "one", "› hi", "two", "› hi"]
+    assert screen.live == ["thr"]
+
+
+def test_a_tool_call_is_live_until_it_has_ended() -> None:
+    screen = Screen()
+    running = call("running", content=[{"type": "text", "text": "a\nb\n"}], confirmed="setting")
+    screen.update(chat(running=active(tool(running))))
+    assert screen.printed == ["› hi"]
+    assert screen.live == ["● Shell · Run ls", "  │ a", "  │ b"]
+    screen.update(chat(running=active(tool(call(content=[{"type": "text", "text": "a\n"}])))))
+    # What was run is not in the line any more, so it is below it.
+    assert screen.printed == ["› hi", "✓ Shell · Ran it", "  ls", "  │ a"]
+    assert screen.live == []
+
+
+def test_what_follows_a_running_call_waits_for_it() -> None:
+    screen = Screen()
+    screen.update(chat(running=active(tool(call("running")), markdown("meanwhile\nmore"))))
+    assert screen.printed == ["› hi"]
+    assert screen.live == ["● Shell · Run ls", "meanwhile", "more"]
+    screen.update(chat(running=active(tool(), markdown("meanwhile\nmore"))))
+    assert screen.printed == ["› hi", "✓ Shell · Ran it", "  ls", "meanwhile"]
+    assert screen.live == ["more"]
+
+
+def test_what_waits_for_approval_is_left_to_the_card() -> None:
+    screen = Screen()
+    screen.update(chat(running=active(tool(pending_call()))))
+    assert screen.live == []
+
+
+def test_of_a_long_output_the_tail_is_live_and_both_ends_stay() -> None:
+    output = [{"type": "text", "text": "\n".join(f"row {n}" for n in range(40))}]
+    screen = Screen()
+    screen.update(chat(running=active(tool(call("running", content=output)))))
+    assert screen.live[1] == "  │ … 34 more rows"
+    assert screen.live[-1] == "  │ row 39"
+    screen.update(chat(turn(tool(call(content=output)))))
+    assert screen.printed[3:8] == [
+        *(f"  │ row {n}" for n in range(4)),
+        "  │ … 28 more rows · /show",
+    ]
+    assert screen.printed[-1] == "  │ row 39"
+
+
+def test_reasoning_is_folded_into_one_line() -> None:
+    screen = Screen()
+    screen.update(chat(running=active(reasoning("let me see\nwell"))))
+    assert screen.live == ["∴ thinking: let me see well"]
+    assert screen.printed == ["› hi"]
+    screen.update(chat(running=active(reasoning("let me see\nwell"), markdown("yes"))))
+    assert screen.printed == ["› hi", "∴ thought, 4 words · /reasoning shows them"]
+
+
+def test_reasoning_can_be_shown_in_full() -> None:
+    screen = Screen(unfold=True)
+    screen.update(chat(turn(reasoning("let me see\n\nwell"), markdown("yes"))))
+    assert screen.printed == ["› hi", "let me see", "well", "yes"]
+
+
+def test_settled_questions_are_printed_with_their_answers() -> None:
+    answers = {
+        "name": {"state": "submitted", "value": {"kind": "text", "value": "Ada"}},
+        "age": {"state": "skipped"},
+        "happy": {"state": "submitted", "value": {"kind": "boolean", "value": False}},
+        "fruit": {"state": "submitted", "value": {"kind": "selected-many", "value": ["a", "p"]}},
+    }
+    screen = Screen()
+    screen.update(chat(running=active(request())))
+    assert screen.printed == ["› hi"]
+    screen.update(chat(running=active(request("accept", answers=answers))))
+    assert screen.printed[1:] == [
+        "? Some questions",
+        "  Name? Ada",
+        "  Age? —",
+        "  Height? —",
+        "  Happy? no",
+        "  Colour? —",
+        "  Fruit? apple, pear",
+    ]
+
+
+def test_a_question_that_was_asked_alone_stands_in_one_line_with_its_answer() -> None:
+    alone = {"id": "a", "kind": "text", "message": "Who are you?"}
+    answers = {"a": {"state": "submitted", "value": {"kind": "text", "value": "Ada"}}}
+    asked = {"message": "Who are you?", "questions": [alone], "answers": answers}
+    screen = Screen()
+    screen.update(chat(turn(request("accept", **asked), request("decline", **asked))))
+    assert screen.printed[1:] == ["? Who are you?  Ada", "? Who are you?  declined"]
+
+
+def test_questions_that_nobody_answered_are_printed_when_the_turn_ends() -> None:
+    screen = Screen()
+    screen.update(chat(running=active(request())))
+    screen.update(chat(turn(request(), state="cancelled")))
+    assert screen.printed == ["› hi", "? Some questions  not answered", "■ cancelled"]
+
+
+def test_an_error_ends_a_turn_with_its_message() -> None:
+    screen = Screen()
+    error = {"errorType": "x", "message": "it\x1b[31m broke"}
+    screen.update(chat(turn(markdown("so far"), state="error", error=error)))
+    assert screen.printed == ["› hi", "so far", "✗ it broke"]
+
+
+def test_an_error_of_several_lines_keeps_them() -> None:
+    screen = Screen()
+    error = {"errorType": "x", "message": "it ended; it last said:\n  first\n\nsecond"}
+    screen.update(chat(turn(state="error", error=error)))
+    assert screen.printed == ["› hi", "✗ it ended; it last said:", "  first", "  second"]
+
+
+def test_a_command_that_its_turn_cancelled_was_not_skipped() -> None:
+    screen = Screen()
+    screen.update(chat(running=active(tool(call("running")))))
+    cut = call("cancelled", reason="skipped")
+    screen.update(chat(turn(tool(cut), state="cancelled")))
+    assert screen.printed == ["› hi", "⊘ Shell · Run ls — cancelled", "■ cancelled"]
+
+
+def test_a_plan_is_a_list() -> None:
+    plan = "Plan\n\n- [x] read\n- [ ] write `it` (in progress)\n- [ ] check"
+    screen = Screen()
+    screen.update(chat(turn({"kind": "systemNotification", "content": plan})))
+    assert screen.printed[1:] == [
+        "· Plan",
+        "  ✓ read",
+        "  ○ write it (in progress)",
+        "  ○ check",
+    ]
+
+
+def test_text_added_to_an_earlier_part_is_not_lost() -> None:
+    screen = Screen()
+    screen.update(chat(running=active(markdown("one\n", "a"), markdown("two\n", "b"))))
+    screen.update(chat(running=active(markdown("one\nmore\n", "a"), markdown("two\n", "b"))))
+    assert screen.printed == ["› hi", "one", "two", "… further above it goes on:", "more"]
+
+
+def test_a_turn_that_was_changed_is_printed_again() -> None:
+    screen = Screen()
+    screen.update(chat(running=active(markdown("one\ntwo"))))
+    screen.update(chat(running=active(markdown("other\nthree"))))
+    assert screen.printed == [
+        "› hi",
+        "one",
+        "── this turn changed; here it is again ──",
+        "› hi",
+        "other",
+    ]
+    assert screen.live == ["three"]
+
+
+def test_turns_that_were_cut_off_are_said_to_be_gone() -> None:
+    screen = Screen()
+    screen.update(chat(turn(markdown("one")), turn(markdown("two"), id="2"), turn(id="3")))
+    screen.update(chat(turn(markdown("one")), running=active(id="4", text="anew")))
+    assert screen.printed[-2:] == ["── the last 2 turns were removed ──", "› anew"]
+
+
+def test_a_running_turn_that_vanishes_is_said_to_be_gone() -> None:
+    screen = Screen()
+    screen.update(chat(running=active(markdown("o"))))
+    screen.update(chat())
+    assert screen.printed == ["› hi", "── that turn was removed ──"]
+
+
+def test_older_turns_that_are_loaded_later_are_not_printed_again() -> None:
+    screen = Screen()
+    screen.update(chat(turn(id="2"), turn(id="3")))
+    before = list(screen.printed)
+    screen.update(chat(turn(id="1"), turn(id="2"), turn(id="3")))
+    assert screen.printed == before
+
+
+def test_unknown_parts_are_mentioned_rather_than_dropped() -> None:
+    screen = Screen()
+    screen.update(chat(turn({"kind": "hologram"}, {"kind": "contentRef", "uri": "ahp-content:/x"})))
+    assert screen.printed[1:] == [
+        "· something this version cannot show (hologram)",
+        "⇢ ahp-content:/x",
+    ]
+
+
+def test_every_printed_row_fits_the_screen() -> None:
+    screen = Transcript()
+    state = chat(
+        turn(
+            reasoning("think " * 50),
+            tool(call(toolInput="x" * 200, content=[{"type": "text", "text": "y" * 300}])),
+            markdown("word " * 80 + "\n```\n" + "z" * 200 + "\n```"),
+            request("accept"),
+            tool(call("cancelled", reasonMessage="no " * 60)),
+            state="error",
+            error={"errorType": "x", "message": "bad " * 60},
+        )
+    )
+    for item in screen.update(state, 40).printed:
+        assert len(plain(item)) <= 40
+
+
+def edited(**fields: Any) -> dict[str, Any]:
+    edit = {"type": "fileEdit", "after": {"uri": "file:///a", "content": {"uri": "x"}}}
+    return tool(call(content=[edit], toolInput="", **fields))
+
+
+def test_what_was_changed_is_printed_once_it_is_known() -> None:
+    known: list[Line] = []
+    screen = Screen(edit_lines=lambda edit, width: known or None, awaits=lambda call: not known)
+    done = chat(turn(edited(), markdown("done")), running=active(id="2", text="next"))
+    screen.update(done)
+    assert screen.printed == ["› hi"]
+    assert screen.live == ["✓ Shell · Ran it", "  │ new /a", "done"]
+    known += [line(f"+{n}") for n in range(20)]
+    screen.update(done)
+    printed = screen.printed
+    assert printed[1:6] == ["✓ Shell · Ran it", "  │ new /a", "  │ +0", "  │ +1", "  │ +2"]
+    assert printed[6] == "  │ … 9 more rows · /show"
+    assert printed[-3:] == ["  │ +19", "done", "› next"]
+
+
+def test_of_a_long_path_the_end_and_the_counts_are_seen() -> None:
+    uri = f"file:///{'folder/' * 20}name.txt"
+    edit = {
+        "type": "fileEdit",
+        "after": {"uri": uri, "content": {"uri": "x"}},
+        "diff": {"added": 1, "removed": 60},
+    }
+    screen = Screen()
+    screen.update(chat(turn(tool(call(content=[edit])))))
+    assert screen.printed[-1].startswith("  │ new …")
+    assert screen.printed[-1].endswith("folder/name.txt +1 -60")
+    assert len(screen.printed[-1]) == WIDTH

@@ -1,0 +1,84 @@
+"""``agenthost chat`` before there is a chat: what it refuses, and in which language it asks."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+
+import pytest
+
+from agenthost.cli.interactive.chat_loop import language
+from agenthost.cli.main import main
+from tests.wire.hosting import embed
+
+
+def run(*options: str) -> int:
+    return main(["chat", *options, "--url", "127.0.0.1:1", "--token", "x"])
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("some", "--last"), "either name a session or say --last"),
+        (("some", "--agent", "demo"), "are for new sessions"),
+        (("--last", "--dir", "."), "are for new sessions"),
+        ((), "this needs a terminal"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_as_misuse(
+    options: tuple[str, ...], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*options) == 2
+    assert why in capsys.readouterr().err
+
+
+def test_a_host_that_is_not_there_is_told_by_the_exit_code(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run("--json") == 3
+    assert capsys.readouterr().err.startswith("agenthost: ")
+
+
+@pytest.mark.parametrize(
+    ("environment", "told"),
+    [
+        ({"LANG": "de_DE.UTF-8"}, "de-DE"),
+        ({"LANG": "de_DE.UTF-8", "LC_ALL": "ja_JP@x"}, "ja-JP"),
+        ({"LANG": "C.UTF-8"}, None),
+        ({}, None),
+    ],
+)
+def test_the_language_is_the_environments(
+    environment: dict[str, str], told: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert language() == told
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--agent", "nobody"), "nobody"),
+        (("nothing-like-it",), "no session matches 'nothing-like-it'"),
+        (("--last",), "there is no session to come back to"),
+    ],
+)
+async def test_what_the_host_does_not_have_is_told_in_a_line(
+    options: tuple[str, ...], why: str
+) -> None:
+    async with embed() as url:
+        command = [sys.executable, "-m", "agenthost.cli.main", "chat", "--json", "--url", url]
+        done = await _run([*command, *options])
+    assert done.returncode == 1
+    assert why in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+async def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    return await asyncio.to_thread(
+        subprocess.run, command, input="", capture_output=True, text=True, timeout=30
+    )

@@ -1,0 +1,42 @@
+"""When a session counts as a draft that nobody would miss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agenthost.host.channels.session.drafts import UNTITLED, holds_nothing
+
+State = dict[str, Any]
+CHAT: State = {"turns": []}
+SESSION: State = {"title": UNTITLED, "chats": [{"resource": "c:/1"}]}
+
+
+def test_a_session_that_was_only_created_holds_nothing() -> None:
+    assert holds_nothing(SESSION, [CHAT], {"annotations": []})
+    assert holds_nothing({**SESSION, "chats": []}, [], None)
+    blank = {"draft": {"text": " \n"}}
+    assert holds_nothing(SESSION, [{**CHAT, **blank}], None)
+
+
+@pytest.mark.parametrize(
+    "chat",
+    [
+        {"turns": [{}]},
+        {"activeTurn": {"id": "t"}},
+        {"draft": {"text": "x"}},
+        {"draft": {"text": "", "attachments": [{}]}},
+        {"queuedMessages": [{}]},
+        {"steeringMessage": {"id": "s"}},
+    ],
+)
+def test_what_somebody_did_in_its_chat_counts(chat: State) -> None:
+    assert not holds_nothing(SESSION, [{**CHAT, **chat}], None)
+
+
+def test_a_title_another_chat_and_an_annotation_count() -> None:
+    assert not holds_nothing({**SESSION, "title": "Mine"}, [CHAT], None)
+    two = {**SESSION, "chats": [{"resource": "c:/1"}, {"resource": "c:/2"}]}
+    assert not holds_nothing(two, [CHAT, CHAT], None)
+    assert not holds_nothing(SESSION, [CHAT], {"annotations": [{}]})

@@ -1,0 +1,105 @@
+"""What clients may do to a session: announce themselves, its directories, its customizations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agenthost.host.channels.rule_exports import Facts
+from agenthost.host.channels.rules import check
+
+State = dict[str, Any]
+ME = "me"
+FIRST, SECOND = "file:///first", "file:///second"
+MULTIPLE: State = {"multipleWorkingDirectories": {}}
+FIXED: State = {"multipleWorkingDirectories": {"immutablePrimary": True}}
+
+
+def refusal(state: State, action: State, capabilities: State | None = None) -> str | None:
+    return check(state, action, Facts(ME, state, capabilities or {}))
+
+
+def test_a_client_announces_itself_only() -> None:
+    def announce(client: str) -> State:
+        return {"type": "session/activeClientSet", "activeClient": {"clientId": client}}
+
+    assert refusal({}, announce(ME)) is None
+    assert refusal({}, announce("other")) == "a client may only announce itself"
+
+
+def test_a_client_withdraws_itself_only() -> None:
+    def withdraw(client: str) -> State:
+        return {"type": "session/activeClientRemoved", "clientId": client}
+
+    assert refusal({}, withdraw(ME)) is None
+    assert refusal({}, withdraw("other")) == "a client may only withdraw itself"
+
+
+@pytest.mark.parametrize("name", ["Set", "Removed"])
+def test_changing_directories_takes_an_agent_that_supports_it(name: str) -> None:
+    action = {"type": f"session/workingDirectory{name}", "directory": SECOND}
+    state = {"workingDirectories": [FIRST, SECOND]}
+    reason = "the agent does not support changing working directories"
+    assert refusal(state, action) == reason
+    assert refusal(state, action, {"multipleChats": {}}) == reason
+    assert refusal(state, action, MULTIPLE) is None
+    assert refusal(state, action, FIXED) is None
+
+
+def test_an_immutable_primary_directory_stays() -> None:
+    action = {"type": "session/workingDirectoryRemoved", "directory": FIRST}
+    state = {"workingDirectories": [FIRST, SECOND]}
+    assert refusal(state, action, FIXED) == "the first working directory cannot be removed"
+    assert refusal(state, action, MULTIPLE) is None
+    assert refusal({"workingDirectories": [SECOND, FIRST]}, action, FIXED) is None
+    assert refusal({"workingDirectories": []}, action, FIXED) is None
+    assert refusal({}, action, FIXED) is None
+
+
+CUSTOMIZED: State = {
+    "customizations": [
+        {"type": "mcpServer", "id": "server"},
+        {"type": "directory", "id": "folder"},
+        {
+            "type": "plugin",
+            "id": "plugin",
+            "children": [{"type": "skill", "id": "skill"}, {"type": "mcpServer", "id": "inner"}],
+        },
+    ]
+}
+
+
+def test_a_customization_that_is_toggled_must_be_there_at_any_level() -> None:
+    def toggle(id: str) -> State:
+        return {"type": "session/customizationToggled", "id": id, "enabled": False}
+
+    for id in ("server", "folder", "plugin", "skill", "inner"):
+        assert refusal(CUSTOMIZED, toggle(id)) is None
+    assert refusal(CUSTOMIZED, toggle("x")) == "there is no customization x"
+    assert refusal({}, toggle("plugin")) == "there is no customization plugin"
+
+
+@pytest.mark.parametrize("name", ["Start", "Stop"])
+def test_only_an_mcp_server_is_started_and_stopped(name: str) -> None:
+    def ask(id: str) -> State:
+        return {"type": f"session/mcpServer{name}Requested", "id": id}
+
+    assert refusal(CUSTOMIZED, ask("server")) is None
+    assert refusal(CUSTOMIZED, ask("inner")) is None
+    for id in ("plugin", "skill", "x"):
+        assert refusal(CUSTOMIZED, ask(id)) == f"there is no MCP server {id}"
+    assert refusal({}, ask("server")) == "there is no MCP server server"
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        {"type": "session/titleChanged", "title": ""},
+        {"type": "session/isReadChanged", "isRead": True},
+        {"type": "session/isArchivedChanged", "isArchived": False},
+    ],
+)
+def test_titles_and_flags_are_anybodys(action: State) -> None:
+    # Types are checked where the message comes in.
+    assert refusal({"status": 1}, action) is None
