@@ -7,8 +7,6 @@ import logging
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-__all__ = ["Tasks"]
-
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")

@@ -16,8 +16,6 @@ from agenthost.workspace import file_path
 if TYPE_CHECKING:
     from agenthost.agents.turn import Turn
 
-__all__ = ["Agent", "AgentError", "SessionContext", "SlashCommand", "own_words"]
-
 _NO_CONFIG: Mapping[str, Any] = {"type": "object", "properties": {}}
 _MANY_CHATS: Mapping[str, Any] = {"multipleChats": {"fork": True, "sideChat": True}}
 

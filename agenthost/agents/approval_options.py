@@ -5,14 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-__all__ = [
-    "ALLOW_IN_SESSION",
-    "DENY_WITH_REASON",
-    "option",
-    "standard_options",
-    "without_remembering",
-]
-
 ALLOW_ONCE: Final = "allow-once"
 ALLOW_IN_SESSION: Final = "allow-in-session"
 DENY: Final = "deny"

@@ -11,8 +11,6 @@ import os
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from typing import Self
 
-__all__ = ["Lifeline"]
-
 # The first line names the group. A second one says that it needs no watching any more; the end of
 # the input instead of it says that the host is gone.
 _WATCH = """

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-__all__ = ["COMMON_SETTINGS", "allows_everything"]
-
 COMMON_SETTINGS: Final[Mapping[str, Any]] = {
     "autoApprove": {
         "type": "string",

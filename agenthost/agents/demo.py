@@ -19,8 +19,6 @@ from agenthost.agents.edits import changed_lines
 from agenthost.agents.folders import FileRefused, Folders, OutsideFolders
 from agenthost.agents.turn import Turn
 
-__all__ = ["Demo"]
-
 # About the size of what models stream.
 DEFAULT_DELTA_BYTES = 24
 # More would only fill the disk.

@@ -5,8 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-__all__ = ["changed_lines"]
-
 # Comparing more lines takes too long to be worth it; all of them then count as changed.
 MOST_COMPARED = 2000
 

@@ -11,8 +11,6 @@ import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
-__all__ = ["PASS", "command_environment", "program_environment"]
-
 PASS = "AGENTHOST_PASS_ENV"
 """Names the secret variables that commands get all the same: ``GITHUB_TOKEN,AWS_*``."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["how_to_install"]
-
 
 def how_to_install(extra: str) -> str:
     """Say how to install an extra, of the package or of a checkout."""

@@ -18,8 +18,6 @@ from typing import BinaryIO
 from agenthost.errors import AgentHostError
 from agenthost.workspace import file_path, resolve
 
-__all__ = ["FileRefused", "Folders", "OutsideFolders"]
-
 # Enough to go through a folder without the right to list it, where the system knows that.
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Opening a pipe must not wait for whoever is at its other end.

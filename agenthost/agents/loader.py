@@ -24,17 +24,6 @@ from agenthost.agents.sanitize import fit_data
 from agenthost.errors import AgentHostError, InvalidParams
 from agenthost.protocol.schema.validation import validate_as
 
-__all__ = [
-    "CONFIG_FILE",
-    "ENTRY_POINTS",
-    "Found",
-    "UnknownAgent",
-    "configured_specs",
-    "find_agents",
-    "load_agent",
-    "load_agents",
-]
-
 ENTRY_POINTS = "agenthost.agents"
 CONFIG_FILE = "agenthost.toml"
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["plain"]
-
 # As in markdown: code stands between two runs of as many backticks.
 _CODE: Final = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 # A longer text is no label, and looking for pairs in it could take long.

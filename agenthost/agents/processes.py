@@ -21,8 +21,6 @@ from dataclasses import dataclass
 from agenthost.agents.child_guard import Lifeline
 from agenthost.agents.environment import command_environment
 
-__all__ = ["MOST_OUTPUT", "CommandResult", "group_emptied", "run_command", "signal_group"]
-
 OnOutput = Callable[[str], Awaitable[None]]
 
 # Characters; of a longer output the end is kept, which says how it went.

@@ -11,8 +11,6 @@ from typing import Any
 
 from agenthost.agents.api import AgentError
 
-__all__ = ["check_options", "check_request"]
-
 
 def check_options(options: Iterable[Any]) -> None:
     """Refuse the choices under an approval when nobody could tell which one was meant."""

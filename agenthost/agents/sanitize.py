@@ -17,8 +17,6 @@ from agenthost.agents.turn_port import TurnPort
 from agenthost.errors import InvalidParams
 from agenthost.protocol.schema.validation import state_action, validate_action
 
-__all__ = ["emit", "fit_action", "fit_bytes", "fit_data", "fit_text", "pieces_of"]
-
 # What the encoder can write; larger numbers lose their last digits, as they would in JavaScript.
 _SMALLEST, _LARGEST = -(2**63), 2**64 - 1
 # Characters of text in one action. JSON takes up to six bytes for each, and some tunnels end a

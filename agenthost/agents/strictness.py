@@ -15,8 +15,6 @@ from typing_extensions import is_typeddict
 from agenthost.errors import shortened
 from agenthost.protocol.schema.unions import Tagged, UnionRule, fields_of, tags_of
 
-__all__ = ["find_unknown"]
-
 
 def find_unknown(value: Any, wire_type: Any, path: str) -> str | None:
     """Return where and why a sound value is none of this version; None when it is one."""

@@ -26,8 +26,6 @@ from agenthost.agents.sanitize import emit, fit_data, fit_text, pieces_of
 from agenthost.agents.turn_port import Interactivity, TurnPort, Worker
 from agenthost.protocol.markdown import markdown_of
 
-__all__ = ["Confirmation", "ToolCall"]
-
 # Partial content is resent as a whole, so it is kept short while a call runs.
 MOST_LIVE_TEXT = 16 * 1024
 # A larger result travels as a reference.

@@ -20,8 +20,6 @@ from agenthost.agents.sanitize import emit, fit_action, fit_bytes, fit_data, fit
 from agenthost.agents.tool_call import ToolCall
 from agenthost.agents.turn_port import TurnPort
 
-__all__ = ["Turn"]
-
 # Seconds that a client's tool may take.
 CLIENT_TOOL_TIMEOUT = 300.0
 

@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
-__all__ = ["Interactivity", "TurnPort", "Worker"]
-
 _T = TypeVar("_T")
 
 # How people may take part in a worker chat.

@@ -10,12 +10,10 @@ import argparse
 from difflib import get_close_matches
 from pathlib import Path
 
-from agenthost.cli.connection.host_connection import USAGE, CommandFailed
 from agenthost.cli.data_dir import directory_uri
+from agenthost.cli.exit_codes import USAGE, CommandFailed
 from agenthost.cli.format.state_format import directory_text, one_line
 from agenthost.client import Client, Session
-
-__all__ = ["begin_session", "check_model"]
 
 # Of the models that an agent has, this many are named.
 _MOST_NAMED = 10

@@ -7,14 +7,6 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = [
-    "DATA_DIR_VARIABLE",
-    "STORE_FILE",
-    "default_data_dir",
-    "directory_uri",
-    "import_from_here",
-]
-
 DATA_DIR_VARIABLE = "AGENTHOST_DATA_DIR"
 """The environment variable that names the data directory."""
 

@@ -23,19 +23,6 @@ from agenthost.cli.connection.host_lookup import RunningHost
 from agenthost.cli.format.state_format import Ink, Style, one_line
 from agenthost.tokens import TokenError, read_owner_token
 
-__all__ = [
-    "PATIENCE",
-    "Address",
-    "Check",
-    "Page",
-    "check_data_dir",
-    "check_health",
-    "check_port",
-    "check_store",
-    "check_token_file",
-    "lock_holder",
-]
-
 PATIENCE = 5.0
 """Seconds for each attempt to reach something."""
 

@@ -14,21 +14,6 @@ from typing import Literal, TypeAlias
 from agenthost.cli.format.state_format import plain
 from agenthost.errors import AgentHostError
 
-__all__ = [
-    "DENIED",
-    "FAILED",
-    "INTERRUPTED",
-    "OK",
-    "UNREACHABLE",
-    "USAGE",
-    "CommandFailed",
-    "Kind",
-    "add_json_option",
-    "complain",
-    "fail",
-    "print_failure",
-]
-
 # What scripts can rely on. 4 is a turn that did not get the approval it asked for.
 OK, FAILED, USAGE, UNREACHABLE, DENIED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 

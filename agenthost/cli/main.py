@@ -13,8 +13,6 @@ import threading
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-__all__ = ["build_parser", "main"]
-
 # Each is a module of ``commands`` with ``register(subparsers)``.
 _COMMANDS = (
     "serve",

@@ -8,8 +8,6 @@ from agenthost.cli.format.state_format import is_unread
 from agenthost.client import Dispatch, Rejected, Session
 from agenthost.errors import AgentHostError
 
-__all__ = ["ReadMark"]
-
 
 class ReadMark:
     """Says that somebody has seen what happened in a session, whenever that is news.

@@ -20,8 +20,6 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
-__all__ = ["STOP_LIMIT", "Stopping"]
-
 # What ends a host cleanly: Ctrl-C, a service manager, a terminal that is closed.
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Seconds after the first signal at which the process is gone, whatever it was doing. A clean stop

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from agenthost.protocol.annotations import Annotation, AnnotationsState  # noqa: F401
     from agenthost.protocol.common import TextRange
 
-__all__ = ["Annotations"]
-
 
 class Annotations(Handle["AnnotationsState"]):
     """The annotations of one session that the client follows."""

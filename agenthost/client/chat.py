@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from agenthost.protocol.chat.state import ActiveTurn, ChatState, Turn
     from agenthost.protocol.chat.tool_state import ToolCallState
 
-__all__ = ["Chat", "MessageOptions", "TurnStream"]
-
 Json = Mapping[str, Any]
 
 

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from agenthost.protocol.commands import InitializeResult
     from agenthost.protocol.root import RootState
 
-__all__ = ["Client", "connect"]
-
 log = logging.getLogger(__name__)
 
 REQUEST_TIMEOUT = 60.0

@@ -35,26 +35,6 @@ if TYPE_CHECKING:
     from agenthost.protocol.common import ErrorInfo
     from agenthost.protocol.envelopes import ActionEnvelope
 
-__all__ = [
-    "CannotConnect",
-    "ChannelGone",
-    "ClientClosed",
-    "ClientError",
-    "ConnectionLost",
-    "CreationFailed",
-    "DispatchFailed",
-    "GivenUp",
-    "Lagged",
-    "NoCommonVersion",
-    "NotAdmitted",
-    "NotSent",
-    "Rejected",
-    "Superseded",
-    "TurnFailed",
-    "Uncertain",
-    "Unsupported",
-]
-
 
 class ClientError(AgentHostError):
     """Base of what a client raises on purpose."""

@@ -12,8 +12,6 @@ from agenthost.client.state.channel import Channel
 from agenthost.client.state.client_core import Core
 from agenthost.client.state.dispatches import Dispatch
 
-__all__ = ["Handle"]
-
 S = TypeVar("S")
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from agenthost.protocol import translator
 
-__all__ = ["sessions_list_needs"]
-
 
 def sessions_list_needs(version: str) -> bool:
     """Say whether sessions of a protocol version list what waits in their chats."""

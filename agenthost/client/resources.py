@@ -38,8 +38,6 @@ if TYPE_CHECKING:
         ResourceWriteResult,
     )
 
-__all__ = ["Allow", "MemoryResources", "ResourceProvider", "ResourceServer", "reading"]
-
 Json = dict[str, Any]
 Allow = Callable[[str, str], bool]
 """Says whether a method, such as ``resourceRead``, may be carried out on a URI."""

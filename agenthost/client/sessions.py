@@ -34,8 +34,6 @@ if TYPE_CHECKING:
         SessionSummary,
     )
 
-__all__ = ["Session", "Sessions"]
-
 _MOST_TRIES = 10
 
 

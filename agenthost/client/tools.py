@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from agenthost.client.state.client_core import Core
     from agenthost.protocol.chat.tool_state import ToolCallRunningState
 
-__all__ = ["ToolFailure", "ToolFunction", "ToolResult", "ToolRun", "Toolbox"]
-
 log = logging.getLogger(__name__)
 
 Json = dict[str, Any]

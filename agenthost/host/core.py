@@ -33,8 +33,6 @@ from agenthost.host.turns.runner import TurnRunner
 from agenthost.protocol.uris import content_uri
 from agenthost.tasks import Tasks
 
-__all__ = ["Core"]
-
 
 @dataclass(slots=True)
 class Core:

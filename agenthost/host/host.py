@@ -69,8 +69,6 @@ from agenthost.protocol.schema.validation import build_validators
 from agenthost.tasks import Tasks
 from agenthost.transport import CloseCode, Transport
 
-__all__ = ["Host"]
-
 log = logging.getLogger(__name__)
 
 # Seconds between looks at what may leave memory.
@@ -88,7 +86,7 @@ STOPPING = "the host is shutting down"
 # Seconds that clients which no server looks after get to take the last messages.
 FAREWELL_SECONDS = 1.0
 
-assert handlers.__all__, "importing the handlers registers them"
+assert handlers.MODULES, "importing the handlers registers them"
 
 
 class Host:

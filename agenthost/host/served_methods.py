@@ -7,13 +7,4 @@ from agenthost.host.channels.session import trash_commands as trash
 from agenthost.host.clients import dispatch as actions
 from agenthost.host.clients import handshake, resources, subscriptions
 
-__all__ = [
-    "actions",
-    "chats",
-    "configuration",
-    "handshake",
-    "resources",
-    "sessions",
-    "subscriptions",
-    "trash",
-]
+MODULES = (actions, chats, configuration, handshake, resources, sessions, subscriptions, trash)

@@ -8,21 +8,9 @@ from typing import Annotated, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
-from agenthost.protocol.common import URI, Integer, JsonObject, StringOrMarkdown, TextRange
+from agenthost.protocol.common import JsonObject, StringOrMarkdown, TextRange
+from agenthost.protocol.schema.scalars import URI, Integer
 from agenthost.protocol.schema.unions import Open
-
-__all__ = [
-    "Annotation",
-    "AnnotationEntry",
-    "AnnotationsAction",
-    "AnnotationsEntryRemovedAction",
-    "AnnotationsEntrySetAction",
-    "AnnotationsRemovedAction",
-    "AnnotationsSetAction",
-    "AnnotationsState",
-    "AnnotationsSummary",
-    "AnnotationsUpdatedAction",
-]
 
 
 class AnnotationsSummary(TypedDict):

@@ -26,14 +26,6 @@ if TYPE_CHECKING:
         AnnotationsUpdatedAction,
     )
 
-__all__ = [
-    "annotation_removed",
-    "annotation_set",
-    "annotation_updated",
-    "entry_removed",
-    "entry_set",
-]
-
 
 @reduces("annotations/set", client=True)
 def annotation_set(

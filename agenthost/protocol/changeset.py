@@ -11,26 +11,6 @@ from typing_extensions import TypedDict
 from agenthost.protocol.common import ErrorInfo, FileEdit, JsonObject, StringOrMarkdown
 from agenthost.protocol.schema.unions import Open
 
-__all__ = [
-    "Changeset",
-    "ChangesetAction",
-    "ChangesetCapabilities",
-    "ChangesetClearedAction",
-    "ChangesetContentChangedAction",
-    "ChangesetFile",
-    "ChangesetFileRemovedAction",
-    "ChangesetFileSetAction",
-    "ChangesetFilesReviewChangedAction",
-    "ChangesetOperation",
-    "ChangesetOperationScope",
-    "ChangesetOperationStatus",
-    "ChangesetOperationStatusChangedAction",
-    "ChangesetOperationsChangedAction",
-    "ChangesetState",
-    "ChangesetStatus",
-    "ChangesetStatusChangedAction",
-]
-
 ChangesetStatus: TypeAlias = Literal["computing", "ready", "error"]
 ChangesetOperationScope: TypeAlias = Literal["changeset", "resource", "range"]
 ChangesetOperationStatus: TypeAlias = Literal["idle", "running", "error", "disabled"]

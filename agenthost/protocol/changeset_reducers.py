@@ -30,17 +30,6 @@ if TYPE_CHECKING:
         ChangesetStatusChangedAction,
     )
 
-__all__ = [
-    "cleared",
-    "content_changed",
-    "file_removed",
-    "file_set",
-    "files_review_changed",
-    "operation_status_changed",
-    "operations_changed",
-    "status_changed",
-]
-
 
 @reduces("changeset/statusChanged")
 def status_changed(

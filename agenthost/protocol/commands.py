@@ -8,21 +8,18 @@ from typing import Annotated, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
-from agenthost.protocol.common import (
+from agenthost.protocol.common import ContentRef, JsonObject, StringOrMarkdown, TextRange
+from agenthost.protocol.envelopes import ActionEnvelope, Snapshot, StateAction
+from agenthost.protocol.schema.scalars import (
     URI,
     Channel,
-    ContentRef,
     Count,
-    JsonObject,
     NonEmptyString,
     NonNegative,
     Positive,
     RootChannel,
-    StringOrMarkdown,
-    TextRange,
+    Unchecked,
 )
-from agenthost.protocol.envelopes import ActionEnvelope, Snapshot, StateAction
-from agenthost.protocol.schema.scalars import Unchecked
 from agenthost.protocol.schema.unions import Closed
 from agenthost.protocol.session.state import (
     SessionActiveClient,
@@ -31,49 +28,6 @@ from agenthost.protocol.session.state import (
 )
 from agenthost.protocol.telemetry import TelemetryCapabilities
 from agenthost.protocol.terminal import TerminalClaim
-
-__all__ = [
-    "AuthenticateParams",
-    "AuthenticateResult",
-    "BaseParams",
-    "ChangesetOperationFollowUp",
-    "ChangesetOperationTarget",
-    "ChangesetRangeTarget",
-    "ChangesetResourceTarget",
-    "ClientCapabilities",
-    "CreateSessionParams",
-    "CreateTerminalParams",
-    "DispatchActionParams",
-    "DisposeSessionParams",
-    "DisposeTerminalParams",
-    "Implementation",
-    "InitializeParams",
-    "InitializeResult",
-    "InvokeChangesetOperationParams",
-    "InvokeChangesetOperationResult",
-    "ListSessionsParams",
-    "ListSessionsResult",
-    "ListTrashResult",
-    "PaginatedParams",
-    "PaginatedResult",
-    "PingParams",
-    "ReconnectParams",
-    "ReconnectReplayResult",
-    "ReconnectResult",
-    "ReconnectSnapshotResult",
-    "ResolveSessionConfigParams",
-    "ResolveSessionConfigResult",
-    "SessionConfigCompletionsParams",
-    "SessionConfigCompletionsResult",
-    "SessionConfigValueItem",
-    "SessionForkSource",
-    "SubscribeParams",
-    "SubscribeResult",
-    "SubscribeView",
-    "SubscriptionDeliveryOptions",
-    "TrashEntry",
-    "UnsubscribeParams",
-]
 
 
 class BaseParams(TypedDict):

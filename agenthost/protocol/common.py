@@ -10,53 +10,10 @@ from typing_extensions import TypedDict
 
 from agenthost.protocol.schema.scalars import (
     URI,
-    Channel,
-    Count,
     Integer,
     JsonPrimitive,
-    NonEmptyString,
-    NonNegative,
-    Number,
-    Positive,
-    RootChannel,
 )
 from agenthost.protocol.schema.unions import StringOr
-
-__all__ = [
-    "URI",
-    "AgentSelection",
-    "AuthRequiredErrorData",
-    "Channel",
-    "ConfigPropertySchema",
-    "ConfigSchema",
-    "ConfigValueType",
-    "ContentRef",
-    "Count",
-    "ErrorInfo",
-    "FileEdit",
-    "FileEditDiff",
-    "FileEditSide",
-    "FileEdits",
-    "Icon",
-    "Integer",
-    "JsonObject",
-    "JsonPrimitive",
-    "Markdown",
-    "ModelSelection",
-    "NonEmptyString",
-    "NonNegative",
-    "Number",
-    "Positive",
-    "ProtectedResourceMetadata",
-    "RootChannel",
-    "SessionStatus",
-    "StringOrMarkdown",
-    "TextPosition",
-    "TextRange",
-    "TextSelection",
-    "UnsupportedProtocolVersionErrorData",
-    "UsageInfo",
-]
 
 # A free-form map: its values, null included, belong to whoever wrote them.
 JsonObject: TypeAlias = dict[str, Any]

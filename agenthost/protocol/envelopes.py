@@ -12,27 +12,13 @@ from agenthost.protocol.annotations import AnnotationsAction, AnnotationsState
 from agenthost.protocol.changeset import ChangesetAction, ChangesetState
 from agenthost.protocol.chat.actions import ChatAction
 from agenthost.protocol.chat.state import ChatState
-from agenthost.protocol.common import URI, Channel, Count, Integer
 from agenthost.protocol.resource_watch import ResourceWatchChangedAction, ResourceWatchState
 from agenthost.protocol.root import RootAction, RootState
+from agenthost.protocol.schema.scalars import URI, Channel, Count, Integer
 from agenthost.protocol.schema.unions import ByKeys, Open
 from agenthost.protocol.session.actions import SessionAction
 from agenthost.protocol.session.state import SessionState
 from agenthost.protocol.terminal import TerminalAction, TerminalState
-
-__all__ = [
-    "ActionEnvelope",
-    "ActionOrigin",
-    "ChannelState",
-    "JsonRpcError",
-    "JsonRpcErrorResponse",
-    "JsonRpcMessage",
-    "JsonRpcNotification",
-    "JsonRpcRequest",
-    "JsonRpcSuccessResponse",
-    "Snapshot",
-    "StateAction",
-]
 
 StateAction: TypeAlias = Annotated[
     RootAction

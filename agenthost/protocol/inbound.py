@@ -16,8 +16,6 @@ from agenthost.protocol.schema.validation import validate_action, validate_param
 from agenthost.protocol.uris import ROOT
 from agenthost.protocol.versions import Untranslatable, translator
 
-__all__ = ["accept_action", "accept_params"]
-
 _T = TypeVar("_T")
 
 

@@ -13,21 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, cast
 
-__all__ = [
-    "carry",
-    "carry_given",
-    "index_by",
-    "mirrored",
-    "prefer",
-    "remove_by",
-    "replace_at",
-    "same",
-    "settled",
-    "updated",
-    "upsert_by",
-    "without",
-]
-
 T = TypeVar("T")
 
 

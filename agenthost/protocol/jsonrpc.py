@@ -14,20 +14,6 @@ import orjson
 
 from agenthost.errors import InvalidParams, InvalidRequest, ParseError, WireError
 
-__all__ = [
-    "Failure",
-    "Id",
-    "InboundError",
-    "Message",
-    "Notification",
-    "Request",
-    "Success",
-    "decode",
-    "dumps",
-    "encode",
-    "loads",
-]
-
 # AHP types ids as numbers and sends integers; anything JSON-RPC allows is accepted and echoed.
 Id: TypeAlias = int | float | str | None
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["markdown_of"]
-
 
 def markdown_of(value: Any) -> str:
     """Return the text of a string or of ``{"markdown": …}``; nothing when there is none."""

@@ -12,8 +12,6 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
-__all__ = ["EXTENSIONS", "METHODS", "ROOT_METHODS", "Direction", "Method", "methods"]
-
 
 class Direction(Enum):
     """Who receives a message."""

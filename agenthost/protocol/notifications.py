@@ -7,23 +7,13 @@ from typing import Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
-from agenthost.protocol.common import URI, Channel, Number
+from agenthost.protocol.schema.scalars import URI, Channel, Number
 from agenthost.protocol.session.state import PartialSessionSummary, SessionSummary
 from agenthost.protocol.telemetry import (
     OtlpExportLogsParams,
     OtlpExportMetricsParams,
     OtlpExportTracesParams,
 )
-
-__all__ = [
-    "AuthRequiredParams",
-    "AuthRequiredReason",
-    "ProgressParams",
-    "ProtocolNotification",
-    "SessionAddedParams",
-    "SessionRemovedParams",
-    "SessionSummaryChangedParams",
-]
 
 AuthRequiredReason: TypeAlias = Literal["required", "expired"]
 

@@ -28,8 +28,6 @@ from agenthost.protocol import jsonrpc
 from agenthost.protocol.jsonrpc import Failure, Id, InboundError, Notification, Request, Success
 from agenthost.protocol.methods import EXTENSIONS, Direction, methods
 
-__all__ = ["Answered", "Event", "Frame", "Handshake", "Peer", "Refused", "Violation"]
-
 Role: TypeAlias = Literal["host", "client"]
 
 # The requests with which a client may open a connection; either may be the first.

@@ -11,17 +11,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar, get_args
 
-__all__ = [
-    "KINDS",
-    "Kind",
-    "Reducer",
-    "client_may_dispatch",
-    "kind_of",
-    "reducers",
-    "reduces",
-    "touched",
-]
-
 Kind = Literal["root", "session", "chat", "terminal", "changeset", "annotations", "resourceWatch"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 

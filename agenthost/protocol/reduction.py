@@ -24,8 +24,6 @@ from agenthost.protocol.reducer_registry import Kind, kind_of, reducers
 from agenthost.protocol.session import customization_reducers as _customizations
 from agenthost.protocol.session import reducers as _session
 
-__all__ = ["REDUCER_MODULES", "Moment", "reduce_canonical", "timestamp"]
-
 S = TypeVar("S")
 
 # A point in time: ISO 8601 as it goes on the wire, Unix milliseconds, or an aware datetime.

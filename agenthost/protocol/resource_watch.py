@@ -8,16 +8,7 @@ from typing import Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
-from agenthost.protocol.common import URI
-
-__all__ = [
-    "ResourceChange",
-    "ResourceChangeType",
-    "ResourceChanges",
-    "ResourcePatterns",
-    "ResourceWatchChangedAction",
-    "ResourceWatchState",
-]
+from agenthost.protocol.schema.scalars import URI
 
 ResourceChangeType: TypeAlias = Literal["added", "updated", "deleted"]
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
         ResourceWatchState,
     )
 
-__all__ = ["changed"]
-
 
 @reduces("resourceWatch/changed")
 def changed(

@@ -7,36 +7,8 @@ from typing import Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
-from agenthost.protocol.common import URI, Channel, Count, Integer, RootChannel
 from agenthost.protocol.resource_watch import ResourcePatterns
-
-__all__ = [
-    "ContentEncoding",
-    "CreateResourceWatchParams",
-    "CreateResourceWatchResult",
-    "DirectoryEntry",
-    "PermissionDeniedErrorData",
-    "ResourceCopyParams",
-    "ResourceCopyResult",
-    "ResourceDeleteParams",
-    "ResourceDeleteResult",
-    "ResourceListParams",
-    "ResourceListResult",
-    "ResourceMkdirParams",
-    "ResourceMkdirResult",
-    "ResourceMoveParams",
-    "ResourceMoveResult",
-    "ResourceReadParams",
-    "ResourceReadResult",
-    "ResourceRequestParams",
-    "ResourceRequestResult",
-    "ResourceResolveParams",
-    "ResourceResolveResult",
-    "ResourceType",
-    "ResourceWriteMode",
-    "ResourceWriteParams",
-    "ResourceWriteResult",
-]
+from agenthost.protocol.schema.scalars import URI, Channel, Count, Integer, RootChannel
 
 ContentEncoding: TypeAlias = Literal["base64", "utf-8"]
 ResourceWriteMode: TypeAlias = Literal["truncate", "append", "insert"]

@@ -8,31 +8,11 @@ from typing import Annotated, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
-from agenthost.protocol.common import (
-    ConfigSchema,
-    Integer,
-    JsonObject,
-    ProtectedResourceMetadata,
-)
+from agenthost.protocol.common import ConfigSchema, JsonObject, ProtectedResourceMetadata
+from agenthost.protocol.schema.scalars import Integer
 from agenthost.protocol.schema.unions import Open
 from agenthost.protocol.session.customizations import Customization
 from agenthost.protocol.terminal import TerminalInfo
-
-__all__ = [
-    "AgentCapabilities",
-    "AgentInfo",
-    "MultipleChatsCapability",
-    "MultipleWorkingDirectoriesCapability",
-    "PolicyState",
-    "RootAction",
-    "RootActiveSessionsChangedAction",
-    "RootAgentsChangedAction",
-    "RootConfigChangedAction",
-    "RootConfigState",
-    "RootState",
-    "RootTerminalsChangedAction",
-    "SessionModelInfo",
-]
 
 PolicyState: TypeAlias = Literal["enabled", "disabled", "unconfigured"]
 

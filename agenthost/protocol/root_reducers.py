@@ -16,8 +16,6 @@ if TYPE_CHECKING:
         RootTerminalsChangedAction,
     )
 
-__all__ = ["active_sessions_changed", "agents_changed", "config_changed", "terminals_changed"]
-
 
 @reduces("root/agentsChanged")
 def agents_changed(state: RootState, action: RootAgentsChangedAction, now: str) -> RootState:

@@ -8,18 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = [
-    "ACTIVITY_MASK",
-    "ERROR",
-    "IDLE",
-    "INPUT_NEEDED",
-    "IN_PROGRESS",
-    "IS_ARCHIVED",
-    "IS_READ",
-    "with_activity",
-    "with_flag",
-]
-
 # The activity. INPUT_NEEDED contains IN_PROGRESS, so compare under the mask.
 IDLE: Final = 1
 ERROR: Final = 2

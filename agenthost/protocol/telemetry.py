@@ -7,14 +7,8 @@ from typing import NotRequired
 
 from typing_extensions import TypedDict
 
-from agenthost.protocol.common import URI, Channel, JsonObject
-
-__all__ = [
-    "OtlpExportLogsParams",
-    "OtlpExportMetricsParams",
-    "OtlpExportTracesParams",
-    "TelemetryCapabilities",
-]
+from agenthost.protocol.common import JsonObject
+from agenthost.protocol.schema.scalars import URI, Channel
 
 
 class TelemetryCapabilities(TypedDict):

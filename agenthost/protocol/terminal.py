@@ -9,31 +9,8 @@ from typing import Annotated, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
-from agenthost.protocol.common import URI, Integer, Number, Positive
+from agenthost.protocol.schema.scalars import URI, Integer, Number, Positive
 from agenthost.protocol.schema.unions import Closed, Open
-
-__all__ = [
-    "TerminalAction",
-    "TerminalClaim",
-    "TerminalClaimedAction",
-    "TerminalClearedAction",
-    "TerminalClientClaim",
-    "TerminalCommandDetectionAvailableAction",
-    "TerminalCommandExecutedAction",
-    "TerminalCommandFinishedAction",
-    "TerminalCommandPart",
-    "TerminalContentPart",
-    "TerminalCwdChangedAction",
-    "TerminalDataAction",
-    "TerminalExitedAction",
-    "TerminalInfo",
-    "TerminalInputAction",
-    "TerminalResizedAction",
-    "TerminalSessionClaim",
-    "TerminalState",
-    "TerminalTitleChangedAction",
-    "TerminalUnclassifiedPart",
-]
 
 
 class TerminalClientClaim(TypedDict):

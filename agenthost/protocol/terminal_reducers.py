@@ -26,20 +26,6 @@ if TYPE_CHECKING:
         TerminalUnclassifiedPart,
     )
 
-__all__ = [
-    "claimed",
-    "cleared",
-    "command_detection_available",
-    "command_executed",
-    "command_finished",
-    "cwd_changed",
-    "data",
-    "exited",
-    "input_",
-    "resized",
-    "title_changed",
-]
-
 
 @reduces("terminal/data")
 def data(state: TerminalState, action: TerminalDataAction, now: str) -> TerminalState:

@@ -11,21 +11,6 @@ import binascii
 import re
 from typing import Final
 
-__all__ = [
-    "ROOT",
-    "annotations_uri",
-    "canonical",
-    "chat_uri",
-    "content_uri",
-    "default_chat_uri",
-    "is_nameable",
-    "is_root",
-    "session_of_default_chat",
-    "session_uri",
-    "worker_chat_uri",
-    "worker_of",
-]
-
 ROOT: Final = "ahp-root://"
 
 # Real clients normalise the root URI in these ways; all mean the one root channel.

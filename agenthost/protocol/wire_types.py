@@ -4,8 +4,8 @@ For those who hold a type's name rather than the type: fixtures, and checks agai
 schemas. Everyone else imports the type itself.
 """
 
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from agenthost.protocol import (
@@ -25,11 +25,10 @@ from agenthost.protocol.chat import actions as chat_actions
 from agenthost.protocol.chat import commands as chat_commands
 from agenthost.protocol.chat import input_state, messages, tool_state
 from agenthost.protocol.chat import state as chat_state
+from agenthost.protocol.schema import scalars
 from agenthost.protocol.session import actions as session_actions
 from agenthost.protocol.session import customizations
 from agenthost.protocol.session import state as session_state
-
-__all__ = ["WIRE_TYPES"]
 
 _MODULES = (
     common,
@@ -54,12 +53,18 @@ _MODULES = (
     notifications,
 )
 
-# Types are capitalised; what lives beside some of them is not.
+
+def _types_in(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    """Yield what a module defines itself: its classes, and its aliases, which are annotated."""
+    aliases = module.__annotations__
+    for name, value in vars(module).items():
+        is_class = isinstance(value, type) and value.__module__ == module.__name__
+        if name[0].isupper() and (is_class or name in aliases):
+            yield name, value
+
+
 WIRE_TYPES: Mapping[str, Any] = MappingProxyType(
-    {
-        name: getattr(module, name)
-        for module in _MODULES
-        for name in module.__all__
-        if name[0].isupper()
-    }
+    # Of the scalars' module the aliases alone: its classes are the rules behind them.
+    {name: getattr(scalars, name) for name in scalars.__annotations__}
+    | {name: value for module in _MODULES for name, value in _types_in(module)}
 )

@@ -33,8 +33,6 @@ from agenthost.tokens.files import (
 )
 from agenthost.tokens.owner import OWNER_NAME, new_secret
 
-__all__ = ["BOOK_FILE", "NewToken", "Role", "TokenBook", "TokenEntry", "check_name", "digest_of"]
-
 BOOK_FILE = "tokens.json"
 """The file's name inside the data directory."""
 

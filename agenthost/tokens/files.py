@@ -18,18 +18,6 @@ from pathlib import Path
 
 from agenthost.errors import AgentHostError
 
-__all__ = [
-    "Signature",
-    "TokenError",
-    "TokenFileError",
-    "create_private",
-    "locked",
-    "make_private_dir",
-    "read_private",
-    "replace_private",
-    "signature_of",
-]
-
 MAX_FILE_BYTES = 4 * 1024 * 1024
 """Far above any real book of tokens; a larger file is a mistake, not worth reading into memory."""
 

@@ -12,15 +12,6 @@ from pathlib import Path
 
 from agenthost.tokens.files import TokenFileError, create_private, make_private_dir, read_private
 
-__all__ = [
-    "OWNER_FILE",
-    "OWNER_NAME",
-    "check_secret",
-    "load_or_create_owner_token",
-    "new_secret",
-    "read_owner_token",
-]
-
 OWNER_FILE = "token"
 """The file's name inside the data directory."""
 

@@ -15,8 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["GitStatus", "git_status", "read_porcelain"]
-
 # Seconds, and bytes of output, after which a repository is too large to be looked at.
 PATIENCE = 5.0
 MOST_OUTPUT = 32 * 1024 * 1024

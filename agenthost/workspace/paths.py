@@ -15,8 +15,6 @@ import stat
 from pathlib import Path
 from urllib.parse import unquote_to_bytes, urlsplit
 
-__all__ = ["file_path", "resolve"]
-
 # What Linux allows: links that one path may go through, and bytes in one path with its final zero.
 MOST_LINKS = 40
 LONGEST_PATH = 4096

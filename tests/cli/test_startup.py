@@ -56,7 +56,7 @@ print(*sys.modules, file=sys.stderr)
 """
 READY = """
 import asyncio, sys
-from agenthost.agents.registry import load_agents
+from agenthost.agents.loader import load_agents
 from agenthost.host import Host, SqliteStore
 from agenthost.host.transports import WebSocketServer
 

@@ -20,8 +20,6 @@ from agenthost.agents.turn import Turn
 if TYPE_CHECKING:
     from agenthost.agents.acp.sessions.agent_session import AgentSession
 
-__all__ = ["AcpAgent"]
-
 # Seconds without a turn after which a session's process is let go.
 IDLE_TIMEOUT = 1800.0
 # Seconds that an agent gets to stop when its turn is cancelled.

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-__all__ = ["Redactor"]
-
 HIDDEN = "***"
 # A shorter value would blot out ordinary words.
 SHORTEST_SECRET = 6

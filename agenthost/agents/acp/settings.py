@@ -13,8 +13,6 @@ from typing import Any, Final
 
 from agenthost.agents.common_settings import COMMON_SETTINGS
 
-__all__ = ["Choice", "Setting", "key_of", "schema_of"]
-
 _LATER = "As the agent names it; what there is to choose is known once the agent has run"
 
 

@@ -11,8 +11,6 @@ from agenthost.agents.acp.agent import AcpAgent
 from agenthost.agents.extras import how_to_install
 from agenthost.errors import AgentHostError
 
-__all__ = ["AcpUnavailable", "BadAcpSpec", "parse_acp_spec"]
-
 _PREFIX = "acp:"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 

@@ -17,8 +17,6 @@ from agenthost.agents.turn import Turn
 if TYPE_CHECKING:
     from pydantic_ai.agent import AbstractAgent
 
-__all__ = ["PydanticAiAgent", "from_pydantic_ai"]
-
 
 def from_pydantic_ai(
     agent: AbstractAgent[Any, Any],

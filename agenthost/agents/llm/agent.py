@@ -18,8 +18,6 @@ from agenthost.agents.turn import Turn
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
-__all__ = ["LlmAgent", "make_llm_agent"]
-
 _TITLES: Final = {
     "list_files": "List files",
     "read_file": "Read file",

@@ -17,8 +17,6 @@ from pydantic_ai.messages import BinaryContent, UserContent
 from agenthost.agents.folders import FileRefused, Folders
 from agenthost.workspace import file_path
 
-__all__ = ["prompt_of"]
-
 # About what providers accept in one request.
 MOST_BINARY: Final = 20 * 1024 * 1024
 # Some fifty thousand tokens: more would leave little room for an answer.

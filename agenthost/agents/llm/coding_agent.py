@@ -21,8 +21,6 @@ from agenthost.agents.llm.tools import KINDS, TOOLS, Desk
 from agenthost.agents.llm.turn_bridge import TurnBridge
 from agenthost.agents.turn import Turn
 
-__all__ = ["answer"]
-
 # A host has its own things to say when it starts.
 pydantic_ai.BANNER_ENABLED = False
 

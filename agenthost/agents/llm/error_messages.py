@@ -11,8 +11,6 @@ from pydantic_ai import exceptions as ai
 from agenthost.agents.api import AgentError
 from agenthost.agents.plain import plain
 
-__all__ = ["explain"]
-
 # Of what a provider says, about two lines are shown.
 MOST_SAID: Final = 240
 # Anything this long without a space may be a key, or a part of one.

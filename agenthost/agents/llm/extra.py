@@ -14,8 +14,6 @@ from typing import Final
 from agenthost.agents.api import AgentError
 from agenthost.agents.extras import how_to_install
 
-__all__ = ["INSTALL_HINT", "has_extra", "load", "require_extra"]
-
 INSTALL_HINT: Final = f"pydantic-ai is not installed: {how_to_install('llm')}"
 
 

@@ -14,8 +14,6 @@ from agenthost.agents.folders import Folders
 from agenthost.agents.llm.texts import MOST_RESULT
 from agenthost.errors import AgentHostError
 
-__all__ = ["IGNORED", "Refused", "list_folder", "plan", "read_lines", "read_text"]
-
 # Folders full of what others made; their names are listed, their insides are not.
 IGNORED: Final = frozenset(
     {".git", ".hg", ".mypy_cache", ".ruff_cache", ".tox", ".venv", "__pycache__", "node_modules"}

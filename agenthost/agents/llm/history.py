@@ -28,8 +28,6 @@ from agenthost.agents.llm.attachments import prompt_of
 from agenthost.agents.llm.texts import clipped
 from agenthost.protocol.markdown import markdown_of
 
-__all__ = ["denial", "messages_of"]
-
 Outcome = Literal["success", "failed", "denied", "interrupted"]
 
 # Characters of earlier turns that a model is told: some hundred thousand tokens, which is about

@@ -18,18 +18,6 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
     from pydantic_ai.settings import ModelSettings
 
-__all__ = [
-    "API_KEY",
-    "BASE_URL",
-    "MODELS",
-    "PROVIDER_KEYS",
-    "LlmSettings",
-    "chosen_model",
-    "make_model",
-    "model_info",
-    "thinking_settings",
-]
-
 MODELS: Final = "AGENTHOST_LLM_MODELS"
 BASE_URL: Final = "AGENTHOST_LLM_BASE_URL"
 API_KEY: Final = "AGENTHOST_LLM_API_KEY"

@@ -29,8 +29,6 @@ from agenthost.agents.llm.history import messages_of
 from agenthost.agents.llm.turn_bridge import TurnBridge, take_steering
 from agenthost.agents.turn import Turn
 
-__all__ = ["Run", "run_turn"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Run:

@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from agenthost.agents.common_settings import COMMON_SETTINGS, allows_everything
 
-__all__ = ["SETTINGS", "asks_nothing", "plans_only", "works_alone"]
-
 # The names and values are those that clients have controls of their own for.
 SETTINGS: Final[Mapping[str, Any]] = {
     "type": "object",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["MOST_RESULT", "clipped"]
-
 # Characters of one tool result that a model gets: some ten thousand tokens.
 MOST_RESULT: Final = 32_000
 

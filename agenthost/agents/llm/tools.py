@@ -37,8 +37,6 @@ from agenthost.agents.processes import run_command as run_process
 from agenthost.agents.tool_call import Confirmation, ToolCall
 from agenthost.agents.turn import Turn
 
-__all__ = ["KINDS", "TOOLS", "Desk"]
-
 # Seconds that a command may take, and a search.
 COMMAND_TIMEOUT: Final = 600.0
 SEARCH_TIMEOUT: Final = 30.0

@@ -56,8 +56,6 @@ from agenthost.agents.llm.history import denial
 from agenthost.agents.tool_call import Confirmation, ToolCall
 from agenthost.agents.turn import Turn
 
-__all__ = ["TurnBridge", "take_steering"]
-
 # A call with one of these has not ended.
 _OPEN: Final = ("streaming", "pending-confirmation", "running")
 # How the calls of an MCP server are named that the model's provider talks to itself.

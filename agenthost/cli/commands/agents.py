@@ -10,8 +10,6 @@ from pathlib import Path
 from agenthost.cli.data_dir import import_from_here
 from agenthost.errors import AgentHostError
 
-__all__ = ["register", "run"]
-
 
 def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``agents`` to the argument tree."""

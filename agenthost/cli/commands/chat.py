@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from agenthost.cli.connection.host_connection import (
-    add_connection_options,
-    add_json_option,
-    run_command,
-)
-
-__all__ = ["register", "run"]
+from agenthost.cli.connection.host_connection import add_connection_options, run_command
+from agenthost.cli.exit_codes import add_json_option
 
 _EXAMPLES = """examples:
   agenthost chat                      a new session with the host's agent

@@ -16,12 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from agenthost.cli.connection.host_connection import (
-    FAILED,
-    OK,
     TOKEN_VARIABLE,
     URL_VARIABLE,
     add_connection_options,
-    add_json_option,
     in_words,
     run_command,
     use_colour,
@@ -39,13 +36,12 @@ from agenthost.cli.diagnostics import (
     check_store,
     check_token_file,
 )
+from agenthost.cli.exit_codes import FAILED, OK, add_json_option
 from agenthost.cli.format.state_format import Ink, one_line
 from agenthost.client import CannotConnect, Client, GivenUp, NoCommonVersion, NotAdmitted, connect
 from agenthost.errors import AgentHostError, PermissionDenied
 from agenthost.protocol import SUPPORTED_VERSIONS
 from agenthost.protocol.uris import chat_uri
-
-__all__ = ["register", "run"]
 
 _PINGS = 5
 # Damages of a store that are told in a sentence; `--json` has more.

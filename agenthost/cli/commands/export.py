@@ -9,20 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from agenthost.cli.connection.host_connection import (
-    OK,
-    USAGE,
-    CommandFailed,
-    add_connection_options,
-    add_json_option,
-    connected,
-    run_command,
-)
+from agenthost.cli.connection.host_connection import add_connection_options, connected, run_command
 from agenthost.cli.connection.session_lookup import open_session
+from agenthost.cli.exit_codes import OK, USAGE, CommandFailed, add_json_option
 from agenthost.cli.format.session_markdown import session_markdown
 from agenthost.client import Client, Session
-
-__all__ = ["register", "run"]
 
 _EXAMPLES = """examples:
   agenthost export release > release.md

@@ -15,22 +15,16 @@ from pathlib import Path
 from typing import IO, Literal
 
 from agenthost.cli.connection.host_connection import (
-    FAILED,
-    OK,
-    USAGE,
     add_connection_options,
-    add_json_option,
     connected,
-    fail,
     run_command,
     use_colour,
 )
 from agenthost.cli.connection.session_lookup import open_session
+from agenthost.cli.exit_codes import FAILED, OK, USAGE, add_json_option, fail
 from agenthost.cli.format.state_format import Ink
 from agenthost.cli.format.wire_log_format import Conversation, Filter, Said, said_json, said_line
 from agenthost.client import Client
-
-__all__ = ["register", "run"]
 
 # Seconds between two looks at a file that somebody else writes.
 _LOOK = 0.2

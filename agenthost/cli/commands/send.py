@@ -16,19 +16,21 @@ from typing import Any
 
 from agenthost.cli.beginning import begin_session, check_model
 from agenthost.cli.connection.host_connection import (
+    add_connection_options,
+    as_typed,
+    connected,
+    run_command,
+)
+from agenthost.cli.connection.session_lookup import open_session
+from agenthost.cli.exit_codes import (
     DENIED,
     FAILED,
     OK,
     USAGE,
     CommandFailed,
-    add_connection_options,
     add_json_option,
-    as_typed,
     complain,
-    connected,
-    run_command,
 )
-from agenthost.cli.connection.session_lookup import open_session
 from agenthost.cli.format.state_format import error_lines, tool_json
 from agenthost.cli.headless.answer_output import Output
 from agenthost.cli.headless.auto_answers import Answers, Approvals
@@ -36,8 +38,6 @@ from agenthost.cli.headless.headless_turn import Unattended
 from agenthost.cli.read_mark import ReadMark
 from agenthost.client import Chat, Client, Session
 from agenthost.errors import AgentHostError
-
-__all__ = ["register", "run", "send"]
 
 Json = Mapping[str, Any]
 

@@ -27,8 +27,6 @@ from agenthost.tokens import OWNER_FILE
 if TYPE_CHECKING:
     from agenthost.host import Gate, Host
 
-__all__ = ["register", "run"]
-
 STDOUT, STDERR = 1, 2
 
 

@@ -13,21 +13,23 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from agenthost.cli.connection.host_connection import (
-    FAILED,
-    OK,
-    UNREACHABLE,
-    CommandFailed,
     WentAway,
     add_connection_options,
-    add_json_option,
     as_typed,
-    complain,
     connected,
     run_command,
     same_host,
     use_colour,
 )
 from agenthost.cli.connection.session_lookup import find_sessions, open_session
+from agenthost.cli.exit_codes import (
+    FAILED,
+    OK,
+    UNREACHABLE,
+    CommandFailed,
+    add_json_option,
+    complain,
+)
 from agenthost.cli.format.state_format import (
     Ink,
     Style,
@@ -51,8 +53,6 @@ from agenthost.errors import AgentHostError, NotFound, SessionNotFound
 if TYPE_CHECKING:
     from agenthost.client import Client, Session
     from agenthost.protocol.session.state import SessionInputRequest, SessionState, SessionSummary
-
-__all__ = ["register", "run", "session_page", "session_table"]
 
 _EXAMPLES = """examples:
   agenthost sessions                         the sessions that are not archived, newest first

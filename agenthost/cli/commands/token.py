@@ -19,8 +19,6 @@ from agenthost.cli.data_dir import DATA_DIR_VARIABLE, default_data_dir
 from agenthost.cli.exit_codes import FAILED, OK, USAGE, add_json_option, fail
 from agenthost.tokens import BOOK_FILE, Role, TokenBook, TokenEntry, TokenError, check_name
 
-__all__ = ["parse_expiry", "register", "run"]
-
 _SPAN = re.compile(r"(?P<count>[0-9]{1,6})(?P<unit>[mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 

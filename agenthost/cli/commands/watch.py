@@ -13,14 +13,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from agenthost.cli.connection.host_connection import (
-    OK,
     add_connection_options,
-    add_json_option,
     connected,
     run_command,
     use_colour,
 )
 from agenthost.cli.connection.session_lookup import open_session
+from agenthost.cli.exit_codes import OK, add_json_option
 from agenthost.cli.format.event_format import Line, event_json, event_line
 from agenthost.cli.format.state_format import (
     SHORT_ID,
@@ -53,8 +52,6 @@ from agenthost.protocol.json_edits import without
 if TYPE_CHECKING:
     from agenthost.protocol.chat.state import ChatSummary
     from agenthost.protocol.session.state import SessionState, SessionSummary
-
-__all__ = ["catalogue_changes", "register", "run", "session_changes"]
 
 Json = Mapping[str, Any]
 

@@ -12,8 +12,6 @@ from urllib.parse import urlsplit
 
 from agenthost.cli.data_dir import DATA_DIR_VARIABLE, default_data_dir
 
-__all__ = ["next_step", "reachable"]
-
 # Addresses for documentation: nobody is there, and nothing is sent to find a way to them.
 _SOMEWHERE = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
 # Where one can listen on all addresses: what this machine calls itself then, and the family.

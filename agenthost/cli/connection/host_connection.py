@@ -15,16 +15,12 @@ from agenthost.cli.connection.command_hints import next_step
 from agenthost.cli.connection.host_lookup import NoHost, find_host
 from agenthost.cli.data_dir import DATA_DIR_VARIABLE, default_data_dir
 from agenthost.cli.exit_codes import (
-    DENIED,
     FAILED,
     INTERRUPTED,
-    OK,
     UNREACHABLE,
     USAGE,
     CommandFailed,
     Kind,
-    add_json_option,
-    complain,
     fail,
 )
 from agenthost.cli.format.state_format import Ink, plain
@@ -50,32 +46,6 @@ from agenthost.errors import (
     ProviderNotFound,
     SessionNotFound,
 )
-
-__all__ = [
-    "DENIED",
-    "FAILED",
-    "INTERRUPTED",
-    "OK",
-    "PATIENCE",
-    "TOKEN_VARIABLE",
-    "UNREACHABLE",
-    "URL_VARIABLE",
-    "USAGE",
-    "CommandFailed",
-    "LinkNews",
-    "WentAway",
-    "add_connection_options",
-    "add_json_option",
-    "as_typed",
-    "complain",
-    "connected",
-    "fail",
-    "in_words",
-    "patiently",
-    "run_command",
-    "same_host",
-    "use_colour",
-]
 
 PATIENCE = 20.0
 """Seconds that a host which went away may stay away before a command gives up.

@@ -19,8 +19,6 @@ from agenthost.cli.data_dir import default_data_dir
 from agenthost.errors import AgentHostError
 from agenthost.tokens import TokenError, read_owner_token
 
-__all__ = ["HOST_FILE", "NoHost", "NoToken", "RunningHost", "announce", "find_host"]
-
 HOST_FILE = "host.json"
 # A page's address, as it is printed and copied, to the WebSocket's.
 _SCHEMES = {"http": "ws", "https": "wss"}

@@ -6,15 +6,14 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from agenthost.cli.connection.host_connection import CommandFailed, as_typed
+from agenthost.cli.connection.host_connection import as_typed
+from agenthost.cli.exit_codes import CommandFailed
 from agenthost.cli.format.state_format import clip, is_archived, one_line, session_id
 from agenthost.errors import NotFound, SessionNotFound
 
 if TYPE_CHECKING:
     from agenthost.client import Client, Session
     from agenthost.protocol.session.state import SessionSummary
-
-__all__ = ["find_session", "find_sessions", "match_sessions", "open_session"]
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/\S*")
 

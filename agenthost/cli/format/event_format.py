@@ -35,8 +35,6 @@ from agenthost.client import (
 )
 from agenthost.protocol.markdown import markdown_of
 
-__all__ = ["Line", "event_json", "event_line"]
-
 Json = Mapping[str, Any]
 
 _END_STYLES: Mapping[str, Style] = {"complete": "green", "error": "red"}

@@ -23,8 +23,6 @@ from agenthost.cli.format.state_format import (
 )
 from agenthost.protocol.markdown import markdown_of
 
-__all__ = ["session_markdown"]
-
 Json = Mapping[str, Any]
 
 _MARKUP = re.compile(r"[\\`*_\[\]<>#]")

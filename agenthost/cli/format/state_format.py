@@ -25,43 +25,6 @@ from agenthost.protocol.status import (
     IS_READ,
 )
 
-__all__ = [
-    "ESCAPES",
-    "SHORT_ID",
-    "Ink",
-    "Style",
-    "activity_word",
-    "age",
-    "answer_text",
-    "clip",
-    "columns",
-    "content_text",
-    "directory_text",
-    "error_lines",
-    "error_text",
-    "fence",
-    "is_archived",
-    "is_unread",
-    "one_line",
-    "only_question",
-    "plain",
-    "question_line",
-    "session_id",
-    "session_json",
-    "short_id",
-    "status_style",
-    "status_words",
-    "table",
-    "text_lines",
-    "tool_input",
-    "tool_json",
-    "tool_line",
-    "tool_output",
-    "tool_style",
-    "tool_word",
-    "usage_line",
-]
-
 Json = Mapping[str, Any]
 Style: TypeAlias = Literal["bold", "dim", "red", "green", "yellow", "blue", "magenta", "cyan"]
 

@@ -16,8 +16,6 @@ from typing import Any, Literal
 
 from agenthost.cli.format.state_format import Ink, Style, clip, columns, one_line, plain
 
-__all__ = ["Conversation", "Filter", "Said", "said_json", "said_line"]
-
 Json = Mapping[str, Any]
 Side = Literal["client", "host"]
 Kind = Literal["request", "response", "error", "notification", "invalid"]

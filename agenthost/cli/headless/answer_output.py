@@ -9,8 +9,6 @@ from typing import Any
 from agenthost.cli.connection.host_connection import LinkNews, use_colour
 from agenthost.cli.format.state_format import Ink, Style, plain
 
-__all__ = ["Output"]
-
 
 class Output:
     """Prints an answer as it grows; ``silent`` keeps it for somebody else to print."""

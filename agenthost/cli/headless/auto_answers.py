@@ -12,8 +12,6 @@ from typing import Any
 
 from agenthost.client import actions
 
-__all__ = ["Answers", "Approvals", "Reply", "family", "read_answer", "yes_or_no"]
-
 Json = Mapping[str, Any]
 
 _TOOL = "tool="

@@ -12,7 +12,7 @@ import signal
 from collections.abc import Coroutine, Iterator, Mapping
 from typing import Any
 
-from agenthost.cli.connection.host_connection import FAILED
+from agenthost.cli.exit_codes import FAILED
 from agenthost.cli.format.state_format import (
     one_line,
     plain,
@@ -50,8 +50,6 @@ from agenthost.client.events import chat_events
 from agenthost.errors import AgentHostError
 from agenthost.protocol.json_edits import without
 from agenthost.protocol.markdown import markdown_of
-
-__all__ = ["Unattended"]
 
 Json = Mapping[str, Any]
 

@@ -19,8 +19,6 @@ from agenthost.cli.read_mark import ReadMark
 from agenthost.client import Chat, Client, Dispatch, DispatchFailed, Session, Uncertain
 from agenthost.errors import AgentHostError
 
-__all__ = ["Acting", "trouble"]
-
 PARTING = 1.0
 """Seconds for which leaving waits until the host has taken what was said last."""
 

@@ -13,11 +13,7 @@ from dataclasses import dataclass
 
 from agenthost.cli.beginning import begin_session, check_model
 from agenthost.cli.connection.host_connection import (
-    FAILED,
-    OK,
     PATIENCE,
-    USAGE,
-    CommandFailed,
     LinkNews,
     connected,
     patiently,
@@ -25,6 +21,7 @@ from agenthost.cli.connection.host_connection import (
     use_colour,
 )
 from agenthost.cli.connection.session_lookup import open_session
+from agenthost.cli.exit_codes import FAILED, OK, USAGE, CommandFailed
 from agenthost.cli.format.state_format import directory_text, is_archived, one_line, short_id
 from agenthost.cli.interactive.conversation import Conversation, place_of
 from agenthost.cli.interactive.display.styled_text import EMPTY, Line, line
@@ -32,8 +29,6 @@ from agenthost.cli.interactive.json_lines import JsonLines
 from agenthost.cli.interactive.outcome import GoTo, Leave, Left
 from agenthost.client import Backoff, ChannelGone, Chat, Client, ConnectionState, Session
 from agenthost.errors import AgentHostError
-
-__all__ = ["chat", "language"]
 
 PATIENT = Backoff(longest=5.0)
 """Somebody sits there and waits, so the host is looked for more often than usual."""

@@ -41,8 +41,6 @@ from agenthost.client import (
 from agenthost.client.state.signals import Signal
 from agenthost.errors import AgentHostError
 
-__all__ = ["Conversation", "place_of"]
-
 FRAME = 0.03
 """Seconds between two drawings; several changes within make one."""
 

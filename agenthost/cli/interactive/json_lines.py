@@ -15,7 +15,7 @@ import threading
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from agenthost.cli.connection.host_connection import OK
+from agenthost.cli.exit_codes import OK
 from agenthost.cli.format.event_format import event_json
 from agenthost.cli.interactive.prompts.pending import Pending, waiting
 from agenthost.client import (
@@ -34,8 +34,6 @@ from agenthost.client import (
 )
 from agenthost.client.events import chat_events
 from agenthost.errors import AgentHostError
-
-__all__ = ["BadCommand", "JsonLines", "link_json", "read_command"]
 
 Json = Mapping[str, Any]
 

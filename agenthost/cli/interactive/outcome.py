@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-__all__ = ["GoTo", "Leave", "Left"]
-
 
 @dataclass(frozen=True, slots=True)
 class Leave:

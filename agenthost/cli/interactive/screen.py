@@ -30,8 +30,6 @@ from prompt_toolkit.styles import Style
 
 from agenthost.cli.interactive.display.styled_text import EMPTY, Line
 
-__all__ = ["Frame", "Listener", "Shell", "SteadyOutput", "terminal_output"]
-
 STYLE = Style.from_dict(
     {
         "dim": "dim",

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agenthost.cli.connection.host_connection import CommandFailed
 from agenthost.cli.connection.session_lookup import find_session
+from agenthost.cli.exit_codes import CommandFailed
 from agenthost.cli.format.session_markdown import session_markdown
 from agenthost.cli.format.state_format import is_archived, short_id
 from agenthost.cli.interactive.display import listings
@@ -21,8 +21,6 @@ from agenthost.errors import AgentHostError
 
 if TYPE_CHECKING:
     from agenthost.cli.interactive.conversation import Conversation
-
-__all__ = ["Errands"]
 
 Json = Mapping[str, Any]
 

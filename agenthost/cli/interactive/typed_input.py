@@ -13,18 +13,6 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal, TypeAlias
 
-__all__ = [
-    "COMMANDS",
-    "Command",
-    "Intent",
-    "Interrupts",
-    "Say",
-    "Steer",
-    "command_in",
-    "parse",
-    "slip_in",
-]
-
 COMMANDS: dict[str, tuple[str, str]] = {
     "help": ("", "this list"),
     "sessions": ("", "the newest sessions of this host"),

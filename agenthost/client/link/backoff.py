@@ -19,9 +19,6 @@ from agenthost.errors import (
 )
 from agenthost.transport import CloseCode, TransportClosed
 
-__all__ = ["Backoff", "GiveUp", "Retry", "judge"]
-
-
 # A handshake refused with one of these will be refused again in the same words.
 _FINAL = (AuthRequired, InvalidParams, InvalidRequest, MethodNotFound, PermissionDenied)
 

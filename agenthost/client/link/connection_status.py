@@ -8,15 +8,6 @@ from typing import Literal, TypeAlias
 
 from agenthost.client.state.signals import Feed, Signal
 
-__all__ = [
-    "Closed",
-    "Connected",
-    "Connecting",
-    "ConnectionState",
-    "ConnectionStatus",
-    "Reconnecting",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Connecting:

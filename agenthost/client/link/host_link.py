@@ -23,8 +23,6 @@ from agenthost.protocol.uris import ROOT
 from agenthost.tasks import Tasks
 from agenthost.transport import CloseCode, Encoded, Transport, TransportClosed
 
-__all__ = ["Link", "LinkOptions", "LinkOwner", "Observe"]
-
 log = logging.getLogger(__name__)
 
 

@@ -20,8 +20,6 @@ from agenthost.client.state.client_core import Core
 from agenthost.errors import RemoteProtocolError, UnsupportedProtocolVersion, WireError
 from agenthost.protocol import negotiate, translator
 
-__all__ = ["Introduction", "Resumed", "open_link"]
-
 log = logging.getLogger(__name__)
 
 Json = dict[str, Any]

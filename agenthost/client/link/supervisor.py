@@ -20,8 +20,6 @@ from agenthost.client.state.client_core import Core
 from agenthost.errors import AgentHostError
 from agenthost.transport import CloseCode, Transport, TransportClosed
 
-__all__ = ["Dial", "Supervisor"]
-
 log = logging.getLogger(__name__)
 
 Dial = Callable[[], Awaitable[Transport]]

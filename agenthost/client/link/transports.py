@@ -29,16 +29,6 @@ from agenthost.client.link.supervisor import Dial
 from agenthost.errors import AgentHostError
 from agenthost.transport import LOW_WATER, CloseCode, Encoded, Inbox, Transport, TransportClosed
 
-__all__ = [
-    "FindHost",
-    "ProcessTransport",
-    "WebSocketTransport",
-    "command",
-    "endpoint",
-    "websocket",
-    "websocket_url",
-]
-
 FindHost = Callable[[], Awaitable[tuple[str, str | None]]]
 """Says where the host is now, and with which token; raises where it cannot tell."""
 

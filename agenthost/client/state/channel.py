@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from agenthost.protocol.envelopes import ActionEnvelope
     from agenthost.protocol.reducer_registry import Kind
 
-__all__ = ["Channel", "Reset"]
-
 S = TypeVar("S")
 Json = dict[str, Any]
 

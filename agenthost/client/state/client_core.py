@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from agenthost.protocol.commands import InitializeResult
     from agenthost.protocol.envelopes import ActionEnvelope
 
-__all__ = ["ACTION_PATIENCE", "Core"]
-
 log = logging.getLogger(__name__)
 
 Json = dict[str, Any]

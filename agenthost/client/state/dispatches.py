@@ -16,8 +16,6 @@ from agenthost.client.state.signals import Signal
 if TYPE_CHECKING:
     from agenthost.protocol.envelopes import ActionEnvelope
 
-__all__ = ["Dispatch", "Dispatches"]
-
 MOST_UNANSWERED = 10_000
 """Actions that may be without an answer; beyond it a caller is told so at once."""
 

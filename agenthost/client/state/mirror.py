@@ -22,8 +22,6 @@ from agenthost.protocol.versions import Untranslatable, touched_in
 if TYPE_CHECKING:
     from agenthost.protocol.reducer_registry import Kind
 
-__all__ = ["Mirror", "Received", "kind_of_state"]
-
 Json = dict[str, Any]
 
 # Actions that only append text, and where they have it. A run of them on one target is folded

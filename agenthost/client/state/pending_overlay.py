@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from operator import is_
 from typing import Any
 
-__all__ = ["Overlay"]
-
 Json = dict[str, Any]
 
 _ABSENT = object()

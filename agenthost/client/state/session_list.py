@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from agenthost.client.state.client_core import Core
     from agenthost.protocol.session.state import SessionSummary
 
-__all__ = ["Catalogue", "merged"]
-
 # What a change of a summary never touches.
 _IDENTITY = frozenset({"resource", "provider", "createdAt"})
 

@@ -13,8 +13,6 @@ from weakref import WeakSet
 
 from agenthost.client.errors import Lagged
 
-__all__ = ["Feed", "Reader", "Signal"]
-
 T = TypeVar("T")
 
 FEED_BOUND = 4096

@@ -12,8 +12,6 @@ from typing import Any
 from agenthost.protocol import translator
 from agenthost.protocol.json_edits import without
 
-__all__ = ["Upward"]
-
 Json = dict[str, Any]
 
 

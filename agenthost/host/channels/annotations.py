@@ -10,8 +10,6 @@ from agenthost.errors import shortened
 from agenthost.host.channels.ranges import is_range
 from agenthost.host.channels.rule_context import Facts
 
-__all__ = ["RULES"]
-
 State = Mapping[str, Any]
 Action = Mapping[str, Any]
 

@@ -18,8 +18,6 @@ from agenthost.host.log.directory import Directory
 from agenthost.host.log.writer import Applied, Writer
 from agenthost.host.turns.runner import TurnRunner
 
-__all__ = ["Reactions"]
-
 
 class Reactions:
     """Keeps sessions, catalogue and turns in step with what was applied."""

@@ -11,8 +11,6 @@ from agenthost.host.store import DropChannel, DropRecord, StoreDamaged
 from agenthost.host.turns.runner import RUNNING, error_action
 from agenthost.protocol.uris import ROOT
 
-__all__ = ["announce_agents", "open_root", "recover"]
-
 log = logging.getLogger(__name__)
 
 # What a client may change of the host itself.

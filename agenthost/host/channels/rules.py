@@ -13,8 +13,6 @@ from agenthost.host.channels.rule_context import Facts
 from agenthost.host.channels.session import rules as session
 from agenthost.host.trust.message_bounds import check_bounds
 
-__all__ = ["Facts", "check"]
-
 State = Mapping[str, Any]
 Action = Mapping[str, Any]
 Rule = Callable[[State, Action, Facts], str | None]

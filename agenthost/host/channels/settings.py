@@ -8,8 +8,6 @@ from typing import Any
 from agenthost.host.channels.rule_context import Facts
 from agenthost.protocol.jsonrpc import dumps
 
-__all__ = ["RULES", "check_complete", "check_value", "sanitize"]
-
 Schema = Mapping[str, Any]
 
 # Bytes that the host's own settings may take: every client is sent all of them.

@@ -24,8 +24,6 @@ from agenthost.protocol.markdown import markdown_of
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
 
-__all__ = ["ACTIVE_GRACE", "EVERYTHING", "ClientRecord", "Clients", "View"]
-
 # The bucket of what is known of clients.
 CLIENTS = "clients"
 # Seconds that an active client may be away before its tools are taken off its sessions.

@@ -28,8 +28,6 @@ from agenthost.protocol.peer import Answered, Frame, Handshake, Peer, Refused, V
 from agenthost.protocol.versions import NEWEST
 from agenthost.transport import CloseCode, Encoded, Transport, TransportClosed
 
-__all__ = ["Connection"]
-
 log = logging.getLogger(__name__)
 
 # A peer that breaks the rules this often, without a sound message in between, is not going to stop.

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import InvalidParams
+from agenthost.host.channels.chat.answers import read_answers
 from agenthost.host.channels.chat.loading import reveal
 from agenthost.host.channels.chat.rules import find_call
-from agenthost.host.channels.rule_exports import read_answers
 from agenthost.host.channels.rules import check
 from agenthost.host.clients.methods import handles
 from agenthost.host.log.channel import Channel
@@ -19,8 +19,6 @@ from agenthost.protocol.versions import reduce
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
-
-__all__: list[str] = []
 
 Params = dict[str, Any]
 Action = dict[str, Any]

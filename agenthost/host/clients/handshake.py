@@ -21,8 +21,6 @@ from agenthost.protocol.versions import negotiate, translator
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
 
-__all__: list[str] = []
-
 Params = dict[str, Any]
 
 log = logging.getLogger(__name__)

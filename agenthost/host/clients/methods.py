@@ -27,16 +27,6 @@ from agenthost.protocol.versions import translator
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
 
-__all__ = [
-    "DECLINED",
-    "EncodedResult",
-    "Handler",
-    "handle_notification",
-    "handle_request",
-    "handles",
-    "methods",
-]
-
 log = logging.getLogger(__name__)
 
 Params = dict[str, Any]

@@ -10,8 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 
-__all__ = ["Pacing"]
-
 # Seconds of one round of the event loop that may go by before messages wait for the next.
 ROUND_SECONDS = 0.01
 # Messages that are let on in the first round with any that wait, and later in one at most, when

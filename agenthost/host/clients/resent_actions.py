@@ -14,8 +14,6 @@ from typing import Any
 from agenthost.host.log.stored_values import stored_value
 from agenthost.host.store import Append, Store, StoreDamaged
 
-__all__ = ["ResentActions", "done_since"]
-
 log = logging.getLogger(__name__)
 
 Action = Mapping[str, Any]

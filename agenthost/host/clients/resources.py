@@ -11,8 +11,6 @@ from agenthost.host.clients.methods import handles
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
 
-__all__: list[str] = []
-
 Params = dict[str, Any]
 
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
     from agenthost.host.core import Core
 
-__all__ = ["catch_up"]
-
 log = logging.getLogger(__name__)
 
 # Beyond this many actions a snapshot is the shorter way.

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
     from agenthost.host.core import Core
 
-__all__ = ["follow", "listed", "snapshot"]
-
 
 def follow(
     connection: Connection,

@@ -16,8 +16,6 @@ from agenthost.protocol.versions import translator, turns_page
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
 
-__all__: list[str] = []
-
 Params = dict[str, Any]
 
 

@@ -15,8 +15,6 @@ from agenthost.errors import ParseError
 from agenthost.host.trust import exceeds_depth, redact, redact_value
 from agenthost.protocol.jsonrpc import dumps, loads
 
-__all__ = ["WireLog"]
-
 log = logging.getLogger(__name__)
 
 # Of a frame that is no message only this much is kept.

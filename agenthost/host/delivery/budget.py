@@ -19,8 +19,6 @@ from collections.abc import AsyncIterator
 
 from agenthost.transport import Encoded
 
-__all__ = ["Budget", "Share"]
-
 # Smaller pieces are not worth the counting.
 LEAST_COUNTED = 4 * 1024
 # What an answer that is being made is taken to hold until it is known.

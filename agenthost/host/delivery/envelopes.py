@@ -13,8 +13,6 @@ from agenthost.host.delivery.growing_text import GrowingText
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.transport import Encoded
 
-__all__ = ["Envelope", "MergedText", "encode_envelope", "numbered", "text_key"]
-
 # Appending actions: type -> the field that holds the appended text. Two neighbours that name the
 # same target reduce to the same state as one that carries both texts.
 _APPENDED_TEXT = {"chat/delta": "content", "chat/reasoning": "content", "terminal/data": "data"}

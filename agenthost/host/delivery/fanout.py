@@ -20,8 +20,6 @@ from agenthost.transport import Encoded
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
 
-__all__ = ["Broadcast", "Fanout", "Notice"]
-
 log = logging.getLogger(__name__)
 
 Encodings = dict[tuple[str, str], Sequence[Encoded]]

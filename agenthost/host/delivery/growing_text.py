@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["GrowingText"]
-
 # A short piece costs several times its length as an object of its own; joined by so many, that
 # hardly matters any more, and each piece is still copied only twice.
 PIECES_JOINED = 1024

@@ -18,8 +18,6 @@ from agenthost.host.delivery.envelopes import Envelope, MergedText, text_key
 from agenthost.host.delivery.stalls import takes_more
 from agenthost.transport import Encoded, Transport
 
-__all__ = ["Answer", "Outbox"]
-
 # Bytes that may sit in the socket's own buffer before messages wait here instead.
 SOCKET_BACKLOG = 128 * 1024
 # Text is merged up to this size, because common tunnels pass no frame of a megabyte.

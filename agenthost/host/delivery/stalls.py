@@ -7,8 +7,6 @@ from collections.abc import Callable
 
 from agenthost.transport import Transport
 
-__all__ = ["takes_more"]
-
 # Seconds between two looks at a transport that does not drain.
 LOOK_SECONDS = 0.25
 

@@ -7,8 +7,6 @@ import time
 from agenthost.host.transports import Accept, HttpRequest, HttpResponse, Refuse, UpgradeRequest
 from agenthost.host.trust import Gate, Refusal
 
-__all__ = ["admit", "refuse_page"]
-
 
 def admit(gate: Gate, request: UpgradeRequest) -> Accept | Refuse:
     """Decide on a WebSocket upgrade."""

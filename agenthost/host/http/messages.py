@@ -13,18 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-__all__ = [
-    "Accept",
-    "Headers",
-    "HttpRequest",
-    "HttpResponse",
-    "Refuse",
-    "UpgradeRequest",
-    "format_peer",
-    "parse_target",
-    "serialize",
-]
-
 # Where a URL may carry the token: as VS Code spells it, and in full.
 _TOKEN_PARAMETERS = ("tkn", "token")
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-__all__ = ["Metrics"]
-
 
 class Metrics:
     """What a host counts, and what it can be asked."""

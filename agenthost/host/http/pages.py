@@ -9,8 +9,6 @@ from agenthost.host.http.admission import refuse_page
 from agenthost.host.transports import HttpRequest, HttpResponse
 from agenthost.host.trust import Gate
 
-__all__ = ["Pages"]
-
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>

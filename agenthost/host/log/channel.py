@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
     from agenthost.protocol.reducer_registry import Kind
 
-__all__ = ["Change", "Channel", "Subscription"]
-
 State = dict[str, Any]
 Action = dict[str, Any]
 

@@ -30,8 +30,6 @@ from agenthost.host.store import (
 from agenthost.protocol.reducer_registry import Kind
 from agenthost.protocol.uris import ROOT, canonical
 
-__all__ = ["Directory"]
-
 State = dict[str, Any]
 
 # The record that names the session of a chat or annotations channel.

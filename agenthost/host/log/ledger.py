@@ -14,8 +14,6 @@ from typing import Any
 
 from agenthost.host.store import Store, StoreError, Write
 
-__all__ = ["Ledger"]
-
 # Sequence numbers are reserved in blocks of this size, each with one synchronous disk write; a
 # restart after a crash skips what is left of the block. The next block is reserved when half of
 # one is left, which is far more than can be used while the disk writes.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Replay", "Snapshots", "plan_reconnect", "replay_horizon"]
-
 
 @dataclass(frozen=True, slots=True)
 class Replay:

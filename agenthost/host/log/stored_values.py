@@ -8,8 +8,6 @@ from agenthost.errors import ParseError
 from agenthost.host.store import StoreDamaged
 from agenthost.protocol.jsonrpc import loads
 
-__all__ = ["stored_value"]
-
 
 def stored_value(data: bytes, owner: str) -> Any:
     """Return a value that was stored for somebody.

@@ -23,8 +23,6 @@ from agenthost.transport import Encoded
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
 
-__all__ = ["Applied", "Dispatch", "Writer"]
-
 Action = dict[str, Any]
 
 # Bytes that a log entry costs besides its action.

@@ -11,8 +11,6 @@ from functools import lru_cache
 from typing import TypeAlias
 from zlib import crc32
 
-__all__ = ["Part", "checksum", "entry_checksum", "is_intact"]
-
 # SQLite keeps a number in four bytes only up to here.
 MASK = 0x7FFF_FFFF
 

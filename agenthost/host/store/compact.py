@@ -11,8 +11,6 @@ import zlib
 from datetime import UTC, datetime
 from functools import lru_cache
 
-__all__ = ["long_state", "long_time", "short_state", "short_time"]
-
 # A state that begins with one of these is not JSON, so no older row does.
 DEFLATED, PLAIN = b"\x01", b"\x00"
 # Below this there is nothing to gain. Above, it would hold up everybody's commits: the fastest

@@ -26,30 +26,6 @@ from typing import Protocol, Self, TypeAlias
 
 from agenthost.errors import AgentHostError
 
-__all__ = [
-    "Append",
-    "BadCursor",
-    "Blob",
-    "DropBlobs",
-    "DropChannel",
-    "DropRecord",
-    "DropSession",
-    "Page",
-    "PutBlob",
-    "PutRecord",
-    "PutSession",
-    "SaveSnapshot",
-    "Store",
-    "StoreBusy",
-    "StoreDamaged",
-    "StoreError",
-    "StoreMisuse",
-    "StoredChannel",
-    "TrimLog",
-    "WholeChannel",
-    "Write",
-]
-
 
 class StoreError(AgentHostError):
     """The store cannot do its work; what was not acknowledged may be lost."""

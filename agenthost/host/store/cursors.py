@@ -12,8 +12,6 @@ import zlib
 
 from agenthost.host.store.contract import BadCursor
 
-__all__ = ["decode_cursor", "encode_cursor"]
-
 # Layout: checksum of the rest, length of the sort key in bytes, sort key, session.
 CHECKSUM_BYTES = 4
 LENGTH_BYTES = 4

@@ -23,8 +23,6 @@ from agenthost.host.store.ownership import Ownership
 from agenthost.host.store.sequence import Internal, Opening
 from agenthost.host.store.statements import Statements, begin_run
 
-__all__ = ["Database", "Durability"]
-
 Durability: TypeAlias = Literal["normal", "full"]
 """What an acknowledged write survives: ``normal`` the death of the process, ``full`` power loss."""
 

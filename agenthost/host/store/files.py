@@ -21,18 +21,6 @@ from urllib.parse import quote
 from agenthost.host.store.contract import StoreDamaged, StoreError
 from agenthost.host.store.schema import APPLICATION_ID, check_version, migrate
 
-__all__ = [
-    "WAL_BYTES",
-    "check_file",
-    "connect_onlooker",
-    "connect_reader",
-    "connect_writer",
-    "is_undecodable",
-    "prepare_directory",
-    "prepare_file",
-    "translated",
-]
-
 SQLITE_MAGIC = b"SQLite format 3\x00"
 HEADER_BYTES = 100
 

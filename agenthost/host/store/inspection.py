@@ -16,8 +16,6 @@ from agenthost.host.store.checksums import entry_checksum, is_intact
 from agenthost.host.store.contract import StoreError
 from agenthost.host.store.files import check_file, connect_onlooker, translated
 
-__all__ = ["MOST_FINDINGS", "Inspection", "inspect_store"]
-
 MOST_FINDINGS = 100
 """More of them are counted and not told one by one."""
 

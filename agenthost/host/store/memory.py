@@ -36,8 +36,6 @@ from agenthost.host.store.contract import (
 from agenthost.host.store.cursors import decode_cursor, encode_cursor
 from agenthost.host.store.sequence import Internal, Opening, Reserve, Seal, Sequencer, plan_opening
 
-__all__ = ["MemoryBacking", "MemoryStore"]
-
 
 @dataclass(slots=True)
 class Channel:

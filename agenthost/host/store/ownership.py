@@ -18,8 +18,6 @@ from typing import Final
 
 from agenthost.host.store.contract import StoreBusy
 
-__all__ = ["Ownership"]
-
 # SQLite locks the 512 bytes from 1 GiB on; the rest of that page is never used for anything.
 LOCK_BYTE: Final = 0x4000_0000 + 1023
 # Bound to the descriptor and not, like SQLite's own, dropped with any other one on the file.

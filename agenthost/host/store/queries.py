@@ -27,19 +27,6 @@ from agenthost.host.store.contract import (
 )
 from agenthost.host.store.cursors import encode_cursor
 
-__all__ = [
-    "blob",
-    "channel_positions",
-    "count_sessions",
-    "load_channel",
-    "load_whole",
-    "page_sessions",
-    "read_after",
-    "record",
-    "records",
-    "session_summary",
-]
-
 # The joins are CROSS so that SQLite goes from the wanted channels into the log's index, and never
 # over everything above ``seq``.
 READ_AFTER = """

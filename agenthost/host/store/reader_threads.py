@@ -17,8 +17,6 @@ from agenthost.host.store.contract import StoreMisuse
 from agenthost.host.store.files import connect_reader, is_undecodable, translated
 from agenthost.host.store.thread_starvation import Breather
 
-__all__ = ["Readers"]
-
 # One long read (a chat with a long tail) must not hold up a page of the catalogue.
 THREADS = 2
 

@@ -13,8 +13,6 @@ from typing import TypeAlias
 
 from agenthost.host.store.contract import StoreError
 
-__all__ = ["APPLICATION_ID", "MIGRATIONS", "Migration", "check_version", "migrate"]
-
 Migration: TypeAlias = Callable[[sqlite3.Connection], None]
 
 # "AHPs" in ASCII, kept in the file's header: tells our files from other SQLite databases.

@@ -12,8 +12,6 @@ from typing import TypeAlias
 
 from agenthost.host.store.contract import Append, StoreMisuse, Write
 
-__all__ = ["Internal", "Opening", "Reserve", "Seal", "Sequencer", "plan_opening"]
-
 
 @dataclass(frozen=True, slots=True)
 class Reserve:

@@ -32,8 +32,6 @@ from agenthost.host.store.sequence import Internal, Sequencer
 from agenthost.host.store.thread_starvation import Breather
 from agenthost.host.store.writer_thread import Writer
 
-__all__ = ["SqliteStore"]
-
 
 @dataclass(frozen=True, slots=True)
 class Parts:

@@ -33,8 +33,6 @@ from agenthost.host.store.contract import (
 )
 from agenthost.host.store.sequence import Internal, Opening, Reserve, Seal, plan_opening
 
-__all__ = ["Statements", "begin_run"]
-
 # Larger inserts gain little, and each length is a prepared statement that stays in memory.
 ROWS_PER_INSERT = 256
 COLUMNS = ("seq", "channel", "now", "action", "checksum", "origin")

@@ -16,8 +16,6 @@ import asyncio
 import time
 from collections.abc import Callable
 
-__all__ = ["Breather"]
-
 # A worker that has reported nothing for so long may be starving.
 STALL_SECONDS = 0.003
 

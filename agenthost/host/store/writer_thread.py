@@ -23,8 +23,6 @@ from agenthost.host.store.contract import Append, StoreError, StoreMisuse, Write
 from agenthost.host.store.sequence import Internal
 from agenthost.host.store.thread_starvation import Breather
 
-__all__ = ["Backend", "Writer"]
-
 # A commit takes no more writes than this, so that under a long backlog the first units are
 # acknowledged within milliseconds and not after the last.
 WRITES_PER_COMMIT = 1024

@@ -13,8 +13,6 @@ import socket
 import stat
 from typing import IO, Protocol
 
-__all__ = ["ByteReader", "open_streams"]
-
 # Bytes buffered ahead of the reader, twice at most.
 _READ_AHEAD = 64 * 1024
 

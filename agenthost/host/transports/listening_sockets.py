@@ -14,8 +14,6 @@ from typing import Any
 
 from agenthost.errors import AgentHostError
 
-__all__ = ["ACCEPTED_AT_ONCE", "LISTEN_BACKLOG", "CannotListen", "allow_descriptors", "listen"]
-
 ACCEPTED_AT_ONCE = 16
 """Sockets accepted in a row, before those that are open have their turn."""
 

@@ -15,8 +15,6 @@ from agenthost.errors import RemoteProtocolError
 from agenthost.host.transports.descriptors import ByteReader, open_streams
 from agenthost.transport import LOW_WATER, CloseCode, Encoded, Inbox
 
-__all__ = ["LineSplitter", "LineTooLong", "StdioTransport", "open_stdio"]
-
 log = logging.getLogger(__name__)
 
 

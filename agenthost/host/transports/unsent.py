@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-__all__ = ["PORTION", "Unsent"]
-
 PORTION = 64 * 1024
 """Bytes handed to a socket at once."""
 

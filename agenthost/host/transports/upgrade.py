@@ -33,8 +33,6 @@ from agenthost.host.transports.websocket_transport import (
 from agenthost.host.trust.addresses import peer_group
 from agenthost.host.trust.limits import RateLimiter
 
-__all__ = ["Desk", "Handshake"]
-
 log = logging.getLogger(__name__)
 
 # Bytes of a request head; cookies and proxies' headers fit, and many idle sockets stay cheap.

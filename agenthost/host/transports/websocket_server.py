@@ -26,8 +26,6 @@ from agenthost.host.transports.websocket_transport import WebSocketOptions, WebS
 from agenthost.host.trust.limits import RateLimiter
 from agenthost.transport import CloseCode, TransportClosed
 
-__all__ = ["Gate", "Pages", "Rates", "Seats", "Serve", "WebSocketServer", "no_pages"]
-
 log = logging.getLogger(__name__)
 
 Gate = Callable[[UpgradeRequest], Accept | Refuse]

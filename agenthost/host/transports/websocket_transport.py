@@ -31,9 +31,6 @@ from agenthost.host.transports.unsent import PORTION, Unsent
 from agenthost.host.trust.limits import RateLimiter
 from agenthost.transport import LOW_WATER, CloseCode, Encoded, Inbox
 
-__all__ = ["PatientProtocol", "WebSocketOptions", "WebSocketTransport"]
-
-
 # A control frame holds 125 bytes, of which two are the close code.
 _MAX_REASON = 123
 

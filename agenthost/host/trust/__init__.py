@@ -13,9 +13,10 @@ from agenthost.host.trust.limits import (
     find_excess,
 )
 from agenthost.host.trust.policy import Facts, Policy, RolePolicy
-from agenthost.host.trust.principals import LOCAL_OWNER, Principal, Role
+from agenthost.host.trust.principals import LOCAL_OWNER, Principal
 from agenthost.host.trust.redaction import RedactTokens, redact, redact_value
 from agenthost.host.trust.tokens import Authenticator, HostTokens, open_tokens
+from agenthost.tokens import Role
 
 __all__ = [
     "LOCAL_OWNER",

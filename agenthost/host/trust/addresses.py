@@ -9,8 +9,6 @@ import ipaddress
 import re
 from dataclasses import dataclass
 
-__all__ = ["Authority", "Origin", "is_ip", "is_loopback", "is_wildcard", "peer_group"]
-
 _AUTHORITY = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?")
 _ORIGIN = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<rest>[^/?#@\s]+)")
 _DEFAULT_PORTS = {"http": 80, "https": 443}

@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping
 
 from agenthost.host.trust.principals import Principal
 
-__all__ = ["MAX_CLIENT_ID", "ClientBindings"]
-
 MAX_CLIENT_ID = 256
 """Longer than any real client id (UUIDs, product names), short enough to keep many."""
 

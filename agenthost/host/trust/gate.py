@@ -23,15 +23,6 @@ from agenthost.host.trust.principals import LOCAL_OWNER, Principal
 from agenthost.host.trust.throttle import FailureThrottle
 from agenthost.host.trust.tokens import Authenticator
 
-__all__ = [
-    "DESKTOP_ORIGINS",
-    "OPEN_PAGES",
-    "Gate",
-    "Refusal",
-    "StartupError",
-    "check_bind",
-]
-
 DESKTOP_ORIGINS = ("vscode-file://vscode-app",)
 """Origins that only an installed application can have, never a web site.
 

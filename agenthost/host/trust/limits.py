@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from itertools import accumulate
 
-from agenthost.host.trust.principals import Principal, Role
-
-__all__ = ["Limits", "PrincipalRates", "RateLimiter", "exceeds_depth", "find_excess"]
+from agenthost.host.trust.principals import Principal
+from agenthost.tokens import Role
 
 _MIB = 1024 * 1024
 

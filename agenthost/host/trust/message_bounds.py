@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["check_bounds", "check_lengths"]
-
 LONGEST_ID = 512
 LONGEST_NAME = 2_000
 LONGEST_URI = 8_192

@@ -15,10 +15,9 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from agenthost.errors import PermissionDenied
-from agenthost.host.trust.principals import Principal, Role
+from agenthost.host.trust.principals import Principal
+from agenthost.tokens import Role
 from agenthost.workspace import file_path, resolve
-
-__all__ = ["METHODS", "Access", "Facts", "Policy", "RolePolicy", "real_path"]
 
 
 class Access(enum.Enum):

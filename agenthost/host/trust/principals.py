@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 
 from agenthost.tokens import OWNER_NAME, Role
 
-__all__ = ["LOCAL_OWNER", "Principal", "Role"]
-
 
 @dataclass(frozen=True, slots=True)
 class Principal:

@@ -11,8 +11,6 @@ import re
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["REDACTED", "RedactTokens", "redact", "redact_value"]
-
 REDACTED = "[redacted]"
 """What stands in a secret's place."""
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 from agenthost.host.trust.addresses import peer_group
 
-__all__ = ["FailureThrottle"]
-
 FAILURES = 10
 """More wrong tokens than a person produces while pasting the right one."""
 

@@ -9,17 +9,16 @@ import hmac
 from pathlib import Path
 from typing import Protocol
 
-from agenthost.host.trust.principals import Principal, Role
+from agenthost.host.trust.principals import Principal
 from agenthost.tokens import (
     BOOK_FILE,
     OWNER_FILE,
     OWNER_NAME,
+    Role,
     TokenBook,
     load_or_create_owner_token,
 )
 from agenthost.tokens.book import digest_of
-
-__all__ = ["Authenticator", "HostTokens", "open_tokens"]
 
 
 class Authenticator(Protocol):

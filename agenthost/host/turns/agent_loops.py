@@ -19,8 +19,6 @@ from typing import Any, ParamSpec, TypeVar
 from agenthost.agents.api import Agent, AgentError
 from agenthost.host.turns.crossing import Batches, Crossing
 
-__all__ = ["AgentLoops", "AgentQuit"]
-
 log = logging.getLogger(__name__)
 
 _P = ParamSpec("_P")

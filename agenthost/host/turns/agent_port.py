@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from agenthost.agents.turn import Turn
     from agenthost.host.turns.running_turn import RunningTurn
 
-__all__ = ["AgentPort"]
-
 _T = TypeVar("_T")
 
 # Actions, and stretches of text, that may be under way before the agent waits for the host.

@@ -14,8 +14,6 @@ from agenthost.agents.api import Agent, AgentError, SessionContext
 from agenthost.host.turns.agent_loops import AgentLoops
 from agenthost.tasks import Tasks
 
-__all__ = ["AgentStarts"]
-
 # Seconds that an agent may take to start: some fetch themselves from the network first.
 START_PATIENCE = 300.0
 # Seconds that a start which is given up gets to end, before its agent is to let go of the session.

@@ -13,8 +13,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["Batches", "Crossing"]
-
 log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")

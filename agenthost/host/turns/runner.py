@@ -29,18 +29,6 @@ from agenthost.host.turns.agent_port import AgentPort
 from agenthost.host.turns.agent_starts import AgentStarts
 from agenthost.host.turns.running_turn import RunningTurn
 
-__all__ = [
-    "NOBODY",
-    "PROMPT_TIMEOUT",
-    "RUNNING",
-    "SILENCE_LIMIT",
-    "Starter",
-    "TurnRunner",
-    "describe_failure",
-    "error_action",
-    "session_context",
-]
-
 log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")

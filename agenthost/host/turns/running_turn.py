@@ -23,8 +23,6 @@ from agenthost.protocol.uris import content_uri
 if TYPE_CHECKING:
     from agenthost.host.turns.runner import Starter, TurnRunner
 
-__all__ = ["Request", "RunningTurn"]
-
 _T = TypeVar("_T")
 
 # Log entries under way at which a producer waits for the disk.

@@ -23,53 +23,10 @@ from agenthost.protocol.chat.tool_state import (
     ToolInput,
     ToolResultContent,
 )
-from agenthost.protocol.common import (
-    URI,
-    ErrorInfo,
-    FileEdits,
-    JsonObject,
-    Number,
-    StringOrMarkdown,
-    UsageInfo,
-)
+from agenthost.protocol.common import ErrorInfo, FileEdits, JsonObject, StringOrMarkdown, UsageInfo
+from agenthost.protocol.schema.scalars import URI, Number
 from agenthost.protocol.schema.unions import Closed, Open
 from agenthost.protocol.session.customizations import McpAuthRequirement
-
-__all__ = [
-    "ChatAction",
-    "ChatActivityChangedAction",
-    "ChatDeltaAction",
-    "ChatDraftChangedAction",
-    "ChatErrorAction",
-    "ChatInputAnswerChangedAction",
-    "ChatInputCompletedAction",
-    "ChatInputRequestedAction",
-    "ChatPendingMessageRemovedAction",
-    "ChatPendingMessageSetAction",
-    "ChatQueuedMessagesReorderedAction",
-    "ChatReasoningAction",
-    "ChatResponsePartAction",
-    "ChatToolCallApprovedAction",
-    "ChatToolCallAuthRequiredAction",
-    "ChatToolCallAuthResolvedAction",
-    "ChatToolCallCompleteAction",
-    "ChatToolCallConfirmedAction",
-    "ChatToolCallContentChangedAction",
-    "ChatToolCallDeltaAction",
-    "ChatToolCallDeniedAction",
-    "ChatToolCallReadyAction",
-    "ChatToolCallResultConfirmedAction",
-    "ChatToolCallStartAction",
-    "ChatTruncatedAction",
-    "ChatTurnCancelledAction",
-    "ChatTurnCompleteAction",
-    "ChatTurnStartedAction",
-    "ChatTurnsLoadedAction",
-    "ChatUsageAction",
-    "ChatWorkingDirectoryRemovedAction",
-    "ChatWorkingDirectorySetAction",
-    "ToolCallActionBase",
-]
 
 
 class ChatTurnStartedAction(TypedDict):

@@ -13,8 +13,6 @@ from agenthost.protocol.json_edits import replace_at
 if TYPE_CHECKING:
     from agenthost.protocol.chat.state import ActiveTurn, ChatState, ResponsePart
 
-__all__ = ["matching_turn", "with_part_added", "with_part_at", "with_parts"]
-
 
 def matching_turn(state: ChatState, turn_id: str) -> ActiveTurn | None:
     """Return the active turn when it has that id."""

@@ -9,22 +9,8 @@ from typing_extensions import TypedDict
 
 from agenthost.protocol.chat.messages import Message, MessageAttachment
 from agenthost.protocol.chat.state import SideChatSelection
-from agenthost.protocol.common import URI, Channel, Count, Integer
+from agenthost.protocol.schema.scalars import URI, Channel, Count, Integer
 from agenthost.protocol.schema.unions import Closed
-
-__all__ = [
-    "ChatSource",
-    "CompletionItem",
-    "CompletionItemKind",
-    "CompletionsParams",
-    "CompletionsResult",
-    "CreateChatParams",
-    "DisposeChatParams",
-    "FetchTurnsParams",
-    "FetchTurnsResult",
-    "ForkChatSource",
-    "SideChatSource",
-]
 
 CompletionItemKind: TypeAlias = Literal["userMessage"]
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     )
     from agenthost.protocol.chat.state import ActiveTurn, ChatState, InputRequestResponsePart
 
-__all__ = ["input_answer_changed", "input_completed", "input_requested"]
-
 
 @reduces("chat/inputRequested")
 def input_requested(state: ChatState, action: ChatInputRequestedAction, now: str) -> ChatState:

@@ -7,30 +7,8 @@ from typing import Annotated, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
-from agenthost.protocol.common import URI, Integer, Number
+from agenthost.protocol.schema.scalars import URI, Integer, Number
 from agenthost.protocol.schema.unions import Closed, Open
-
-__all__ = [
-    "ChatInputAnswer",
-    "ChatInputAnswerValue",
-    "ChatInputAnswered",
-    "ChatInputBooleanAnswerValue",
-    "ChatInputBooleanQuestion",
-    "ChatInputMultiSelectQuestion",
-    "ChatInputNumberAnswerValue",
-    "ChatInputNumberQuestion",
-    "ChatInputOption",
-    "ChatInputQuestion",
-    "ChatInputQuestionBase",
-    "ChatInputRequest",
-    "ChatInputResponseKind",
-    "ChatInputSelectedAnswerValue",
-    "ChatInputSelectedManyAnswerValue",
-    "ChatInputSingleSelectQuestion",
-    "ChatInputSkipped",
-    "ChatInputTextAnswerValue",
-    "ChatInputTextQuestion",
-]
 
 ChatInputResponseKind: TypeAlias = Literal["accept", "decline", "cancel"]
 

@@ -8,7 +8,6 @@ from typing import Annotated, Literal, NotRequired, TypeAlias
 from typing_extensions import TypedDict
 
 from agenthost.protocol.common import (
-    URI,
     AgentSelection,
     ContentRef,
     JsonObject,
@@ -16,22 +15,8 @@ from agenthost.protocol.common import (
     TextRange,
     TextSelection,
 )
+from agenthost.protocol.schema.scalars import URI
 from agenthost.protocol.schema.unions import Open
-
-__all__ = [
-    "Message",
-    "MessageAnnotationsAttachment",
-    "MessageAttachment",
-    "MessageAttachmentBase",
-    "MessageChatAttachment",
-    "MessageEmbeddedResourceAttachment",
-    "MessageKind",
-    "MessageOrigin",
-    "MessageResourceAttachment",
-    "PendingMessage",
-    "PendingMessageKind",
-    "SimpleMessageAttachment",
-]
 
 MessageKind: TypeAlias = Literal["user", "agent", "tool", "systemNotification"]
 PendingMessageKind: TypeAlias = Literal["steering", "queued"]

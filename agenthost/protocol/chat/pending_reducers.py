@@ -20,14 +20,6 @@ if TYPE_CHECKING:
     from agenthost.protocol.chat.messages import PendingMessage
     from agenthost.protocol.chat.state import ChatState
 
-__all__ = [
-    "consumed",
-    "draft_changed",
-    "pending_message_removed",
-    "pending_message_set",
-    "queued_messages_reordered",
-]
-
 
 @reduces("chat/pendingMessageSet", client=True, touches=("steeringMessage", "queuedMessages"))
 def pending_message_set(

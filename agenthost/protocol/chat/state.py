@@ -11,40 +11,15 @@ from agenthost.protocol.chat.input_state import ChatInputRequest, ChatInputRespo
 from agenthost.protocol.chat.messages import Message, PendingMessage
 from agenthost.protocol.chat.tool_state import ToolCallState
 from agenthost.protocol.common import (
-    URI,
     ContentRef,
     ErrorInfo,
     JsonObject,
-    NonEmptyString,
-    Number,
     SessionStatus,
     StringOrMarkdown,
     UsageInfo,
 )
+from agenthost.protocol.schema.scalars import URI, NonEmptyString, Number
 from agenthost.protocol.schema.unions import Open
-
-__all__ = [
-    "ActiveTurn",
-    "ChatInteractivity",
-    "ChatOrigin",
-    "ChatState",
-    "ChatSummary",
-    "ContentRefResponsePart",
-    "ForkChatOrigin",
-    "InputRequestResponsePart",
-    "MarkdownResponsePart",
-    "PartialChatSummary",
-    "ReasoningResponsePart",
-    "ResponsePart",
-    "SideChatOrigin",
-    "SideChatSelection",
-    "SystemNotificationResponsePart",
-    "ToolCallResponsePart",
-    "ToolChatOrigin",
-    "Turn",
-    "TurnState",
-    "UserChatOrigin",
-]
 
 ChatInteractivity: TypeAlias = Literal["full", "read-only", "hidden"]
 TurnState: TypeAlias = Literal["complete", "cancelled", "error"]

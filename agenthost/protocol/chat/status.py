@@ -20,8 +20,6 @@ from agenthost.protocol.status import (
 if TYPE_CHECKING:
     from agenthost.protocol.chat.state import ChatState, ResponsePart
 
-__all__ = ["is_open_request", "marked_unread", "refreshed"]
-
 # Tool calls in these states wait for somebody outside the turn.
 _BLOCKED = frozenset({"pending-confirmation", "pending-result-confirmation", "auth-required"})
 

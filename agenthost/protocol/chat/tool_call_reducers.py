@@ -33,19 +33,6 @@ if TYPE_CHECKING:
     )
     from agenthost.protocol.chat.state import ChatState, ResponsePart
 
-__all__ = [
-    "cut_short",
-    "tool_call_auth_required",
-    "tool_call_auth_resolved",
-    "tool_call_complete",
-    "tool_call_confirmed",
-    "tool_call_content_changed",
-    "tool_call_delta",
-    "tool_call_ready",
-    "tool_call_result_confirmed",
-    "tool_call_start",
-]
-
 # A call in any state; the union of the states' shapes, which transitions take apart and rebuild.
 Call = dict[str, Any]
 A = TypeVar("A")

@@ -8,56 +8,10 @@ from typing import Annotated, Literal, NotRequired, TypeAlias
 from typing_extensions import TypedDict
 
 from agenthost.protocol.chat.messages import Message
-from agenthost.protocol.common import (
-    URI,
-    ContentRef,
-    FileEdit,
-    FileEdits,
-    Integer,
-    JsonObject,
-    Number,
-    StringOrMarkdown,
-)
+from agenthost.protocol.common import ContentRef, FileEdit, FileEdits, JsonObject, StringOrMarkdown
+from agenthost.protocol.schema.scalars import URI, Integer, Number
 from agenthost.protocol.schema.unions import Open, StringOr
 from agenthost.protocol.session.customizations import McpAuthRequirement
-
-__all__ = [
-    "ConfirmationOption",
-    "ConfirmationOptionKind",
-    "TerminalCommandResult",
-    "ToolCallAuthRequiredState",
-    "ToolCallBase",
-    "ToolCallCancellationReason",
-    "ToolCallCancelledState",
-    "ToolCallClientContributor",
-    "ToolCallCompletedState",
-    "ToolCallConfirmationReason",
-    "ToolCallConfirmationState",
-    "ToolCallContributor",
-    "ToolCallError",
-    "ToolCallMcpContributor",
-    "ToolCallParameterFields",
-    "ToolCallPendingConfirmationState",
-    "ToolCallPendingResultConfirmationState",
-    "ToolCallPostConfirmationFields",
-    "ToolCallResult",
-    "ToolCallRiskAssessment",
-    "ToolCallRiskAssessmentBase",
-    "ToolCallRiskAssessmentCompleteState",
-    "ToolCallRiskAssessmentKind",
-    "ToolCallRiskAssessmentLoadingState",
-    "ToolCallRunningState",
-    "ToolCallState",
-    "ToolCallStreamingState",
-    "ToolInput",
-    "ToolResultContent",
-    "ToolResultEmbeddedResourceContent",
-    "ToolResultFileEditContent",
-    "ToolResultResourceContent",
-    "ToolResultSubagentContent",
-    "ToolResultTerminalContent",
-    "ToolResultTextContent",
-]
 
 ToolCallRiskAssessmentKind: TypeAlias = Literal["judge"]
 ConfirmationOptionKind: TypeAlias = Literal["approve", "deny"]

@@ -34,22 +34,6 @@ if TYPE_CHECKING:
     )
     from agenthost.protocol.chat.state import ActiveTurn, ChatState, ResponsePart, Turn
 
-__all__ = [
-    "activity_changed",
-    "delta",
-    "error",
-    "reasoning",
-    "response_part",
-    "truncated",
-    "turn_cancelled",
-    "turn_complete",
-    "turn_started",
-    "turns_loaded",
-    "usage",
-    "working_directory_removed",
-    "working_directory_set",
-]
-
 
 @reduces("chat/turnStarted", client=True)
 def turn_started(state: ChatState, action: ChatTurnStartedAction, now: str) -> ChatState:

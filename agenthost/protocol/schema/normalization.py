@@ -18,9 +18,6 @@ from typing_extensions import is_typeddict
 from agenthost.protocol.schema.scalars import Whole
 from agenthost.protocol.schema.unions import UnionRule, fields_of
 
-__all__ = ["forgiven"]
-
-
 _Edit: TypeAlias = Callable[[Any], Any]
 
 # Stands for a member that is to be dropped.

@@ -12,26 +12,6 @@ from typing import Annotated, Any, TypeAlias
 
 from agenthost.protocol.uris import ROOT, is_root
 
-__all__ = [
-    "URI",
-    "Channel",
-    "Count",
-    "Finite",
-    "Integer",
-    "JsonPrimitive",
-    "NonEmpty",
-    "NonEmptyString",
-    "NonNegative",
-    "Number",
-    "Positive",
-    "Primitive",
-    "RootChannel",
-    "RootSpelling",
-    "Rule",
-    "Unchecked",
-    "Whole",
-]
-
 # Sequence numbers are 64-bit on the wire, and encoders and stores share that limit.
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 

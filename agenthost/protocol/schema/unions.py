@@ -16,20 +16,6 @@ from typing import Annotated, Any, Literal, NotRequired, Required, TypeAlias, ge
 
 from typing_extensions import get_type_hints
 
-__all__ = [
-    "ByKeys",
-    "Closed",
-    "Open",
-    "StringOr",
-    "Tagged",
-    "UnionRule",
-    "checker",
-    "fields_of",
-    "members_of",
-    "tags_of",
-]
-
-
 # Returns the member that a value claims to be, or None where it may be anything; raises
 # ``PydanticCustomError``, a ``ValueError``, when the value cannot belong to the union.
 Chooser: TypeAlias = Callable[[object], Any]

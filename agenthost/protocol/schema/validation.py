@@ -22,16 +22,6 @@ from agenthost.protocol.methods import EXTENSIONS, METHODS, Direction, Method
 if TYPE_CHECKING:
     from pydantic_core import ValidationError
 
-__all__ = [
-    "action_types",
-    "build_validators",
-    "state_action",
-    "validate_action",
-    "validate_as",
-    "validate_params",
-    "validate_result",
-]
-
 
 @cache
 def action_types() -> frozenset[str]:

@@ -9,7 +9,8 @@ from typing_extensions import TypedDict
 
 from agenthost.protocol.changeset import Changeset
 from agenthost.protocol.chat.state import ChatSummary, PartialChatSummary
-from agenthost.protocol.common import URI, ErrorInfo, JsonObject
+from agenthost.protocol.common import ErrorInfo, JsonObject
+from agenthost.protocol.schema.scalars import URI
 from agenthost.protocol.schema.unions import Open
 from agenthost.protocol.session.customizations import Customization, McpServerState
 from agenthost.protocol.session.state import (
@@ -17,37 +18,6 @@ from agenthost.protocol.session.state import (
     SessionInputRequest,
     ToolDefinition,
 )
-
-__all__ = [
-    "SessionAction",
-    "SessionActiveClientRemovedAction",
-    "SessionActiveClientSetAction",
-    "SessionActivityChangedAction",
-    "SessionChangesetsChangedAction",
-    "SessionChatAddedAction",
-    "SessionChatRemovedAction",
-    "SessionChatUpdatedAction",
-    "SessionConfigChangedAction",
-    "SessionCreationFailedAction",
-    "SessionCustomizationRemovedAction",
-    "SessionCustomizationToggledAction",
-    "SessionCustomizationUpdatedAction",
-    "SessionCustomizationsChangedAction",
-    "SessionDefaultChatChangedAction",
-    "SessionInputNeededRemovedAction",
-    "SessionInputNeededSetAction",
-    "SessionIsArchivedChangedAction",
-    "SessionIsReadChangedAction",
-    "SessionMcpServerStartRequestedAction",
-    "SessionMcpServerStateChangedAction",
-    "SessionMcpServerStopRequestedAction",
-    "SessionMetaChangedAction",
-    "SessionReadyAction",
-    "SessionServerToolsChangedAction",
-    "SessionTitleChangedAction",
-    "SessionWorkingDirectoryRemovedAction",
-    "SessionWorkingDirectorySetAction",
-]
 
 
 class SessionReadyAction(TypedDict):

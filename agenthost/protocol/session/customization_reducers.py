@@ -32,16 +32,6 @@ if TYPE_CHECKING:
     )
     from agenthost.protocol.session.state import SessionState
 
-__all__ = [
-    "customization_removed",
-    "customization_toggled",
-    "customization_updated",
-    "customizations_changed",
-    "mcp_server_start_requested",
-    "mcp_server_state_changed",
-    "mcp_server_stop_requested",
-]
-
 # An entry of either level. The two levels are unions of many shapes that share ``id`` and ``type``.
 Entry = dict[str, Any]
 Edit = Callable[[Entry], Entry]

@@ -8,50 +8,14 @@ from typing import Annotated, Literal, NotRequired, TypeAlias
 from typing_extensions import TypedDict
 
 from agenthost.protocol.common import (
-    URI,
     ErrorInfo,
     Icon,
     JsonObject,
     ProtectedResourceMetadata,
     TextRange,
 )
+from agenthost.protocol.schema.scalars import URI
 from agenthost.protocol.schema.unions import Open
-
-__all__ = [
-    "AgentCustomization",
-    "AhpMcpUiHostCapabilities",
-    "ChildCustomization",
-    "ChildCustomizationBase",
-    "ChildCustomizationType",
-    "ClientPluginCustomization",
-    "ContainerCustomizationBase",
-    "Customization",
-    "CustomizationBase",
-    "CustomizationDegradedState",
-    "CustomizationErrorState",
-    "CustomizationLoadState",
-    "CustomizationLoadedState",
-    "CustomizationLoadingState",
-    "DirectoryCustomization",
-    "HookCustomization",
-    "ListChangedCapability",
-    "McpAuthRequiredReason",
-    "McpAuthRequirement",
-    "McpOAuthClient",
-    "McpServerAuthRequiredState",
-    "McpServerCustomization",
-    "McpServerCustomizationApps",
-    "McpServerErrorState",
-    "McpServerReadyState",
-    "McpServerStartingState",
-    "McpServerState",
-    "McpServerStoppedState",
-    "PluginCustomization",
-    "PromptCustomization",
-    "RuleCustomization",
-    "SamplingCapability",
-    "SkillCustomization",
-]
 
 ChildCustomizationType: TypeAlias = Literal["agent", "skill", "prompt", "rule", "hook", "mcpServer"]
 McpAuthRequiredReason: TypeAlias = Literal["required", "expired", "insufficientScope"]

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from agenthost.protocol.session.state import SessionInputRequest
 
-__all__ = ["needs_of"]
-
 State = Mapping[str, Any]
 
 

@@ -53,29 +53,6 @@ if TYPE_CHECKING:
     )
     from agenthost.protocol.session.state import SessionState
 
-__all__ = [
-    "active_client_removed",
-    "active_client_set",
-    "activity_changed",
-    "changesets_changed",
-    "chat_added",
-    "chat_removed",
-    "chat_updated",
-    "config_changed",
-    "creation_failed",
-    "default_chat_changed",
-    "input_needed_removed",
-    "input_needed_set",
-    "is_archived_changed",
-    "is_read_changed",
-    "meta_changed",
-    "ready",
-    "server_tools_changed",
-    "title_changed",
-    "working_directory_removed",
-    "working_directory_set",
-]
-
 
 @reduces("session/ready")
 def ready(state: SessionState, action: SessionReadyAction, now: str) -> SessionState:

@@ -16,40 +16,10 @@ from agenthost.protocol.chat.tool_state import (
     ToolCallConfirmationState,
     ToolCallState,
 )
-from agenthost.protocol.common import (
-    URI,
-    ConfigPropertySchema,
-    ErrorInfo,
-    Integer,
-    JsonObject,
-    SessionStatus,
-)
+from agenthost.protocol.common import ConfigPropertySchema, ErrorInfo, JsonObject, SessionStatus
+from agenthost.protocol.schema.scalars import URI, Integer
 from agenthost.protocol.schema.unions import Open
 from agenthost.protocol.session.customizations import ClientPluginCustomization, Customization
-
-__all__ = [
-    "ChangesSummary",
-    "PartialSessionSummary",
-    "ProjectInfo",
-    "SessionActiveClient",
-    "SessionChatInputRequest",
-    "SessionConfigPropertySchema",
-    "SessionConfigSchema",
-    "SessionConfigState",
-    "SessionInputRequest",
-    "SessionInputRequestBase",
-    "SessionLifecycle",
-    "SessionMetadata",
-    "SessionState",
-    "SessionStatus",
-    "SessionSummary",
-    "SessionToolAuthenticationRequest",
-    "SessionToolClientExecutionRequest",
-    "SessionToolConfirmationRequest",
-    "ToolAnnotations",
-    "ToolDefinition",
-    "ToolSchema",
-]
 
 SessionLifecycle: TypeAlias = Literal["creating", "ready", "creationFailed"]
 

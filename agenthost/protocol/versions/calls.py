@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 from agenthost.protocol.versions.node_edits import Json, each, inside
 
-__all__ = ["edit_calls", "find_call"]
-
 
 def find_call(state: Json, action: Json) -> Json | None:
     """Return the call of the action's id, if the turn that it names is active.

@@ -14,8 +14,6 @@ from agenthost.protocol.json_edits import same
 from agenthost.protocol.versions.ladder import translator
 from agenthost.protocol.versions.reduction import reduce
 
-__all__ = ["echo", "is_void"]
-
 _SOME_TIME = "1970-01-01T00:00:00.000Z"
 
 # What reducers raise on words that only their translation has made sense of.

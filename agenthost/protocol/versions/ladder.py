@@ -30,8 +30,6 @@ from agenthost.protocol.versions.supported import exists_in, introduced_in
 if TYPE_CHECKING:
     from agenthost.protocol.versions.node_edits import Json
 
-__all__ = ["Translator", "numbers_needed", "translator"]
-
 _SOME_TIME: Final = "1970-01-01T00:00:00.000Z"
 
 # Actions that bring news although no state changes; they are never left out as void.

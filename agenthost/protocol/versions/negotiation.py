@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from agenthost.errors import InvalidParams, UnsupportedProtocolVersion
 from agenthost.protocol.versions.supported import SUPPORTED_VERSIONS, Version, parse_version
 
-__all__ = ["Negotiated", "negotiate"]
-
 MOST_OFFERED = 100
 """Versions in an offer: several times as many as the protocol will ever have at once."""
 

@@ -15,16 +15,6 @@ from typing import Any
 from agenthost.protocol.versions.node_edits import Json, each, inside
 from agenthost.protocol.versions.rewriter import Rewriter
 
-__all__ = [
-    "walk_action",
-    "walk_active_turn",
-    "walk_notification",
-    "walk_params",
-    "walk_result",
-    "walk_state",
-    "walk_turn",
-]
-
 _Edit = Callable[[Rewriter, Json], Json | None]
 
 

@@ -21,8 +21,6 @@ from agenthost.protocol.versions.supported import NEWEST, exists_in
 if TYPE_CHECKING:
     from agenthost.protocol.versions.step import ReducerTable
 
-__all__ = ["reduce", "reducers_of", "touched_in"]
-
 S = TypeVar("S")
 
 

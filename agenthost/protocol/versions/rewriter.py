@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from agenthost.protocol.versions.node_edits import Json
 
-__all__ = ["Rewriter"]
-
 
 class Rewriter:
     """Rewrites single nodes of the wire model; subclasses say which."""

@@ -24,18 +24,6 @@ from agenthost.protocol.versions.node_walks import (
 from agenthost.protocol.versions.rewriter import Rewriter
 from agenthost.protocol.versions.supported import exists_in, notification_exists_in
 
-__all__ = [
-    "DownContext",
-    "Outside",
-    "ReadText",
-    "ReducerTable",
-    "Sender",
-    "Step",
-    "Untranslatable",
-    "UpContext",
-    "unreadable",
-]
-
 # Reads a resource as text; None when it is too big, not text, or not there.
 ReadText = Callable[[str], str | None]
 ReducerTable = Mapping[str, Reducer]

@@ -13,8 +13,6 @@ from agenthost.protocol.versions.supported import NEWEST, SUPPORTED_VERSIONS
 if TYPE_CHECKING:
     from agenthost.protocol.versions.step import Step
 
-__all__ = ["all_steps", "steps_to"]
-
 
 @cache
 def all_steps() -> tuple[Step, ...]:

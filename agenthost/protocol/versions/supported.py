@@ -10,16 +10,6 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = [
-    "NEWEST",
-    "SUPPORTED_VERSIONS",
-    "Version",
-    "exists_in",
-    "introduced_in",
-    "notification_exists_in",
-    "parse_version",
-]
-
 Version = tuple[int, int, int]
 
 # Newest first. The first is the canonical model; each other one is a rung of the ladder below it.

@@ -19,8 +19,6 @@ from agenthost.protocol.versions.step import DownContext, Outside, ReducerTable,
 if TYPE_CHECKING:
     from agenthost.protocol.reducer_registry import Reducer
 
-__all__ = ["Step051To050", "turns_page"]
-
 # What each command's params lack in the other version: (gone DOWN, gone UP).
 _PARAMS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "subscribe": (("delivery", "view"), ("delivery", "view")),

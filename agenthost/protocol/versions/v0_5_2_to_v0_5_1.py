@@ -18,8 +18,6 @@ from agenthost.protocol.versions.step import DownContext, Outside, ReducerTable,
 if TYPE_CHECKING:
     from agenthost.protocol.reducer_registry import Reducer
 
-__all__ = ["Step052To051"]
-
 
 class Step052To051(Step):
     """Translates between 0.5.2 and 0.5.1."""

@@ -14,7 +14,6 @@ import pytest
 
 from agenthost.cli.connection.host_connection import (
     PATIENCE,
-    CommandFailed,
     WentAway,
     add_connection_options,
     as_typed,
@@ -24,6 +23,7 @@ from agenthost.cli.connection.host_connection import (
     use_colour,
 )
 from agenthost.cli.connection.host_lookup import NoHost
+from agenthost.cli.exit_codes import CommandFailed
 from agenthost.cli.main import _COMMANDS, build_parser, main
 from agenthost.client import (
     CannotConnect,

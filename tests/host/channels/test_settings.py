@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agenthost.host.channels.rule_exports import Facts
+from agenthost.host.channels.rule_context import Facts
 from agenthost.host.channels.rules import check
 from agenthost.host.channels.settings import check_complete, check_value, sanitize
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agenthost.host.channels.rule_exports import Facts
+from agenthost.host.channels.rule_context import Facts
 from agenthost.host.channels.rules import check
 from agenthost.host.trust.message_bounds import (
     LONGEST_DESCRIPTION,

@@ -31,8 +31,6 @@ from agenthost.agents.acp.connection.line_transport import LineTransport
 from agenthost.agents.acp.sessions.acp_session import Thread
 from agenthost.agents.api import AgentError
 
-__all__ = ["Link"]
-
 log = logging.getLogger(__name__)
 
 # Seconds in which an agent must say hello; some are downloaded first.

@@ -18,8 +18,6 @@ from agenthost.agents.acp.redaction import Redactor
 from agenthost.agents.child_guard import Lifeline
 from agenthost.agents.processes import group_emptied, signal_group
 
-__all__ = ["AgentProcess"]
-
 log = logging.getLogger(__name__)
 
 # A single message may carry a file; a longer one is a fault.

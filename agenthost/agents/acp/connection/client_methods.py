@@ -32,8 +32,6 @@ from agenthost.agents.acp.turns.permissions import cancelled
 from agenthost.agents.acp.turns.updates import Inbox, PermissionRequest
 from agenthost.agents.folders import FileRefused
 
-__all__ = ["HostSide"]
-
 _T = TypeVar("_T")
 
 

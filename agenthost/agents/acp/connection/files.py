@@ -9,8 +9,6 @@ from contextlib import contextmanager
 
 from agenthost.agents.folders import FileRefused, Folders
 
-__all__ = ["read_text", "write_text"]
-
 # More than anybody edits as text.
 MOST_BYTES = 16 * 1024 * 1024
 

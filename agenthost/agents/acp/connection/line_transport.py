@@ -14,8 +14,6 @@ from typing import Any
 
 import orjson
 
-__all__ = ["LineTransport"]
-
 log = logging.getLogger(__name__)
 
 Message = dict[str, Any]

@@ -13,8 +13,6 @@ from agenthost.agents.environment import command_environment
 from agenthost.agents.processes import MOST_OUTPUT, run_command
 from agenthost.errors import AgentHostError
 
-__all__ = ["Terminal", "TerminalRefused", "Terminals"]
-
 Listener = Callable[[], Awaitable[None]]
 
 # Commands of one chat that may exist at a time, running or not yet released.

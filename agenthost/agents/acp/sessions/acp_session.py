@@ -23,8 +23,6 @@ from agenthost.agents.turn import Turn
 if TYPE_CHECKING:
     from agenthost.agents.acp.connection.agent_connection import Link
 
-__all__ = ["MEMO", "Thread"]
-
 log = logging.getLogger(__name__)
 
 # The key in a turn's usage metadata under which its ACP session is remembered.

@@ -22,8 +22,6 @@ from agenthost.agents.api import AgentError, SessionContext
 from agenthost.agents.folders import Folders
 from agenthost.agents.turn import Turn
 
-__all__ = ["AgentSession", "Program"]
-
 # Seconds that an agent gets to end by itself when nobody is in a hurry.
 POLITE_PATIENCE = 2.0
 

@@ -17,8 +17,6 @@ from acp.schema import (
 from agenthost.agents.acp.settings import Choice, Setting, key_of
 from agenthost.agents.api import AgentError
 
-__all__ = ["Choices", "offered"]
-
 Option = SessionConfigOptionSelect | SessionConfigOptionBoolean
 Offer = Mapping[str, Setting]
 # Settings that people can give before it is known what there is.

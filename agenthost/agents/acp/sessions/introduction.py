@@ -7,8 +7,6 @@ from typing import Any
 
 from agenthost.protocol.markdown import markdown_of
 
-__all__ = ["transcript"]
-
 # Some thirty thousand tokens; of a longer conversation the newest part is told.
 MOST_CHARACTERS = 120_000
 # The outcome of one tool call is a remark, not a report.

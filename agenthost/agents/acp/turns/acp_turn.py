@@ -32,8 +32,6 @@ from agenthost.agents.api import AgentError
 from agenthost.agents.tool_call import ToolCall
 from agenthost.agents.turn import Turn
 
-__all__ = ["Exchange"]
-
 log = logging.getLogger(__name__)
 
 # What people are told when an agent stops for another reason than being done.

@@ -32,17 +32,6 @@ from agenthost.agents import content
 from agenthost.agents.edits import changed_lines
 from agenthost.agents.turn import Turn
 
-__all__ = [
-    "Block",
-    "as_content",
-    "as_edit",
-    "as_markdown",
-    "as_prompt",
-    "as_text",
-    "binary_of",
-    "text_of",
-]
-
 Block = (
     TextContentBlock
     | ImageContentBlock

@@ -14,8 +14,6 @@ from acp.schema import AllowedOutcome, DeniedOutcome, PermissionOption, RequestP
 from agenthost.agents.approval_options import ALLOW_IN_SESSION, option
 from agenthost.agents.tool_call import Confirmation
 
-__all__ = ["as_options", "cancelled", "may_allow_once", "verdict"]
-
 # What an answer means that picked no option, best first.
 _APPROVALS = ("allow_once", "allow_always")
 _REFUSALS = ("reject_once", "reject_always")

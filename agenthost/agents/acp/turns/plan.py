@@ -11,8 +11,6 @@ from acp.schema import PlanEntry
 
 from agenthost.agents.turn import Turn
 
-__all__ = ["Plan"]
-
 
 class Plan:
     """The plan of one turn."""

@@ -33,8 +33,6 @@ from agenthost.agents.plain import plain
 from agenthost.agents.tool_call import Confirmation, ToolCall
 from agenthost.agents.turn import Turn
 
-__all__ = ["CallView"]
-
 Content = ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent
 
 _LABELS = {

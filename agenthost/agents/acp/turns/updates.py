@@ -17,8 +17,6 @@ from acp.schema import (
 
 from agenthost.agents.acp.turns.content_blocks import text_of
 
-__all__ = ["Inbox", "PermissionRequest", "Replay"]
-
 # Items at which the agent has to wait until the turn has caught up.
 MOST_WAITING = 256
 

@@ -35,19 +35,6 @@ from agenthost.cli.interactive.display.styled_text import (
 )
 from agenthost.protocol.markdown import markdown_of
 
-__all__ = [
-    "EditLines",
-    "call_in_full",
-    "call_lines",
-    "ending_lines",
-    "input_text",
-    "message_lines",
-    "notice_lines",
-    "reasoning_line",
-    "request_lines",
-    "unknown_edit",
-]
-
 Json = Mapping[str, Any]
 
 EditLines: TypeAlias = Callable[[Json, int], list[Line] | None]

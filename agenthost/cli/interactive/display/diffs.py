@@ -11,8 +11,6 @@ from collections.abc import Iterator, Sequence
 
 from agenthost.cli.interactive.display.styled_text import Line, hard_wrap, line, visible
 
-__all__ = ["changes", "styled"]
-
 CONTEXT = 2
 """Lines that are shown around a change."""
 

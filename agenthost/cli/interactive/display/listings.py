@@ -14,16 +14,6 @@ from agenthost.cli.interactive.display.markdown import MarkdownText
 from agenthost.cli.interactive.display.styled_text import EMPTY, Line, indented, line, wrap
 from agenthost.cli.interactive.typed_input import COMMANDS
 
-__all__ = [
-    "chats_lines",
-    "help_lines",
-    "nth_last_call",
-    "queue_lines",
-    "reasoning_lines",
-    "sessions_lines",
-    "user_messages",
-]
-
 Json = Mapping[str, Any]
 
 LEAST_BESIDE = 24

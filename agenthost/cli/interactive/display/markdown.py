@@ -22,8 +22,6 @@ from agenthost.cli.interactive.display.styled_text import (
     wrap,
 )
 
-__all__ = ["WIDEST", "Flow", "MarkdownText", "inline", "render"]
-
 WIDEST = 100
 """Columns beyond which prose is hard to read."""
 

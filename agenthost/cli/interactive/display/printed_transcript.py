@@ -15,8 +15,6 @@ from agenthost.cli.interactive.display import blocks
 from agenthost.cli.interactive.display.markdown import MarkdownText, render
 from agenthost.cli.interactive.display.styled_text import EMPTY, Line, line
 
-__all__ = ["Shown", "Transcript"]
-
 Json = Mapping[str, Any]
 _Key: TypeAlias = tuple[str, object]
 

@@ -17,8 +17,6 @@ from agenthost.cli.interactive.display.styled_text import Line, hard_wrap, line,
 from agenthost.client import Client
 from agenthost.errors import AgentHostError
 
-__all__ = ["Contents", "edits_of"]
-
 Json = Mapping[str, Any]
 
 LARGEST = 2 * 1024 * 1024

@@ -24,17 +24,6 @@ from agenthost.cli.interactive.display.styled_text import (
 )
 from agenthost.client import Closed, Connected, ConnectionState, Reconnecting
 
-__all__ = [
-    "Link",
-    "Place",
-    "bar",
-    "busy_line",
-    "link_note",
-    "pending_lines",
-    "seconds_since",
-    "unsent_lines",
-]
-
 Json = Mapping[str, Any]
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"

@@ -15,23 +15,6 @@ from prompt_toolkit.utils import get_cwidth
 
 from agenthost.cli.format.state_format import ESCAPES
 
-__all__ = [
-    "EMPTY",
-    "Fragment",
-    "Line",
-    "clean",
-    "clip",
-    "cut_row",
-    "hard_wrap",
-    "indented",
-    "line",
-    "plain",
-    "spread",
-    "visible",
-    "width_of",
-    "wrap",
-]
-
 Fragment: TypeAlias = tuple[str, str]
 """A style and the text that has it."""
 

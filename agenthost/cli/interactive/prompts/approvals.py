@@ -18,8 +18,6 @@ from agenthost.cli.interactive.prompts.pending import Pending
 from agenthost.client import actions
 from agenthost.protocol.markdown import markdown_of
 
-__all__ = ["Approval"]
-
 Json = Mapping[str, Any]
 Step = Literal["choose", "edit", "reason", "suggest"]
 

@@ -12,8 +12,6 @@ from typing import Any, Protocol, TypeAlias
 from agenthost.cli.interactive.display.styled_text import Line, clip, indented, line
 from agenthost.cli.interactive.prompts.pending import Pending
 
-__all__ = ["Act", "Dialogue", "Hint", "Reply", "card", "choices"]
-
 Json = Mapping[str, Any]
 
 

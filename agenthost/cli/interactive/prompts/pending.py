@@ -14,8 +14,6 @@ from agenthost.cli.format.state_format import one_line
 from agenthost.protocol.markdown import markdown_of
 from agenthost.protocol.session.input_needed import needs_of
 
-__all__ = ["Pending", "settled_how", "waiting"]
-
 Json = Mapping[str, Any]
 Kind = Literal["call", "result", "questions"]
 

@@ -14,8 +14,6 @@ from agenthost.cli.interactive.prompts.dialogue import Act, Dialogue, Hint, Repl
 from agenthost.cli.interactive.prompts.pending import Pending, settled_how
 from agenthost.cli.interactive.prompts.questions import Questions
 
-__all__ = ["Desk"]
-
 Json = Mapping[str, Any]
 _Key = tuple[str, str, str]
 

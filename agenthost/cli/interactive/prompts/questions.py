@@ -26,8 +26,6 @@ from agenthost.cli.interactive.prompts.dialogue import Act, Dialogue, Hint, Repl
 from agenthost.cli.interactive.prompts.pending import Pending
 from agenthost.client import actions
 
-__all__ = ["Questions", "Unfit", "read_answer"]
-
 Json = Mapping[str, Any]
 
 _KNOWN = frozenset({"text", "number", "integer", "boolean", "single-select", "multi-select"})

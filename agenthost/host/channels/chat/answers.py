@@ -10,8 +10,6 @@ from typing import Any
 
 from agenthost.host.channels.rule_context import Facts
 
-__all__ = ["RULES", "check_answer", "find_open_request", "read_answers"]
-
 State = Mapping[str, Any]
 Action = Mapping[str, Any]
 Question = Mapping[str, Any]

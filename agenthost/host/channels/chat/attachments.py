@@ -15,16 +15,6 @@ from agenthost.host.store import PutRecord
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.markdown import markdown_of
 
-__all__ = [
-    "ATTACHED",
-    "as_given",
-    "given_message",
-    "pin_attachments",
-    "record",
-    "references",
-    "turns_as_given",
-]
-
 State = Mapping[str, Any]
 Find = Callable[[str], Channel | None]
 

@@ -14,8 +14,6 @@ from agenthost.host.log.ledger import Ledger
 from agenthost.host.store import PutBlob, Store
 from agenthost.protocol.uris import content_uri
 
-__all__ = ["copy_content"]
-
 _PREFIX = content_uri("")
 
 

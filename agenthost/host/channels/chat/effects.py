@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
-__all__ = ["Effect", "chat_effects"]
-
 State = Mapping[str, Any]
 
 

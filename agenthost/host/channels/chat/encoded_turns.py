@@ -15,8 +15,6 @@ from typing import Any
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.versions import translator
 
-__all__ = ["EncodedTurns"]
-
 # A block is closed when it reaches this many bytes.
 BLOCK_BYTES = 64 * 1024
 

@@ -14,8 +14,6 @@ from agenthost.errors import InvalidParams
 from agenthost.host.channels.chat.attachments import as_given
 from agenthost.host.log.channel import Channel
 
-__all__ = ["History", "derive", "fork_history", "title_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class History:

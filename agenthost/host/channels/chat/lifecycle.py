@@ -16,7 +16,7 @@ from agenthost.host.channels.chat.fork import History, derive, title_of
 from agenthost.host.channels.chat.loading import reveal
 from agenthost.host.channels.chat.message_rules import check_message
 from agenthost.host.channels.chat.session_updates import chat_summary
-from agenthost.host.channels.rule_exports import Facts
+from agenthost.host.channels.rule_context import Facts
 from agenthost.host.channels.session.drafts import UNTITLED
 from agenthost.host.log.channel import Channel
 from agenthost.host.log.directory import Directory
@@ -36,8 +36,6 @@ from agenthost.protocol.uris import (
     worker_chat_uri,
     worker_of,
 )
-
-__all__ = ["CONTEXTS", "Chats"]
 
 # The record of what a side chat's agent knows beyond the chat's own turns.
 CONTEXTS = "contexts"

@@ -13,8 +13,6 @@ from agenthost.host.delivery.envelopes import encode_envelope
 from agenthost.host.log.channel import Channel, Subscription
 from agenthost.protocol.versions import translator
 
-__all__ = ["load_turns", "reveal"]
-
 
 def reveal(channel: Channel, turn_id: str) -> None:
     """Show a turn to every subscriber that was not shown it, before something names it."""

@@ -12,8 +12,6 @@ from agenthost.host.channels.ranges import is_range, lies_inside, line_lengths
 from agenthost.host.channels.rule_context import Facts
 from agenthost.host.channels.settings import check_complete
 
-__all__ = ["check_attachments", "check_content", "check_message", "check_suggestion"]
-
 State = Mapping[str, Any]
 
 # Where in a longer text something is mentioned is not worth what looking for the line costs.

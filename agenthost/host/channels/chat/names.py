@@ -13,8 +13,6 @@ from typing import Any
 from agenthost.host.log.channel import Channel
 from agenthost.protocol.uris import session_of_default_chat, worker_of
 
-__all__ = ["find_named_chat"]
-
 Find = Callable[[str], Awaitable[Channel | None]]
 
 

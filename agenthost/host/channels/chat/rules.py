@@ -12,8 +12,6 @@ from agenthost.host.channels.chat.message_rules import (
 )
 from agenthost.host.channels.rule_context import Facts
 
-__all__ = ["RULES", "check_session", "find_call"]
-
 State = Mapping[str, Any]
 Action = Mapping[str, Any]
 

@@ -14,8 +14,6 @@ from agenthost.protocol.markdown import markdown_of
 from agenthost.protocol.session.input_needed import needs_of
 from agenthost.protocol.status import IS_READ
 
-__all__ = ["chat_summary", "session_actions", "shown_activity"]
-
 State = Mapping[str, Any]
 Action = dict[str, Any]
 

@@ -11,8 +11,6 @@ from typing import Any
 
 from agenthost.errors import InvalidParams
 
-__all__ = ["cursor_before", "first_shown", "page_start", "position_of"]
-
 # Keeps one page of turns below what common tunnels pass in one frame.
 MOST_PAGE_BYTES = 800 * 1024
 

@@ -23,8 +23,6 @@ from agenthost.protocol.jsonrpc import dumps
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
 
-__all__ = ["Catalogue"]
-
 # What a summary holds that the session's state does not.
 _OWN_FIELDS = ("createdAt", "changes", "_meta")
 

@@ -16,8 +16,6 @@ from agenthost.protocol.versions import translator
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
 
-__all__: list[str] = []
-
 Params = dict[str, Any]
 
 # Seconds after which people want to be told what takes so long.

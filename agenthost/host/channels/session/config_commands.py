@@ -13,8 +13,6 @@ from agenthost.host.clients.methods import handles
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
 
-__all__: list[str] = []
-
 log = logging.getLogger(__name__)
 
 Params = dict[str, Any]

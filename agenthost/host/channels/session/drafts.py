@@ -16,8 +16,6 @@ from agenthost.host.log.ledger import Ledger
 from agenthost.host.store import DropRecord, PutRecord, Store
 from agenthost.protocol.uris import annotations_uri
 
-__all__ = ["DRAFT_SECONDS", "UNTITLED", "Drafts", "holds_nothing"]
-
 # What a session is called until a first message names it.
 UNTITLED = "New session"
 # Seconds after its last subscriber has gone before a draft is collected.

@@ -17,8 +17,6 @@ from agenthost.host.log.writer import Writer
 from agenthost.tasks import Tasks
 from agenthost.workspace import GitStatus, file_path, git_status
 
-__all__ = ["GitFacts", "git_meta"]
-
 # Repositories that are looked at at the same time.
 MOST_AT_ONCE = 2
 

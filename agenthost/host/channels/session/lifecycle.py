@@ -32,8 +32,6 @@ from agenthost.host.turns.runner import Starter, TurnRunner
 from agenthost.protocol.status import IDLE, IS_READ
 from agenthost.protocol.uris import annotations_uri, default_chat_uri, is_nameable, is_root
 
-__all__ = ["Disposal", "Sessions"]
-
 # What becomes of a disposed session that holds anything.
 Disposal = Literal["trash", "delete"]
 

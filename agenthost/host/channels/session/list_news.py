@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-__all__ = ["ListNews"]
-
 # Sessions that are remembered, those that changed latest.
 MOST_REMEMBERED = 10_000
 

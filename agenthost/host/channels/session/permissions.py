@@ -16,8 +16,6 @@ from agenthost.host.store import DropRecord, PutRecord, WholeChannel
 from agenthost.host.trust.redaction import REDACTED
 from agenthost.protocol.jsonrpc import dumps, loads
 
-__all__ = ["PERMISSIONS", "Credentials", "Permissions"]
-
 # The record of the tools that are allowed in a session.
 PERMISSIONS = "permissions"
 # A shorter token is no secret, and taking it out would leave no text readable.

@@ -7,8 +7,6 @@ from typing import Any
 
 from agenthost.host.channels.rule_context import Facts
 
-__all__ = ["RULES"]
-
 State = Mapping[str, Any]
 Action = Mapping[str, Any]
 

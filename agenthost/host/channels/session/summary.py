@@ -15,15 +15,6 @@ from agenthost.protocol.status import (
 )
 from agenthost.protocol.uris import annotations_uri
 
-__all__ = [
-    "aggregated_status",
-    "all_fields",
-    "annotations_summary",
-    "changed_fields",
-    "leading_chat",
-    "summarize",
-]
-
 State = Mapping[str, Any]
 
 # What a summary may never tell in an update: it identifies the session.

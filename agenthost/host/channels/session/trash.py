@@ -17,8 +17,6 @@ from agenthost.host.log.stored_values import stored_value
 from agenthost.host.store import DropRecord, PutRecord, Store
 from agenthost.protocol.jsonrpc import dumps
 
-__all__ = ["KEPT_DAYS", "Trash"]
-
 # Days after which a disposed session is gone for good.
 KEPT_DAYS = 30
 # What is in the trash, in few words: session URI -> title, provider, when.

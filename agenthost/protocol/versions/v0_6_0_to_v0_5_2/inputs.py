@@ -18,8 +18,6 @@ from agenthost.protocol.status import (
 )
 from agenthost.protocol.versions.node_edits import Json, each, inside, without
 
-__all__ = ["blocked", "is_open", "keep_resolved", "older_activity", "requests_down", "requests_up"]
-
 # Calls in these states wait for a person, to a 0.5.2 client.
 _BLOCKED = frozenset({"pending-confirmation", "pending-result-confirmation"})
 

@@ -11,8 +11,6 @@ from agenthost.protocol.versions.v0_6_0_to_v0_5_2.inputs import (
     requests_up,
 )
 
-__all__ = ["Down", "Up"]
-
 
 class Down(Rewriter):
     """Rewrites 0.6.0 nodes for 0.5.2."""

@@ -28,8 +28,6 @@ from agenthost.protocol.versions.v0_6_0_to_v0_5_2.rewriters import Down, Up
 if TYPE_CHECKING:
     from agenthost.protocol.versions.rewriter import Rewriter
 
-__all__ = ["Step060To052"]
-
 _ENDINGS = ("chat/turnComplete", "chat/turnCancelled", "chat/error")
 # What a Ready says of a call, besides whether it may run.
 _SHOWN = (

@@ -11,8 +11,6 @@ from typing import Final
 
 from agenthost.protocol.versions.node_edits import Json, put, without
 
-__all__ = ["STASH", "chat_attachment_down", "chat_attachment_up"]
-
 # The private ``_meta`` member under which the original is kept.
 STASH: Final = "agenthost/chatAttachment"
 

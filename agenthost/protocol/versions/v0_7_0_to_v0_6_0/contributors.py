@@ -11,8 +11,6 @@ from typing import Final
 from agenthost.protocol.json_edits import carry
 from agenthost.protocol.versions.node_edits import Json, put
 
-__all__ = ["actions_to_retell", "turn_told_anew"]
-
 # A turn of more parts is not told anew: what an agent says about each of many calls must not cost
 # more and more. An old client then shows a call that waits for authentication as running.
 MOST_PARTS: Final = 1000

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from agenthost.protocol.reducer_registry import Reducer
     from agenthost.protocol.versions.step import ReducerTable
 
-__all__ = ["older_reducers"]
-
 
 def older_reducers(newer: ReducerTable) -> ReducerTable:
     """Return the reducers of 0.6.0 that differ from ``newer``."""

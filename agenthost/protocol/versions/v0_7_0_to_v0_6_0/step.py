@@ -36,8 +36,6 @@ from agenthost.protocol.versions.v0_7_0_to_v0_6_0.terminals import (
     unfold_terminals,
 )
 
-__all__ = ["Step070To060"]
-
 
 class Step070To060(Step):
     """Translates between 0.7.0 and 0.6.0."""

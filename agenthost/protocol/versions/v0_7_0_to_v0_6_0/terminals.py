@@ -7,8 +7,6 @@ from typing import Any
 
 from agenthost.protocol.versions.node_edits import Json, without
 
-__all__ = ["fold_terminals", "has_outcome", "unfold_terminals"]
-
 # What a 0.7.0 ``result`` and a 0.6.0 ``terminalComplete`` share.
 _OUTCOME = ("exitCode", "preview", "truncated")
 

@@ -16,7 +16,7 @@ from tests.children import gone
 # Starts a program as the host does, passes on its first line, and waits.
 RUNNER = """
 import asyncio, os, sys
-from agenthost.agents.acp.process import AgentProcess
+from agenthost.agents.acp.connection.agent_process import AgentProcess
 
 async def run():
     process = await AgentProcess.start("it", sys.argv[1:], cwd="/", env=dict(os.environ))

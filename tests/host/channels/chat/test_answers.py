@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agenthost.host.channels.chat.answers import check_answer, find_open_request
-from agenthost.host.channels.rule_exports import Facts
+from agenthost.host.channels.rule_context import Facts
 from agenthost.host.channels.rules import check
 
 State = dict[str, Any]

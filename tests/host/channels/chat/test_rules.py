@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agenthost.host.channels.chat.message_rules import check_attachments, check_message
-from agenthost.host.channels.rule_exports import Facts
+from agenthost.host.channels.rule_context import Facts
 from agenthost.host.channels.rules import check
 
 State = dict[str, Any]

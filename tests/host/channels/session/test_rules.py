@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agenthost.host.channels.rule_exports import Facts
+from agenthost.host.channels.rule_context import Facts
 from agenthost.host.channels.rules import check
 
 State = dict[str, Any]
