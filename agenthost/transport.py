@@ -19,7 +19,7 @@ __all__ = [
     "LOW_WATER",
     "CloseCode",
     "Encoded",
-    "Inbox",
+    "ReceiveQueue",
     "Transport",
     "TransportClosed",
     "memory_pair",
@@ -168,7 +168,7 @@ class Transport(Protocol):
         ...
 
 
-class Inbox:
+class ReceiveQueue:
     """What a transport has received and nobody has taken yet, and how the connection ended."""
 
     __slots__ = ("_end", "_messages", "_on_take", "_waiter", "size")
@@ -263,7 +263,7 @@ class _MemoryTransport:
         self._peer = peer
         self._bound = bound
         self._low_water = low_water
-        self._inbox = Inbox(on_take=self._taken)
+        self._inbox = ReceiveQueue(on_take=self._taken)
         # Set while the other side has little left to receive.
         self._drained = asyncio.Event()
         self._drained.set()

@@ -27,7 +27,14 @@ from websockets.exceptions import (
 from agenthost.client.errors import CannotConnect, ClientError, NotAdmitted
 from agenthost.client.link.supervisor import Dial
 from agenthost.errors import AgentHostError
-from agenthost.transport import LOW_WATER, CloseCode, Encoded, Inbox, Transport, TransportClosed
+from agenthost.transport import (
+    LOW_WATER,
+    CloseCode,
+    Encoded,
+    ReceiveQueue,
+    Transport,
+    TransportClosed,
+)
 
 FindHost = Callable[[], Awaitable[tuple[str, str | None]]]
 """Says where the host is now, and with which token; raises where it cannot tell."""
@@ -150,7 +157,7 @@ async def _dial(url: str, headers: dict[str, str]) -> Transport:
         raise NotAdmitted(f"{shown} is not the address of a host") from None
     except (OSError, TimeoutError, InvalidHandshake, ProxyError, EOFError) as error:
         raise CannotConnect(f"{shown} cannot be reached: {_why(error)}") from None
-    return WebSocketTransport(connection, shown)
+    return ClientWebSocket(connection, shown)
 
 
 def _why(error: Exception) -> str:
@@ -177,7 +184,7 @@ def _without_secrets(url: str) -> str:
     return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
 
 
-class WebSocketTransport:
+class ClientWebSocket:
     """A ``Transport`` over a WebSocket that this side opened."""
 
     def __init__(self, connection: ClientConnection, peer: str) -> None:
@@ -298,7 +305,7 @@ class ProcessTransport:
         self._peer = f"process {name}"
         self._writer = process.stdin
         self._reader = process.stdout
-        self._inbox = Inbox(on_take=self._taken)
+        self._inbox = ReceiveQueue(on_take=self._taken)
         self._room = asyncio.Event()
         self._closed = False
         self._writer.transport.set_write_buffer_limits(high=LOW_WATER, low=LOW_WATER)

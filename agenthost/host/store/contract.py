@@ -186,7 +186,7 @@ class WholeChannel:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class SessionPage:
     """One page of the catalogue; without ``next_cursor`` it is the last."""
 
     items: list[tuple[str, bytes]]
@@ -335,7 +335,7 @@ class Store(Protocol):
         """
         ...
 
-    async def page_sessions(self, limit: int, cursor: str | None = None) -> Page:
+    async def page_sessions(self, limit: int, cursor: str | None = None) -> SessionPage:
         """Return up to ``limit`` sessions: largest sort key first, then by session.
 
         A cursor stands for a place in that order. Sessions added, moved or dropped elsewhere

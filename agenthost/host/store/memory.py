@@ -20,11 +20,11 @@ from agenthost.host.store.contract import (
     DropChannel,
     DropRecord,
     DropSession,
-    Page,
     PutBlob,
     PutRecord,
     PutSession,
     SaveSnapshot,
+    SessionPage,
     StoreBusy,
     StoredChannel,
     StoreError,
@@ -38,7 +38,7 @@ from agenthost.host.store.sequence import Internal, Opening, Reserve, Seal, Sequ
 
 
 @dataclass(slots=True)
-class Channel:
+class _StoredLog:
     """One channel's log and snapshot."""
 
     trimmed_through: int
@@ -52,7 +52,7 @@ class MemoryBacking:
     """What a memory store has stored; it survives the store."""
 
     def __init__(self) -> None:
-        self.channels: dict[str, Channel] = {}
+        self.channels: dict[str, _StoredLog] = {}
         # Session to sort key and summary.
         self.sessions: dict[str, tuple[str, bytes]] = {}
         self.blobs: dict[str, Blob] = {}
@@ -111,8 +111,8 @@ class MemoryBacking:
             case Seal():
                 self.used = self.reserved = write.last_used
 
-    def _channel(self, uri: str, *, begins_after: int) -> Channel:
-        return self.channels.setdefault(uri, Channel(begins_after))
+    def _channel(self, uri: str, *, begins_after: int) -> _StoredLog:
+        return self.channels.setdefault(uri, _StoredLog(begins_after))
 
     def _trim(self, write: TrimLog) -> None:
         channel = self.channels.get(write.channel)
@@ -263,7 +263,7 @@ class MemoryStore:
         stored = self._stored.channels
         return {uri: stored[uri].trimmed_through for uri in channels if uri in stored}
 
-    async def page_sessions(self, limit: int, cursor: str | None = None) -> Page:
+    async def page_sessions(self, limit: int, cursor: str | None = None) -> SessionPage:
         """Return up to ``limit`` sessions: largest sort key first, then by session."""
         if limit < 1:
             raise StoreMisuse("a page has at least one item")
@@ -279,7 +279,7 @@ class MemoryStore:
         found = places[start : start + limit]
         items = [(uri, self._stored.sessions[uri][1]) for uri, _ in found]
         more = len(places) > start + limit
-        return Page(items, encode_cursor(found[-1][1], found[-1][0]) if more else None)
+        return SessionPage(items, encode_cursor(found[-1][1], found[-1][0]) if more else None)
 
     async def session_summary(self, session: str) -> bytes | None:
         """Return the summary of one session of the catalogue."""

@@ -18,7 +18,7 @@ from agenthost.host.store import queries
 from agenthost.host.store.contract import (
     Append,
     Blob,
-    Page,
+    SessionPage,
     StoredChannel,
     StoreError,
     StoreMisuse,
@@ -27,18 +27,18 @@ from agenthost.host.store.contract import (
 )
 from agenthost.host.store.cursors import decode_cursor
 from agenthost.host.store.database import Database, Durability
-from agenthost.host.store.reader_threads import Readers
+from agenthost.host.store.reader_threads import ReaderThreads
 from agenthost.host.store.sequence import Internal, Sequencer
-from agenthost.host.store.thread_starvation import Breather
-from agenthost.host.store.writer_thread import Writer
+from agenthost.host.store.thread_starvation import StarvationGuard
+from agenthost.host.store.writer_thread import WriterThread
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What an open store consists of."""
 
-    writer: Writer[Database]
-    readers: Readers
+    writer: WriterThread[Database]
+    readers: ReaderThreads
     numbers: Sequencer
 
 
@@ -91,15 +91,15 @@ class SqliteStore:
     async def __aenter__(self) -> Self:
         if self._parts is not None:
             raise StoreMisuse("a store is opened once; make another one")
-        breather = Breather(asyncio.get_running_loop())
-        writer = Writer(lambda: Database.open(self._path, self._durability), breather)
+        guard = StarvationGuard(asyncio.get_running_loop())
+        writer = WriterThread(lambda: Database.open(self._path, self._durability), guard)
         database = await writer.start()
 
         def persist(write: Internal) -> asyncio.Future[None]:
             return writer.submit((write,), synced=True)
 
         numbers = Sequencer(database.opening, persist)
-        self._parts = Parts(writer, Readers(self._path, breather), numbers)
+        self._parts = Parts(writer, ReaderThreads(self._path, guard), numbers)
         return self
 
     async def __aexit__(
@@ -153,7 +153,7 @@ class SqliteStore:
         """Return ``trimmed_through`` of those channels that exist."""
         return await self._open.readers.ask(queries.channel_positions, channels)
 
-    async def page_sessions(self, limit: int, cursor: str | None = None) -> Page:
+    async def page_sessions(self, limit: int, cursor: str | None = None) -> SessionPage:
         """Return up to ``limit`` sessions: largest sort key first, then by session."""
         if limit < 1:
             raise StoreMisuse("a page has at least one item")

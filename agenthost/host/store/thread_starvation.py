@@ -23,7 +23,7 @@ STALL_SECONDS = 0.003
 REST_SECONDS = 0.0005
 
 
-class Breather:
+class StarvationGuard:
     """Counts what workers have in hand, and rests the loop's thread when they make no progress."""
 
     def __init__(

@@ -21,7 +21,7 @@ from typing import Generic, Protocol, TypeVar
 
 from agenthost.host.store.contract import Append, StoreError, StoreMisuse, Write
 from agenthost.host.store.sequence import Internal
-from agenthost.host.store.thread_starvation import Breather
+from agenthost.host.store.thread_starvation import StarvationGuard
 
 # A commit takes no more writes than this, so that under a long backlog the first units are
 # acknowledged within milliseconds and not after the last.
@@ -74,13 +74,13 @@ class Unit:
     synced: bool
 
 
-class Writer(Generic[BackendT]):
+class WriterThread(Generic[BackendT]):
     """The event loop's side of the thread; every method belongs to the loop that made it."""
 
-    def __init__(self, open_backend: Callable[[], BackendT], breather: Breather) -> None:
+    def __init__(self, open_backend: Callable[[], BackendT], guard: StarvationGuard) -> None:
         self._loop = asyncio.get_running_loop()
         self._open_backend = open_backend
-        self._breather = breather
+        self._guard = guard
         # Units submitted in this tick of the loop.
         self._tick: list[Unit] = []
         # Ticks on their way to the thread; ``None`` ends it.
@@ -182,12 +182,12 @@ class Writer(Generic[BackendT]):
     def _hand_over(self) -> None:
         if self._tick:
             self._since_tidying = 0
-            self._breather.begin(len(self._tick))
+            self._guard.begin(len(self._tick))
             self._queue.put(self._tick)
             self._tick = []
 
     def _settle(self, units: list[Unit], error: StoreError | None) -> None:
-        self._breather.end(len(units))
+        self._guard.end(len(units))
         self._end_units(units, error)
 
     def _end_units(self, units: list[Unit], error: StoreError | None) -> None:

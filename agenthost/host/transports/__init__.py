@@ -10,24 +10,30 @@ from agenthost.host.http.messages import (
 )
 from agenthost.host.transports.listening_sockets import CannotListen
 from agenthost.host.transports.stdio import StdioTransport, open_stdio
-from agenthost.host.transports.websocket_server import Gate, Pages, Serve, WebSocketServer, no_pages
-from agenthost.host.transports.websocket_transport import WebSocketOptions, WebSocketTransport
+from agenthost.host.transports.websocket_server import (
+    Admit,
+    AnswerPage,
+    Serve,
+    WebSocketServer,
+    no_pages,
+)
+from agenthost.host.transports.websocket_transport import ServerWebSocket, WebSocketOptions
 
 __all__ = [
     "Accept",
+    "Admit",
+    "AnswerPage",
     "CannotListen",
-    "Gate",
     "Headers",
     "HttpRequest",
     "HttpResponse",
-    "Pages",
     "Refuse",
     "Serve",
+    "ServerWebSocket",
     "StdioTransport",
     "UpgradeRequest",
     "WebSocketOptions",
     "WebSocketServer",
-    "WebSocketTransport",
     "no_pages",
     "open_stdio",
 ]

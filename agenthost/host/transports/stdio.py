@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from agenthost.errors import RemoteProtocolError
 from agenthost.host.transports.descriptors import ByteReader, open_streams
-from agenthost.transport import LOW_WATER, CloseCode, Encoded, Inbox
+from agenthost.transport import LOW_WATER, CloseCode, Encoded, ReceiveQueue
 
 log = logging.getLogger(__name__)
 
@@ -92,7 +92,7 @@ class StdioTransport:
         self._close_grace = close_grace
         self._on_closed = on_closed
         self._splitter = LineSplitter(max_message_size)
-        self._inbox = Inbox(on_take=self._taken)
+        self._inbox = ReceiveQueue(on_take=self._taken)
         # Set while the inbox has room.
         self._room = asyncio.Event()
         # Set once nothing can be written any more, and once the output is gone.

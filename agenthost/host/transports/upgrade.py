@@ -27,8 +27,8 @@ from agenthost.host.http.messages import (
 )
 from agenthost.host.transports.websocket_transport import (
     PatientProtocol,
+    ServerWebSocket,
     WebSocketOptions,
-    WebSocketTransport,
 )
 from agenthost.host.trust.addresses import peer_group
 from agenthost.host.trust.limits import RateLimiter
@@ -86,22 +86,22 @@ class Desk(Protocol):
         """Return what limits how much somebody may send."""
         ...
 
-    def opened(self, handshake: Handshake) -> bool:
+    def opened(self, handshake: HttpHandshake) -> bool:
         """Note a new socket; False turns it away at once."""
         ...
 
     def upgraded(
-        self, handshake: Handshake, connection: WebSocketTransport, principal: Any
+        self, handshake: HttpHandshake, connection: ServerWebSocket, principal: Any
     ) -> None:
         """Take over a socket that is a WebSocket now."""
         ...
 
-    def closed(self, handshake: Handshake) -> None:
+    def closed(self, handshake: HttpHandshake) -> None:
         """Note that a socket which never became a WebSocket is gone."""
         ...
 
 
-class Handshake(asyncio.Protocol):
+class HttpHandshake(asyncio.Protocol):
     """Reads one request and answers it, or hands the socket on."""
 
     def __init__(self, desk: Desk) -> None:
@@ -232,7 +232,7 @@ class Handshake(asyncio.Protocol):
         rate = self._desk.rate(principal)
         if rate is not None:
             rate.charge(_UPGRADE_COST)
-        connection = WebSocketTransport(protocol, self._desk.options, rate)
+        connection = ServerWebSocket(protocol, self._desk.options, rate)
         self._socket.set_protocol(connection)
         self._socket.write(b"".join(protocol.data_to_send()))
         connection.connection_made(self._socket)

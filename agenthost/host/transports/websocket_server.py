@@ -21,19 +21,19 @@ from agenthost.host.transports.listening_sockets import (
     allow_descriptors,
     listen,
 )
-from agenthost.host.transports.upgrade import Handshake
-from agenthost.host.transports.websocket_transport import WebSocketOptions, WebSocketTransport
+from agenthost.host.transports.upgrade import HttpHandshake
+from agenthost.host.transports.websocket_transport import ServerWebSocket, WebSocketOptions
 from agenthost.host.trust.limits import RateLimiter
 from agenthost.transport import CloseCode, TransportClosed
 
 log = logging.getLogger(__name__)
 
-Gate = Callable[[UpgradeRequest], Accept | Refuse]
-Serve = Callable[[WebSocketTransport, Any], Awaitable[None]]
+Admit = Callable[[UpgradeRequest], Accept | Refuse]
+Serve = Callable[[ServerWebSocket, Any], Awaitable[None]]
 # From a principal, the number of connections, and that of its own: may it open another one?
 Seats = Callable[[Any, int, int], bool]
 Rates = Callable[[Any], RateLimiter | None]
-Pages = Callable[[HttpRequest], HttpResponse | None]
+AnswerPage = Callable[[HttpRequest], HttpResponse | None]
 
 _DEFAULTS = WebSocketOptions()
 
@@ -88,9 +88,9 @@ class WebSocketServer:
         host: str,
         port: int,
         *,
-        gate: Gate,
+        gate: Admit,
         serve: Serve,
-        pages: Pages = no_pages,
+        pages: AnswerPage = no_pages,
         max_message_size: int = _DEFAULTS.max_message_size,
         max_connections: int = 1000,
         max_undecided: int = 512,
@@ -119,10 +119,10 @@ class WebSocketServer:
         self._seats = seats
         self._listeners: list[asyncio.Server] = []
         # Sockets that are not WebSockets, or not yet, oldest first, by the peer they belong to.
-        self._handshakes: dict[str, dict[Handshake, None]] = {}
+        self._handshakes: dict[str, dict[HttpHandshake, None]] = {}
         self._undecided = 0
         # Every open connection and the task that serves it and closes it.
-        self._tasks: dict[WebSocketTransport, asyncio.Task[None]] = {}
+        self._tasks: dict[ServerWebSocket, asyncio.Task[None]] = {}
         # How many of them each principal has.
         self._taken: Counter[Any] = Counter()
         # Nothing new is let in any more.
@@ -136,7 +136,7 @@ class WebSocketServer:
         try:
             for sock in sockets:
                 listener = await loop.create_server(
-                    lambda: Handshake(self), sock=sock, backlog=ACCEPTED_AT_ONCE
+                    lambda: HttpHandshake(self), sock=sock, backlog=ACCEPTED_AT_ONCE
                 )
                 # To the loop that number says how many to accept in a row; the kernel may keep
                 # more of them waiting.
@@ -202,7 +202,7 @@ class WebSocketServer:
             principal, taken, self._taken[principal]
         )
 
-    def opened(self, handshake: Handshake) -> bool:
+    def opened(self, handshake: HttpHandshake) -> bool:
         """Take note of a new socket, unless the end has begun; too many cost the oldest one."""
         if self._closing:
             return False
@@ -216,7 +216,7 @@ class WebSocketServer:
         return True
 
     def upgraded(
-        self, handshake: Handshake, connection: WebSocketTransport, principal: Any
+        self, handshake: HttpHandshake, connection: ServerWebSocket, principal: Any
     ) -> None:
         """Start to serve a connection."""
         self.closed(handshake)
@@ -226,7 +226,7 @@ class WebSocketServer:
         self._taken[principal] += 1
         task.add_done_callback(lambda _: self._ended(connection, principal))
 
-    def closed(self, handshake: Handshake) -> None:
+    def closed(self, handshake: HttpHandshake) -> None:
         """Forget a socket that is gone, or no longer undecided."""
         group = self._handshakes.get(handshake.group, {})
         if handshake in group:
@@ -235,13 +235,13 @@ class WebSocketServer:
             if not group:
                 del self._handshakes[handshake.group]
 
-    def _ended(self, connection: WebSocketTransport, principal: Any) -> None:
+    def _ended(self, connection: ServerWebSocket, principal: Any) -> None:
         del self._tasks[connection]
         self._taken[principal] -= 1
         if not self._taken[principal]:
             del self._taken[principal]
 
-    async def _run(self, connection: WebSocketTransport, principal: Any) -> None:
+    async def _run(self, connection: ServerWebSocket, principal: Any) -> None:
         code, reason = CloseCode.NORMAL, ""
         try:
             await self._serve(connection, principal)

@@ -29,7 +29,7 @@ from websockets.server import ServerProtocol
 from agenthost.host.http.messages import format_peer
 from agenthost.host.transports.unsent import PORTION, Unsent
 from agenthost.host.trust.limits import RateLimiter
-from agenthost.transport import LOW_WATER, CloseCode, Encoded, Inbox
+from agenthost.transport import LOW_WATER, CloseCode, Encoded, ReceiveQueue
 
 # A control frame holds 125 bytes, of which two are the close code.
 _MAX_REASON = 123
@@ -101,7 +101,7 @@ class WebSocketOptions:
     inbox_messages: int = 256
 
 
-class WebSocketTransport(asyncio.BufferedProtocol):
+class ServerWebSocket(asyncio.BufferedProtocol):
     """A ``Transport`` over an open WebSocket, on the server's side.
 
     ``rate`` limits what is parsed, in bytes; connections may share one.
@@ -117,7 +117,7 @@ class WebSocketTransport(asyncio.BufferedProtocol):
         protocol.put_off = self._put_off_pong
         self._options = options
         self._rate = rate
-        self._inbox = Inbox(on_take=self._taken)
+        self._inbox = ReceiveQueue(on_take=self._taken)
         # The message whose fragments are arriving; a bytearray, so that empty ones cost nothing.
         self._partial: bytearray | None = None
         # Received and not parsed yet: the inbox is full, or the rate used up.

@@ -1,9 +1,9 @@
 """What a principal may do: one question per command, one per dispatched action.
 
 ``Policy`` is the seam that an embedder replaces; ``RolePolicy`` is what the host does by itself.
-All it may need to know of the host arrives as ``Facts``; where a path leads it asks ``workspace``,
-as whoever opens the file does. Whether a command is *valid* is asked elsewhere (validation,
-reducers, the workspace's roots); here only whether *this* principal may try it.
+All it may need to know of the host arrives as ``PolicyContext``; where a path leads it asks
+``workspace``, as whoever opens the file does. Whether a command is *valid* is asked elsewhere
+(validation, reducers, the workspace's roots); here only whether *this* principal may try it.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _no_content(_uri: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class PolicyContext:
     """What a decision may need to know of the host."""
 
     # Real absolute paths of the folders of the sessions this principal takes part in.
@@ -103,13 +103,17 @@ class Policy(Protocol):
     """The seam: every command and every dispatch passes here before anything happens."""
 
     def command(
-        self, principal: Principal, method: str, params: Mapping[str, Any], facts: Facts
+        self, principal: Principal, method: str, params: Mapping[str, Any], context: PolicyContext
     ) -> None:
         """Return when the principal may send this; raise PermissionDenied otherwise."""
         ...
 
     def dispatch(
-        self, principal: Principal, channel_kind: str, action: Mapping[str, Any], facts: Facts
+        self,
+        principal: Principal,
+        channel_kind: str,
+        action: Mapping[str, Any],
+        context: PolicyContext,
     ) -> str | None:
         """Return None when the principal may dispatch this, else a reason a person can read."""
         ...
@@ -119,7 +123,7 @@ class RolePolicy:
     """The host's own policy: the role decides, and for operators the folder."""
 
     def command(
-        self, principal: Principal, method: str, params: Mapping[str, Any], facts: Facts
+        self, principal: Principal, method: str, params: Mapping[str, Any], context: PolicyContext
     ) -> None:
         """Raise PermissionDenied, naming role and method, unless the role allows the command."""
         if principal.role is Role.OWNER:
@@ -127,23 +131,27 @@ class RolePolicy:
         access = METHODS.get(method)
         if access in (Access.EVERYONE, Access.DISPATCH):
             return
-        if access is Access.CONTENT and _names_content(params, facts):
+        if access is Access.CONTENT and _names_content(params, context):
             return
         if principal.role is not Role.OPERATOR or access is None:
             raise PermissionDenied(f"the role {principal.role.value} may not call {method}")
         if method == "createSession" and "fork" not in params:
             # A fork works where its source works, whatever else it asks for.
             for directory in params.get("workingDirectories", ()):
-                if not _inside(directory, facts, facts.host_roots):
+                if not _inside(directory, context, context.host_roots):
                     raise PermissionDenied(_OUTSIDE.format(directory))
-        if access is not Access.OPERATE and not _inside_roots(params, facts):
+        if access is not Access.OPERATE and not _inside_roots(params, context):
             raise PermissionDenied(
                 f"the role {principal.role.value} may call {method} only inside the folders of "
                 "its sessions"
             )
 
     def dispatch(
-        self, principal: Principal, channel_kind: str, action: Mapping[str, Any], facts: Facts
+        self,
+        principal: Principal,
+        channel_kind: str,
+        action: Mapping[str, Any],
+        context: PolicyContext,
     ) -> str | None:
         """Return why the role may not dispatch the action, or None when it may."""
         kind = action.get("type")
@@ -154,7 +162,7 @@ class RolePolicy:
             if channel_kind == "root" or str(kind).startswith("root/"):
                 return "operators may not change the host's configuration"
             directory = action.get("directory")
-            if kind == _NEW_DIRECTORY and not _inside(directory, facts, facts.host_roots):
+            if kind == _NEW_DIRECTORY and not _inside(directory, context, context.host_roots):
                 return _OUTSIDE.format(str(directory)[:200])
             return None
         if channel_kind == "session" and kind == _READ_STATE:
@@ -162,18 +170,18 @@ class RolePolicy:
         return f"the role {principal.role.value} may not dispatch {str(kind)[:80]}"
 
 
-def _names_content(params: Mapping[str, Any], facts: Facts) -> bool:
+def _names_content(params: Mapping[str, Any], context: PolicyContext) -> bool:
     uri = params.get("uri")
-    return isinstance(uri, str) and facts.is_content(uri)
+    return isinstance(uri, str) and context.is_content(uri)
 
 
-def _inside_roots(params: Mapping[str, Any], facts: Facts) -> bool:
+def _inside_roots(params: Mapping[str, Any], context: PolicyContext) -> bool:
     named = [params[field] for field in _URI_FIELDS if field in params]
-    return bool(named) and all(_inside(uri, facts, facts.resource_roots) for uri in named)
+    return bool(named) and all(_inside(uri, context, context.resource_roots) for uri in named)
 
 
-def _inside(uri: Any, facts: Facts, roots: tuple[str, ...]) -> bool:
-    path = facts.real_path(uri) if isinstance(uri, str) else None
+def _inside(uri: Any, context: PolicyContext, roots: tuple[str, ...]) -> bool:
+    path = context.real_path(uri) if isinstance(uri, str) else None
     if path is None:
         return False
     return any(_within(path, root) for root in roots)

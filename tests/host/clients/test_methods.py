@@ -15,7 +15,7 @@ from agenthost.host import Host
 from agenthost.host.clients import methods as dispatch
 from agenthost.host.clients.methods import DECLINED
 from agenthost.host.store import StoreError
-from agenthost.host.trust import Facts, Principal, RolePolicy
+from agenthost.host.trust import PolicyContext, Principal, RolePolicy
 from agenthost.protocol.jsonrpc import dumps, loads
 from agenthost.protocol.methods import EXTENSIONS, METHODS, Direction, methods
 from agenthost.protocol.versions import NEWEST
@@ -170,14 +170,18 @@ class Nobody(RolePolicy):
         self.asked: list[str] = []
 
     def command(
-        self, principal: Principal, method: str, params: Mapping[str, Any], facts: Facts
+        self, principal: Principal, method: str, params: Mapping[str, Any], context: PolicyContext
     ) -> None:
         self.asked.append(method)
         if method in self._forbidden:
             raise PermissionDenied("not today")
 
     def dispatch(
-        self, principal: Principal, channel_kind: str, action: Mapping[str, Any], facts: Facts
+        self,
+        principal: Principal,
+        channel_kind: str,
+        action: Mapping[str, Any],
+        context: PolicyContext,
     ) -> str | None:
         self.asked.append(action["type"])
         return "not today"

@@ -18,11 +18,11 @@ from agenthost.host.transports import (
     HttpRequest,
     HttpResponse,
     Refuse,
+    ServerWebSocket,
     UpgradeRequest,
     WebSocketServer,
-    WebSocketTransport,
 )
-from agenthost.host.transports.upgrade import Handshake
+from agenthost.host.transports.upgrade import HttpHandshake
 from agenthost.transport import Transport
 from tests.host.transports.pairs import accept_all, serving
 from tests.host.transports.raw import FakeSocket, Response, frame, open_raw, upgrade_head
@@ -179,13 +179,13 @@ async def test_a_client_that_does_not_read_its_page_is_cut_off(
 ) -> None:
     monkeypatch.setattr("agenthost.host.transports.upgrade._ANSWER_PATIENCE", 0.02)
     lost = asyncio.Event()
-    original = Handshake.connection_lost
+    original = HttpHandshake.connection_lost
 
-    def connection_lost(self: Handshake, exc: Exception | None) -> None:
+    def connection_lost(self: HttpHandshake, exc: Exception | None) -> None:
         original(self, exc)
         lost.set()
 
-    monkeypatch.setattr(Handshake, "connection_lost", connection_lost)
+    monkeypatch.setattr(HttpHandshake, "connection_lost", connection_lost)
 
     def huge(request: HttpRequest) -> HttpResponse:
         return HttpResponse(200, b"x" * 50_000_000)
@@ -331,7 +331,7 @@ def test_an_upgrade_and_the_frames_behind_it_may_come_in_any_chunks(sizes: list[
 
         server = WebSocketServer("", 0, gate=accept_all, serve=serve, ping_interval=None)
         sock = FakeSocket()
-        handler: Handshake | WebSocketTransport = Handshake(server)
+        handler: HttpHandshake | ServerWebSocket = HttpHandshake(server)
         handler.connection_made(sock)
         position = 0
         for size in (*sizes, len(wire)):
@@ -339,9 +339,9 @@ def test_an_upgrade_and_the_frames_behind_it_may_come_in_any_chunks(sizes: list[
                 handler.data_received(chunk)
             position += size
             if sock.protocol is not None:
-                assert isinstance(sock.protocol, WebSocketTransport)
+                assert isinstance(sock.protocol, ServerWebSocket)
                 handler = sock.protocol
-        assert isinstance(handler, WebSocketTransport)
+        assert isinstance(handler, ServerWebSocket)
         (task,) = server._tasks.values()
         await done.wait()
         handler.connection_lost(None)
@@ -356,7 +356,7 @@ def test_no_bytes_whatever_make_a_handshake_raise(data: bytes, sizes: list[int])
     async def run() -> None:
         server = WebSocketServer("", 0, gate=accept_all, serve=None)  # type: ignore[arg-type]
         sock = FakeSocket()
-        handshake = Handshake(server)
+        handshake = HttpHandshake(server)
         handshake.connection_made(sock)
         position = 0
         for size in (*sizes, len(data)):

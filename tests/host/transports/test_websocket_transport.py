@@ -13,7 +13,7 @@ from websockets.frames import Close, Opcode
 from websockets.protocol import OPEN
 
 from agenthost.host.delivery.outbox import Answer
-from agenthost.host.transports import WebSocketOptions, WebSocketTransport
+from agenthost.host.transports import ServerWebSocket, WebSocketOptions
 from agenthost.host.transports.websocket_transport import PatientProtocol
 from agenthost.host.trust import RateLimiter
 from agenthost.transport import LOW_WATER, Encoded, TransportClosed
@@ -34,9 +34,9 @@ messages = st.lists(
 )
 
 
-def opened(options: WebSocketOptions = SILENT) -> tuple[WebSocketTransport, FakeSocket]:
+def opened(options: WebSocketOptions = SILENT) -> tuple[ServerWebSocket, FakeSocket]:
     protocol = PatientProtocol(state=OPEN, max_size=options.max_message_size)
-    transport, sock = WebSocketTransport(protocol, options), FakeSocket()
+    transport, sock = ServerWebSocket(protocol, options), FakeSocket()
     transport.connection_made(sock)
     return transport, sock
 
@@ -60,7 +60,7 @@ def chunks_of(wire: bytes, sizes: list[int]) -> list[bytes]:
     return [chunk for chunk in (*chunks, wire[position:]) if chunk]
 
 
-async def receive_all(transport: WebSocketTransport) -> tuple[list[bytes], int]:
+async def receive_all(transport: ServerWebSocket) -> tuple[list[bytes], int]:
     received = []
     while True:
         try:
@@ -274,7 +274,7 @@ async def test_small_frames_leave_at_once_and_the_kernel_keeps_little_unsent() -
     async with serving() as (server, held), open_raw(server.port) as raw:
         await raw.upgrade()
         transport = await held.accepted()
-        assert isinstance(transport, WebSocketTransport)
+        assert isinstance(transport, ServerWebSocket)
         sock = transport._socket.get_extra_info("socket")
         assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
         if hasattr(socket, "TCP_NOTSENT_LOWAT"):
@@ -290,9 +290,9 @@ class StuckSocket(FakeSocket):
 
 def stuck(
     options: WebSocketOptions = SILENT, rate: RateLimiter | None = None
-) -> tuple[WebSocketTransport, StuckSocket]:
+) -> tuple[ServerWebSocket, StuckSocket]:
     protocol = PatientProtocol(state=OPEN, max_size=options.max_message_size)
-    transport, sock = WebSocketTransport(protocol, options, rate), StuckSocket()
+    transport, sock = ServerWebSocket(protocol, options, rate), StuckSocket()
     transport.connection_made(sock)
     return transport, sock
 
@@ -338,7 +338,7 @@ async def test_a_peer_that_reads_nothing_is_let_go_however_much_it_says() -> Non
     transport.connection_lost(None)
 
 
-async def receive_all_or_raise(transport: WebSocketTransport) -> None:
+async def receive_all_or_raise(transport: ServerWebSocket) -> None:
     while True:
         await transport.receive()
 
@@ -390,7 +390,7 @@ async def test_a_large_message_stays_shared_until_the_socket_takes_it() -> None:
     async with serving() as (server, held), open_raw(server.port) as raw:
         await raw.upgrade()
         transport = await held.accepted()
-        assert isinstance(transport, WebSocketTransport)
+        assert isinstance(transport, ServerWebSocket)
         transport.write([Encoded(b"before"), Encoded(pieces), Encoded(b"after")])
         assert transport._socket.get_write_buffer_size() <= 3 * LOW_WATER
         assert transport.backlog > 1_000_000
