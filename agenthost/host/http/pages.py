@@ -6,7 +6,7 @@ import html
 
 from agenthost.host.core import Core
 from agenthost.host.http.admission import refuse_page
-from agenthost.host.transports import HttpRequest, HttpResponse
+from agenthost.host.http.messages import HttpRequest, HttpResponse
 from agenthost.host.trust import Gate
 
 _PAGE = """<!doctype html>

@@ -1,11 +1,9 @@
 """Ways for clients to reach a host: WebSocket with pages beside it, and stdio."""
 
 from agenthost.host.http.messages import (
-    Accept,
     Headers,
     HttpRequest,
     HttpResponse,
-    Refuse,
     UpgradeRequest,
 )
 from agenthost.host.transports.listening_sockets import CannotListen
@@ -20,14 +18,12 @@ from agenthost.host.transports.websocket_server import (
 from agenthost.host.transports.websocket_transport import ServerWebSocket, WebSocketOptions
 
 __all__ = [
-    "Accept",
     "Admit",
     "AnswerPage",
     "CannotListen",
     "Headers",
     "HttpRequest",
     "HttpResponse",
-    "Refuse",
     "Serve",
     "ServerWebSocket",
     "StdioTransport",

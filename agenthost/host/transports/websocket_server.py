@@ -12,9 +12,9 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
-from agenthost.host.http.messages import Accept, HttpRequest, HttpResponse, Refuse, UpgradeRequest
+from agenthost.host.http.messages import HttpRequest, HttpResponse, UpgradeRequest
 from agenthost.host.transports.listening_sockets import (
     ACCEPTED_AT_ONCE,
     LISTEN_BACKLOG,
@@ -23,16 +23,18 @@ from agenthost.host.transports.listening_sockets import (
 )
 from agenthost.host.transports.upgrade import HttpHandshake
 from agenthost.host.transports.websocket_transport import ServerWebSocket, WebSocketOptions
+from agenthost.host.trust.gate import Refusal
 from agenthost.host.trust.limits import RateLimiter
+from agenthost.host.trust.principals import Principal
 from agenthost.transport import CloseCode, TransportClosed
 
 log = logging.getLogger(__name__)
 
-Admit = Callable[[UpgradeRequest], Accept | Refuse]
-Serve = Callable[[ServerWebSocket, Any], Awaitable[None]]
+Admit = Callable[[UpgradeRequest], Principal | Refusal]
+Serve = Callable[[ServerWebSocket, Principal], Awaitable[None]]
 # From a principal, the number of connections, and that of its own: may it open another one?
-Seats = Callable[[Any, int, int], bool]
-Rates = Callable[[Any], RateLimiter | None]
+Seats = Callable[[Principal, int, int], bool]
+Rates = Callable[[Principal], RateLimiter | None]
 AnswerPage = Callable[[HttpRequest], HttpResponse | None]
 
 _DEFAULTS = WebSocketOptions()
@@ -45,12 +47,12 @@ _GOODBYE = 1.5
 _CANCELLATION = 0.5
 
 
-def any_seat(principal: Any, taken: int, taken_by_same: int) -> bool:
+def any_seat(principal: Principal, taken: int, taken_by_same: int) -> bool:
     """Share the seats out to whoever comes first."""
     return True
 
 
-def no_rate(principal: Any) -> RateLimiter | None:
+def no_rate(principal: Principal) -> RateLimiter | None:
     """Let everybody send as fast as it likes."""
     return None
 
@@ -124,7 +126,7 @@ class WebSocketServer:
         # Every open connection and the task that serves it and closes it.
         self._tasks: dict[ServerWebSocket, asyncio.Task[None]] = {}
         # How many of them each principal has.
-        self._taken: Counter[Any] = Counter()
+        self._taken: Counter[Principal] = Counter()
         # Nothing new is let in any more.
         self._closing = False
 
@@ -195,7 +197,7 @@ class WebSocketServer:
 
     # What a handshake asks.
 
-    def has_seat(self, principal: Any) -> bool:
+    def has_seat(self, principal: Principal) -> bool:
         """Tell whether the limits on connections allow another one of somebody's."""
         taken = len(self._tasks)
         return taken < self._max_connections and self._seats(
@@ -216,7 +218,7 @@ class WebSocketServer:
         return True
 
     def upgraded(
-        self, handshake: HttpHandshake, connection: ServerWebSocket, principal: Any
+        self, handshake: HttpHandshake, connection: ServerWebSocket, principal: Principal
     ) -> None:
         """Start to serve a connection."""
         self.closed(handshake)
@@ -235,13 +237,13 @@ class WebSocketServer:
             if not group:
                 del self._handshakes[handshake.group]
 
-    def _ended(self, connection: ServerWebSocket, principal: Any) -> None:
+    def _ended(self, connection: ServerWebSocket, principal: Principal) -> None:
         del self._tasks[connection]
         self._taken[principal] -= 1
         if not self._taken[principal]:
             del self._taken[principal]
 
-    async def _run(self, connection: ServerWebSocket, principal: Any) -> None:
+    async def _run(self, connection: ServerWebSocket, principal: Principal) -> None:
         code, reason = CloseCode.NORMAL, ""
         try:
             await self._serve(connection, principal)

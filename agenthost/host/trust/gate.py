@@ -66,6 +66,11 @@ class Refusal:
         return headers
 
 
+def is_open_page(path: str) -> bool:
+    """Tell whether a page is for everybody; one that is not known to be harmless is not."""
+    return path in OPEN_PAGES or path.startswith(OPEN_PREFIX)
+
+
 def check_bind(host: str, *, has_token: bool) -> None:
     """Raise StartupError when the host would be open to the network without a token."""
     if not has_token and not is_loopback(host):
@@ -108,27 +113,11 @@ class Gate:
     def check(
         self, *, token: str | None, origin: str | None, host: str | None, peer: str, now: float
     ) -> Principal | Refusal:
-        """Decide on a WebSocket upgrade; ``now`` is Unix seconds, ``host`` the Host header."""
+        """Decide on an upgrade or a page; ``now`` is Unix seconds, ``host`` the Host header."""
         refusal = self._refuse_place(origin, host, peer)
         if refusal is not None:
             return refusal
         return self._admit(token, peer, now)
-
-    def check_page(
-        self,
-        path: str,
-        *,
-        token: str | None,
-        origin: str | None,
-        host: str | None,
-        peer: str,
-        now: float,
-    ) -> Refusal | None:
-        """Decide on a plain page; every path that is not known to be harmless needs the token."""
-        if path in OPEN_PAGES or path.startswith(OPEN_PREFIX):
-            return None
-        decision = self.check(token=token, origin=origin, host=host, peer=peer, now=now)
-        return decision if isinstance(decision, Refusal) else None
 
     def still_valid(self, principal: Principal, now: float) -> bool:
         """Tell whether someone let in earlier would be let in now with the same token."""

@@ -14,15 +14,14 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from agenthost.host.transports import (
-    Accept,
     HttpRequest,
     HttpResponse,
-    Refuse,
     ServerWebSocket,
     UpgradeRequest,
     WebSocketServer,
 )
 from agenthost.host.transports.upgrade import HttpHandshake
+from agenthost.host.trust import Principal, Refusal, Role
 from agenthost.transport import Transport
 from tests.host.transports.pairs import accept_all, serving
 from tests.host.transports.raw import FakeSocket, Response, frame, open_raw, upgrade_head
@@ -200,9 +199,9 @@ async def test_a_client_that_does_not_read_its_page_is_cut_off(
 async def test_the_gate_sees_the_whole_request_and_names_the_principal() -> None:
     seen: list[UpgradeRequest] = []
 
-    def gate(request: UpgradeRequest) -> Accept:
+    def gate(request: UpgradeRequest) -> Principal:
         seen.append(request)
-        return Accept("somebody")
+        return Principal("somebody", Role.VIEWER)
 
     async with serving(gate=gate) as (server, held):
         url = f"ws://127.0.0.1:{server.port}/any/p%20ath?tkn=t&x=1"
@@ -211,7 +210,7 @@ async def test_the_gate_sees_the_whole_request_and_names_the_principal() -> None
             host, port, *_ = client.local_address
             assert transport.peer == f"{host}:{port}"
     (request,) = seen
-    assert principal == "somebody"
+    assert principal == Principal("somebody", Role.VIEWER)
     assert (request.path, request.query["x"], request.token) == ("/any/p ath", "1", "t")
     assert request.origin == "http://page.example"
     assert request.headers["HOST"] == f"127.0.0.1:{server.port}"
@@ -222,7 +221,7 @@ async def test_the_gate_sees_the_whole_request_and_names_the_principal() -> None
     ("status", "text"), [(401, "A token is needed."), (403, "This origin is not welcome.")]
 )
 async def test_the_gate_refuses_with_status_and_text(status: int, text: str) -> None:
-    async with serving(gate=lambda request: Refuse(status, text)) as (server, _):
+    async with serving(gate=lambda request: Refusal(status, text)) as (server, _):
         with pytest.raises(InvalidStatus) as refused:
             await connect(f"ws://127.0.0.1:{server.port}")
     response = refused.value.response
@@ -231,7 +230,7 @@ async def test_the_gate_refuses_with_status_and_text(status: int, text: str) -> 
 
 
 async def test_a_failing_gate_lets_nobody_in(caplog: pytest.LogCaptureFixture) -> None:
-    def gate(request: UpgradeRequest) -> Accept:
+    def gate(request: UpgradeRequest) -> Principal:
         raise LookupError("no idea")
 
     async with serving(gate=gate) as (server, _):
