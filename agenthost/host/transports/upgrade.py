@@ -23,10 +23,8 @@ from agenthost.host.http.messages import (
     parse_target,
     serialize,
 )
-from agenthost.host.transports.websocket_transport import (
-    PatientProtocol,
-    ServerWebSocket,
-)
+from agenthost.host.transports.websocket_reading import PatientProtocol
+from agenthost.host.transports.websocket_transport import ServerWebSocket
 from agenthost.host.trust.addresses import peer_group
 from agenthost.host.trust.gate import Refusal
 

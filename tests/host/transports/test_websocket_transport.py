@@ -14,7 +14,7 @@ from websockets.protocol import OPEN
 
 from agenthost.host.delivery.outbox import Answer
 from agenthost.host.transports import ServerWebSocket, WebSocketOptions
-from agenthost.host.transports.websocket_transport import PatientProtocol
+from agenthost.host.transports.websocket_reading import PatientProtocol
 from agenthost.host.trust import RateLimiter
 from agenthost.transport import LOW_WATER, Encoded, TransportClosed
 from tests.host.transports.pairs import serving
@@ -177,7 +177,7 @@ async def test_empty_fragments_without_end_take_no_memory() -> None:
     transport.data_received(frame(b"start", fin=False))
     for _ in range(1000):
         transport.data_received(frame(b"", Opcode.CONT, fin=False))
-    assert transport._partial == bytearray(b"start")
+    assert transport._reader._partial == bytearray(b"start")
 
 
 @pytest.mark.parametrize(
@@ -357,7 +357,7 @@ async def test_every_frame_and_every_byte_counts_in_the_rate(sent: bytes) -> Non
     now = asyncio.get_running_loop().time()
     rate = RateLimiter(1.0, 200_000, now)
     transport, sock = opened()
-    transport._rate = rate
+    transport._reader._rate = rate
     transport.data_received(frame(b"", fin=False))
     parts = 0
     while sock.is_reading():
@@ -367,7 +367,7 @@ async def test_every_frame_and_every_byte_counts_in_the_rate(sent: bytes) -> Non
         assert parts < 1000
     # Another connection of the same principal waits as well.
     other, other_sock = opened()
-    other._rate = rate
+    other._reader._rate = rate
     other.data_received(frame(b"hello" * 2000))
     assert not other_sock.is_reading()
     for one in (transport, other):
@@ -376,7 +376,7 @@ async def test_every_frame_and_every_byte_counts_in_the_rate(sent: bytes) -> Non
 
 async def test_who_was_too_fast_loses_nothing() -> None:
     transport, _ = opened()
-    transport._rate = RateLimiter(1_000_000.0, 10_000, asyncio.get_running_loop().time())
+    transport._reader._rate = RateLimiter(1_000_000.0, 10_000, asyncio.get_running_loop().time())
     for number in range(50):
         transport.data_received(frame(b"%d" % number))
     async with asyncio.timeout(20):
@@ -417,7 +417,7 @@ async def test_no_timer_outlives_its_connection() -> None:
     options = WebSocketOptions(ping_interval=1000, ping_timeout=1000)
     for end in ("lost", "closed", "awaited"):
         transport, sock = opened(options)
-        transport._rate = RateLimiter(0.001, 1, asyncio.get_running_loop().time())
+        transport._reader._rate = RateLimiter(0.001, 1, asyncio.get_running_loop().time())
         transport.data_received(frame(b"a", Opcode.PING) * 3)
         if end == "awaited":
             assert transport._ping_timer is not None
