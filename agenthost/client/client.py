@@ -21,7 +21,6 @@ from importlib.metadata import PackageNotFoundError, version
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from agenthost.client.clock import Clock, SystemClock
 from agenthost.client.errors import ClientClosed, ClientError
 from agenthost.client.link.connection_status import Closed, Connected, ConnectionStatus
 from agenthost.client.link.host_link import LinkOptions, Observe
@@ -32,6 +31,7 @@ from agenthost.client.resources import Allow, ResourceProvider, reading
 from agenthost.client.sessions import Session, Sessions
 from agenthost.client.state.client_core import Core
 from agenthost.client.tools import Toolbox, ToolFunction
+from agenthost.clock import Clock, SystemClock
 from agenthost.errors import WireError
 from agenthost.protocol import SUPPORTED_VERSIONS
 from agenthost.protocol.uris import ROOT

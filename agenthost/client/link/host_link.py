@@ -14,8 +14,8 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from agenthost.client.clock import Clock
 from agenthost.client.errors import ConnectionLost
+from agenthost.clock import Clock
 from agenthost.errors import InternalError, WireError
 from agenthost.protocol.jsonrpc import Notification, Request
 from agenthost.protocol.peer import Answered, Event, Frame, Peer, Refused, Violation

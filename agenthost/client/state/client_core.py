@@ -27,8 +27,8 @@ from agenthost.protocol.versions import Untranslatable
 from agenthost.tasks import Tasks
 
 if TYPE_CHECKING:
-    from agenthost.client.clock import Clock
     from agenthost.client.link.host_link import Link
+    from agenthost.clock import Clock
     from agenthost.protocol.commands import InitializeResult
     from agenthost.protocol.envelopes import ActionEnvelope
 
