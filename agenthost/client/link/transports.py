@@ -31,10 +31,10 @@ from agenthost.transport import (
     LOW_WATER,
     CloseCode,
     Encoded,
-    ReceiveQueue,
     Transport,
     TransportClosed,
 )
+from agenthost.transport.lines import LineTransport
 
 FindHost = Callable[[], Awaitable[tuple[str, str | None]]]
 """Says where the host is now, and with which token; raises where it cannot tell."""
@@ -54,8 +54,8 @@ _TOKEN_PARAMETER = "tkn"
 
 # Bytes of one line from a process; a host that sends more is not one.
 _MAX_LINE = 256 * 1024 * 1024
-_CHUNK = 64 * 1024
-_INBOX_BYTES = 4 * 1024 * 1024
+# Reading pauses while this much waits to be received.
+_QUEUE_BYTES = 4 * 1024 * 1024
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -295,45 +295,26 @@ def command(*argv: str) -> Dial:
     return dial
 
 
-class ProcessTransport:
+class ProcessTransport(LineTransport):
     """A ``Transport`` that carries one message per line to and from a process."""
 
     def __init__(self, process: asyncio.subprocess.Process, name: str) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
+        super().__init__(
+            process.stdout,
+            process.stdin,
+            peer=f"process {name}",
+            max_line=_MAX_LINE,
+            queue_bytes=_QUEUE_BYTES,
+        )
         self._process = process
-        self._peer = f"process {name}"
-        self._writer = process.stdin
-        self._reader = process.stdout
-        self._inbox = ReceiveQueue(on_take=self._taken)
-        self._room = asyncio.Event()
         self._closed = False
-        self._writer.transport.set_write_buffer_limits(high=LOW_WATER, low=LOW_WATER)
-        self._reading = asyncio.create_task(self._read(), name=f"read {self._peer}")
-
-    async def receive(self) -> bytes:
-        """Return the next line; see ``Transport.receive``."""
-        return await self._inbox.take()
-
-    def write(self, messages: Sequence[Encoded]) -> None:
-        """Send lines in one write; see ``Transport.write``."""
-        if messages and not self.closed:
-            self._writer.write(b"".join([message.line for message in messages]))
-
-    @property
-    def backlog(self) -> int:
-        """Bytes not yet accepted by the operating system."""
-        return self._writer.transport.get_write_buffer_size()
-
-    async def drained(self) -> None:
-        """Wait for a low backlog or the end."""
-        with contextlib.suppress(OSError):
-            await self._writer.drain()
 
     async def close(self, code: int = CloseCode.NORMAL, reason: str = "") -> None:
         """Close the process's input, and end it if it does not end by itself soon."""
         self._end(code, reason)
-        self._inbox.discard()
+        self._queue.discard()
         self._writer.close()
         if not await self._exited():
             with contextlib.suppress(ProcessLookupError):
@@ -342,8 +323,8 @@ class ProcessTransport:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
             await self._process.wait()
-        self._reading.cancel()
-        await asyncio.gather(self._reading, return_exceptions=True)
+        self._input_task.cancel()
+        await asyncio.gather(self._input_task, return_exceptions=True)
         with contextlib.suppress(OSError):
             await self._writer.wait_closed()
 
@@ -351,11 +332,6 @@ class ProcessTransport:
     def closed(self) -> bool:
         """Whether the process's input is closed, or nobody reads it any more."""
         return self._closed or self._writer.is_closing()
-
-    @property
-    def peer(self) -> str:
-        """The command's name."""
-        return self._peer
 
     async def _exited(self) -> bool:
         try:
@@ -365,26 +341,12 @@ class ProcessTransport:
             return False
         return True
 
-    async def _read(self) -> None:
-        rest = bytearray()
-        while data := await self._reader.read(_CHUNK):
-            *lines, last = data.split(b"\n")
-            for line in lines:
-                rest += line
-                if message := bytes(rest).strip():
-                    self._inbox.put(message)
-                rest.clear()
-            rest += last
-            if len(rest) > _MAX_LINE:
-                return self._end(CloseCode.TOO_BIG, "a line is too long")
-            while self._inbox.size > _INBOX_BYTES:
-                self._room.clear()
-                await self._room.wait()
+    def _input_ended(self) -> None:
         self._end(CloseCode.ABNORMAL, "the process ended")
 
-    def _taken(self) -> None:
-        self._room.set()
+    def _input_failed(self, code: int, reason: str) -> None:
+        self._end(code, reason)
 
     def _end(self, code: int, reason: str) -> None:
         self._closed = True
-        self._inbox.end(code, reason)
+        self._queue.end(code, reason)
