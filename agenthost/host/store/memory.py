@@ -34,7 +34,15 @@ from agenthost.host.store.contract import (
     Write,
 )
 from agenthost.host.store.cursors import decode_cursor, encode_cursor
-from agenthost.host.store.sequence import Internal, Opening, Reserve, Seal, Sequencer, plan_opening
+from agenthost.host.store.sequence import (
+    Internal,
+    NumberedStore,
+    Opening,
+    Reserve,
+    Seal,
+    Sequencer,
+    plan_opening,
+)
 
 
 @dataclass(slots=True)
@@ -133,49 +141,29 @@ class MemoryBacking:
         channel.trimmed_through = max(channel.trimmed_through, through)
 
 
-class MemoryStore:
+class MemoryStore(NumberedStore):
     """A ``Store`` on a ``MemoryBacking``; without one it starts empty and keeps nothing."""
 
     def __init__(self, backing: MemoryBacking | None = None) -> None:
         self._backing = backing if backing is not None else MemoryBacking()
         # ``None`` until the store is opened.
-        self._numbers: Sequencer | None = None
+        self._sequencer: Sequencer | None = None
         # Units of this tick of the event loop, committed together at its end.
         self._queue: list[tuple[Sequence[Write | Internal], asyncio.Future[None]]] = []
         # The first failure; after it nothing is stored any more.
         self._failure: StoreError | None = None
 
     @property
-    def _open(self) -> Sequencer:
-        if self._numbers is None or self._backing.owner is not self:
+    def _numbers(self) -> Sequencer:
+        if self._sequencer is None or self._backing.owner is not self:
             raise StoreMisuse("the store is not open")
-        return self._numbers
+        return self._sequencer
 
     @property
     def _stored(self) -> MemoryBacking:
         if self._backing.owner is not self:
             raise StoreMisuse("the store is not open")
         return self._backing
-
-    @property
-    def last_seq(self) -> int:
-        """The last number known to have been used, when the store was opened."""
-        return self._open.opening.last_seq
-
-    @property
-    def first_seq(self) -> int:
-        """The first number to use; everything ever reserved lies below it."""
-        return self._open.opening.first_seq
-
-    @property
-    def gaps(self) -> tuple[tuple[int, int], ...]:
-        """Ranges ``(last, first)`` whose inner numbers may have been used and then lost."""
-        return self._open.opening.gaps
-
-    @property
-    def reserved(self) -> int:
-        """The last number that may be used now."""
-        return self._open.reserved
 
     @property
     def pending(self) -> int:
@@ -188,12 +176,13 @@ class MemoryStore:
         return self._failure
 
     async def __aenter__(self) -> Self:
-        if self._numbers is not None:
+        if self._sequencer is not None:
             raise StoreMisuse("a store is opened once; make another one")
         if self._backing.owner is not None:
             raise StoreBusy("the memory is in use by another store")
         self._backing.owner = self
-        self._numbers = Sequencer(self._backing.begin_run(), lambda write: self._submit((write,)))
+        opening = self._backing.begin_run()
+        self._sequencer = Sequencer(opening, lambda write: self._submit((write,)))
         return self
 
     async def __aexit__(
@@ -210,16 +199,8 @@ class MemoryStore:
 
     def write(self, *writes: Write) -> asyncio.Future[None]:
         """Queue the writes as one atomic unit; the future ends when they are stored."""
-        self._open.admit(writes)
+        self._numbers.admit(writes)
         return self._submit(writes)
-
-    async def reserve(self, through: int) -> None:
-        """Reserve the numbers up to and including ``through``."""
-        await self._open.reserve(through)
-
-    async def seal(self, last_used: int) -> None:
-        """Give back what is reserved above ``last_used``, so that the next open has no gap."""
-        await self._open.seal(last_used)
 
     async def read_after(
         self, seq: int, channels: Collection[str], limit: int | None = None

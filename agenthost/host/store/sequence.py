@@ -6,6 +6,7 @@ It decides; how a reservation is made durable, the store that uses it knows.
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, fields
 from typing import TypeAlias
@@ -112,6 +113,43 @@ class Sequencer:
             # First, so that no entry above it slips in behind the seal.
             self.last_used = self.reserved = last_used
             await self._persist(Seal(last_used))
+
+
+class NumberedStore(ABC):
+    """The part of a ``Store`` that hands out numbers, the same for every store."""
+
+    @property
+    @abstractmethod
+    def _numbers(self) -> Sequencer:
+        """The numbers of the open store; raises StoreMisuse when it is not open."""
+
+    @property
+    def last_seq(self) -> int:
+        """The last number known to have been used, when the store was opened."""
+        return self._numbers.opening.last_seq
+
+    @property
+    def first_seq(self) -> int:
+        """The first number to use; everything ever reserved lies below it."""
+        return self._numbers.opening.first_seq
+
+    @property
+    def gaps(self) -> tuple[tuple[int, int], ...]:
+        """Ranges ``(last, first)`` whose inner numbers may have been used and then lost."""
+        return self._numbers.opening.gaps
+
+    @property
+    def reserved(self) -> int:
+        """The last number that may be used now."""
+        return self._numbers.reserved
+
+    async def reserve(self, through: int) -> None:
+        """Reserve the numbers up to and including ``through``, durable against power loss."""
+        await self._numbers.reserve(through)
+
+    async def seal(self, last_used: int) -> None:
+        """Give back what is reserved above ``last_used``, so that the next open has no gap."""
+        await self._numbers.seal(last_used)
 
 
 def _check_text(value: object) -> None:

@@ -28,7 +28,7 @@ from agenthost.host.store.contract import (
 from agenthost.host.store.cursors import decode_cursor
 from agenthost.host.store.database import Database, Durability
 from agenthost.host.store.reader_threads import ReaderThreads
-from agenthost.host.store.sequence import Internal, Sequencer
+from agenthost.host.store.sequence import Internal, NumberedStore, Sequencer
 from agenthost.host.store.thread_starvation import StarvationGuard
 from agenthost.host.store.writer_thread import WriterThread
 
@@ -42,7 +42,7 @@ class Parts:
     numbers: Sequencer
 
 
-class SqliteStore:
+class SqliteStore(NumberedStore):
     """A ``Store`` in one SQLite file, which is created if there is none."""
 
     def __init__(self, path: str | os.PathLike[str], *, durability: Durability = "normal") -> None:
@@ -59,24 +59,8 @@ class SqliteStore:
         return self._parts
 
     @property
-    def last_seq(self) -> int:
-        """The last number known to have been used, when the store was opened."""
-        return self._open.numbers.opening.last_seq
-
-    @property
-    def first_seq(self) -> int:
-        """The first number to use; everything ever reserved lies below it."""
-        return self._open.numbers.opening.first_seq
-
-    @property
-    def gaps(self) -> tuple[tuple[int, int], ...]:
-        """Ranges ``(last, first)`` whose inner numbers may have been used and then lost."""
-        return self._open.numbers.opening.gaps
-
-    @property
-    def reserved(self) -> int:
-        """The last number that may be used now."""
-        return self._open.numbers.reserved
+    def _numbers(self) -> Sequencer:
+        return self._open.numbers
 
     @property
     def pending(self) -> int:
@@ -124,14 +108,6 @@ class SqliteStore:
         parts = self._open
         parts.numbers.admit(writes)
         return parts.writer.submit(writes)
-
-    async def reserve(self, through: int) -> None:
-        """Reserve the numbers up to and including ``through``, durable against power loss."""
-        await self._open.numbers.reserve(through)
-
-    async def seal(self, last_used: int) -> None:
-        """Give back what is reserved above ``last_used``, so that the next open has no gap."""
-        await self._open.numbers.seal(last_used)
 
     async def read_after(
         self, seq: int, channels: Collection[str], limit: int | None = None

@@ -12,7 +12,7 @@ import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from agenthost.errors import PermissionDenied
 from agenthost.host.trust.principals import Principal
@@ -66,8 +66,12 @@ METHODS: Mapping[str, Access] = MappingProxyType(
 )
 """Every method a client may send; one that is missing here is the owner's alone."""
 
+JsonMapping: TypeAlias = Mapping[str, Any]
+
 _URI_FIELDS = ("uri", "source", "destination")
-_READ_STATE = "session/isReadChanged"
+# Kinds of channels that are the host itself, and what viewers may do in which.
+_OWNERS_ONLY = frozenset({"root"})
+_VIEWERS_MAY = frozenset({("session", "session/isReadChanged")})
 _NEW_DIRECTORY = "session/workingDirectorySet"
 _OUTSIDE = "operators may work inside the host's roots only, and {} is not there"
 
@@ -103,7 +107,7 @@ class Policy(Protocol):
     """The seam: every command and every dispatch passes here before anything happens."""
 
     def command(
-        self, principal: Principal, method: str, params: Mapping[str, Any], context: PolicyContext
+        self, principal: Principal, method: str, params: JsonMapping, context: PolicyContext
     ) -> None:
         """Return when the principal may send this; raise PermissionDenied otherwise."""
         ...
@@ -112,7 +116,7 @@ class Policy(Protocol):
         self,
         principal: Principal,
         channel_kind: str,
-        action: Mapping[str, Any],
+        action: JsonMapping,
         context: PolicyContext,
     ) -> str | None:
         """Return None when the principal may dispatch this, else a reason a person can read."""
@@ -123,7 +127,7 @@ class RolePolicy:
     """The host's own policy: the role decides, and for operators the folder."""
 
     def command(
-        self, principal: Principal, method: str, params: Mapping[str, Any], context: PolicyContext
+        self, principal: Principal, method: str, params: JsonMapping, context: PolicyContext
     ) -> None:
         """Raise PermissionDenied, naming role and method, unless the role allows the command."""
         if principal.role is Role.OWNER:
@@ -150,7 +154,7 @@ class RolePolicy:
         self,
         principal: Principal,
         channel_kind: str,
-        action: Mapping[str, Any],
+        action: JsonMapping,
         context: PolicyContext,
     ) -> str | None:
         """Return why the role may not dispatch the action, or None when it may."""
@@ -158,29 +162,29 @@ class RolePolicy:
         if principal.role is Role.OWNER:
             return None
         if principal.role is Role.OPERATOR:
-            # The root channel is the host itself; by type too, should a channel be mislabelled.
-            if channel_kind == "root" or str(kind).startswith("root/"):
+            # By type too, should a channel be mislabelled.
+            if _OWNERS_ONLY & {channel_kind, str(kind).partition("/")[0]}:
                 return "operators may not change the host's configuration"
             directory = action.get("directory")
             if kind == _NEW_DIRECTORY and not _inside(directory, context, context.host_roots):
                 return _OUTSIDE.format(str(directory)[:200])
             return None
-        if channel_kind == "session" and kind == _READ_STATE:
+        if (channel_kind, str(kind)) in _VIEWERS_MAY:
             return None
         return f"the role {principal.role.value} may not dispatch {str(kind)[:80]}"
 
 
-def _names_content(params: Mapping[str, Any], context: PolicyContext) -> bool:
+def _names_content(params: JsonMapping, context: PolicyContext) -> bool:
     uri = params.get("uri")
     return isinstance(uri, str) and context.is_content(uri)
 
 
-def _inside_roots(params: Mapping[str, Any], context: PolicyContext) -> bool:
+def _inside_roots(params: JsonMapping, context: PolicyContext) -> bool:
     named = [params[field] for field in _URI_FIELDS if field in params]
     return bool(named) and all(_inside(uri, context, context.resource_roots) for uri in named)
 
 
-def _inside(uri: Any, context: PolicyContext, roots: tuple[str, ...]) -> bool:
+def _inside(uri: object, context: PolicyContext, roots: tuple[str, ...]) -> bool:
     path = context.real_path(uri) if isinstance(uri, str) else None
     if path is None:
         return False

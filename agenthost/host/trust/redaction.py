@@ -78,7 +78,7 @@ def redact_value(value: Any) -> Any:
     return value if same else clean
 
 
-def _redact_member(members: dict[str, Any], key: str, value: Any) -> Any:
+def _redact_member(members: dict[str, object], key: str, value: Any) -> Any:
     # Headers and variables often come as pairs of a name and a value.
     name = members.get("name") if key == "value" else key
     if isinstance(name, str) and _names_secret(name[-LONGEST_NAME:]):
