@@ -35,6 +35,7 @@ from agenthost.transport import (
     TransportClosed,
 )
 from agenthost.transport.lines import LineTransport
+from agenthost.transport.quiet_log import QuietLogger
 
 FindHost = Callable[[], Awaitable[tuple[str, str | None]]]
 """Says where the host is now, and with which token; raises where it cannot tell."""
@@ -58,13 +59,6 @@ _MAX_LINE = 256 * 1024 * 1024
 _QUEUE_BYTES = 4 * 1024 * 1024
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
-
-
-class _Quiet(logging.LoggerAdapter[logging.Logger]):
-    """The library's logger without its details, which at DEBUG hold the request and its token."""
-
-    def isEnabledFor(self, level: int) -> bool:
-        return level > logging.INFO and super().isEnabledFor(level)
 
 
 def websocket_url(address: str) -> str:
@@ -147,7 +141,7 @@ async def _dial(url: str, headers: dict[str, str]) -> Transport:
             ping_interval=None,
             # Nothing on this machine is reached through a proxy.
             proxy=None if urlsplit(url).hostname in _LOOPBACK else True,
-            logger=_Quiet(log, {}),
+            logger=QuietLogger(log, {}),
         )
     except InvalidStatus as error:
         raise _refusal(shown, error) from None

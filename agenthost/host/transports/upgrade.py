@@ -27,6 +27,7 @@ from agenthost.host.transports.websocket_reading import PatientProtocol
 from agenthost.host.transports.websocket_transport import ServerWebSocket
 from agenthost.host.trust.addresses import peer_group
 from agenthost.host.trust.gate import Refusal
+from agenthost.transport.quiet_log import QuietLogger
 
 if TYPE_CHECKING:
     from agenthost.host.transports.websocket_server import WebSocketServer
@@ -43,15 +44,7 @@ _UPGRADE_COST = 16 * 1024
 # Seconds without progress after which a client that does not read its answer is cut off.
 _ANSWER_PATIENCE = 10.0
 
-
-class _Quiet(logging.LoggerAdapter[logging.Logger]):
-    """The library's logger without its details, which at DEBUG hold the target and its token."""
-
-    def isEnabledFor(self, level: int) -> bool:
-        return level > logging.INFO and super().isEnabledFor(level)
-
-
-_quiet = _Quiet(log, {})
+_quiet = QuietLogger(log, {})
 
 _REQUEST_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) (\S+) HTTP/(\d)\.(\d)\r\n")
 
