@@ -38,7 +38,7 @@ from agenthost.transport.lines import LineTransport
 from agenthost.transport.quiet_log import QuietLogger
 
 FindHost = Callable[[], Awaitable[tuple[str, str | None]]]
-"""Says where the host is now, and with which token; raises where it cannot tell."""
+"""Returns the host's address and token as they are now; raises when it cannot tell."""
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ def websocket_url(address: str) -> str:
 
 
 def websocket(address: str, token: str | None = None, *, token_in_url: bool = False) -> Dial:
-    """Return what dials a host's WebSocket.
+    """Return a function that connects to a host's WebSocket.
 
     The token travels as a Bearer header, or as ``?tkn=`` where headers get lost on the way.
     """
@@ -95,7 +95,7 @@ def websocket(address: str, token: str | None = None, *, token_in_url: bool = Fa
 
 
 def endpoint(find: FindHost, *, token_in_url: bool = False) -> Dial:
-    """Return what looks for the host anew at every attempt, and dials where it is then.
+    """Return a function that looks up the host at every attempt and connects to where it is.
 
     For a host that may come back on another port, or with another token. ``find`` raises
     CannotConnect, or any other error of this package, to be asked again later, and NotAdmitted to
@@ -273,7 +273,7 @@ class ClientWebSocket:
 
 
 def command(*argv: str) -> Dial:
-    """Return what starts a host as a process of our own, which serves its standard streams."""
+    """Return a function that starts a host as a child process and talks to its standard streams."""
     if not argv:
         raise ValueError("name the command that serves a host")
 

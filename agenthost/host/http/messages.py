@@ -1,7 +1,7 @@
-"""The little HTTP that a WebSocket port needs: requests as values, responses as bytes.
+"""HTTP requests and responses as values, and responses as bytes.
 
 Owns the request seen by the gate and the pages, where a token may stand in it, and how a response
-is written. Does no I/O and decides nothing: ``handshake`` asks, ``host`` answers.
+is written. Does no I/O and decides nothing: ``transports.upgrade`` asks, ``host`` answers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The plain pages beside the WebSocket: what this is, whether it lives, how it does."""
+"""The HTTP pages: /, /healthz, /metrics."""
 
 from __future__ import annotations
 

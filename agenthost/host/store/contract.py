@@ -187,7 +187,7 @@ class WholeChannel:
 
 @dataclass(frozen=True, slots=True)
 class SessionPage:
-    """One page of the catalogue; without ``next_cursor`` it is the last."""
+    """One page of the list of sessions; without ``next_cursor`` it is the last."""
 
     items: list[tuple[str, bytes]]
     next_cursor: str | None

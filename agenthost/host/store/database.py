@@ -1,7 +1,8 @@
 """The SQLite database as the writer sees it: open, commit, tidy up, close.
 
 Everything here blocks. Owns the writing connection, and the choice of when the
-write-ahead log is copied into the database. It does not know the event loop; ``writer`` does.
+write-ahead log is copied into the database. It does not know the event loop;
+``writer_thread`` does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Looks at every row of a store and says what is wrong, without changing anything.
+"""A thorough check of a store: reads every row and reports damage, without changing anything.
 
 The thorough counterpart of what ``files`` checks at every start. Works beside a host that has the
 store open, and on a file that no host would open. Blocks, for as long as reading the file takes.

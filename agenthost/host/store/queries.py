@@ -2,8 +2,8 @@
 
 Owns the ``SELECT`` statements, and what becomes of a row that is not as it was written: one that
 was asked for raises ``StoreDamaged``; in a list it is left out and logged, so that the rest can be
-used. It does not know threads; ``readers`` does. A question that takes several statements asks them
-in one transaction, so that the answer is of one moment.
+used. It does not know threads; ``reader_threads`` does. A question that takes several statements
+asks them in one transaction, so that the answer is of one moment.
 """
 
 from __future__ import annotations

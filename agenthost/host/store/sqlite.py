@@ -1,8 +1,9 @@
 """The default store: one SQLite file, written by one thread and read by others.
 
-Owns the life of the store and joins its parts: ``writer`` (the thread and its queue), ``database``
-(what that thread does), ``readers`` and ``queries`` (reads), ``sequence`` (numbers). A killed host
-loses nothing that was acknowledged; with ``durability="full"`` neither does a power cut.
+Owns the life of the store and joins its parts: ``writer_thread`` (the thread and its queue),
+``database`` (what that thread does), ``reader_threads`` and ``queries`` (reads), ``sequence``
+(numbers). A killed host loses nothing that was acknowledged; with ``durability="full"`` neither
+does a power cut.
 """
 
 from __future__ import annotations

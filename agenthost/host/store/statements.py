@@ -1,7 +1,7 @@
 """Writes as SQL statements, on the one connection that writes.
 
-Owns what each write does to the tables. It does not know when to commit or whom to tell; ``writer``
-does.
+Owns what each write does to the tables. It does not know when to commit or whom to tell;
+``writer_thread`` does.
 
 SQLite's module gives up the interpreter lock around every statement and has to win it back from
 the event loop's thread, which can take milliseconds on a busy host. So what counts is how few

@@ -1,4 +1,4 @@
-"""The thread that commits: one queue in, one commit for all that waits in it, one call back.
+"""The thread that commits writes in groups: all that waits in its queue, in one commit.
 
 Owns the order of units, group commit, and what happens after a failure. It does not know SQLite;
 the ``Backend`` does the blocking work, in this thread from opening to closing.

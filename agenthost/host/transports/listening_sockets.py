@@ -1,7 +1,8 @@
 """Listening sockets for a host name and one port.
 
 Owns the rule that a name such as ``localhost`` is reached on all its addresses under the same
-port, also when the port is to be picked. Does not accept anything: ``websocket`` does.
+port, also when the port is to be picked. Does not accept anything:
+``websocket_server`` does.
 """
 
 from __future__ import annotations

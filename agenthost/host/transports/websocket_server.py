@@ -1,8 +1,8 @@
-"""The port on which a host is reached: WebSockets on any path, and plain pages beside them.
+"""The WebSocket server: listens, limits connections, ends them in order.
 
 Owns the listening sockets, the task that serves each connection, the limits on their number and
 the orderly end of all. What comes over a connection is the business of the ``serve`` it is given;
-``handshake`` reads requests and ``websocket_transport`` carries messages.
+``upgrade`` reads requests and ``websocket_transport`` carries messages.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ _CANCELLATION = 0.5
 
 
 def any_seat(principal: Principal, taken: int, taken_by_same: int) -> bool:
-    """Share the seats out to whoever comes first."""
+    """Let everybody connect: first come, first served."""
     return True
 
 
 def no_rate(principal: Principal) -> RateLimiter | None:
-    """Let everybody send as fast as it likes."""
+    """Limit nobody's sending."""
     return None
 
 

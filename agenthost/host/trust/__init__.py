@@ -1,4 +1,4 @@
-"""Who may come in, who they are, what they may do, and how much of it.
+"""Authentication, permissions and limits: who may come in, and what and how much they may do.
 
 Everything here decides; nothing here opens a socket or sends a byte.
 """

@@ -1,4 +1,4 @@
-"""The decision at the door: may this HTTP request come in, and as whom?
+"""Decides whether an HTTP request may come in, and as whom.
 
 Pure but for what the authenticator reads: headers in, a principal or a refusal out. What the
 principal may do inside is ``policy``'s matter; sockets and responses are the transports'.
@@ -48,7 +48,7 @@ class StartupError(AgentHostError):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request stays outside: an HTTP status and a sentence for a person."""
+    """Why a request is refused: an HTTP status and a sentence for a person."""
 
     status: int
     text: str

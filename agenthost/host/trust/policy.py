@@ -104,7 +104,7 @@ class PolicyContext:
 
 
 class Policy(Protocol):
-    """The seam: every command and every dispatch passes here before anything happens."""
+    """Asked before every command and every dispatched action; an embedder may bring its own."""
 
     def command(
         self, principal: Principal, method: str, params: JsonMapping, context: PolicyContext

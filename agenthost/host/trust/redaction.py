@@ -1,4 +1,4 @@
-"""Keeps secrets out of logs: by the names they go under, wherever in a message or a text.
+"""Removes secrets from texts and JSON before they are logged, by the names they go under.
 
 The library under the WebSocket transport logs request lines and headers at debug level, so a
 filter on the handlers is the only place that sees everything. Knows names and shapes, not secrets.
