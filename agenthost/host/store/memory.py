@@ -35,9 +35,9 @@ from agenthost.host.store.contract import (
 )
 from agenthost.host.store.cursors import decode_cursor, encode_cursor
 from agenthost.host.store.sequence import (
-    Internal,
     NumberedStore,
     Opening,
+    QueuedWrite,
     Reserve,
     Seal,
     Sequencer,
@@ -84,7 +84,7 @@ class MemoryBacking:
         self.gaps = opening.gaps
         return opening
 
-    def apply(self, write: Write | Internal) -> None:
+    def apply(self, write: QueuedWrite) -> None:
         """Carry out one write."""
         match write:
             case Append():
@@ -149,7 +149,7 @@ class MemoryStore(NumberedStore):
         # ``None`` until the store is opened.
         self._sequencer: Sequencer | None = None
         # Units of this tick of the event loop, committed together at its end.
-        self._queue: list[tuple[Sequence[Write | Internal], asyncio.Future[None]]] = []
+        self._queue: list[tuple[Sequence[QueuedWrite], asyncio.Future[None]]] = []
         # The first failure; after it nothing is stored any more.
         self._failure: StoreError | None = None
 
@@ -283,7 +283,7 @@ class MemoryStore(NumberedStore):
         """Return all values of a bucket, in order of their keys."""
         return dict(sorted(self._stored.records.get(bucket, {}).items()))
 
-    def _submit(self, writes: Sequence[Write | Internal]) -> asyncio.Future[None]:
+    def _submit(self, writes: Sequence[QueuedWrite]) -> asyncio.Future[None]:
         loop = asyncio.get_running_loop()
         if not self._queue:
             loop.call_soon(self._commit)

@@ -28,8 +28,9 @@ class Seal:
     last_used: int
 
 
-# What goes through the same queue as the host's writes; both need durability against power loss.
-Internal: TypeAlias = Reserve | Seal
+# What goes through a store's queue: the host's writes, and these, durable against power loss.
+NumberWrite: TypeAlias = Reserve | Seal
+QueuedWrite: TypeAlias = Write | NumberWrite
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def plan_opening(reserved: int, used: int, gaps: Iterable[tuple[int, int]]) -> O
 class Sequencer:
     """Keeps the order of numbers during one run; ``persist`` must survive power loss."""
 
-    def __init__(self, opening: Opening, persist: Callable[[Internal], Awaitable[None]]) -> None:
+    def __init__(self, opening: Opening, persist: Callable[[NumberWrite], Awaitable[None]]) -> None:
         self.opening = opening
         # The last number that may be used.
         self.reserved = opening.first_seq - 1

@@ -29,7 +29,7 @@ from agenthost.host.store.contract import (
 from agenthost.host.store.cursors import decode_cursor
 from agenthost.host.store.database import Database, Durability
 from agenthost.host.store.reader_threads import ReaderThreads
-from agenthost.host.store.sequence import Internal, NumberedStore, Sequencer
+from agenthost.host.store.sequence import NumberedStore, NumberWrite, Sequencer
 from agenthost.host.store.thread_starvation import StarvationGuard
 from agenthost.host.store.writer_thread import WriterThread
 
@@ -80,7 +80,7 @@ class SqliteStore(NumberedStore):
         writer = WriterThread(lambda: Database.open(self._path, self._durability), guard)
         database = await writer.start()
 
-        def persist(write: Internal) -> asyncio.Future[None]:
+        def persist(write: NumberWrite) -> asyncio.Future[None]:
             return writer.submit((write,), synced=True)
 
         numbers = Sequencer(database.opening, persist)

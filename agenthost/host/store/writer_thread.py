@@ -19,8 +19,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from agenthost.host.store.contract import Append, StoreError, StoreMisuse, Write
-from agenthost.host.store.sequence import Internal
+from agenthost.host.store.contract import Append, StoreError, StoreMisuse
+from agenthost.host.store.sequence import QueuedWrite
 from agenthost.host.store.thread_starvation import StarvationGuard
 
 # A commit takes no more writes than this, so that under a long backlog the first units are
@@ -49,7 +49,7 @@ class Backend(Protocol):
         """Whether a small commit does not wait for the disk."""
         ...
 
-    def commit(self, writes: Sequence[Write | Internal], *, synced: bool) -> None:
+    def commit(self, writes: Sequence[QueuedWrite], *, synced: bool) -> None:
         """Store the writes together; ``synced`` asks for durability against power loss."""
         ...
 
@@ -69,7 +69,7 @@ BackendT = TypeVar("BackendT", bound=Backend)
 class Unit:
     """Writes that are stored together or not at all."""
 
-    writes: Sequence[Write | Internal]
+    writes: Sequence[QueuedWrite]
     done: asyncio.Future[None]
     synced: bool
 
@@ -120,7 +120,7 @@ class WriterThread(Generic[BackendT]):
         return backend
 
     def submit(
-        self, writes: Sequence[Write | Internal], *, synced: bool = False
+        self, writes: Sequence[QueuedWrite], *, synced: bool = False
     ) -> asyncio.Future[None]:
         """Queue a unit; the future ends when it is stored, or raises ``StoreError``.
 

@@ -77,7 +77,7 @@ class HttpHandshake(asyncio.Protocol):
         self._socket = cast("asyncio.Transport", transport)
         self._peer = format_peer(transport.get_extra_info("peername"))
         self.group = peer_group(self._peer.rpartition(":")[0])
-        if not self._server.opened(self):
+        if not self._server.add_handshake(self):
             self._answered = True
             self._socket.abort()
             return
@@ -107,7 +107,7 @@ class HttpHandshake(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Note that the client is gone."""
         self._cancel_timer()
-        self._server.closed(self)
+        self._server.remove_handshake(self)
 
     # One request.
 
@@ -182,7 +182,7 @@ class HttpHandshake(asyncio.Protocol):
         self._socket.set_protocol(connection)
         self._socket.write(b"".join(protocol.data_to_send()))
         connection.connection_made(self._socket)
-        self._server.upgraded(self, connection, principal)
+        self._server.serve_upgraded(self, connection, principal)
         if rest:
             connection.data_received(rest)
 

@@ -204,7 +204,7 @@ class WebSocketServer:
             principal, taken, self._taken[principal]
         )
 
-    def opened(self, handshake: HttpHandshake) -> bool:
+    def add_handshake(self, handshake: HttpHandshake) -> bool:
         """Take note of a new socket, unless the end has begun; too many cost the oldest one."""
         if self._closing:
             return False
@@ -213,22 +213,22 @@ class WebSocketServer:
         if self._undecided > self._max_undecided:
             largest = max(self._handshakes.values(), key=len)
             oldest = next(iter(largest))
-            self.closed(oldest)
+            self.remove_handshake(oldest)
             oldest.abort()
         return True
 
-    def upgraded(
+    def serve_upgraded(
         self, handshake: HttpHandshake, connection: ServerWebSocket, principal: Principal
     ) -> None:
         """Start to serve a connection."""
-        self.closed(handshake)
+        self.remove_handshake(handshake)
         name = f"connection {connection.peer}"
         task = asyncio.create_task(self._run(connection, principal), name=name)
         self._tasks[connection] = task
         self._taken[principal] += 1
         task.add_done_callback(lambda _: self._ended(connection, principal))
 
-    def closed(self, handshake: HttpHandshake) -> None:
+    def remove_handshake(self, handshake: HttpHandshake) -> None:
         """Forget a socket that is gone, or no longer undecided."""
         group = self._handshakes.get(handshake.group, {})
         if handshake in group:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from agenthost.host.store import Append, PutRecord, StoreError, StoreMisuse, Write
-from agenthost.host.store.sequence import Internal
+from agenthost.host.store.sequence import QueuedWrite
 from agenthost.host.store.thread_starvation import StarvationGuard
 from agenthost.host.store.writer_thread import (
     FEW_BYTES,
@@ -21,7 +21,7 @@ class FakeBackend:
     """Remembers its commits; ``gate`` holds them up, ``errors`` are raised one by one."""
 
     def __init__(self) -> None:
-        self.commits: list[list[Write | Internal]] = []
+        self.commits: list[list[QueuedWrite]] = []
         self.synced: list[bool] = []
         self.gate = threading.Event()
         self.gate.set()
@@ -33,7 +33,7 @@ class FakeBackend:
         # The thread of each commit.
         self.threads: list[int] = []
 
-    def commit(self, writes: Sequence[Write | Internal], *, synced: bool) -> None:
+    def commit(self, writes: Sequence[QueuedWrite], *, synced: bool) -> None:
         self.threads.append(threading.get_ident())
         self.started.set()
         assert self.gate.wait(10)
