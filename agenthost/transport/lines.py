@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Protocol
@@ -79,7 +80,7 @@ class LineTransport(ABC):
         peer: str,
         max_line: int,
         queue_bytes: int,
-        queue_messages: int | None = None,
+        queue_messages: int = sys.maxsize,
     ) -> None:
         self._reader = reader
         self._writer = writer
@@ -90,6 +91,7 @@ class LineTransport(ABC):
         self._queue = ReceiveQueue(on_take=self._taken)
         # Set while the queue has room.
         self._room = asyncio.Event()
+        self._closed = False
         writer.transport.set_write_buffer_limits(high=LOW_WATER, low=LOW_WATER)
         self._input_task = asyncio.create_task(self._read(), name=f"{peer} input")
 
@@ -114,28 +116,21 @@ class LineTransport(ABC):
             await self._writer.drain()
 
     @property
+    def closed(self) -> bool:
+        """Whether the output is closed or closing, or nobody reads it any more."""
+        return self._closed or self._writer.is_closing()
+
+    @property
     def peer(self) -> str:
         """The name given to the other side."""
         return self._peer
 
-    @property
     @abstractmethod
-    def closed(self) -> bool:
-        """Whether nothing written from now on can reach the peer."""
-
-    @abstractmethod
-    async def close(self, code: int = CloseCode.NORMAL, reason: str = "") -> None:
-        """End the connection; see ``Transport.close``."""
-
-    @abstractmethod
-    def _input_ended(self) -> None:
-        """Take note that nothing more comes in."""
-
-    @abstractmethod
-    def _input_failed(self, code: int, reason: str) -> None:
-        """Take note that what comes in cannot be read."""
+    def _input_ended(self, failure: tuple[int, str] | None) -> None:
+        """Take note that nothing more comes in; ``failure`` is code and reason, if it failed."""
 
     async def _read(self) -> None:
+        failure = None
         try:
             while data := await self._reader.read(_CHUNK):
                 for line in self._splitter.feed(data):
@@ -144,15 +139,14 @@ class LineTransport(ABC):
                     self._room.clear()
                     await self._room.wait()
         except LineTooLong:
-            self._input_failed(CloseCode.TOO_BIG, "a line is too long")
+            failure = (CloseCode.TOO_BIG, "a line is too long")
         except OSError:
-            self._input_failed(CloseCode.ABNORMAL, "the input failed")
-        else:
-            self._input_ended()
+            failure = (CloseCode.ABNORMAL, "the input failed")
+        self._input_ended(failure)
 
     def _has_room(self) -> bool:
-        most = self._queue_messages
-        return self._queue.size <= self._queue_bytes and (most is None or len(self._queue) <= most)
+        queue = self._queue
+        return queue.size <= self._queue_bytes and len(queue) <= self._queue_messages
 
     def _taken(self) -> None:
         if self._has_room():

@@ -303,7 +303,6 @@ class ProcessTransport(LineTransport):
             queue_bytes=_QUEUE_BYTES,
         )
         self._process = process
-        self._closed = False
 
     async def close(self, code: int = CloseCode.NORMAL, reason: str = "") -> None:
         """Close the process's input, and end it if it does not end by itself soon."""
@@ -322,11 +321,6 @@ class ProcessTransport(LineTransport):
         with contextlib.suppress(OSError):
             await self._writer.wait_closed()
 
-    @property
-    def closed(self) -> bool:
-        """Whether the process's input is closed, or nobody reads it any more."""
-        return self._closed or self._writer.is_closing()
-
     async def _exited(self) -> bool:
         try:
             async with asyncio.timeout(_CLOSE_GRACE):
@@ -335,11 +329,8 @@ class ProcessTransport(LineTransport):
             return False
         return True
 
-    def _input_ended(self) -> None:
-        self._end(CloseCode.ABNORMAL, "the process ended")
-
-    def _input_failed(self, code: int, reason: str) -> None:
-        self._end(code, reason)
+    def _input_ended(self, failure: tuple[int, str] | None) -> None:
+        self._end(*failure or (CloseCode.ABNORMAL, "the process ended"))
 
     def _end(self, code: int, reason: str) -> None:
         self._closed = True

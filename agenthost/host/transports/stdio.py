@@ -56,8 +56,7 @@ class StdioTransport(LineTransport):
         )
         self._close_grace = close_grace
         self._on_closed = on_closed
-        # Set once nothing can be written any more, and once the output is gone.
-        self._closed = asyncio.Event()
+        # Set once the output is gone.
         self._gone = asyncio.Event()
         # Ends a closing that takes too long.
         self._abort_timer: asyncio.TimerHandle | None = None
@@ -69,28 +68,20 @@ class StdioTransport(LineTransport):
         self._queue.discard()
         await self._gone.wait()
 
-    @property
-    def closed(self) -> bool:
-        """Whether the output is closed or closing."""
-        return self._closed.is_set()
-
-    def _input_ended(self) -> None:
-        if last := self._splitter.last():
+    def _input_ended(self, failure: tuple[int, str] | None) -> None:
+        if failure is None and (last := self._splitter.last()):
             self._queue.put(last)
-        self._queue.end(CloseCode.NORMAL, "end of input")
-
-    def _input_failed(self, code: int, reason: str) -> None:
+        code, reason = failure or (CloseCode.NORMAL, "end of input")
+        self._queue.end(code, reason)
         if code == CloseCode.TOO_BIG:
             # The stream has no other way to say why it ends.
             log.warning("%s sent a line that is too long, so it is closed", self._peer)
             self._start_close(code, reason)
-        else:
-            self._queue.end(code, reason)
 
     def _start_close(self, code: int, reason: str) -> None:
         self._queue.end(code, reason)
-        if not self._closed.is_set():
-            self._closed.set()
+        if not self._closed:
+            self._closed = True
             self._input_task.cancel()
             self._writer.close()
             loop = asyncio.get_running_loop()
@@ -103,7 +94,7 @@ class StdioTransport(LineTransport):
             pass
         finally:
             self._queue.end(CloseCode.ABNORMAL, "the output is closed")
-            self._closed.set()
+            self._closed = True
             self._input_task.cancel()
             if self._abort_timer is not None:
                 self._abort_timer.cancel()

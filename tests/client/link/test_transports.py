@@ -28,7 +28,7 @@ from agenthost.client import (
 from agenthost.client.link.transports import websocket_url
 from agenthost.errors import AgentHostError
 from agenthost.host import Host
-from agenthost.host.transports import UpgradeRequest
+from agenthost.host.http.messages import UpgradeRequest
 from agenthost.host.trust import LOCAL_OWNER, Gate, HostTokens, Principal, Refusal
 from agenthost.transport import Encoded, Transport, TransportClosed
 from tests.host.transports.pairs import serving

@@ -13,11 +13,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.frames import Close
 
-from agenthost.host.transports import (
-    UpgradeRequest,
-    WebSocketServer,
-    open_stdio,
-)
+from agenthost.host.http.messages import UpgradeRequest
+from agenthost.host.transports import WebSocketServer, open_stdio
 from agenthost.host.trust import LOCAL_OWNER, Principal
 from agenthost.transport import Encoded, Transport, TransportClosed, memory_pair
 

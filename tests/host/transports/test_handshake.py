@@ -13,13 +13,8 @@ from hypothesis import strategies as st
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from agenthost.host.transports import (
-    HttpRequest,
-    HttpResponse,
-    ServerWebSocket,
-    UpgradeRequest,
-    WebSocketServer,
-)
+from agenthost.host.http.messages import HttpRequest, HttpResponse, UpgradeRequest
+from agenthost.host.transports import ServerWebSocket, WebSocketServer
 from agenthost.host.transports.upgrade import HttpHandshake
 from agenthost.host.trust import Principal, Refusal, Role
 from agenthost.transport import Transport

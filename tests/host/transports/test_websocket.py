@@ -13,12 +13,8 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, ConnectionClosedOK
 from websockets.frames import Close, Opcode
 
-from agenthost.host.transports import (
-    CannotListen,
-    Serve,
-    UpgradeRequest,
-    WebSocketServer,
-)
+from agenthost.host.http.messages import UpgradeRequest
+from agenthost.host.transports import CannotListen, Serve, WebSocketServer
 from agenthost.host.trust import Limits, Principal, Role
 from agenthost.transport import Encoded, Transport, TransportClosed
 from tests.host.transports.pairs import GRACE, accept_all, serving
