@@ -84,7 +84,7 @@ class Chat(Handle["ChatState"]):
             for event in chat_events(before, after):
                 yield event
             before = after
-            await self.channel.changed.beyond(count)
+            await self.channel.changed.wait_past(count)
 
     def queue(self, text: str, **options: Unpack[MessageOptions]) -> Dispatch:
         """Queue a message, to be sent when the turns before it are over."""
@@ -200,7 +200,7 @@ class Chat(Handle["ChatState"]):
         if cursor is None:
             return False
         params = {"channel": self.uri, "cursor": cursor}
-        page = await self._core.ask("fetchTurns", params)
+        page = await self._core.request_raw("fetchTurns", params)
         if not translator(self._core.version).pages_into_state:
             # Old hosts answer with the turns; all others have put them into the state by now.
             self.channel.mirror.load_page(page["turns"], has_more=bool(page.get("hasMore")))
@@ -208,7 +208,7 @@ class Chat(Handle["ChatState"]):
         if self.channel.turns is not None:
             # After a reconnect as much is to be there as before it.
             self.channel.turns = max(self.channel.turns, len(self.state["turns"]))
-            self.channel.asked = self.channel.wanted
+            self.channel.asked = self.channel.subscription_params
         return "turnsNextCursor" in self.state
 
     async def completions(self, text: str, offset: int | None = None) -> list[CompletionItem]:
@@ -293,7 +293,7 @@ class TurnStream:
                     if isinstance(event, TurnEnded):
                         return
             before = after
-            await self._channel.changed.beyond(count)
+            await self._channel.changed.wait_past(count)
 
     async def text(self) -> str:
         """Follow the turn to its end and return the markdown of its answer.

@@ -51,7 +51,7 @@ _TARGETS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def reading(method: str, uri: str) -> bool:
+def read_only(method: str, uri: str) -> bool:
     """Allow to look at everything and to change nothing: the policy unless another is given."""
     return method in READING
 
@@ -155,7 +155,7 @@ class ResourceServer:
         self._offers: list[_Offer] = []
 
     def offer(
-        self, prefix: str, provider: ResourceProvider, allow: Allow = reading
+        self, prefix: str, provider: ResourceProvider, allow: Allow = read_only
     ) -> Callable[[], None]:
         """Serve the URIs that begin with a prefix; return what ends that."""
         if not prefix:

@@ -51,7 +51,7 @@ class LinkOwner(Protocol):
         """Take any other notification."""
         ...
 
-    def on_tick(self, link: Link) -> None:
+    def on_tick(self, link: HostLink) -> None:
         """Look after what has waited for long; called about once per ping interval."""
         ...
 
@@ -80,7 +80,7 @@ class _Call:
     adopt: Callable[[Any], None] | None
 
 
-class Link:
+class HostLink:
     """One connection while it lasts."""
 
     def __init__(

@@ -122,7 +122,7 @@ class Channel(Generic[S]):
             if self.state is not last:
                 last = self.state
                 yield last
-            await self.changed.beyond(count)
+            await self.changed.wait_past(count)
 
     def __aiter__(self) -> AsyncIterator[S]:
         return self.states()
@@ -134,7 +134,7 @@ class Channel(Generic[S]):
             self.check()
             if holds(state := self.confirmed):
                 return state
-            await self.changed.beyond(count)
+            await self.changed.wait_past(count)
 
     def envelopes(self) -> Reader[ActionEnvelope | Reset[S]]:
         """Return an iterator over every envelope from now on, and over fresh starts (``Reset``).
@@ -153,7 +153,7 @@ class Channel(Generic[S]):
     # What core does.
 
     @property
-    def wanted(self) -> Json:
+    def subscription_params(self) -> Json:
         """The params of the subscription that is wanted."""
         params: Json = {"channel": self.uri}
         if self.turns is not None:
@@ -165,21 +165,21 @@ class Channel(Generic[S]):
     @property
     def takes_actions(self) -> bool:
         """Whether what is sent now will be answered: not while it is being subscribed to anew."""
-        return self.live and self.has_state and self.asked == self.wanted
+        return self.live and self.has_state and self.asked == self.subscription_params
 
     @property
     def is_plain(self) -> bool:
         """Whether its URI says all that is wanted, as where only URIs can be listed."""
         return self.turns is None and self.max_latency is None
 
-    def want(self, turns: int | None, max_latency: int | None) -> None:
+    def widen(self, turns: int | None, max_latency: int | None) -> None:
         """Want as much of it, and as soon, as somebody else wants besides."""
         if self.turns is not None and (turns is None or turns > self.turns):
             self.turns = turns
         if self.max_latency is not None and (max_latency is None or max_latency < self.max_latency):
             self.max_latency = max_latency
 
-    def adopt(self, snapshot: Json, version: str, now: str) -> None:
+    def reset_to(self, snapshot: Json, version: str, now: str) -> None:
         """Start over from a snapshot, and take what came before it that is newer."""
         state, from_seq = snapshot["state"], snapshot["fromSeq"]
         kind = kind_of_state(state)
@@ -190,11 +190,11 @@ class Channel(Generic[S]):
         else:
             self._mirror.reset(state, from_seq, version=version)
         self._followed()
-        self.take_early(now)
+        self.apply_early(now)
         if self._told.is_read:
             self._told.publish(Reset(self.confirmed))
 
-    def adopt_stateless(self) -> None:
+    def reset_to_stateless(self) -> None:
         """Take note that the channel is followed and has no state."""
         self._followed()
 
@@ -202,7 +202,7 @@ class Channel(Generic[S]):
         """Take note that the host sends its actions again, from where it left off."""
         self.live = True
 
-    def take(self, envelope: Json, now: str) -> Received | None:
+    def apply(self, envelope: Json, now: str) -> Received | None:
         """Take an envelope; None while there is no state to apply it to.
 
         Raises:
@@ -222,11 +222,11 @@ class Channel(Generic[S]):
                 self._tell(mirror, envelope, before, now)
         return received
 
-    def take_early(self, now: str) -> None:
+    def apply_early(self, now: str) -> None:
         """Take what came before there was a state to apply it to."""
         early, self._early = self._early, []
         for envelope in early:
-            self.take(envelope, now)
+            self.apply(envelope, now)
 
     def suspend(self) -> None:
         """Take note that the link is down."""

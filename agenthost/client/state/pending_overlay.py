@@ -19,7 +19,7 @@ _TEXTS = frozenset({"markdown", "reasoning"})
 _USAGE = "usage"
 
 
-class Overlay:
+class PendingOverlay:
     """The result of some pending actions on one state, and how to have it on the next state."""
 
     __slots__ = ("_before", "_changed", "_removed", "_touched", "result")

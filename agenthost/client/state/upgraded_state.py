@@ -15,7 +15,7 @@ from agenthost.protocol.json_edits import without
 Json = dict[str, Any]
 
 
-class Upward:
+class UpgradedState:
     """Translates the successive states of one channel UP; on the newest version it does nothing."""
 
     def __init__(self, kind: str, version: str) -> None:
