@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from agenthost.agents.child_guard import Lifeline
+from agenthost.agents.child_guard import ChildGuard
 from agenthost.agents.environment import command_environment
 
 OnOutput = Callable[[str], Awaitable[None]]
@@ -68,18 +68,18 @@ async def run_command(
     """
     words = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
     output = _Output(on_output)
-    lifeline = await Lifeline.start()
+    guard = await ChildGuard.start()
     try:
         async with _pipe() as (stream, writing):
             process = await _start(words, cwd, env, writing)
-            lifeline.hold(process.pid)
+            guard.watch(process.pid)
             try:
                 async with asyncio.timeout(timeout):
                     code = await _follow(process, output, stream)
             finally:
                 await _end_group(process)
     finally:
-        await lifeline.release()
+        await guard.release()
     return CommandResult(128 - code if code < 0 else code, output.text, output.truncated)
 
 

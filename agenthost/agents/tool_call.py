@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self, get_args
 
 from agenthost.agents import content as contents
-from agenthost.agents.api import AgentError, own_words
+from agenthost.agents.api import AgentError, agent_message
 from agenthost.agents.approval_options import (
     ALLOW_IN_SESSION,
     standard_options,
@@ -22,7 +22,7 @@ from agenthost.agents.approval_options import (
 )
 from agenthost.agents.processes import CommandResult, run_command
 from agenthost.agents.prompts import check_options
-from agenthost.agents.sanitize import emit, fit_data, fit_text, pieces_of
+from agenthost.agents.sanitize import emit, json_copy, text_pieces, valid_text
 from agenthost.agents.turn_port import Interactivity, TurnPort, Worker
 from agenthost.protocol.markdown import markdown_of
 
@@ -102,7 +102,7 @@ class ToolCall:
             # Of a turn that is over the host has ended everything; here only this call may be.
             self._give_up("it was cancelled", "cancelled")
         elif exc is not None:
-            self._give_up(str(own_words(exc) or f"it failed ({type(exc).__name__})"))
+            self._give_up(str(agent_message(exc) or f"it failed ({type(exc).__name__})"))
         elif self.status in ("streaming", "running"):
             await self.complete()
         else:
@@ -124,7 +124,7 @@ class ToolCall:
 
     async def stream_input(self, text: str) -> None:
         """Show parameters while they are still being made."""
-        for piece in pieces_of(text):
+        for piece in text_pieces(text):
             self._emit("chat/toolCallDelta", content=piece)
             await self._port.flow()
 
@@ -191,7 +191,7 @@ class ToolCall:
 
     async def write(self, text: str) -> None:
         """Show output while the call runs; of a long one, the newest part."""
-        await self._show((self._live_text + fit_text(text))[-MOST_LIVE_TEXT:], self._blocks)
+        await self._show((self._live_text + valid_text(text))[-MOST_LIVE_TEXT:], self._blocks)
 
     async def show(self, *content: Mapping[str, Any]) -> None:
         """Show further content while the call runs."""
@@ -305,8 +305,8 @@ class ToolCall:
             self._emit("chat/toolCallContentChanged", content=self._blocks, _meta=meta)
 
         worker = await self._port.run_worker(
-            fit_text(text),
-            title=fit_text(title),
+            valid_text(text),
+            title=valid_text(title),
             tool_call_id=self.id,
             interactivity=interactivity,
             announce=announce,
@@ -436,7 +436,7 @@ class ToolCall:
         return result
 
     async def _show(self, text: str, blocks: Sequence[Mapping[str, Any]]) -> None:
-        blocks = fit_data(blocks)
+        blocks = json_copy(blocks)
         self._emit("chat/toolCallContentChanged", content=_content(text, blocks))
         # Only now: what was refused must not come back with the result.
         self._live_text, self._blocks = text, blocks
@@ -465,7 +465,7 @@ def _content(text: str, blocks: Sequence[Mapping[str, Any]]) -> list[Mapping[str
 def _as_text(input: Any) -> str | None:
     if input is None or isinstance(input, str):
         return input
-    return json.dumps(fit_data(input), ensure_ascii=False)
+    return json.dumps(json_copy(input), ensure_ascii=False)
 
 
 def _prompt(

@@ -107,7 +107,7 @@ def _check(path: Path, most: int) -> None:
         raise Refused("the file is too large")
 
 
-def plan(before: str | None, old_text: str | None, new_text: str) -> str:
+def edited_text(before: str | None, old_text: str | None, new_text: str) -> str:
     """Return what a file will contain once the one occurrence of ``old_text`` is replaced.
 
     Without ``old_text`` the whole file is written anew.

@@ -24,13 +24,13 @@ from agenthost.agents.folders import FileRefused, Folders, OutsideFolders
 from agenthost.agents.llm.files import (
     IGNORED,
     Refused,
+    edited_text,
     list_folder,
-    plan,
     read_lines,
     read_text,
 )
 from agenthost.agents.llm.history import denial
-from agenthost.agents.llm.settings import asks_nothing, plans_only
+from agenthost.agents.llm.settings import auto_approves, is_plan_mode
 from agenthost.agents.llm.texts import clipped
 from agenthost.agents.llm.turn_bridge import TurnBridge
 from agenthost.agents.processes import run_command as run_process
@@ -45,7 +45,7 @@ LONGEST_MATCH: Final = 300
 
 
 @dataclass(frozen=True)
-class Desk:
+class ToolContext:
     """What the tools of one turn work with."""
 
     turn: Turn
@@ -57,14 +57,14 @@ class Desk:
     ) -> Confirmation:
         """Ask people to allow a call, unless the session allows everything."""
         # Looked up for each call: people may change it while the turn runs.
-        if asks_nothing(self.turn.config):
+        if auto_approves(self.turn.config):
             await call.start(input, invocation=invocation, by_setting=True)
             return Confirmation(True, input if isinstance(input, str) else None)
         return await call.confirm(title, input=input, invocation=invocation, **how)
 
     def check_may_act(self) -> None:
         """Refuse what changes anything while the session only plans."""
-        if plans_only(self.turn.config):
+        if is_plan_mode(self.turn.config):
             raise ToolFailed("refused: the user asked for a plan; nothing may be changed now")
 
 
@@ -83,7 +83,7 @@ def _refusals(name: str) -> Iterator[None]:
         raise ToolFailed(f"{name}: {error.strerror or 'it cannot be used'}") from None
 
 
-async def list_files(ctx: RunContext[Desk], path: str = ".", depth: int = 1) -> str:
+async def list_files(ctx: RunContext[ToolContext], path: str = ".", depth: int = 1) -> str:
     """List the files and folders in a folder.
 
     Args:
@@ -99,7 +99,7 @@ async def list_files(ctx: RunContext[Desk], path: str = ".", depth: int = 1) -> 
 
 
 async def read_file(
-    ctx: RunContext[Desk], path: str, start_line: int = 1, line_count: int = 500
+    ctx: RunContext[ToolContext], path: str, start_line: int = 1, line_count: int = 500
 ) -> str:
     """Read some lines of a text file.
 
@@ -118,7 +118,7 @@ async def read_file(
 
 
 async def search_files(
-    ctx: RunContext[Desk], pattern: str, path: str = ".", include: str = "*"
+    ctx: RunContext[ToolContext], pattern: str, path: str = ".", include: str = "*"
 ) -> str:
     """Search text files for an extended regular expression (as grep -E does), line by line.
 
@@ -156,7 +156,7 @@ async def _grep(folders: Folders, pattern: str, path: str, include: str) -> str:
 
 
 async def edit_file(
-    ctx: RunContext[Desk], path: str, new_text: str, old_text: str | None = None
+    ctx: RunContext[ToolContext], path: str, new_text: str, old_text: str | None = None
 ) -> str:
     """Change a text file: replace one exact piece of text, or write the whole file.
 
@@ -173,7 +173,7 @@ async def edit_file(
     with _refusals(path):
         file = desk.folders.resolve(path)
         before = await asyncio.to_thread(read_text, desk.folders, path)
-        after = plan(before, old_text, new_text)
+        after = edited_text(before, old_text, new_text)
     edit = await _preview(desk.turn, file, before, after)
     shown: dict[str, Any] = {"path": path, "new_text": new_text}
     if old_text is not None:
@@ -212,7 +212,7 @@ def _write(folders: Folders, name: str, file: Path, before: str | None, after: s
     folders.write(name, after.encode())
 
 
-async def run_command(ctx: RunContext[Desk], command: str) -> str:
+async def run_command(ctx: RunContext[ToolContext], command: str) -> str:
     """Run a shell command in the working directory and return its output and exit code.
 
     The user may refuse the command or change it first. It gets no input and must not need any.
@@ -246,12 +246,12 @@ async def run_command(ctx: RunContext[Desk], command: str) -> str:
 
 
 async def _unless_planning(
-    ctx: RunContext[Desk], definition: ToolDefinition
+    ctx: RunContext[ToolContext], definition: ToolDefinition
 ) -> ToolDefinition | None:
-    return None if plans_only(ctx.deps.turn.config) else definition
+    return None if is_plan_mode(ctx.deps.turn.config) else definition
 
 
-TOOLS: Final[list[Tool[Desk]]] = [
+TOOLS: Final[list[Tool[ToolContext]]] = [
     Tool(list_files),
     Tool(read_file),
     Tool(search_files),

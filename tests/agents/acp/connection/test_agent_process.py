@@ -35,7 +35,7 @@ async def started(script: str, folder: Path) -> AgentProcess:
 async def test_a_program_that_ends_with_its_input_is_not_signalled(tmp_path: Path) -> None:
     process = await started("trap 'exit 9' TERM; cat; exit 4", tmp_path)
     await process.end(patience=10)
-    assert process.fate == "ended with exit code 4"
+    assert process.exit_description == "ended with exit code 4"
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ async def test_a_program_that_does_not_is_ended_firmly(
     process = await started(script, tmp_path)
     assert await process.stdout.readline() == b"ready\n"
     await process.end(patience=0)
-    assert process.fate == fate
+    assert process.exit_description == fate
 
 
 async def test_what_a_program_leaves_behind_ends_with_it(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ async def test_of_what_it_complains_the_last_lines_are_kept(
     long = "head -c 100000 /dev/zero | tr '\\0' x >&2"
     process = await started(f"{script}; {long}", tmp_path)
     await process.exited.wait()
-    *lines, last = (await process.last_words()).split("\n")
+    *lines, last = (await process.stderr_tail()).split("\n")
     await process.end(patience=0)
     assert len(lines) == LAST_LINES - 1
     assert set(last) == {"x"}
