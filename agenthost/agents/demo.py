@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 
 from agenthost.agents import content, inputs
 from agenthost.agents.api import Agent, AgentError, SlashCommand
-from agenthost.agents.edits import changed_lines
 from agenthost.agents.folders import FileRefused, Folders, OutsideFolders
 from agenthost.agents.turn import Turn
 
@@ -148,7 +147,7 @@ class Demo(Agent):
         if old is not None:
             before = await turn.store(old.encode(), "text/plain", name=called)
             edit["before"] = {"uri": uri, "content": before}
-        return {**edit, "diff": changed_lines(old or "", text)}
+        return {**edit, "diff": content.changed_lines(old or "", text)}
 
     async def _review(self, turn: Turn, rest: str) -> None:
         """A tool call whose result must be approved."""

@@ -19,7 +19,7 @@ from typing import Any
 
 from agenthost.agents.api import Agent
 from agenthost.agents.demo import Demo
-from agenthost.agents.extras import how_to_install
+from agenthost.agents.optional_dependencies import how_to_install
 from agenthost.agents.sanitize import json_copy
 from agenthost.errors import AgentHostError, InvalidParams
 from agenthost.protocol.schema.validation import validate_as

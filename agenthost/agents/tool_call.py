@@ -17,11 +17,11 @@ from agenthost.agents import content as contents
 from agenthost.agents.api import AgentError, agent_message
 from agenthost.agents.approval_options import (
     ALLOW_IN_SESSION,
+    check_options,
     standard_options,
     without_remembering,
 )
 from agenthost.agents.processes import CommandResult, run_command
-from agenthost.agents.prompts import check_options
 from agenthost.agents.sanitize import emit, json_copy, text_pieces, valid_text
 from agenthost.agents.turn_port import Interactivity, TurnPort, Worker
 from agenthost.protocol.markdown import markdown_of

@@ -14,8 +14,7 @@ from typing import Any
 
 from agenthost.agents import inputs
 from agenthost.agents.api import AgentError, SessionContext
-from agenthost.agents.inputs import Answers, read_answers
-from agenthost.agents.prompts import check_request
+from agenthost.agents.inputs import Answers, check_request, read_answers
 from agenthost.agents.sanitize import (
     as_bytes,
     checked_action,

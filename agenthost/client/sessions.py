@@ -11,7 +11,6 @@ from agenthost.client.annotations import Annotations
 from agenthost.client.chat import Chat
 from agenthost.client.errors import ConnectionLost, CreationFailed
 from agenthost.client.handle import Handle
-from agenthost.client.needs import sessions_list_needs
 from agenthost.client.state.session_list import SessionList
 from agenthost.errors import AlreadyExists, SessionAlreadyExists, SessionNotFound, WireError
 from agenthost.protocol.session.input_needed import needs_of
@@ -203,7 +202,7 @@ class Session(Handle["SessionState"]):
 
         The oldest hosts do not list it; of theirs, the chats that this client follows are known.
         """
-        if sessions_list_needs(self._core.version):
+        if self._core.lists_input_needed:
             return self.state.get("inputNeeded") or []
         followed = (self._core.channels.get(chat["resource"]) for chat in self.chats)
         known = [chat for chat in followed if chat is not None and chat.kind == "chat"]

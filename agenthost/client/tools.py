@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from agenthost.client import actions
 from agenthost.client.errors import ClientError, DispatchFailed, Uncertain
-from agenthost.client.needs import sessions_list_needs
 from agenthost.errors import AgentHostError
 from agenthost.protocol.session.input_needed import needs_of
 from agenthost.tasks import Tasks
@@ -259,7 +258,7 @@ class ClientTools:
             log.warning("the tools cannot be offered any more: %s", error)
 
     async def _follow_chats(self, session: _SessionTools) -> None:
-        if sessions_list_needs(self._core.version):
+        if self._core.lists_input_needed:
             return
         for chat in session.channel.state["chats"]:
             if chat["resource"] not in session.chats:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from agenthost.agents.folders import Folders
-from agenthost.agents.llm.texts import MOST_RESULT
+from agenthost.agents.llm.history import MOST_RESULT
 from agenthost.errors import AgentHostError
 
 # Folders full of what others made; their names are listed, their insides are not.

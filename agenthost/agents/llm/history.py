@@ -25,7 +25,6 @@ from pydantic_ai.native_tools import NATIVE_TOOL_TYPES
 
 from agenthost.agents.folders import Folders
 from agenthost.agents.llm.attachments import prompt_of
-from agenthost.agents.llm.texts import clipped
 from agenthost.protocol.markdown import markdown_of
 
 Outcome = Literal["success", "failed", "denied", "interrupted"]
@@ -35,6 +34,8 @@ Outcome = Literal["success", "failed", "denied", "interrupted"]
 MOST_HISTORY: Final = 400_000
 # Of pictures and the like providers count no bytes, but about this much.
 PER_FILE: Final = 4000
+# Characters of one tool result that a model gets: some ten thousand tokens.
+MOST_RESULT: Final = 32_000
 LEFT_OUT: Final = "(The conversation began earlier; the beginning is left out.)"
 _ENDINGS: Final = {
     "cancelled": "(The user cancelled this answer before it was complete.)",
@@ -98,6 +99,15 @@ def denial(reason: str | None, suggestion: str | None) -> str:
     told = f" They said: {reason}" if reason else ""
     instead = f" They suggest: {suggestion}" if suggestion else ""
     return f"The user did not allow this.{told}{instead}"
+
+
+def clipped(text: str, most: int = MOST_RESULT) -> str:
+    """Return a text, or the beginning and the end of a longer one."""
+    if len(text) <= most:
+        return text
+    head, tail = most // 4, most - most // 4
+    left_out = len(text) - most
+    return f"{text[:head]}\n… ({left_out} characters left out) …\n{text[-tail:]}"
 
 
 class _Retelling:

@@ -19,7 +19,6 @@ from pydantic_ai.tools import ToolDefinition
 
 from agenthost.agents import content
 from agenthost.agents.api import AgentError
-from agenthost.agents.edits import changed_lines
 from agenthost.agents.folders import FileRefused, Folders, OutsideFolders
 from agenthost.agents.llm.files import (
     IGNORED,
@@ -29,9 +28,8 @@ from agenthost.agents.llm.files import (
     read_lines,
     read_text,
 )
-from agenthost.agents.llm.history import denial
+from agenthost.agents.llm.history import clipped, denial
 from agenthost.agents.llm.settings import auto_approves, is_plan_mode
-from agenthost.agents.llm.texts import clipped
 from agenthost.agents.llm.turn_bridge import TurnBridge
 from agenthost.agents.processes import run_command as run_process
 from agenthost.agents.tool_call import Confirmation, ToolCall
@@ -197,7 +195,7 @@ async def _preview(turn: Turn, file: Path, before: str | None, after: str) -> di
     kept = await turn.store(after.encode(), "text/plain", name=file.name)
     edit: dict[str, Any] = {
         "after": {"uri": uri, "content": kept},
-        "diff": await asyncio.to_thread(changed_lines, before or "", after),
+        "diff": await asyncio.to_thread(content.changed_lines, before or "", after),
     }
     if before is not None:
         content_ref = await turn.store(before.encode(), "text/plain", name=file.name)

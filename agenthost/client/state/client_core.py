@@ -96,6 +96,11 @@ class ClientCore:
         self.on_notice: list[Callable[[str, Json], None]] = []
         self.link: HostLink | None = None
 
+    @property
+    def lists_input_needed(self) -> bool:
+        """Whether the host's sessions list what waits in their chats; else the client looks."""
+        return translator(self.version).exists("session/inputNeededSet")
+
     # Requests.
 
     async def request(

@@ -29,7 +29,6 @@ from acp.schema import (
 )
 
 from agenthost.agents import content
-from agenthost.agents.edits import changed_lines
 from agenthost.agents.turn import Turn
 
 Block = (
@@ -180,4 +179,4 @@ async def as_edit(turn: Turn, diff: Diff, folder: str) -> dict[str, Any]:
         old = diff.old_text.encode(errors="replace")
         before = await turn.store(old, "text/plain", name=file.name)
         edit["before"] = {"uri": uri, "content": before}
-    return {**edit, "diff": changed_lines(diff.old_text or "", diff.new_text)}
+    return {**edit, "diff": content.changed_lines(diff.old_text or "", diff.new_text)}

@@ -29,9 +29,9 @@ from agenthost.agents.acp.connection.terminals import Terminal, Terminals
 from agenthost.agents.acp.turns.content_blocks import as_content, as_edit, as_text, text_of
 from agenthost.agents.acp.turns.permissions import as_options, cancelled, may_allow_once, verdict
 from agenthost.agents.common_settings import allows_everything
-from agenthost.agents.plain import plain
 from agenthost.agents.tool_call import Confirmation, ToolCall
 from agenthost.agents.turn import Turn
+from agenthost.protocol.markdown import without_code_marks
 
 Content = ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent
 
@@ -133,7 +133,7 @@ class ShownToolCall:
     def _title(self) -> str:
         title = self._said.get("title") or _LABELS.get(self._said.get("kind", ""), "Tool")
         # Agents write it as markdown; clients show it as it is.
-        return plain(str(title))
+        return without_code_marks(str(title))
 
     @property
     def _input(self) -> str | None:

@@ -10,9 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from agenthost.agents.acp.connection.agent_process import LAST_LINES, LONGEST_WORDS, AgentProcess
+from agenthost.agents.acp.connection.agent_process import (
+    LAST_LINES,
+    LONGEST_WORDS,
+    AgentProcess,
+    Redactor,
+)
 from tests.children import gone
 
+redact = Redactor({"MY_TOKEN": "abc.def", "PATH": "/usr/bin:/bin", "SHORT_KEY": "ab"})
 # Starts a program as the host does, passes on its first line, and waits.
 RUNNER = """
 import asyncio, os, sys
@@ -96,3 +102,20 @@ async def test_a_program_that_does_not_mind_its_input_ends_when_the_host_is_kill
     runner.kill()
     await runner.wait()
     await gone(pid)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("it is abc.def, said twice: abc.def", "it is ***, said twice: ***"),
+        ("/usr/bin:/bin is no secret, nor is ab", "/usr/bin:/bin is no secret, nor is ab"),
+        ("Authorization: Bearer eyJhbGciOi.x", "Authorization: Bearer ***"),
+        ('{"api_key": "0123", "a": 1}', '{"api_key": "***", "a": 1}'),
+        ("password=hunter2 and more", "password=*** and more"),
+        ("sk-proj-0123456789abcdef failed", "*** failed"),
+        ("ghp_0123456789abcdefghij", "***"),
+        ("the task is skewed", "the task is skewed"),
+    ],
+)
+def test_what_looks_like_a_secret_is_hidden(text: str, shown: str) -> None:
+    assert redact(text) == shown
