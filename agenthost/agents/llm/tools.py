@@ -22,7 +22,6 @@ from agenthost.agents.api import AgentError
 from agenthost.agents.folders import FileRefused, Folders, OutsideFolders
 from agenthost.agents.llm.files import (
     IGNORED,
-    Refused,
     edited_text,
     list_folder,
     read_lines,
@@ -75,8 +74,6 @@ def _refusals(name: str) -> Iterator[None]:
         raise ToolFailed(f"refused: {error}") from None
     except FileRefused as error:
         raise ToolFailed(str(error)) from None
-    except Refused as error:
-        raise ToolFailed(f"{name}: {error}") from None
     except OSError as error:
         raise ToolFailed(f"{name}: {error.strerror or 'it cannot be used'}") from None
 
@@ -142,11 +139,12 @@ async def _grep(folders: Folders, pattern: str, path: str, include: str) -> str:
     try:
         result = await run_process(words, cwd=folders.primary, timeout=SEARCH_TIMEOUT)
     except TimeoutError:
-        raise Refused("the search took too long; search a folder inside") from None
+        raise FileRefused(f"{path}: the search took too long; search a folder inside") from None
     if result.exit_code == 1 and not result.output:
         return "(nothing found)"
     if result.exit_code > 1:
-        raise Refused(result.output.strip()[:LONGEST_MATCH] or "the search failed")
+        told = result.output.strip()[:LONGEST_MATCH]
+        raise FileRefused(f"{path}: {told or 'the search failed'}")
     lines = [line[:LONGEST_MATCH] for line in result.output.splitlines()]
     if len(lines) > MOST_MATCHES:
         lines[MOST_MATCHES:] = [f"… (more than {MOST_MATCHES} matches; search more narrowly)"]
@@ -171,7 +169,7 @@ async def edit_file(
     with _refusals(path):
         file = desk.folders.resolve(path)
         before = await asyncio.to_thread(read_text, desk.folders, path)
-        after = edited_text(before, old_text, new_text)
+        after = edited_text(path, before, old_text, new_text)
     edit = await _preview(desk.turn, file, before, after)
     shown: dict[str, Any] = {"path": path, "new_text": new_text}
     if old_text is not None:
@@ -206,7 +204,7 @@ async def _preview(turn: Turn, file: Path, before: str | None, after: str) -> di
 def _write(folders: Folders, name: str, file: Path, before: str | None, after: str) -> None:
     # People may take their time: what they approved must still be what happens.
     if folders.resolve(name) != file or read_text(folders, name) != before:
-        raise Refused("the file has changed in the meantime; read it again")
+        raise FileRefused(f"{name}: the file has changed in the meantime; read it again")
     folders.write(name, after.encode())
 
 

@@ -30,7 +30,7 @@ from agenthost.agents.acp.connection.terminals import Terminal, TerminalRefused
 from agenthost.agents.acp.sessions.acp_session import AcpSession
 from agenthost.agents.acp.turns.permissions import cancelled
 from agenthost.agents.acp.turns.updates import PermissionRequest, TurnUpdates
-from agenthost.agents.folders import FileRefused
+from agenthost.agents.folders import FileRefused, NoSuchFile
 
 _T = TypeVar("_T")
 
@@ -168,7 +168,7 @@ async def _served(path: str, work: Callable[[], _T]) -> _T:
     """Do something with a file, off the event loop, and refuse it in the protocol's terms."""
     try:
         return await asyncio.to_thread(work)
-    except FileNotFoundError as error:
+    except NoSuchFile as error:
         raise RequestError.resource_not_found(path) from error
     except FileRefused as error:
         raise _refusal(str(error)) from error
