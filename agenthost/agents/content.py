@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import difflib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agenthost.agents.turn import Turn
 
 __all__ = ["embedded", "file_edit", "resource", "subagent", "text"]
 
@@ -43,6 +49,20 @@ def subagent(
     told = {"agentName": agent_name, "description": description}
     known = {key: value for key, value in told.items() if value is not None}
     return {"type": "subagent", "resource": chat, "title": title, **known}
+
+
+async def stored_edit(turn: Turn, file: Path, before: str | None, after: str) -> dict[str, Any]:
+    """Keep both sides of a change for clients to fetch, and return it as a FileEdit.
+
+    ``before`` is None where the file is new.
+    """
+    uri = file.as_uri()
+    kept = await turn.store(after.encode(), "text/plain", name=file.name)
+    edit: dict[str, Any] = {"after": {"uri": uri, "content": kept}}
+    if before is not None:
+        kept = await turn.store(before.encode(), "text/plain", name=file.name)
+        edit["before"] = {"uri": uri, "content": kept}
+    return {**edit, "diff": await asyncio.to_thread(changed_lines, before or "", after)}
 
 
 def changed_lines(before: str, after: str) -> dict[str, int]:

@@ -124,7 +124,7 @@ class Demo(Agent):
         folders = Folders(turn.session.working_directories)
         with _refusals():
             path, old = folders.resolve(name), _read(folders, name)
-        edit = await self._preview(turn, path.as_uri(), old, text + "\n")
+        edit = await content.stored_edit(turn, path, old, text + "\n")
         async with turn.tool(
             "edit", display_name="Edit file", input={"path": name, "text": text}
         ) as call:
@@ -139,15 +139,6 @@ class Demo(Agent):
                 folders.write(name, f"{text}\n".encode())
             await call.complete(f"Edited {name}", [content.file_edit(edit)])
         await turn.write(f"`{name}` is written.")
-
-    async def _preview(self, turn: Turn, uri: str, old: str | None, text: str) -> dict[str, Any]:
-        called = os.path.basename(uri)
-        after = await turn.store(text.encode(), "text/plain", name=called)
-        edit: dict[str, Any] = {"after": {"uri": uri, "content": after}}
-        if old is not None:
-            before = await turn.store(old.encode(), "text/plain", name=called)
-            edit["before"] = {"uri": uri, "content": before}
-        return {**edit, "diff": content.changed_lines(old or "", text)}
 
     async def _review(self, turn: Turn, rest: str) -> None:
         """A tool call whose result must be approved."""

@@ -164,41 +164,28 @@ async def edit_file(
         old_text: the text to replace, exactly as it is in the file, where it occurs only once.
             Leave it out to write the whole file.
     """
-    desk, call = ctx.deps, ctx.deps.bridge.call(ctx)
-    desk.check_may_act()
+    context, call = ctx.deps, ctx.deps.bridge.call(ctx)
+    context.check_may_act()
     with _refusals(path):
-        file = desk.folders.resolve(path)
-        before = await asyncio.to_thread(read_text, desk.folders, path)
+        file = context.folders.resolve(path)
+        before = await asyncio.to_thread(read_text, context.folders, path)
         after = edited_text(path, before, old_text, new_text)
-    edit = await _preview(desk.turn, file, before, after)
+    edit = await content.stored_edit(context.turn, file, before, after)
     shown: dict[str, Any] = {"path": path, "new_text": new_text}
     if old_text is not None:
         shown["old_text"] = old_text
     invocation = f"Edit {path}" if before is not None else f"Create {path}"
-    answer = await desk.ask(
+    answer = await context.ask(
         call, f"{invocation}?", input=shown, invocation=invocation, edits=[edit]
     )
     if not answer:
         return denial(answer.reason_message, answer.suggestion)
     with _refusals(path):
-        await asyncio.to_thread(_write, desk.folders, path, file, before, after)
+        await asyncio.to_thread(_write, context.folders, path, file, before, after)
     told = f"{path} is written: {edit['diff']['added']} lines added, "
     told += f"{edit['diff']['removed']} removed."
     await call.complete(f"Edited {path}", [content.text(told), content.file_edit(edit)])
     return told
-
-
-async def _preview(turn: Turn, file: Path, before: str | None, after: str) -> dict[str, Any]:
-    uri = file.as_uri()
-    kept = await turn.store(after.encode(), "text/plain", name=file.name)
-    edit: dict[str, Any] = {
-        "after": {"uri": uri, "content": kept},
-        "diff": await asyncio.to_thread(content.changed_lines, before or "", after),
-    }
-    if before is not None:
-        content_ref = await turn.store(before.encode(), "text/plain", name=file.name)
-        edit["before"] = {"uri": uri, "content": content_ref}
-    return edit
 
 
 def _write(folders: Folders, name: str, file: Path, before: str | None, after: str) -> None:
@@ -216,11 +203,11 @@ async def run_command(ctx: RunContext[ToolContext], command: str) -> str:
     Args:
         command: the command line for /bin/sh.
     """
-    desk, call = ctx.deps, ctx.deps.bridge.call(ctx)
-    desk.check_may_act()
+    context, call = ctx.deps, ctx.deps.bridge.call(ctx)
+    context.check_may_act()
     with _refusals(command):
-        folder = str(desk.folders.primary)
-    answer = await desk.ask(
+        folder = str(context.folders.primary)
+    answer = await context.ask(
         call,
         "Run this command?",
         input=command,
