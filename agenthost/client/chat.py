@@ -15,7 +15,6 @@ from agenthost.client import actions
 from agenthost.client.errors import TurnFailed, Uncertain
 from agenthost.client.events import ChatEvent, TurnEnded, chat_events
 from agenthost.client.handle import Handle
-from agenthost.protocol import translator
 
 if TYPE_CHECKING:
     from agenthost.client.state.channel import Channel
@@ -196,20 +195,7 @@ class Chat(Handle["ChatState"]):
 
     async def load_earlier(self) -> bool:
         """Load the next older turns into the state; False when there are none left."""
-        cursor = self.state.get("turnsNextCursor")
-        if cursor is None:
-            return False
-        params = {"channel": self.uri, "cursor": cursor}
-        page = await self._core.request_raw("fetchTurns", params)
-        if not translator(self._core.version).pages_into_state:
-            # Old hosts answer with the turns; all others have put them into the state by now.
-            self.channel.mirror.load_page(page["turns"], has_more=bool(page.get("hasMore")))
-            self.channel.changed.send()
-        if self.channel.turns is not None:
-            # After a reconnect as much is to be there as before it.
-            self.channel.turns = max(self.channel.turns, len(self.state["turns"]))
-            self.channel.asked = self.channel.subscription_params
-        return "turnsNextCursor" in self.state
+        return await self.channel.load_earlier(self._core.request_raw)
 
     async def completions(self, text: str, offset: int | None = None) -> list[CompletionItem]:
         """Ask what could be inserted; ``offset`` counts characters and defaults to the end."""

@@ -31,6 +31,7 @@ from agenthost.client.link.transports import websocket
 from agenthost.client.resources import Allow, ResourceProvider, read_only
 from agenthost.client.sessions import Session, Sessions
 from agenthost.client.state.client_core import ClientCore
+from agenthost.client.state.turn_window import TurnWindow
 from agenthost.client.tools import ClientTools, ToolFunction
 from agenthost.errors import WireError
 from agenthost.protocol import SUPPORTED_VERSIONS
@@ -245,7 +246,7 @@ class Client:
             WireError: the host refuses; NotFound where there is no such channel.
             TimeoutError: the host was there and did not answer in time.
         """
-        return await self._core.subscribe(uri, turns, max_latency_ms)
+        return await self._core.subscribe(uri, TurnWindow(turns), max_latency_ms)
 
     def unsubscribe(self, channel: Channel[Any]) -> None:
         """Stop following a channel, once everybody who subscribed to it has done so."""

@@ -12,6 +12,7 @@ from agenthost.client.chat import Chat
 from agenthost.client.errors import ConnectionLost, CreationFailed
 from agenthost.client.handle import Handle
 from agenthost.client.state.session_list import SessionList
+from agenthost.client.state.turn_window import TurnWindow
 from agenthost.errors import AlreadyExists, SessionAlreadyExists, SessionNotFound, WireError
 from agenthost.protocol.session.input_needed import needs_of
 from agenthost.protocol.uris import annotations_uri, chat_uri, session_uri
@@ -227,7 +228,7 @@ class Session(Handle["SessionState"]):
             state = await self.channel.until(lambda state: _default_chat(self.uri, state))
             uri = _default_chat(self.uri, state)
             assert uri is not None
-        channel = await self._core.subscribe(uri, turns)
+        channel = await self._core.subscribe(uri, TurnWindow(turns))
         channel.owner = self.uri
         return Chat(self._core, channel)
 

@@ -7,12 +7,13 @@ decide; how actions and states combine is ``mirror``'s.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from agenthost.client.state.mirror import Mirror, Received, kind_of_state
 from agenthost.client.state.signals import Feed, Reader, Signal
+from agenthost.client.state.turn_window import WHOLE, TurnWindow
 from agenthost.errors import RemoteProtocolError
 from agenthost.protocol import NEWEST, translator
 from agenthost.protocol.versions import Untranslatable
@@ -41,11 +42,15 @@ class Channel(Generic[S]):
     """One channel, followed until its last user lets go of it."""
 
     def __init__(
-        self, uri: str, client_id: str, turns: int | None = None, max_latency: int | None = None
+        self,
+        uri: str,
+        client_id: str,
+        window: TurnWindow = WHOLE,
+        max_latency: int | None = None,
     ) -> None:
         self.uri = uri
-        # How many turns of a chat's end are wanted; None for all.
-        self.turns = turns
+        # How much of a chat is wanted.
+        self.window = window
         # How long the host may hold actions back, in milliseconds; None is its default.
         self.max_latency = max_latency
         # The subscription that is in force, as it was asked for.
@@ -155,9 +160,7 @@ class Channel(Generic[S]):
     @property
     def subscription_params(self) -> Json:
         """The params of the subscription that is wanted."""
-        params: Json = {"channel": self.uri}
-        if self.turns is not None:
-            params["view"] = {"turns": self.turns}
+        params: Json = {"channel": self.uri, **self.window.params()}
         if self.max_latency is not None:
             params["delivery"] = {"maxLatencyMs": self.max_latency}
         return params
@@ -170,12 +173,11 @@ class Channel(Generic[S]):
     @property
     def is_plain(self) -> bool:
         """Whether its URI says all that is wanted, as where only URIs can be listed."""
-        return self.turns is None and self.max_latency is None
+        return self.window.is_whole and self.max_latency is None
 
-    def widen(self, turns: int | None, max_latency: int | None) -> None:
-        """Want as much of it, and as soon, as somebody else wants besides."""
-        if self.turns is not None and (turns is None or turns > self.turns):
-            self.turns = turns
+    def widen(self, window: TurnWindow, max_latency: int | None) -> None:
+        """Widen the subscription to what a further follower wants of it, and how soon."""
+        self.window = self.window.widened(window)
         if self.max_latency is not None and (max_latency is None or max_latency < self.max_latency):
             self.max_latency = max_latency
 
@@ -227,6 +229,29 @@ class Channel(Generic[S]):
         early, self._early = self._early, []
         for envelope in early:
             self.apply(envelope, now)
+
+    async def load_earlier(self, request: Callable[[str, Json], Awaitable[Any]]) -> bool:
+        """Load the next older turns of a chat into its state; False when there are none left.
+
+        ``request`` sends a request and returns its result in the host's version.
+        """
+        cursor = self._chat.get("turnsNextCursor")
+        if cursor is None:
+            return False
+        page = await request("fetchTurns", {"channel": self.uri, "cursor": cursor})
+        if not translator(self.mirror.version).pages_into_state:
+            # Old hosts answer with the turns; all others have put them into the state by now.
+            self.mirror.load_page(page["turns"], has_more=bool(page.get("hasMore")))
+            self.changed.send()
+        if not self.window.is_whole:
+            # After a reconnect as much is to be there as before it.
+            self.window = self.window.keeping(len(self._chat["turns"]))
+            self.asked = self.subscription_params
+        return "turnsNextCursor" in self._chat
+
+    @property
+    def _chat(self) -> Json:
+        return cast("Json", self.state)
 
     def suspend(self) -> None:
         """Take note that the link is down."""

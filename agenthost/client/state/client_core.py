@@ -18,6 +18,7 @@ from agenthost.client.resources import ResourceServer
 from agenthost.client.state.channel import Channel
 from agenthost.client.state.dispatches import Dispatch, Dispatches
 from agenthost.client.state.signals import Feed
+from agenthost.client.state.turn_window import NEWEST_TURN, WHOLE, TurnWindow
 from agenthost.errors import AgentHostError, LocalProtocolError, RemoteProtocolError
 from agenthost.protocol import NEWEST, translator
 from agenthost.protocol.reducer_registry import client_may_dispatch, kind_of
@@ -56,9 +57,6 @@ _REPEATABLE = frozenset(
     }
 )
 _MOST_TRIES = 6
-
-# An action on a channel that nobody follows needs no more of it than its newest turn.
-_GLANCE = 1
 
 
 class ClientCore:
@@ -164,20 +162,20 @@ class ClientCore:
     # Channels.
 
     def follow(
-        self, uri: str, turns: int | None = None, max_latency: int | None = None
+        self, uri: str, window: TurnWindow = WHOLE, max_latency: int | None = None
     ) -> Channel[Any]:
         """Count as a user of a channel, which is subscribed to as soon as possible."""
         channel = self.channels.get(uri)
         if channel is None:
-            channel = self.channels[uri] = Channel(uri, self.client_id, turns, max_latency)
+            channel = self.channels[uri] = Channel(uri, self.client_id, window, max_latency)
         else:
-            channel.widen(turns, max_latency)
+            channel.widen(window, max_latency)
         channel.users += 1
         self.ensure_open(channel)
         return channel
 
     async def subscribe(
-        self, uri: str, turns: int | None = None, max_latency: int | None = None
+        self, uri: str, window: TurnWindow = WHOLE, max_latency: int | None = None
     ) -> Channel[Any]:
         """Follow a channel and return it once its state is there, however long a drop lasts.
 
@@ -185,7 +183,7 @@ class ClientCore:
             TimeoutError: the host was there and did not answer in time.
         """
         self.check_open()
-        channel = self.follow(uri, turns, max_latency)
+        channel = self.follow(uri, window, max_latency)
         try:
             await asyncio.shield(channel.opened)
             while channel.opening is not None:
@@ -308,7 +306,8 @@ class ClientCore:
             raise LocalProtocolError(f"{uri} has no state, so nothing can be dispatched on it")
         dispatch = self.dispatches.add(uri, checked, self.clock.now())
         if channel is None:
-            channel = self.follow(uri, _GLANCE if kind_of(checked["type"]) == "chat" else None)
+            # Nobody follows it, so no more of a chat is needed than its newest turn.
+            channel = self.follow(uri, NEWEST_TURN if kind_of(checked["type"]) == "chat" else WHOLE)
             dispatch.outcome.add_done_callback(partial(self._unfollow_after, channel))
         elif channel.has_state:
             self._show_and_send(channel, dispatch)
