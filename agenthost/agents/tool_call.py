@@ -24,6 +24,7 @@ from agenthost.agents.approval_options import (
 from agenthost.agents.processes import CommandResult, run_command
 from agenthost.agents.sanitize import emit, json_copy, text_pieces, valid_text
 from agenthost.agents.turn_port import Interactivity, TurnPort, Worker
+from agenthost.protocol.chat.active_turn import find_tool_call
 from agenthost.protocol.markdown import markdown_of
 
 # Partial content is resent as a whole, so it is kept short while a call runs.
@@ -111,7 +112,7 @@ class ToolCall:
     @property
     def state(self) -> Mapping[str, Any]:
         """The call as the chat's state has it."""
-        found = _find(self._port.state, self.id)
+        found = find_tool_call(self._port.state, self.id)
         if found is None:
             raise asyncio.CancelledError("the turn of this tool call is over")
         return found
@@ -119,7 +120,7 @@ class ToolCall:
     @property
     def status(self) -> str:
         """The call's status, such as running or completed."""
-        found = _find(self._port.state, self.id)
+        found = find_tool_call(self._port.state, self.id)
         return "cancelled" if found is None else str(found["status"])
 
     async def stream_input(self, text: str) -> None:
@@ -362,7 +363,7 @@ class ToolCall:
         """Wait until the call has another status; False when that takes people too long."""
 
         def left(state: Mapping[str, Any]) -> bool | None:
-            call = _find(state, self.id)
+            call = find_tool_call(state, self.id)
             return True if call is not None and call["status"] not in statuses else None
 
         try:
@@ -447,15 +448,6 @@ class ToolCall:
             raise AgentError(_NOT_ENTERED, "badAction")
         target = {"turnId": self._turn_id, "toolCallId": self.id}
         emit(self._port, {"type": action_type, **target, **fields})
-
-
-def _find(state: Mapping[str, Any], call_id: str) -> Mapping[str, Any] | None:
-    active = state.get("activeTurn") or {}
-    for part in active.get("responseParts", ()):
-        if part.get("kind") == "toolCall" and part["toolCall"]["toolCallId"] == call_id:
-            found: Mapping[str, Any] = part["toolCall"]
-            return found
-    return None
 
 
 def _content(text: str, blocks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

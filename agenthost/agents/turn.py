@@ -25,6 +25,7 @@ from agenthost.agents.sanitize import (
 )
 from agenthost.agents.tool_call import ToolCall
 from agenthost.agents.turn_port import TurnPort
+from agenthost.protocol.chat.active_turn import find_request
 
 # Seconds that a client's tool may take.
 CLIENT_TOOL_TIMEOUT = 300.0
@@ -272,12 +273,12 @@ class Turn:
         with contextlib.suppress(TimeoutError):
             try:
                 async with asyncio.timeout(self._port.prompt_timeout):
-                    await self._port.wait_for(lambda state: _completed(state, id))
+                    await self._port.wait_for(lambda state: find_request(state, id, answered=True))
             finally:
                 # Nobody came, or nobody waits any more; what is completed takes no notice.
                 cancel = {"type": "chat/inputCompleted", "requestId": id, "response": "cancel"}
                 self._port.emit(cancel)
-        part = _completed(self._port.state, id)
+        part = find_request(self._port.state, id, answered=True)
         return read_answers(part) if part is not None else Answers("cancel", {})
 
     async def next_steering(self) -> str:
@@ -319,16 +320,3 @@ class Turn:
     def _emit_part(self, part: dict[str, Any]) -> None:
         self._open_part = None
         emit(self._port, {"type": "chat/responsePart", "turnId": self.id, "part": part})
-
-
-def _completed(state: Mapping[str, Any], request_id: str) -> Mapping[str, Any] | None:
-    active = state.get("activeTurn") or {}
-    for part in active.get("responseParts", ()):
-        if (
-            part.get("kind") == "inputRequest"
-            and part["request"]["id"] == request_id
-            and part.get("response") is not None
-        ):
-            found: Mapping[str, Any] = part
-            return found
-    return None

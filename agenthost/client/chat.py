@@ -15,6 +15,7 @@ from agenthost.client import actions
 from agenthost.client.errors import TurnFailed, Uncertain
 from agenthost.client.events import ChatEvent, TurnEnded, chat_events
 from agenthost.client.handle import Handle
+from agenthost.protocol.chat.active_turn import find_request, find_tool_call
 
 if TYPE_CHECKING:
     from agenthost.client.state.channel import Channel
@@ -224,23 +225,18 @@ class Chat(Handle["ChatState"]):
 
     def _call(self, call: str | Json) -> tuple[str, ToolCallState]:
         call_id = call if isinstance(call, str) else call["toolCallId"]
-        active: Any = self.active_turn or {"responseParts": ()}
-        for part in active["responseParts"]:
-            match part:
-                case {"kind": "toolCall", "toolCall": {"toolCallId": id}} if id == call_id:
-                    return active["id"], part["toolCall"]
-        raise LookupError(f"there is no tool call {call_id} in the turn under way")
+        active = self.active_turn
+        found = find_tool_call(self.state, call_id)
+        if active is None or found is None:
+            raise LookupError(f"there is no tool call {call_id} in the turn under way")
+        return active["id"], found
 
     def _request(self, request: str | Json) -> ChatInputRequest:
         request_id = request if isinstance(request, str) else request["id"]
-        active: Any = self.active_turn or {"responseParts": ()}
-        for part in active["responseParts"]:
-            match part:
-                case {"kind": "inputRequest", "request": {"id": id}} if id == request_id:
-                    if part.get("response") is None:
-                        found: ChatInputRequest = part["request"]
-                        return found
-        raise LookupError(f"there is no open request {request_id}")
+        found = find_request(self.state, request_id, answered=False)
+        if found is None:
+            raise LookupError(f"there is no open request {request_id}")
+        return found["request"]
 
 
 class TurnStream:
