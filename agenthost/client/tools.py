@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from agenthost.client.state.channel import Channel
     from agenthost.client.state.client_core import ClientCore
     from agenthost.protocol.chat.tool_state import ToolCallRunningState
+    from agenthost.protocol.common import JsonObject
 
 log = logging.getLogger(__name__)
 
-Json = dict[str, Any]
 _CallKey = tuple[str, str]
 
 
@@ -77,7 +77,7 @@ class ToolRun:
                 # Showing the same a second time changes nothing.
                 continue
 
-    async def arguments(self) -> Json:
+    async def arguments(self) -> JsonObject:
         """Return the call's arguments."""
         given = self.call.get("toolInput")
         if isinstance(given, Mapping):
@@ -98,7 +98,7 @@ ToolFunction = Callable[..., Awaitable[Any]]
 
 @dataclass(slots=True)
 class _Tool:
-    definition: Json
+    definition: JsonObject
     function: ToolFunction
     takes_run: bool
 
@@ -143,7 +143,7 @@ class ClientTools:
         Raises:
             Rejected: the host does not take it.
         """
-        definition: Json = {"name": name, "inputSchema": dict(schema or {"type": "object"})}
+        definition: JsonObject = {"name": name, "inputSchema": dict(schema or {"type": "object"})}
         if description:
             definition["description"] = description
         tool = _Tool(definition, function, _parameters(function) > 1)
@@ -223,8 +223,8 @@ class ClientTools:
             # The host may have taken us off again meanwhile.
             session.channel.changed.send()
 
-    def _announcement(self, session: _SessionTools) -> Json:
-        client: Json = {
+    def _announcement(self, session: _SessionTools) -> JsonObject:
+        client: JsonObject = {
             "clientId": self._core.client_id,
             "tools": [tool.definition for tool in session.tools.values()],
         }
@@ -307,7 +307,7 @@ class ClientTools:
             session.ended.add(key)
             session.running.pop(key, None)
 
-    async def _result(self, session: _SessionTools, run: ToolRun) -> Json:
+    async def _result(self, session: _SessionTools, run: ToolRun) -> JsonObject:
         tool = session.tools.get(run.call["toolName"])
         if tool is None:
             return _failed(f"this client has no tool {run.call['toolName']!r}")
@@ -322,7 +322,7 @@ class ClientTools:
             return _failed(f"{type(error).__name__}: {error}")
 
     async def _complete(
-        self, session: _SessionTools, key: _CallKey, run: ToolRun, result: Json
+        self, session: _SessionTools, key: _CallKey, run: ToolRun, result: JsonObject
     ) -> None:
         while True:
             try:
@@ -343,16 +343,16 @@ def _parameters(function: ToolFunction) -> int:
     return sum(p.kind in positional for p in inspect.signature(function).parameters.values())
 
 
-def _blocks(content: str | Sequence[Mapping[str, Any]]) -> list[Json]:
+def _blocks(content: str | Sequence[Mapping[str, Any]]) -> list[JsonObject]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return [dict(block) for block in content]
 
 
-def _succeeded(run: ToolRun, returned: Any) -> Json:
+def _succeeded(run: ToolRun, returned: Any) -> JsonObject:
     made = returned if isinstance(returned, ToolResult) else _made(returned)
     name = run.call.get("displayName") or run.call["toolName"]
-    result: Json = {"success": True, "pastTenseMessage": made.summary or f"Ran {name}"}
+    result: JsonObject = {"success": True, "pastTenseMessage": made.summary or f"Ran {name}"}
     if made.content:
         result["content"] = [dict(block) for block in made.content]
     if made.structured is not None:
@@ -370,7 +370,7 @@ def _made(returned: Any) -> ToolResult:
     return ToolResult(_blocks(returned))
 
 
-def _failed(message: str) -> Json:
+def _failed(message: str) -> JsonObject:
     return {
         "success": False,
         "pastTenseMessage": message,

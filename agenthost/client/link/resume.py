@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from agenthost.client.errors import CannotConnect, NoCommonVersion
 from agenthost.client.link.host_link import HostLink
@@ -20,9 +20,11 @@ from agenthost.client.state.client_core import ClientCore
 from agenthost.errors import RemoteProtocolError, UnsupportedProtocolVersion, WireError
 from agenthost.protocol import negotiate, translator
 
+if TYPE_CHECKING:
+    from agenthost.protocol.common import JsonObject
+
 log = logging.getLogger(__name__)
 
-Json = dict[str, Any]
 Resumed = Literal["fresh", "replay", "snapshot"]
 
 
@@ -41,7 +43,7 @@ class Introduction:
         self.versions = tuple(versions)
         self._more = {"clientInfo": info, "locale": locale}
 
-    def params(self, client_id: str, subscriptions: Sequence[str]) -> Json:
+    def params(self, client_id: str, subscriptions: Sequence[str]) -> JsonObject:
         """Return the params of ``initialize``."""
         return {
             "protocolVersions": list(self.versions),

@@ -20,11 +20,11 @@ from agenthost.protocol.versions import Untranslatable
 
 if TYPE_CHECKING:
     from agenthost.client.errors import ChannelGone
+    from agenthost.protocol.common import JsonObject
     from agenthost.protocol.envelopes import ActionEnvelope
     from agenthost.protocol.reducer_registry import Kind
 
 S = TypeVar("S")
-Json = dict[str, Any]
 
 # Envelopes kept while a snapshot is on its way; a host that sends more of them before it answers
 # does not keep the order that the protocol promises.
@@ -54,7 +54,7 @@ class Channel(Generic[S]):
         # How long the host may hold actions back, in milliseconds; None is its default.
         self.max_latency = max_latency
         # The subscription that is in force, as it was asked for.
-        self.asked: Json | None = None
+        self.asked: JsonObject | None = None
         # The session that it belongs to and goes with, where that is known.
         self.owner: str | None = None
         # How many follow it.
@@ -77,7 +77,7 @@ class Channel(Generic[S]):
         self.changed = Signal()
         self._client_id = client_id
         self._mirror: Mirror | None = None
-        self._early: list[Json] = []
+        self._early: list[JsonObject] = []
         self._told: Feed[ActionEnvelope | Reset[S]] = Feed()
 
     @property
@@ -158,9 +158,9 @@ class Channel(Generic[S]):
     # What core does.
 
     @property
-    def subscription_params(self) -> Json:
+    def subscription_params(self) -> JsonObject:
         """The params of the subscription that is wanted."""
-        params: Json = {"channel": self.uri, **self.window.params()}
+        params: JsonObject = {"channel": self.uri, **self.window.params()}
         if self.max_latency is not None:
             params["delivery"] = {"maxLatencyMs": self.max_latency}
         return params
@@ -181,7 +181,7 @@ class Channel(Generic[S]):
         if self.max_latency is not None and (max_latency is None or max_latency < self.max_latency):
             self.max_latency = max_latency
 
-    def reset_to(self, snapshot: Json, version: str, now: str) -> None:
+    def reset_to(self, snapshot: JsonObject, version: str, now: str) -> None:
         """Start over from a snapshot, and take what came before it that is newer."""
         state, from_seq = snapshot["state"], snapshot["fromSeq"]
         kind = kind_of_state(state)
@@ -204,7 +204,7 @@ class Channel(Generic[S]):
         """Take note that the host sends its actions again, from where it left off."""
         self.live = True
 
-    def apply(self, envelope: Json, now: str) -> Received | None:
+    def apply(self, envelope: JsonObject, now: str) -> Received | None:
         """Take an envelope; None while there is no state to apply it to.
 
         Raises:
@@ -230,7 +230,7 @@ class Channel(Generic[S]):
         for envelope in early:
             self.apply(envelope, now)
 
-    async def load_earlier(self, request: Callable[[str, Json], Awaitable[Any]]) -> bool:
+    async def load_earlier(self, request: Callable[[str, JsonObject], Awaitable[Any]]) -> bool:
         """Load the next older turns of a chat into its state; False when there are none left.
 
         ``request`` sends a request and returns its result in the host's version.
@@ -250,8 +250,8 @@ class Channel(Generic[S]):
         return "turnsNextCursor" in self._chat
 
     @property
-    def _chat(self) -> Json:
-        return cast("Json", self.state)
+    def _chat(self) -> JsonObject:
+        return cast("JsonObject", self.state)
 
     def suspend(self) -> None:
         """Take note that the link is down."""
@@ -275,7 +275,7 @@ class Channel(Generic[S]):
             self.opened.set_result(None)
         self.changed.send()
 
-    def _tell(self, mirror: Mirror, envelope: Json, before: Any, now: str) -> None:
+    def _tell(self, mirror: Mirror, envelope: JsonObject, before: Any, now: str) -> None:
         if mirror.version != NEWEST:
             ladder = translator(mirror.version)
             try:

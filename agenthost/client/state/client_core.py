@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from agenthost.client.clock import Clock
     from agenthost.client.link.host_link import HostLink
     from agenthost.protocol.commands import InitializeResult
+    from agenthost.protocol.common import JsonObject
     from agenthost.protocol.envelopes import ActionEnvelope
 
 log = logging.getLogger(__name__)
 
-Json = dict[str, Any]
 
 ACTION_PATIENCE = 30.0
 """Seconds after which an action without an answer on a live link counts as lost.
@@ -88,10 +88,10 @@ class ClientCore:
         self.channels: dict[str, Channel[Any]] = {}
         self.dispatches = Dispatches(first_seq)
         self.resources = ResourceServer()
-        self.notifications: Feed[tuple[str, Json]] = Feed()
+        self.notifications: Feed[tuple[str, JsonObject]] = Feed()
         # Told synchronously whenever a link is up, and of every notification.
         self.on_up: list[Callable[[], None]] = []
-        self.on_notice: list[Callable[[str, Json], None]] = []
+        self.on_notice: list[Callable[[str, JsonObject], None]] = []
         self.link: HostLink | None = None
 
     @property
@@ -130,15 +130,15 @@ class ClientCore:
             _, result = await self._request_once(method, params)
             return result
 
-    async def _request_once(self, method: str, params: Mapping[str, Any]) -> tuple[Json, Any]:
+    async def _request_once(self, method: str, params: Mapping[str, Any]) -> tuple[JsonObject, Any]:
         link = await self.connected()
         sent = self.params_for_host(method, {"channel": ROOT, **params})
         return sent, await link.call(method, sent)
 
-    def params_for_host(self, method: str, params: Json) -> Json:
+    def params_for_host(self, method: str, params: JsonObject) -> JsonObject:
         """Say a command's params in the host's version."""
         try:
-            told: Json = translator(self.version).params_down(method, params)
+            told: JsonObject = translator(self.version).params_down(method, params)
         except Untranslatable as error:
             raise Unsupported(error.reason) from error
         return told
@@ -249,7 +249,7 @@ class ClientCore:
                 )
                 return
 
-    def _subscribed(self, channel: Channel[Any], wanted: Json, result: Any) -> None:
+    def _subscribed(self, channel: Channel[Any], wanted: JsonObject, result: Any) -> None:
         if self.channels.get(channel.uri) is not channel:
             # Let go of in the meantime; the host was told so right behind the question.
             return
@@ -265,7 +265,7 @@ class ClientCore:
         channel.asked = wanted
         self.send_unsent()
 
-    def adopt(self, channel: Channel[Any], snapshot: Json) -> None:
+    def adopt(self, channel: Channel[Any], snapshot: JsonObject) -> None:
         """Start a channel over from a snapshot, with its unanswered actions on top."""
         channel.reset_to(snapshot, self.version, self.clock.now())
         if channel.kind == "chat" and "activeTurn" in channel.mirror.raw:
@@ -344,7 +344,7 @@ class ClientCore:
         self._forget(dispatch)
         dispatch.fail(why)
 
-    def _predict(self, channel: Channel[Any], dispatch: Dispatch) -> Json | None:
+    def _predict(self, channel: Channel[Any], dispatch: Dispatch) -> JsonObject | None:
         """Show an action on a channel's state and return it as it goes on the wire."""
         channel.mirror.forget(dispatch.client_seq)
         try:
@@ -353,7 +353,7 @@ class ClientCore:
             self.fail(dispatch, error.reason)
             return None
 
-    def _send(self, dispatch: Dispatch, told: Json) -> None:
+    def _send(self, dispatch: Dispatch, told: JsonObject) -> None:
         assert self.link is not None
         params = {"channel": dispatch.channel, "clientSeq": dispatch.client_seq, "action": told}
         dispatch.queued = True
@@ -369,7 +369,7 @@ class ClientCore:
 
     # What a link tells.
 
-    def on_action(self, envelope: Json) -> None:
+    def on_action(self, envelope: JsonObject) -> None:
         """Take an envelope into its channel, then tell the caller whose action it answers."""
         if not _is_envelope(envelope):
             log.info("the host sent an action that is no envelope")
@@ -388,7 +388,7 @@ class ClientCore:
         if envelope["action"]["type"] == "session/chatRemoved" and not rejected:
             self._channels_gone([str(envelope["action"].get("chat"))], "the chat was removed")
 
-    def _apply(self, channel: Channel[Any], envelope: Json) -> None:
+    def _apply(self, channel: Channel[Any], envelope: JsonObject) -> None:
         try:
             received = channel.apply(envelope, self.clock.now())
         except RemoteProtocolError as error:
@@ -408,7 +408,7 @@ class ClientCore:
         if channel.turn_seen is None or channel.turn_seen[0] != turn_id:
             channel.turn_seen = (turn_id, self.clock.monotonic())
 
-    def on_notification(self, method: str, params: Json) -> None:
+    def on_notification(self, method: str, params: JsonObject) -> None:
         """Take any other notification, in the newest version."""
         if not _is_usable(method, params):
             log.info("the host sent a malformed %s", method)
@@ -434,7 +434,7 @@ class ClientCore:
             if not dispatch.done:
                 self.fail(dispatch, "the host did not answer it")
 
-    async def serve(self, method: str, params: Json) -> Any:
+    async def serve(self, method: str, params: JsonObject) -> Any:
         """Serve a request of the host."""
         return await self.resources.serve(method, params, self.version)
 
@@ -486,7 +486,7 @@ def _is_envelope(envelope: Any) -> bool:
     )
 
 
-def _is_usable(method: str, params: Json) -> bool:
+def _is_usable(method: str, params: JsonObject) -> bool:
     """Say whether a notification holds what the catalogue needs of it."""
     match method, params:
         case "root/sessionAdded", {"summary": {"resource": str()}}:
