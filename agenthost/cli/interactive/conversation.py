@@ -287,7 +287,7 @@ class Conversation:
     async def _relay(self, signal: Signal) -> None:
         count = signal.count
         while True:
-            count = await signal.beyond(count)
+            count = await signal.wait_past(count)
             self._wake.set()
 
     def _refresh(self) -> None:

@@ -162,7 +162,7 @@ class JsonLines:
         while channel.gone is None:
             count = channel.changed.count
             self._tell()
-            await channel.changed.beyond(count)
+            await channel.changed.wait_past(count)
 
     def _tell(self) -> None:
         before, self._told = self._told, self._chat.channel.confirmed

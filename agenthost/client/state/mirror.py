@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from agenthost.client.state.pending_overlay import Overlay
-from agenthost.client.state.upgraded_state import Upward
+from agenthost.client.state.pending_overlay import PendingOverlay
+from agenthost.client.state.upgraded_state import UpgradedState
 from agenthost.errors import RemoteProtocolError
 from agenthost.protocol import NEWEST, reduce, translator
 from agenthost.protocol.json_edits import index_by
@@ -107,7 +107,7 @@ class Mirror:
         """Start over from a fresh snapshot; nothing is pending afterwards."""
         if version is not None:
             self.version = version
-            self._upward = Upward(self.kind, version)
+            self._upgraded = UpgradedState(self.kind, version)
         # The last serverSeq that counts; may go down when a host starts to count anew.
         self.seq = from_seq
         self._confirmed: Any = state
@@ -116,7 +116,7 @@ class Mirror:
         # The members of the state that pending actions touch, and maybe more; None for any.
         self._touched: frozenset[str] | None = frozenset()
         # The confirmed state with all pending actions on it, once somebody asked.
-        self._predicted: Overlay | None = None
+        self._predicted: PendingOverlay | None = None
 
     @property
     def raw(self) -> Any:
@@ -127,12 +127,12 @@ class Mirror:
     @property
     def confirmed(self) -> Any:
         """The state as the host has it."""
-        return self._upward.state(self.raw)
+        return self._upgraded.state(self.raw)
 
     @property
     def state(self) -> Any:
         """The state as the host has it with our pending actions on top: what to show."""
-        return self._upward.state(self._optimistic())
+        return self._upgraded.state(self._optimistic())
 
     @property
     def pending(self) -> tuple[int, ...]:
@@ -146,13 +146,13 @@ class Mirror:
             Untranslatable: the host's version cannot say it; then nothing has changed.
         """
         state = self._optimistic()
-        told = self._said(dict(action), now)
+        told = self._for_host(dict(action), now)
         members = touched_in(self.version, told["type"])
         others = self._touched if self._pending else frozenset()
         self._touched = None if members is None or others is None else others | members
         self._pending[client_seq] = _Pending(told, now)
-        after = self._foreseen(state, told, now, self.version)
-        self._predicted = Overlay(self._confirmed, after, self._touched)
+        after = self._predict(state, told, now, self.version)
+        self._predicted = PendingOverlay(self._confirmed, after, self._touched)
         return told
 
     def receive(self, envelope: Mapping[str, Any], now: str) -> Received:
@@ -175,7 +175,7 @@ class Mirror:
         if envelope.get("rejectionReason") is not None:
             # Nobody applies it, whoever sent it; ours is not shown any more.
             return Received("rejected", own)
-        self._apply(envelope["action"], now)
+        self._apply_action(envelope["action"], now)
         return Received("applied", own)
 
     def forget(self, client_seq: Any) -> bool:
@@ -194,14 +194,14 @@ class Mirror:
         older = [turn for turn in turns if index_by(state["turns"], "id", turn["id"]) is None]
         self._confirmed = {**state, "turns": [*older, *state["turns"]]}
         self._predicted = None
-        self._upward.settle(exhausted=not has_more)
+        self._upgraded.settle(exhausted=not has_more)
 
-    def _said(self, action: Json, now: str) -> Json:
+    def _for_host(self, action: Json, now: str) -> Json:
         """Say a canonical action in the host's version."""
         if self.version == NEWEST:
             return action
         before = self.state
-        after = self._foreseen(before, action, now, NEWEST)
+        after = self._predict(before, action, now, NEWEST)
         if after is before:
             # What changes nothing here may well change something where it arrives.
             after = dict(before)
@@ -219,18 +219,18 @@ class Mirror:
         if self._predicted is None or not self._predicted.moved_to(confirmed):
             state = confirmed
             for mine in self._pending.values():
-                state = self._foreseen(state, mine.action, mine.now, self.version)
-            self._predicted = Overlay(confirmed, state, self._touched)
+                state = self._predict(state, mine.action, mine.now, self.version)
+            self._predicted = PendingOverlay(confirmed, state, self._touched)
         return self._predicted.result
 
-    def _foreseen(self, state: Any, action: Json, now: str, version: str) -> Any:
+    def _predict(self, state: Any, action: Json, now: str, version: str) -> Any:
         try:
             return reduce(self.kind, state, action, now=now, version=version)
         except _MISSHAPEN:
             # The host has sent a state that no action fits on; ours shows once it has answered.
             return state
 
-    def _apply(self, action: Json, now: str) -> None:
+    def _apply_action(self, action: Json, now: str) -> None:
         appends = _appends(action)
         if appends and self._run is not None and _same_target(self._run.action, action):
             self._run.texts.append(action[_APPENDS[action["type"]]])

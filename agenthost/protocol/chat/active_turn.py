@@ -6,12 +6,19 @@ nothing. Finished turns are never looked at here, so a step costs the same howev
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from agenthost.protocol.json_edits import replace_at
 
 if TYPE_CHECKING:
-    from agenthost.protocol.chat.state import ActiveTurn, ChatState, ResponsePart
+    from agenthost.protocol.chat.state import (
+        ActiveTurn,
+        ChatState,
+        InputRequestResponsePart,
+        ResponsePart,
+    )
+    from agenthost.protocol.chat.tool_state import ToolCallState
 
 
 def matching_turn(state: ChatState, turn_id: str) -> ActiveTurn | None:
@@ -33,3 +40,31 @@ def with_part_at(state: ChatState, turn: ActiveTurn, index: int, part: ResponseP
 def with_part_added(state: ChatState, turn: ActiveTurn, part: ResponsePart) -> ChatState:
     """Return the chat with a part at the end of the active turn."""
     return with_parts(state, turn, [*turn["responseParts"], part])
+
+
+def find_tool_call(state: Mapping[str, Any], call_id: str) -> ToolCallState | None:
+    """Return a tool call of the active turn; a part that lacks what calls have is none."""
+    for part in _parts(state):
+        match part:
+            case {"kind": "toolCall", "toolCall": {"toolCallId": id}} if id == call_id:
+                call: ToolCallState = part["toolCall"]
+                return call
+    return None
+
+
+def find_request(
+    state: Mapping[str, Any], request_id: str, *, answered: bool
+) -> InputRequestResponsePart | None:
+    """Return the part in which the active turn asks people, if it is answered, or still open."""
+    for part in _parts(state):
+        match part:
+            case {"kind": "inputRequest", "request": {"id": id}} if id == request_id:
+                if (part.get("response") is not None) == answered:
+                    found: InputRequestResponsePart = part
+                    return found
+    return None
+
+
+def _parts(state: Mapping[str, Any]) -> list[Any]:
+    turn = state.get("activeTurn")
+    return [] if turn is None else turn["responseParts"]
