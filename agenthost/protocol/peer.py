@@ -26,7 +26,7 @@ from agenthost.errors import (
 )
 from agenthost.protocol import jsonrpc
 from agenthost.protocol.jsonrpc import Failure, Id, InboundError, Notification, Request, Success
-from agenthost.protocol.methods import EXTENSIONS, Direction, methods
+from agenthost.protocol.methods import Direction, methods
 
 Role: TypeAlias = Literal["host", "client"]
 
@@ -94,8 +94,6 @@ class Peer:
         self._open_requests: dict[Id, str] = {}
         direction = Direction.TO_HOST if role == "host" else Direction.TO_CLIENT
         self._known_requests = methods(direction, is_notification=False)
-        if role == "host":
-            self._known_requests |= EXTENSIONS.keys()
         self._known_notifications = methods(direction, is_notification=True)
 
     def feed(self, frame: bytes | str) -> None:

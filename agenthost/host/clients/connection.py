@@ -24,6 +24,7 @@ from agenthost.host.store import StoreError
 from agenthost.host.trust import Principal, RateLimiter, find_excess
 from agenthost.host.turns.runner import Starter
 from agenthost.protocol.jsonrpc import Failure, Notification, Request, encode
+from agenthost.protocol.methods import METHODS
 from agenthost.protocol.peer import Answered, Frame, Handshake, Peer, Refused, Violation
 from agenthost.protocol.versions import NEWEST
 from agenthost.transport import CloseCode, Encoded, Transport, TransportClosed
@@ -36,8 +37,6 @@ MOST_VIOLATIONS = 10_000
 SHOWS_NO_REVIEWS = ("vscode-",)
 # A larger frame is looked over in a thread: others do not wait for it.
 LARGE_FRAME = 128 * 1024
-# Whose answers may be large; they are made when the host's budget has room for them.
-LARGE_ANSWERS = frozenset({"reconnect", "subscribe", "fetchTurns", "listSessions", "resourceRead"})
 
 
 class Connection:
@@ -272,4 +271,4 @@ def _may_be_large(request: Request) -> bool:
     if request.method == "initialize":
         # Who asks for nothing gets in whatever others wait for.
         return bool(request.params.get("initialSubscriptions"))
-    return request.method in LARGE_ANSWERS
+    return METHODS[request.method].large

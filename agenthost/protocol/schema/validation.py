@@ -17,7 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import InvalidParams, MethodNotFound, shortened
-from agenthost.protocol.methods import EXTENSIONS, METHODS, Direction, Method
+from agenthost.protocol.methods import METHODS, Direction, Method
 
 if TYPE_CHECKING:
     from pydantic_core import ValidationError
@@ -98,7 +98,7 @@ def validate_as(type_name: str, value: Any) -> Any:
 
 
 def _method(name: str) -> Method:
-    method = METHODS.get(name) or EXTENSIONS.get(name)
+    method = METHODS.get(name)
     if method is None:
         raise MethodNotFound(f"unknown method {_shown(name)}")
     return method
