@@ -56,13 +56,13 @@ def response_part(state: ChatState, action: ChatResponsePartAction, now: str) ->
     return state if turn is None else with_part_added(state, turn, action["part"])
 
 
-@reduces("chat/delta")
+@reduces("chat/delta", appends="content")
 def delta(state: ChatState, action: ChatDeltaAction, now: str) -> ChatState:
     """Append text to a markdown part of the active turn."""
     return _appended(state, action, "markdown")
 
 
-@reduces("chat/reasoning")
+@reduces("chat/reasoning", appends="content")
 def reasoning(state: ChatState, action: ChatReasoningAction, now: str) -> ChatState:
     """Append text to a reasoning part of the active turn."""
     return _appended(state, action, "reasoning")
