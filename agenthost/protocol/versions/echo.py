@@ -21,20 +21,26 @@ _MISSHAPEN = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
 def echo(
-    version: str, kind: str, as_sent: Any, before: Any, action: Any, after: Any, **outside: Any
+    version: str,
+    kind: str,
+    as_sent: Any,
+    before: Any,
+    action: Any,
+    after: Any,
+    *,
+    reviewable: bool = True,
 ) -> list[Any]:
     """Return the actions that answer what a client of a version sent and the host accepted.
 
     ``action`` is what it meant in the newest version, and led from one state to the other.
-    ``outside`` is for ``Translator.action_down``.
     """
     ladder = translator(version)
     if ladder.is_identity:
         return [as_sent]
-    told = ladder.action_down(kind, before, action, after, **outside)
+    told = ladder.action_down(kind, before, action, after, reviewable=reviewable)
     if not told or told == [as_sent]:
         return [as_sent]
-    held = ladder.state_down(kind, _without_history(kind, before), **outside)
+    held = ladder.state_down(kind, _without_history(kind, before), reviewable=reviewable)
     try:
         meant = _reduced(version, kind, held, as_sent)
     except _MISSHAPEN:

@@ -7,7 +7,7 @@ UP is the way back; both hosts and clients use both. Composing steps is the work
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from agenthost.errors import AgentHostError
@@ -24,8 +24,6 @@ from agenthost.protocol.versions.node_walks import (
 from agenthost.protocol.versions.rewriter import Rewriter
 from agenthost.protocol.versions.supported import exists_in, notification_exists_in
 
-# Reads a resource as text; None when it is too big, not text, or not there.
-ReadText = Callable[[str], str | None]
 ReducerTable = Mapping[str, Reducer]
 # Who sent what is translated. Some actions were the host's alone in older versions.
 Sender = Literal["client", "host"]
@@ -39,21 +37,6 @@ class Untranslatable(AgentHostError):
         super().__init__(reason)
 
 
-def unreadable(uri: str) -> str | None:
-    """Read nothing: for callers that cannot reach resources."""
-    return None
-
-
-@dataclass(frozen=True)
-class Outside:
-    """What a translation DOWN must ask about, because the data itself does not say."""
-
-    # The text behind a content reference, which old versions want inline.
-    read_text: ReadText = unreadable
-    # Whether the changeset at hand can be reviewed, which only its catalogue entry tells.
-    reviewable: bool = True
-
-
 @dataclass(frozen=True)
 class DownContext:
     """The circumstances of an action on its way DOWN; the states are in the step's newer form.
@@ -64,7 +47,8 @@ class DownContext:
 
     before: Callable[[], Json]
     after: Callable[[], Json]
-    outside: Outside = field(default_factory=Outside)
+    # Whether the changeset at hand can be reviewed, which only its catalogue entry tells.
+    reviewable: bool = True
     sender: Sender = "host"
 
 
@@ -92,25 +76,25 @@ class Step:
     actions_down: Mapping[str, DownAction] = {}
     actions_up: Mapping[str, UpAction] = {}
 
-    def down(self, outside: Outside) -> Rewriter:
-        """Return what becomes of single nodes on the way DOWN."""
+    def down(self, *, reviewable: bool = True) -> Rewriter:
+        """Return what becomes of single nodes on the way DOWN; see ``DownContext``."""
         return Rewriter()
 
     def up(self) -> Rewriter:
         """Return what becomes of single nodes on the way UP."""
         return Rewriter()
 
-    def state_down(self, kind: str, state: Json, outside: Outside) -> Json:
+    def state_down(self, kind: str, state: Json, *, reviewable: bool = True) -> Json:
         """Translate a channel's state DOWN."""
-        return walk_state(self.down(outside), kind, state)  # type: ignore[no-any-return]
+        return walk_state(self.down(reviewable=reviewable), kind, state)  # type: ignore[no-any-return]
 
     def state_up(self, kind: str, state: Json) -> Json:
         """Translate a channel's state UP."""
         return walk_state(self.up(), kind, state)  # type: ignore[no-any-return]
 
-    def turn_down(self, turn: Json, outside: Outside) -> Json:
+    def turn_down(self, turn: Json) -> Json:
         """Translate one completed turn DOWN, as the chat's state would have it."""
-        return walk_turn(self.down(outside), turn)
+        return walk_turn(self.down(), turn)
 
     def turn_up(self, turn: Json) -> Json:
         """Translate one completed turn UP."""
@@ -130,8 +114,7 @@ class Step:
         """Say how many actions besides its own an action may need here, at most.
 
         Asked about every action, so it must cost next to nothing. The states are canonical, which
-        may be newer than the step's own form, and what can be read outside must not matter: the
-        answer is the same whenever it is asked.
+        may be newer than the step's own form.
         """
         return 0
 
@@ -139,7 +122,7 @@ class Step:
         """Rewrite what an action carries, if the older version has the action at all."""
         if not exists_in(action["type"], self.older):
             return []
-        rewritten = walk_action(self.down(context.outside), action)
+        rewritten = walk_action(self.down(reviewable=context.reviewable), action)
         return [] if rewritten is None else [rewritten]
 
     def action_up(self, action: Json, context: UpContext) -> Json:
@@ -152,7 +135,7 @@ class Step:
 
     def params_down(self, method: str, params: Any) -> Any:
         """Translate a command's params DOWN, or raise Untranslatable."""
-        return walk_params(self.down(Outside()), method, params)
+        return walk_params(self.down(), method, params)
 
     def params_up(self, method: str, params: Any) -> Any:
         """Translate a command's params UP."""
@@ -162,9 +145,9 @@ class Step:
         """Translate the path of a field DOWN, as far as a rename is all that happened to it."""
         return path
 
-    def result_down(self, method: str, params: Any, result: Any, outside: Outside) -> Any:
+    def result_down(self, method: str, params: Any, result: Any) -> Any:
         """Translate a command's result DOWN; ``params`` are in the newer form."""
-        return walk_result(self.down(outside), method, result)
+        return walk_result(self.down(), method, result)
 
     def result_up(self, method: str, params: Any, result: Any) -> Any:
         """Translate a command's result UP; ``params`` are in the older form."""
@@ -174,7 +157,7 @@ class Step:
         """Translate a notification's params DOWN; None drops the notification."""
         if not notification_exists_in(method, self.older):
             return None
-        return walk_notification(self.down(Outside()), method, params)
+        return walk_notification(self.down(), method, params)
 
     def notification_up(self, method: str, params: Any) -> Any:
         """Translate a notification's params UP; None drops the notification."""

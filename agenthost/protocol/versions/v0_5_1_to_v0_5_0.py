@@ -14,7 +14,7 @@ from agenthost.errors import InvalidParams
 from agenthost.protocol.json_edits import index_by
 from agenthost.protocol.versions.node_edits import Json, put, without
 from agenthost.protocol.versions.rewriter import Rewriter
-from agenthost.protocol.versions.step import DownContext, Outside, ReducerTable, Step
+from agenthost.protocol.versions.step import DownContext, ReducerTable, Step
 
 if TYPE_CHECKING:
     from agenthost.protocol.reducer_registry import Reducer
@@ -55,7 +55,7 @@ class Step051To050(Step):
     def __init__(self) -> None:
         self.actions_down = {"chat/toolCallStart": _tool_call_start_down}
 
-    def down(self, outside: Outside) -> Rewriter:
+    def down(self, *, reviewable: bool = True) -> Rewriter:
         """Return what becomes of single nodes on the way DOWN."""
         return _Down()
 
@@ -79,9 +79,9 @@ class Step051To050(Step):
             return params
         return without(params, *_PARAMS.get(method, ((), ()))[1])
 
-    def result_down(self, method: str, params: Any, result: Any, outside: Outside) -> Any:
+    def result_down(self, method: str, params: Any, result: Any) -> Any:
         """Translate a command's result DOWN."""
-        result = super().result_down(method, params, result, outside)
+        result = super().result_down(method, params, result)
         if method == "listSessions" and isinstance(result, dict):
             return without(result, "nextCursor")
         return result

@@ -13,7 +13,7 @@ from agenthost.protocol.json_edits import index_by
 from agenthost.protocol.versions.node_edits import Json, each, inside, without
 from agenthost.protocol.versions.node_walks import walk_action
 from agenthost.protocol.versions.rewriter import Rewriter
-from agenthost.protocol.versions.step import DownContext, Outside, ReducerTable, Step
+from agenthost.protocol.versions.step import DownContext, ReducerTable, Step
 
 if TYPE_CHECKING:
     from agenthost.protocol.reducer_registry import Reducer
@@ -32,7 +32,7 @@ class Step052To051(Step):
             "session/mcpServerStopRequested": _stop_requested_down,
         }
 
-    def down(self, outside: Outside) -> Rewriter:
+    def down(self, *, reviewable: bool = True) -> Rewriter:
         """Return what becomes of single nodes on the way DOWN."""
         return _Down()
 
@@ -43,9 +43,9 @@ class Step052To051(Step):
             return without(params, "clientInfo")
         return params
 
-    def result_down(self, method: str, params: Any, result: Any, outside: Outside) -> Any:
+    def result_down(self, method: str, params: Any, result: Any) -> Any:
         """Translate a command's result DOWN."""
-        result = super().result_down(method, params, result, outside)
+        result = super().result_down(method, params, result)
         if method == "initialize" and isinstance(result, dict):
             return without(result, "serverInfo", "terminalCommandPrefix")
         return result
@@ -65,7 +65,7 @@ class Step052To051(Step):
             # Old reducers toggle no child, so they get its container anew.
             if index_by(container.get("children"), "id", action["id"]) is not None:
                 updated = {"type": "session/customizationUpdated", "customization": container}
-                rewritten = walk_action(self.down(context.outside), updated)
+                rewritten = walk_action(self.down(), updated)
                 return [] if rewritten is None else [rewritten]
         return []
 

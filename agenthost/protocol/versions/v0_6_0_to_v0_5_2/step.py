@@ -15,7 +15,6 @@ from agenthost.protocol.versions.calls import find_call
 from agenthost.protocol.versions.node_edits import Json, put, without
 from agenthost.protocol.versions.step import (
     DownContext,
-    Outside,
     ReducerTable,
     Step,
     Untranslatable,
@@ -59,9 +58,9 @@ class Step060To052(Step):
             "changeset/filesReviewedChanged": _files_reviewed_changed_up,
         }
 
-    def down(self, outside: Outside) -> Rewriter:
+    def down(self, *, reviewable: bool = True) -> Rewriter:
         """Return what becomes of single nodes on the way DOWN."""
-        return Down(outside.reviewable)
+        return Down(reviewable)
 
     def up(self) -> Rewriter:
         """Return what becomes of single nodes on the way UP."""

@@ -1,7 +1,7 @@
 """The step between 0.7.0 and 0.6.0.
 
 Towards 0.6.0: a list of working directories becomes its first entry, a side chat's origin a plain
-one, a chat attachment a simple one, referenced tool input is inlined, and a terminal's result gets
+one, a chat attachment a simple one, referenced tool input is left out, and a terminal's result gets
 a block of its own. The other way these are put together again.
 """
 
@@ -14,8 +14,6 @@ from agenthost.protocol.versions.node_edits import Json, inside, put, without
 from agenthost.protocol.versions.rewriter import Rewriter
 from agenthost.protocol.versions.step import (
     DownContext,
-    Outside,
-    ReadText,
     ReducerTable,
     Step,
     Untranslatable,
@@ -54,9 +52,9 @@ class Step070To060(Step):
             "chat/toolCallComplete": _complete_up,
         }
 
-    def down(self, outside: Outside) -> Rewriter:
+    def down(self, *, reviewable: bool = True) -> Rewriter:
         """Return what becomes of single nodes on the way DOWN."""
-        return _Down(outside.read_text)
+        return _Down()
 
     def up(self) -> Rewriter:
         """Return what becomes of single nodes on the way UP."""
@@ -98,7 +96,7 @@ class Step070To060(Step):
 
     def _ready_down(self, action: Json, context: DownContext) -> list[Json]:
         given = (find_call(context.after(), action) or action).get("toolInput")
-        text = _inline(given, context.outside.read_text)
+        text = _inline(given)
         if text is None and given is not None and self._shows_input(action, context):
             # Nobody must approve a call by the input that it had before.
             text = ""
@@ -106,7 +104,7 @@ class Step070To060(Step):
         ready = put(without(action, "contributor", "intention"), "toolInput", text)
         if not self.extra_actions(action, context.before(), context.after()):
             return [ready]
-        older = self.state_down("chat", context.before(), context.outside)
+        older = self.state_down("chat", context.before())
         return [*turn_told_anew(older, action, context.after()), ready]
 
     def extra_actions(self, action: Json, before: Json, after: Json) -> int:
@@ -120,7 +118,7 @@ class Step070To060(Step):
         call = find_call(context.before(), action) or {}
         if call.get("status") != "pending-confirmation" or action.get("confirmed"):
             return False
-        return _inline(call.get("toolInput"), context.outside.read_text) is not None
+        return _inline(call.get("toolInput")) is not None
 
     def _confirmed_down(self, action: Json, context: DownContext) -> list[Json]:
         (rewritten,) = self.rewritten_down(action, context)
@@ -128,14 +126,11 @@ class Step070To060(Step):
             return [rewritten]
         # Old reducers always take the edit; here it counts only for what the call then holds.
         call = find_call(context.after(), action) or {}
-        text = _inline(call.get("toolInput"), context.outside.read_text)
+        text = _inline(call.get("toolInput"))
         return [put(rewritten, "editedToolInput", text)]
 
 
 class _Down(Rewriter):
-    def __init__(self, read_text: ReadText) -> None:
-        self._read_text = read_text
-
     def attachment(self, attachment: Json) -> Json:
         return chat_attachment_down(attachment)
 
@@ -146,7 +141,7 @@ class _Down(Rewriter):
         given = call.get("toolInput")
         if given is None or isinstance(given, str):
             return call
-        return put(call, "toolInput", _inline(given, self._read_text))
+        return put(call, "toolInput", _inline(given))
 
     def chat_summary(self, summary: Json) -> Json:
         return inside(_one_directory(summary), "origin", _origin_down)
@@ -220,10 +215,8 @@ def _capabilities_down(capabilities: Any) -> Any:
     return inside(older, "multipleChats", lambda chats: without(chats, "sideChat"))
 
 
-def _inline(given: Any, read_text: ReadText) -> str | None:
-    """Return tool input as text; a reference that cannot be read as such has none."""
-    if isinstance(given, dict):
-        return read_text(given["uri"])
+def _inline(given: Any) -> str | None:
+    """Return tool input as text; a reference has none."""
     return given if isinstance(given, str) else None
 
 
