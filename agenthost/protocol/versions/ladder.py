@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
+from agenthost.protocol.versions.node_edits import without_history
 from agenthost.protocol.versions.reduction import reducers_of
 from agenthost.protocol.versions.step import (
     DownContext,
@@ -251,14 +252,9 @@ class _Rungs:
 
     def _form(self, rung: int) -> Json:
         if not self._forms:
-            self._forms.append(_without_history(self._kind, self._canonical))
+            self._forms.append(without_history(self._kind, self._canonical))
         while len(self._forms) <= rung:
             step = self._steps[len(self._forms) - 1]
             form = step.state_down(self._kind, self._forms[-1], reviewable=self._reviewable)
             self._forms.append(form)
         return self._forms[rung]
-
-
-def _without_history(kind: str, state: Any) -> Any:
-    """Withhold completed turns: no action's translation may cost more for a longer chat."""
-    return {**state, "turns": []} if kind == "chat" and state["turns"] else state

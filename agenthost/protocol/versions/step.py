@@ -64,6 +64,7 @@ class UpContext:
 
 DownAction = Callable[[Json, DownContext], list[Json]]
 UpAction = Callable[[Json, UpContext], Json]
+Edit = Callable[[Json], Json]
 
 
 class Step:
@@ -72,17 +73,21 @@ class Step:
     newer: ClassVar[str]
     older: ClassVar[str]
 
+    # What becomes of single nodes.
+    nodes_down: Rewriter = Rewriter()
+    nodes_up: Rewriter = Rewriter()
     # Actions whose translation takes more than rewriting what they carry.
     actions_down: Mapping[str, DownAction] = {}
     actions_up: Mapping[str, UpAction] = {}
+    # The same for commands: what becomes of the params and of the result, by method.
+    commands_down: Mapping[str, Edit] = {}
+    commands_up: Mapping[str, Edit] = {}
+    results_down: Mapping[str, Edit] = {}
+    results_up: Mapping[str, Edit] = {}
 
     def down(self, *, reviewable: bool = True) -> Rewriter:
         """Return what becomes of single nodes on the way DOWN; see ``DownContext``."""
-        return Rewriter()
-
-    def up(self) -> Rewriter:
-        """Return what becomes of single nodes on the way UP."""
-        return Rewriter()
+        return self.nodes_down
 
     def state_down(self, kind: str, state: Json, *, reviewable: bool = True) -> Json:
         """Translate a channel's state DOWN."""
@@ -90,7 +95,7 @@ class Step:
 
     def state_up(self, kind: str, state: Json) -> Json:
         """Translate a channel's state UP."""
-        return walk_state(self.up(), kind, state)  # type: ignore[no-any-return]
+        return walk_state(self.nodes_up, kind, state)  # type: ignore[no-any-return]
 
     def turn_down(self, turn: Json) -> Json:
         """Translate one completed turn DOWN, as the chat's state would have it."""
@@ -98,7 +103,7 @@ class Step:
 
     def turn_up(self, turn: Json) -> Json:
         """Translate one completed turn UP."""
-        return walk_turn(self.up(), turn)
+        return walk_turn(self.nodes_up, turn)
 
     def action_down(self, action: Json, context: DownContext) -> list[Json]:
         """Translate an action DOWN: into none, when the older version has nothing like it.
@@ -128,18 +133,18 @@ class Step:
     def action_up(self, action: Json, context: UpContext) -> Json:
         """Translate an action UP, or raise Untranslatable."""
         special = self.actions_up.get(action["type"])
-        rewritten = walk_action(self.up(), action)
+        rewritten = walk_action(self.nodes_up, action)
         if rewritten is None:
             raise Untranslatable(f"{action['type']} says nothing in a newer version")
         return rewritten if special is None else special(rewritten, context)
 
     def params_down(self, method: str, params: Any) -> Any:
         """Translate a command's params DOWN, or raise Untranslatable."""
-        return walk_params(self.down(), method, params)
+        return _edited(walk_params(self.down(), method, params), self.commands_down.get(method))
 
     def params_up(self, method: str, params: Any) -> Any:
         """Translate a command's params UP."""
-        return walk_params(self.up(), method, params)
+        return _edited(walk_params(self.nodes_up, method, params), self.commands_up.get(method))
 
     def path_down(self, path: str) -> str:
         """Translate the path of a field DOWN, as far as a rename is all that happened to it."""
@@ -147,11 +152,11 @@ class Step:
 
     def result_down(self, method: str, params: Any, result: Any) -> Any:
         """Translate a command's result DOWN; ``params`` are in the newer form."""
-        return walk_result(self.down(), method, result)
+        return _edited(walk_result(self.down(), method, result), self.results_down.get(method))
 
     def result_up(self, method: str, params: Any, result: Any) -> Any:
         """Translate a command's result UP; ``params`` are in the older form."""
-        return walk_result(self.up(), method, result)
+        return _edited(walk_result(self.nodes_up, method, result), self.results_up.get(method))
 
     def notification_down(self, method: str, params: Any) -> Any:
         """Translate a notification's params DOWN; None drops the notification."""
@@ -161,8 +166,13 @@ class Step:
 
     def notification_up(self, method: str, params: Any) -> Any:
         """Translate a notification's params UP; None drops the notification."""
-        return walk_notification(self.up(), method, params)
+        return walk_notification(self.nodes_up, method, params)
 
     def reducers(self, newer: ReducerTable) -> ReducerTable:
         """Return the reducers that the older version has other than ``newer``."""
         return {}
+
+
+def _edited(value: Any, edit: Edit | None) -> Any:
+    # What is no object is for validation to refuse.
+    return value if edit is None or not isinstance(value, dict) else edit(value)

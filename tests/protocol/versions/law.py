@@ -24,8 +24,8 @@ from agenthost.protocol.versions import (
     reduce,
     translator,
 )
-from agenthost.protocol.versions.calls import find_call
 from agenthost.protocol.versions.ladder import Translator
+from agenthost.protocol.versions.node_edits import find_call
 from agenthost.protocol.versions.v0_6_0_to_v0_5_2.inputs import is_open
 from tests.strategies import NOW, History
 

@@ -13,7 +13,7 @@ from agenthost.protocol.versions import (
     reduce,
     translator,
 )
-from agenthost.protocol.versions.v0_7_0_to_v0_6_0.attachments import STASH
+from agenthost.protocol.versions.v0_7_0_to_v0_6_0.step import STASH
 from agenthost.protocol.versions.v0_7_0_to_v0_6_0.terminals import fold_terminals
 from tests.protocol.versions.samples import (
     NOW,
