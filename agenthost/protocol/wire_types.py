@@ -53,6 +53,10 @@ _MODULES = (
     notifications,
 )
 
+# What is called otherwise here than in the protocol: ours -> the protocol's. Agents are given a
+# ``Turn`` of another sort.
+_SPEC_NAMES = {"CompletedTurn": "Turn"}
+
 
 def _types_in(module: ModuleType) -> Iterator[tuple[str, Any]]:
     """Yield what a module defines itself: its classes, and its aliases, which are annotated."""
@@ -66,5 +70,9 @@ def _types_in(module: ModuleType) -> Iterator[tuple[str, Any]]:
 WIRE_TYPES: Mapping[str, Any] = MappingProxyType(
     # Of the scalars' module the aliases alone: its classes are the rules behind them.
     {name: getattr(scalars, name) for name in scalars.__annotations__}
-    | {name: value for module in _MODULES for name, value in _types_in(module)}
+    | {
+        _SPEC_NAMES.get(name, name): value
+        for module in _MODULES
+        for name, value in _types_in(module)
+    }
 )

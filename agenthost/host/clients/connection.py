@@ -25,7 +25,14 @@ from agenthost.host.trust import Principal, RateLimiter, find_excess
 from agenthost.host.turns.runner import Starter
 from agenthost.protocol.jsonrpc import Failure, Notification, Request, encode
 from agenthost.protocol.methods import METHODS
-from agenthost.protocol.peer import Answered, Frame, Handshake, Peer, Refused, Violation
+from agenthost.protocol.peer import (
+    CallAnswered,
+    CallRefused,
+    Frame,
+    HandshakeState,
+    Peer,
+    Violation,
+)
 from agenthost.protocol.versions import NEWEST
 from agenthost.transport import CloseCode, Encoded, Transport, TransportClosed
 
@@ -101,7 +108,7 @@ class Connection:
                     # not take its answers is not given more of them.
                     await asyncio.sleep(0)
                     await self.outbox.room()
-                    if self.peer.handshake is Handshake.ESTABLISHED:
+                    if self.peer.handshake is HandshakeState.ESTABLISHED:
                         handshake.reschedule(None)
         except TransportClosed as closed:
             log.debug("%s closed: %s", self.name, closed)
@@ -191,7 +198,7 @@ class Connection:
                     await handle_notification(self, event)
                 case Violation(reason):
                     self._violated(reason)
-                case Answered() | Refused():
+                case CallAnswered() | CallRefused():
                     log.debug("%s answered %s, which nobody awaits", self.name, event.method)
             self._answer(self.peer.take_output())
         self._answer(self.peer.take_output())

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         ChatWorkingDirectoryRemovedAction,
         ChatWorkingDirectorySetAction,
     )
-    from agenthost.protocol.chat.state import ActiveTurn, ChatState, ResponsePart, Turn
+    from agenthost.protocol.chat.state import ActiveTurn, ChatState, CompletedTurn, ResponsePart
 
 
 @reduces("chat/turnStarted", client=True)
@@ -142,7 +142,7 @@ def _ended(
     }
     ended: ChatState = {
         **without(state, "activeTurn"),
-        "turns": [*state["turns"], cast("Turn", turn)],
+        "turns": [*state["turns"], cast("CompletedTurn", turn)],
         "modifiedAt": now,
         "status": with_activity(state["status"], activity),
     }
