@@ -18,7 +18,6 @@ from agenthost.protocol import (
     resource_watch,
     resources,
     root,
-    telemetry,
     terminal,
 )
 from agenthost.protocol.chat import actions as chat_actions
@@ -45,7 +44,6 @@ _MODULES = (
     changeset,
     resource_watch,
     root,
-    telemetry,
     terminal,
     envelopes,
     commands,

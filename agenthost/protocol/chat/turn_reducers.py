@@ -8,9 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from agenthost.protocol.chat.active_turn import matching_turn, with_part_added, with_part_at
+from agenthost.protocol.chat.active_turn import (
+    marked_unread,
+    matching_turn,
+    refreshed,
+    with_part_added,
+    with_part_at,
+)
 from agenthost.protocol.chat.pending_reducers import consumed
-from agenthost.protocol.chat.status import marked_unread, refreshed
 from agenthost.protocol.chat.tool_call_reducers import cut_short
 from agenthost.protocol.json_edits import carry, index_by, mirrored, settled, updated, without
 from agenthost.protocol.reducer_registry import reduces
