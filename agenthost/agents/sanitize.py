@@ -47,10 +47,10 @@ def checked_action(action: dict[str, Any]) -> dict[str, Any]:
 @cache
 def _looking_into() -> tuple[Callable[..., Any], Callable[..., str | None]]:
     """Return what walks along the wire types, which are not loaded before the first action."""
-    from agenthost.agents.strictness import find_unknown
-    from agenthost.protocol.schema.normalization import forgiven
+    from agenthost.protocol.schema.normalization import normalized
+    from agenthost.protocol.schema.unknown_variants import find_unknown
 
-    return forgiven, find_unknown
+    return normalized, find_unknown
 
 
 def text_pieces(text: str) -> Iterator[str]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agenthost.protocol.chat.commands import CompletionItem
     from agenthost.protocol.chat.input_state import ChatInputRequest
     from agenthost.protocol.chat.messages import PendingMessageKind
-    from agenthost.protocol.chat.state import ActiveTurn, ChatState, Turn
+    from agenthost.protocol.chat.state import ActiveTurn, ChatState, CompletedTurn
     from agenthost.protocol.chat.tool_state import ToolCallState
 
 Json = Mapping[str, Any]
@@ -318,7 +318,7 @@ def _markdown(parts: Sequence[Any]) -> str:
 
 def _has_turn(chat: ChatState, turn_id: str) -> bool:
     active = chat.get("activeTurn")
-    turns: list[Turn] = chat["turns"]
+    turns: list[CompletedTurn] = chat["turns"]
     return (active is not None and active["id"] == turn_id) or any(
         turn["id"] == turn_id for turn in reversed(turns)
     )

@@ -18,7 +18,7 @@ from agenthost.client.errors import ConnectionLost
 from agenthost.clock import Clock
 from agenthost.errors import InternalError, WireError
 from agenthost.protocol.jsonrpc import Notification, Request
-from agenthost.protocol.peer import Answered, Event, Frame, Peer, Refused, Violation
+from agenthost.protocol.peer import CallAnswered, CallRefused, Event, Frame, Peer, Violation
 from agenthost.protocol.uris import ROOT
 from agenthost.tasks import Tasks
 from agenthost.transport import CloseCode, Encoded, Transport, TransportClosed
@@ -190,9 +190,9 @@ class HostLink:
 
     def _act(self, event: Event) -> None:
         match event:
-            case Answered(id, _, result):
+            case CallAnswered(id, _, result):
                 self._answer(id, result)
-            case Refused(id, _, error):
+            case CallRefused(id, _, error):
                 call = self._calls.pop(id)
                 if not call.future.done():
                     call.future.set_exception(error)

@@ -16,6 +16,7 @@ from agenthost.client.state.pending_overlay import PendingOverlay
 from agenthost.client.state.upgraded_state import UpgradedState
 from agenthost.errors import RemoteProtocolError
 from agenthost.protocol import NEWEST, reduce, translator
+from agenthost.protocol.appending import AppendRun, append_key
 from agenthost.protocol.json_edits import index_by
 from agenthost.protocol.versions import Untranslatable, touched_in
 
@@ -23,14 +24,6 @@ if TYPE_CHECKING:
     from agenthost.protocol.reducer_registry import Kind
 
 Json = dict[str, Any]
-
-# Actions that only append text, and where they have it. A run of them on one target is folded
-# into the state when somebody looks, so that a delta costs the same in a long part as in a short.
-_APPENDS: Mapping[str, str] = {
-    "chat/delta": "content",
-    "chat/reasoning": "content",
-    "terminal/data": "data",
-}
 
 # A snapshot does not say which state it carries; these keys give each kind away, in this order.
 _MARKS: tuple[tuple[Kind, tuple[str, ...]], ...] = (
@@ -63,16 +56,6 @@ class _Pending:
 
     # In the host's version, as it goes on the wire.
     action: Json
-    now: str
-
-
-@dataclass(slots=True)
-class _Run:
-    """Text that follows an append to the same target and is not folded into the state yet."""
-
-    # The append that began the run; it has been applied.
-    action: Json
-    texts: list[str]
     now: str
 
 
@@ -111,7 +94,8 @@ class Mirror:
         # The last serverSeq that counts; may go down when a host starts to count anew.
         self.seq = from_seq
         self._confirmed: Any = state
-        self._run: _Run | None = None
+        # Text that is folded into the state when somebody looks.
+        self._run: AppendRun | None = None
         self._pending.clear()
         # The members of the state that pending actions touch, and maybe more; None for any.
         self._touched: frozenset[str] | None = frozenset()
@@ -231,22 +215,21 @@ class Mirror:
             return state
 
     def _apply_action(self, action: Json, now: str) -> None:
-        appends = _appends(action)
-        if appends and self._run is not None and _same_target(self._run.action, action):
-            self._run.texts.append(action[_APPENDS[action["type"]]])
+        key = append_key(action)
+        if key is not None and self._run is not None and self._run.key == key:
+            self._run.append(action)
             return
         self._fold()
         self._run = None
         self._reduce(action, now)
-        if appends:
-            self._run = _Run(action, [], now)
+        if key is not None:
+            self._run = AppendRun(key, action, now)
 
     def _fold(self) -> None:
         run = self._run
-        if run is not None and run.texts:
-            field = _APPENDS[run.action["type"]]
-            self._reduce({**run.action, field: "".join(run.texts)}, run.now)
-            run.texts.clear()
+        if run is not None and run.text:
+            self._reduce(run.folded(), run.now)
+            self._run = AppendRun(run.key, run.action, run.now)
 
     def _reduce(self, action: Json, now: str) -> None:
         try:
@@ -255,16 +238,3 @@ class Mirror:
             )
         except _MISSHAPEN as error:
             raise RemoteProtocolError(f"{action.get('type')} does not fit the state") from error
-
-
-def _appends(action: Json) -> bool:
-    field = _APPENDS.get(action["type"])
-    return field is not None and isinstance(action.get(field), str)
-
-
-def _same_target(one: Json, other: Json) -> bool:
-    return (
-        one["type"] == other["type"]
-        and one.get("turnId") == other.get("turnId")
-        and one.get("partId") == other.get("partId")
-    )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from agenthost.host.channels.chat.encoded_turns import EncodedTurns
 from agenthost.host.channels.chat.window import cursor_before
 from agenthost.host.channels.session.summary import aggregated_status
-from agenthost.host.delivery.growing_text import GrowingText
+from agenthost.protocol.appending import GrowingText
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.versions import NEWEST, reduce, translator
 

@@ -8,63 +8,15 @@ All it may need to know of the host arrives as ``PolicyContext``; where a path l
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
 from agenthost.errors import PermissionDenied
 from agenthost.host.trust.principals import Principal
+from agenthost.protocol.methods import METHODS, Access
 from agenthost.tokens import Role
 from agenthost.workspace import file_path, resolve
-
-
-class Access(enum.Enum):
-    """Who may call a method."""
-
-    EVERYONE = "any role"
-    OPERATE = "owners and operators"
-    RESOURCE = "owners; operators inside their sessions' folders"
-    CONTENT = "as RESOURCE; anyone for content the host minted"
-    DISPATCH = "anyone may send it; each action inside is asked about by itself"
-
-
-METHODS: Mapping[str, Access] = MappingProxyType(
-    {
-        "initialize": Access.EVERYONE,
-        "ping": Access.EVERYONE,
-        "reconnect": Access.EVERYONE,
-        "subscribe": Access.EVERYONE,
-        "unsubscribe": Access.EVERYONE,
-        "listSessions": Access.EVERYONE,
-        "fetchTurns": Access.EVERYONE,
-        "resolveSessionConfig": Access.EVERYONE,
-        "sessionConfigCompletions": Access.EVERYONE,
-        "dispatchAction": Access.DISPATCH,
-        "createSession": Access.OPERATE,
-        "disposeSession": Access.OPERATE,
-        "createChat": Access.OPERATE,
-        "disposeChat": Access.OPERATE,
-        "createTerminal": Access.OPERATE,
-        "disposeTerminal": Access.OPERATE,
-        # Completes a message being written, and a viewer writes none.
-        "completions": Access.OPERATE,
-        "authenticate": Access.OPERATE,
-        "invokeChangesetOperation": Access.OPERATE,
-        "resourceRead": Access.CONTENT,
-        "resourceWrite": Access.RESOURCE,
-        "resourceList": Access.RESOURCE,
-        "resourceCopy": Access.RESOURCE,
-        "resourceMove": Access.RESOURCE,
-        "resourceDelete": Access.RESOURCE,
-        "resourceResolve": Access.RESOURCE,
-        "resourceMkdir": Access.RESOURCE,
-        "resourceRequest": Access.RESOURCE,
-        "createResourceWatch": Access.RESOURCE,
-    }
-)
-"""Every method a client may send; one that is missing here is the owner's alone."""
 
 JsonMapping: TypeAlias = Mapping[str, Any]
 
@@ -132,12 +84,12 @@ class RolePolicy:
         """Raise PermissionDenied, naming role and method, unless the role allows the command."""
         if principal.role is Role.OWNER:
             return
-        access = METHODS.get(method)
+        access = METHODS[method].access if method in METHODS else Access.OWNER
         if access in (Access.EVERYONE, Access.DISPATCH):
             return
         if access is Access.CONTENT and _names_content(params, context):
             return
-        if principal.role is not Role.OPERATOR or access is None:
+        if principal.role is not Role.OPERATOR or access is Access.OWNER:
             raise PermissionDenied(f"the role {principal.role.value} may not call {method}")
         if method == "createSession" and "fork" not in params:
             # A fork works where its source works, whatever else it asks for.

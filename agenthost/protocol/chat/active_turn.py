@@ -1,7 +1,9 @@
-"""The turn that runs in a chat: finding it and replacing its parts.
+"""The turn that runs in a chat: finding it, replacing its parts, and the status that follows.
 
 Only the active turn can be addressed by an action; everything that names another turn changes
 nothing. Finished turns are never looked at here, so a step costs the same however long the chat is.
+The status bits are in ``protocol.status``; which actions recompute the status is each reducer's own
+affair, because the protocol is not uniform about it.
 """
 
 from __future__ import annotations
@@ -10,6 +12,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from agenthost.protocol.json_edits import replace_at
+from agenthost.protocol.status import (
+    IDLE,
+    IN_PROGRESS,
+    INPUT_NEEDED,
+    IS_READ,
+    with_activity,
+    with_flag,
+)
 
 if TYPE_CHECKING:
     from agenthost.protocol.chat.state import (
@@ -19,6 +29,9 @@ if TYPE_CHECKING:
         ResponsePart,
     )
     from agenthost.protocol.chat.tool_state import ToolCallState
+
+# Tool calls in these states wait for somebody outside the turn.
+_BLOCKED = frozenset({"pending-confirmation", "pending-result-confirmation", "auth-required"})
 
 
 def matching_turn(state: ChatState, turn_id: str) -> ActiveTurn | None:
@@ -68,3 +81,34 @@ def find_request(
 def _parts(state: Mapping[str, Any]) -> list[Any]:
     turn = state.get("activeTurn")
     return [] if turn is None else turn["responseParts"]
+
+
+def refreshed(state: ChatState) -> ChatState:
+    """Return the chat with its activity recomputed; an earlier error does not survive this."""
+    status = with_activity(state["status"], _activity(state))
+    return state if status == state["status"] else {**state, "status": status}
+
+
+def marked_unread(state: ChatState) -> ChatState:
+    """Return the chat with its read flag cleared."""
+    return {**state, "status": with_flag(state["status"], IS_READ, False)}
+
+
+def is_open_request(part: ResponsePart) -> bool:
+    """Say whether a part is an input request that nobody has answered yet."""
+    return part["kind"] == "inputRequest" and "response" not in part
+
+
+def _activity(state: ChatState) -> int:
+    turn = state.get("activeTurn")
+    if turn is None:
+        return IDLE
+    if any(map(_blocks, turn["responseParts"])):
+        return INPUT_NEEDED
+    return IN_PROGRESS
+
+
+def _blocks(part: ResponsePart) -> bool:
+    if part["kind"] == "toolCall":
+        return part["toolCall"]["status"] in _BLOCKED
+    return is_open_request(part)
