@@ -231,7 +231,7 @@ async def check_port(address: Address) -> Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class HealthPage:
     """What the health page said, and by how many seconds the host's clock is ahead."""
 
     check: Check
@@ -240,7 +240,7 @@ class Page:
     is_silent: bool = False
 
 
-def check_health(address: Address) -> Page:
+def check_health(address: Address) -> HealthPage:
     """Ask an address, by plain HTTP, how it is; blocks."""
     secure = address.parts.scheme == "wss"
     kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
@@ -252,21 +252,21 @@ def check_health(address: Address) -> Page:
         body = one_line(response.read(200).decode(errors="replace"))
         date = response.headers.get("Date")
     except TimeoutError:
-        return Page(Check("health", "warning", "/healthz: no answer in time"), is_silent=True)
+        return HealthPage(Check("health", "warning", "/healthz: no answer in time"), is_silent=True)
     except http.client.HTTPException:
-        return Page(Check("health", "warning", "/healthz: what answers there speaks no HTTP"))
+        return HealthPage(Check("health", "warning", "/healthz: what answers there speaks no HTTP"))
     except OSError as error:
-        return Page(Check("health", "warning", f"/healthz: {one_line(str(error))}"))
+        return HealthPage(Check("health", "warning", f"/healthz: {one_line(str(error))}"))
     finally:
         connection.close()
     skew = _skew(date, (start + time.time()) / 2)
     match response.status:
         case 200:
-            return Page(Check("health", "ok", "the host says that it is well"), skew)
+            return HealthPage(Check("health", "ok", "the host says that it is well"), skew)
         case 503:
             fix = "look at the host's log and at its disk, then start it again"
-            return Page(Check("health", "problem", f"the host says: {body}", fix), skew)
-    return Page(Check("health", "skipped", f"/healthz answers {response.status}"), skew)
+            return HealthPage(Check("health", "problem", f"the host says: {body}", fix), skew)
+    return HealthPage(Check("health", "skipped", f"/healthz answers {response.status}"), skew)
 
 
 def _skew(date: str | None, now: float) -> float | None:

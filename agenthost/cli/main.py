@@ -31,7 +31,7 @@ _COMMANDS = (
 _INTERRUPTED, _UNREAD = 130, 141
 
 
-# As in ``failing``, which takes longer to load than most errors take to be made.
+# As in ``exit_codes``, which takes longer to load than most errors take to be made.
 _USAGE = 2
 
 
@@ -98,9 +98,9 @@ def _run(words: list[str]) -> int:
         sys.stdout.flush()
     except _Misuse as misuse:
         if "--json" in words:
-            from agenthost.cli.exit_codes import print_failure
+            from agenthost.cli.exit_codes import print_json_failure
 
-            print_failure(misuse.message, _USAGE, "usage", event=misuse.event)
+            print_json_failure(misuse.message, _USAGE, "usage", event=misuse.event)
         raise
     except KeyboardInterrupt:
         return _INTERRUPTED

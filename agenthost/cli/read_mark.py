@@ -19,7 +19,7 @@ class ReadMark:
         self._session = session
         self._last: Dispatch | None = None
 
-    def look(self, *, running: bool) -> Dispatch | None:
+    def mark_if_unread(self, *, running: bool) -> Dispatch | None:
         """Take note of how the session is now; return what was dispatched, if anything was."""
         if running or not is_unread(self._session.channel.confirmed["status"]):
             return None

@@ -27,7 +27,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOP_LIMIT = 10.0
 
 
-class Stopping:
+class Shutdown:
     """The signals that stop this process, and its end."""
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ from agenthost.cli.connection.host_connection import (
     TOKEN_VARIABLE,
     URL_VARIABLE,
     add_connection_options,
-    in_words,
+    explain_reason,
     run_command,
     use_colour,
 )
@@ -29,7 +29,7 @@ from agenthost.cli.diagnostics import (
     PATIENCE,
     Address,
     Check,
-    Page,
+    HealthPage,
     check_data_dir,
     check_health,
     check_port,
@@ -241,7 +241,7 @@ def _refused(error: Exception, address: Address) -> Check:
             fix = "is this the address of a host, and of its WebSocket?"
         case CannotConnect() | GivenUp():
             fix = "is something else than a host listening there? look at the host's log"
-    return Check("connection", "problem", in_words(one_line(str(error))), fix)
+    return Check("connection", "problem", explain_reason(one_line(str(error))), fix)
 
 
 def _silent(pid: int | None) -> Check:
@@ -314,7 +314,7 @@ async def _check_latency(client: Client) -> Check:
     return Check("latency", "ok", f"{median} ms (median of {_PINGS})", data=median)
 
 
-async def _check_clock(address: Address, client: Client, page: Page) -> Check:
+async def _check_clock(address: Address, client: Client, page: HealthPage) -> Check:
     skew = page.skew
     if skew is None:
         if address.is_local:

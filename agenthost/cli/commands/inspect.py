@@ -21,9 +21,15 @@ from agenthost.cli.connection.host_connection import (
     use_colour,
 )
 from agenthost.cli.connection.session_lookup import open_session
-from agenthost.cli.exit_codes import FAILED, OK, USAGE, add_json_option, fail
+from agenthost.cli.exit_codes import FAILED, OK, USAGE, add_json_option, report_failure
 from agenthost.cli.format.state_format import Ink
-from agenthost.cli.format.wire_log_format import Conversation, Filter, Said, said_json, said_line
+from agenthost.cli.format.wire_log_format import (
+    Filter,
+    WireLogReader,
+    WireMessage,
+    message_json,
+    message_line,
+)
 from agenthost.client import Client
 
 # Seconds between two looks at a file that somebody else writes.
@@ -66,9 +72,9 @@ def run(args: argparse.Namespace) -> int:
     if args.live:
         return run_command(args, _inspect_live)
     if args.what is None:
-        return fail(args, "name a FILE, or use --live", USAGE, "usage")
+        return report_failure(args, "name a FILE, or use --live", USAGE, "usage")
     printer = _Printer(args)
-    conversation = Conversation()
+    conversation = WireLogReader()
     understood = False
     try:
         for line in _lines(args.what, follow=args.follow):
@@ -79,10 +85,12 @@ def run(args: argparse.Namespace) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        return fail(args, f"{args.what} cannot be read: {error.strerror}", FAILED, "failed")
+        return report_failure(
+            args, f"{args.what} cannot be read: {error.strerror}", FAILED, "failed"
+        )
     if not understood:
         what = f"there is no message in {args.what}; is it a log of `agenthost serve --wire-log`?"
-        return fail(args, what, FAILED, "failed")
+        return report_failure(args, what, FAILED, "failed")
     return OK
 
 
@@ -96,15 +104,15 @@ class _Printer:
         # A log is read at once, but a growing one is watched.
         self._flush: bool = args.follow or args.live
 
-    def print(self, said: Said) -> None:
+    def print(self, said: WireMessage) -> None:
         """Print one message."""
         if not self._filter(said):
             return
         if self._as_json:
-            print(json.dumps(said_json(said)), flush=self._flush)
+            print(json.dumps(message_json(said)), flush=self._flush)
             return
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        print(said_line(said, width, self._ink), flush=self._flush)
+        print(message_line(said, width, self._ink), flush=self._flush)
 
 
 # A file.
@@ -155,7 +163,7 @@ def _current(path: Path, file: IO[bytes]) -> IO[bytes]:
 
 async def _inspect_live(args: argparse.Namespace) -> int:
     printer = _Printer(args)
-    conversation = Conversation()
+    conversation = WireLogReader()
     # Bounded by nothing, as nothing else runs while a line is printed.
     seen: asyncio.Queue[tuple[str, Literal["in", "out"], bytes]] = asyncio.Queue()
 
@@ -181,8 +189,8 @@ async def _inspect_live(args: argparse.Namespace) -> int:
 
 
 def _said(
-    conversation: Conversation, now: str, direction: Literal["in", "out"], payload: bytes
-) -> Said:
+    conversation: WireLogReader, now: str, direction: Literal["in", "out"], payload: bytes
+) -> WireMessage:
     # A log is written by the host, for which our "out" is its "in".
     entry = {"time": now, "connection": "live", "direction": "in" if direction == "out" else "out"}
     try:

@@ -17,8 +17,8 @@ from typing import Any
 from agenthost.cli.beginning import begin_session, check_model
 from agenthost.cli.connection.host_connection import (
     add_connection_options,
-    as_typed,
     connected,
+    decode_argument,
     run_command,
 )
 from agenthost.cli.connection.session_lookup import open_session
@@ -29,12 +29,12 @@ from agenthost.cli.exit_codes import (
     USAGE,
     CommandFailed,
     add_json_option,
-    complain,
+    print_error,
 )
 from agenthost.cli.format.state_format import error_lines, tool_json
 from agenthost.cli.headless.answer_output import Output
-from agenthost.cli.headless.auto_answers import Answers, Approvals
-from agenthost.cli.headless.headless_turn import Unattended
+from agenthost.cli.headless.auto_answers import ApprovalPolicy, GivenAnswers
+from agenthost.cli.headless.headless_turn import HeadlessTurn
 from agenthost.cli.read_mark import ReadMark
 from agenthost.client import Chat, Client, Session
 from agenthost.errors import AgentHostError
@@ -107,8 +107,8 @@ async def send(args: argparse.Namespace) -> int:
     if args.session is not None and (args.agent or args.dir):
         raise CommandFailed("--agent and --dir are for new sessions", USAGE)
     try:
-        given = [as_typed(answer) for answer in args.answer]
-        approvals, answers = Approvals.read(args.approve), Answers.read(given)
+        given = [decode_argument(answer) for answer in args.answer]
+        approvals, answers = ApprovalPolicy.read(args.approve), GivenAnswers.read(given)
     except ValueError as error:
         raise CommandFailed(str(error), USAGE) from None
     text = _text(args.text)
@@ -118,7 +118,7 @@ async def send(args: argparse.Namespace) -> int:
         # Of a long chat no more is needed than what this adds to it.
         chat = await session.chat(turns=1)
         out.note(f"session {session.uri}", "dim")
-        turn = Unattended(client, session, chat, approvals, answers, out)
+        turn = HeadlessTurn(client, session, chat, approvals, answers, out)
         await turn.send(text, model=args.model, timeout=args.timeout)
         for id in answers.unused:
             out.note(f"nothing was asked that --answer {id}=… answers", "yellow")
@@ -134,7 +134,7 @@ def _text(given: str | None) -> str:
     """Return what to say, from the command line or from standard input."""
     if given is None and sys.stdin.isatty():
         raise CommandFailed("say TEXT, or let something be read from standard input", USAGE)
-    text = as_typed(sys.stdin.read() if given in (None, "-") else given)
+    text = decode_argument(sys.stdin.read() if given in (None, "-") else given)
     if not text.strip():
         raise CommandFailed("there is nothing to send", USAGE)
     return text
@@ -150,34 +150,34 @@ async def _session(client: Client, args: argparse.Namespace) -> Session:
 
 async def _mark_read(session: Session) -> None:
     """Say that somebody has seen the answer, who sits at the terminal that it went to."""
-    marking = ReadMark(session).look(running=False)
+    marking = ReadMark(session).mark_if_unread(running=False)
     if marking is not None:
         with contextlib.suppress(AgentHostError, TimeoutError):
             async with asyncio.timeout(_MARKING):
                 await marking
 
 
-def _exit_code(turn: Unattended) -> int:
-    if turn.stopped is not None:
-        return turn.stopped
+def _exit_code(turn: HeadlessTurn) -> int:
+    if turn.stop_code is not None:
+        return turn.stop_code
     assert turn.end is not None
     match turn.end.state:
         case "error":
             why = "\n".join(error_lines(turn.end.error))
-            return complain(f"the turn failed: {why}", FAILED)
+            return print_error(f"the turn failed: {why}", FAILED)
         case "cancelled":
-            return complain("the turn was cancelled", FAILED)
+            return print_error("the turn was cancelled", FAILED)
         case "removed":
-            return complain("the turn was removed from its chat", FAILED)
-    if turn.misfit:
-        return complain("an answer did not fit its question", FAILED)
+            return print_error("the turn was removed from its chat", FAILED)
+    if turn.bad_answer:
+        return print_error("an answer did not fit its question", FAILED)
     parts = turn.end.turn["responseParts"] if turn.end.turn is not None else ()
     if turn.denied or any(map(_was_denied, parts)):
-        return complain("not everything was approved; see --approve", DENIED)
+        return print_error("not everything was approved; see --approve", DENIED)
     return OK
 
 
-def _document(session: Session, chat: Chat, sent: Unattended, code: int) -> dict[str, Any]:
+def _document(session: Session, chat: Chat, sent: HeadlessTurn, code: int) -> dict[str, Any]:
     turn: Any = (sent.end.turn if sent.end is not None else chat.active_turn) or {}
     parts = turn.get("responseParts", [])
     return {

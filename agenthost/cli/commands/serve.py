@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from agenthost.cli.connection.command_hints import next_step, reachable
+from agenthost.cli.connection.command_hints import command_line, reachable_addresses
 from agenthost.cli.connection.host_lookup import announce
 from agenthost.cli.data_dir import DATA_DIR_VARIABLE, STORE_FILE, default_data_dir, import_from_here
-from agenthost.cli.shutdown import Stopping
+from agenthost.cli.shutdown import Shutdown
 from agenthost.errors import AgentHostError
 from agenthost.tokens import OWNER_FILE
 
@@ -128,7 +128,7 @@ def run(args: argparse.Namespace) -> int:
     """Serve until interrupted; 0 after a clean stop, 1 with one line when it cannot be."""
     _load_host()
     _start_logging(verbose=args.verbose)
-    stopping, code = Stopping(), 0
+    stopping, code = Shutdown(), 0
     try:
         asyncio.run(_serve(args, stopping))
     except AgentHostError as error:
@@ -151,7 +151,7 @@ def _load_host() -> None:
         gc.enable()
 
 
-async def _serve(args: argparse.Namespace, stopping: Stopping) -> None:
+async def _serve(args: argparse.Namespace, stopping: Shutdown) -> None:
     from agenthost.agents.loader import CONFIG_FILE, configured_specs, load_agents
     from agenthost.host import Host, SqliteStore
     from agenthost.host.trust import check_bind
@@ -181,7 +181,7 @@ async def _serve(args: argparse.Namespace, stopping: Stopping) -> None:
             if not args.stdio:
                 secret, gate = _gate(args, data_dir)
                 url = await host.listen(args.host, args.port, gate=gate)
-                local = f"ws://{reachable(url.removeprefix('ws://'))[0]}"
+                local = f"ws://{reachable_addresses(url.removeprefix('ws://'))[0]}"
                 announced.enter_context(announce(data_dir, local, _token_file(args, data_dir)))
                 # Last, because scripts take it as the sign that everything is in place.
                 _tell(url, secret, data_dir)
@@ -201,7 +201,7 @@ def _tell(url: str, secret: str | None, data_dir: Path) -> None:
     """Say where the host listens and how to connect to it."""
     query = f"/?tkn={quote(secret, safe='')}" if secret is not None else "/"
     bound = url.removeprefix("ws://")
-    address, *elsewhere = reachable(bound)
+    address, *elsewhere = reachable_addresses(bound)
     token = f', "connectionToken": "{secret}"' if secret is not None else ""
     lines = [
         f"agenthost is listening on {bound}",
@@ -213,7 +213,7 @@ def _tell(url: str, secret: str | None, data_dir: Path) -> None:
         "  VS Code    " + '"chat.remoteAgentHostsEnabled": true,',
         "             "
         + f'"chat.remoteAgentHosts": [{{"name": "agenthost", "address": "{address}"{token}}}]',
-        f"  next       {next_step('chat', data_dir=data_dir)}",
+        f"  next       {command_line('chat', data_dir=data_dir)}",
         "",
         "Ctrl-C stops it; sessions are kept in " + str(data_dir),
     ]

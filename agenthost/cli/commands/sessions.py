@@ -13,12 +13,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from agenthost.cli.connection.host_connection import (
-    WentAway,
+    HostWentAway,
     add_connection_options,
-    as_typed,
+    command_for_host,
     connected,
+    decode_argument,
     run_command,
-    same_host,
     use_colour,
 )
 from agenthost.cli.connection.session_lookup import find_sessions, open_session
@@ -28,7 +28,7 @@ from agenthost.cli.exit_codes import (
     UNREACHABLE,
     CommandFailed,
     add_json_option,
-    complain,
+    print_error,
 )
 from agenthost.cli.format.state_format import (
     Ink,
@@ -171,7 +171,11 @@ async def _list(args: argparse.Namespace) -> int:
             print(line)
     else:
         narrowed = args.filter is not None or args.archived
-        more = "like that." if narrowed else f"yet; `{same_host(args, 'send', 'TEXT')}` starts one."
+        more = (
+            "like that."
+            if narrowed
+            else f"yet; `{command_for_host(args, 'send', 'TEXT')}` starts one."
+        )
         print(f"There are no sessions {more}", file=sys.stderr)
     return OK
 
@@ -206,7 +210,7 @@ async def _wanted(client: Client, args: argparse.Namespace) -> AsyncIterator[Ses
         archived = is_archived(summary["status"])
         if archived != args.archived and not args.all:
             continue
-        if args.filter is None or _mentions(summary, as_typed(args.filter).casefold()):
+        if args.filter is None or _mentions(summary, decode_argument(args.filter).casefold()):
             yield summary
 
 
@@ -404,7 +408,7 @@ async def _change(args: argparse.Namespace) -> int:
     try:
         async with connected(args) as client:
             await _change_all(client, args, outcomes)
-    except WentAway as error:
+    except HostWentAway as error:
         if not outcomes:
             raise
         # What is done is done, and worth knowing.
@@ -413,7 +417,7 @@ async def _change(args: argparse.Namespace) -> int:
             outcome.error = outcome.error or str(error)
     for outcome in outcomes:
         if not outcome.done:
-            complain(f"{outcome.session}: {outcome.error}", FAILED)
+            print_error(f"{outcome.session}: {outcome.error}", FAILED)
         elif not args.json:
             print(_told(outcome, args))
     if args.json:
@@ -427,7 +431,7 @@ def _told(outcome: _Outcome, args: argparse.Namespace) -> str:
     undoing = _UNDOING.get(outcome.became or "")
     if undoing is None:
         return told
-    undo = same_host(args, "sessions", undoing, short_id(outcome.session))
+    undo = command_for_host(args, "sessions", undoing, short_id(outcome.session))
     return f"{told}\n  `{undo}` takes it back"
 
 
@@ -460,7 +464,7 @@ async def _change_one(client: Client, uri: str, args: argparse.Namespace) -> str
     async with await open_session(client, uri) as session:
         match args.verb:
             case "rename":
-                await session.rename(as_typed(args.title))
+                await session.rename(decode_argument(args.title))
             case "read":
                 await session.mark_read()
             case verb:

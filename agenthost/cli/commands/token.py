@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from agenthost.cli.data_dir import DATA_DIR_VARIABLE, default_data_dir
-from agenthost.cli.exit_codes import FAILED, OK, USAGE, add_json_option, fail
+from agenthost.cli.exit_codes import FAILED, OK, USAGE, add_json_option, report_failure
 from agenthost.tokens import BOOK_FILE, Role, TokenBook, TokenEntry, TokenError, check_name
 
 _SPAN = re.compile(r"(?P<count>[0-9]{1,6})(?P<unit>[mhdw])")
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
             return _list(book.list(), now, as_json=args.json)
         return _revoke(book, args.name, now, as_json=args.json)
     except TokenError as error:
-        return fail(args, error, FAILED, "failed")
+        return report_failure(args, error, FAILED, "failed")
 
 
 def parse_expiry(text: str, now: float) -> datetime:
@@ -90,9 +90,9 @@ def _create(book: TokenBook, args: argparse.Namespace, now: float) -> int:
     try:
         expires = None if args.expires is None else parse_expiry(args.expires, now)
     except ValueError as error:
-        return fail(args, error, USAGE, "usage")
+        return report_failure(args, error, USAGE, "usage")
     if expires is not None and expires.timestamp() <= now:
-        return fail(args, f"--expires {args.expires} lies in the past", USAGE, "usage")
+        return report_failure(args, f"--expires {args.expires} lies in the past", USAGE, "usage")
     made = book.create(args.name, Role(args.role), expires=expires, now=now)
     if args.json:
         print(json.dumps({**_as_json(made.entry, now), "token": made.secret}, indent=2))

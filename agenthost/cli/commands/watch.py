@@ -20,7 +20,7 @@ from agenthost.cli.connection.host_connection import (
 )
 from agenthost.cli.connection.session_lookup import open_session
 from agenthost.cli.exit_codes import OK, add_json_option
-from agenthost.cli.format.event_format import Line, event_json, event_line
+from agenthost.cli.format.event_format import EventLine, event_json, event_line
 from agenthost.cli.format.state_format import (
     SHORT_ID,
     Ink,
@@ -99,12 +99,12 @@ class _Printer:
         self.as_json = as_json
         self._ink = Ink(use_colour())
 
-    def print_line(self, where: str, line: Line) -> None:
+    def print_line(self, where: str, line: EventLine) -> None:
         """Print a line of text, or several: when, where, what."""
         for text in line.text.split("\n"):
-            self._print_row(where, Line(line.what, text, line.style))
+            self._print_row(where, EventLine(line.what, text, line.style))
 
-    def _print_row(self, where: str, line: Line) -> None:
+    def _print_row(self, where: str, line: EventLine) -> None:
         now = datetime.now().astimezone().strftime("%H:%M:%S")
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         head = f"{now}  {where}  {line.what:<12}"
@@ -157,13 +157,13 @@ def catalogue_changes(
             yield "changed", summary
 
 
-def _summary_line(change: str, summary: SessionSummary) -> Line:
+def _summary_line(change: str, summary: SessionSummary) -> EventLine:
     if change == "removed":
-        return Line("removed", one_line(summary["title"]), "dim")
+        return EventLine("removed", one_line(summary["title"]), "dim")
     words = ", ".join(status_words(summary["status"])[1:])
     activity = one_line(summary.get("activity") or "")
     text = " - ".join(filter(None, (one_line(summary["title"]) or "(no title)", activity)))
-    return Line(
+    return EventLine(
         activity_word(summary["status"]),
         f"{text} ({words})" if words else text,
         status_style(summary["status"]),
@@ -234,7 +234,7 @@ class _SessionWatch:
         chats = self._session.chats
         running = any(activity_word(chat["status"]) in ("running", "needs input") for chat in chats)
         if self._read is not None:
-            self._read.look(running=running)
+            self._read.mark_if_unread(running=running)
 
     async def _begin(self) -> SessionState:
         """Follow the chats that are there, and say what there is once nothing can be missed."""
@@ -296,7 +296,11 @@ class _SessionWatch:
         self._text = ""
         if text.strip():
             shown = plain(text).rstrip()
-            line = Line("reasoning", shown, "dim") if self._is_thought else Line("answer", shown)
+            line = (
+                EventLine("reasoning", shown, "dim")
+                if self._is_thought
+                else EventLine("answer", shown)
+            )
             self._printer.print_line(_short(self._text_of[0]), line)
 
 
@@ -325,12 +329,12 @@ def session_changes(before: SessionState, after: SessionState) -> Iterator[tuple
         yield "chatRemoved", {"chat": uri, "title": was[uri]["title"]}
 
 
-def _change_line(kind: str, fields: Json) -> Line:
+def _change_line(kind: str, fields: Json) -> EventLine:
     if kind in ("archived", "unread"):
-        return Line(kind if fields[kind] else f"not {kind}", "", "magenta")
+        return EventLine(kind if fields[kind] else f"not {kind}", "", "magenta")
     words = {"chatAdded": "new chat", "chatRemoved": "chat closed"}
     text = fields.get("title", fields.get("lifecycle", ""))
-    return Line(words.get(kind, kind), one_line(text), "magenta")
+    return EventLine(words.get(kind, kind), one_line(text), "magenta")
 
 
 def _short(uri: str) -> str:

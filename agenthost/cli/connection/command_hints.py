@@ -21,7 +21,7 @@ _EVERYWHERE = {
 }
 
 
-def next_step(
+def command_line(
     *words: str, data_dir: Path | None = None, url: str | None = None, token: str | None = None
 ) -> str:
     """Return a command line that calls this program again for the same host.
@@ -38,13 +38,13 @@ def next_step(
         options = ["--url", url.partition("?")[0].rstrip("/")]
         if token is not None or parts.query:
             options += ["--token", "TOKEN"]
-    elif data_dir is not None and data_dir.absolute() != _found_anyway():
+    elif data_dir is not None and data_dir.absolute() != _default_data_dir():
         # Absolute, because the next terminal may be elsewhere, and without this one's variable.
         options = ["--data-dir", str(data_dir.absolute())]
     return f"{_this_command()} {shlex.join([*words, *options])}"
 
 
-def _found_anyway() -> Path:
+def _default_data_dir() -> Path:
     """Return the data directory of a command that is told of none, not even by a variable."""
     environ = {name: text for name, text in os.environ.items() if name != DATA_DIR_VARIABLE}
     return default_data_dir(environ)
@@ -61,7 +61,7 @@ def _this_command() -> str:
     return shlex.quote(str(called.relative_to(here) if called.is_relative_to(here) else called))
 
 
-def reachable(address: str) -> list[str]:
+def reachable_addresses(address: str) -> list[str]:
     """Return the addresses, with ports, at which who listens at this one is reached.
 
     Who listens on all addresses is reached from here by the loopback one, which comes first, and

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from agenthost.cli.connection.command_hints import next_step
+from agenthost.cli.connection.command_hints import command_line
 from agenthost.cli.connection.host_lookup import NoHost, find_host
 from agenthost.cli.data_dir import DATA_DIR_VARIABLE, default_data_dir
 from agenthost.cli.exit_codes import (
@@ -20,8 +20,8 @@ from agenthost.cli.exit_codes import (
     UNREACHABLE,
     USAGE,
     CommandFailed,
-    Kind,
-    fail,
+    FailureKind,
+    report_failure,
 )
 from agenthost.cli.format.state_format import Ink, plain
 from agenthost.client import (
@@ -72,7 +72,7 @@ _WORDS = {
 }
 
 
-class WentAway(CannotConnect):
+class HostWentAway(CannotConnect):
     """The host was there, went away, and stayed away for longer than a command waits."""
 
 
@@ -137,7 +137,7 @@ async def connected(
         raise CommandFailed(str(error), USAGE) from None
     async with client:
         try:
-            async with patiently(client, args.patience, tell or LinkNews()):
+            async with host_patience(client, args.patience, tell or ConnectionNotices()):
                 yield client
         except ClientError as error:
             # Everything ends with the connection, but why that ended is what matters.
@@ -161,7 +161,7 @@ def _client(args: argparse.Namespace, options: dict[str, Any]) -> Client:
 
 
 @asynccontextmanager
-async def patiently(
+async def host_patience(
     client: Client, patience: float | None, tell: Callable[[ConnectionState], None]
 ) -> AsyncIterator[None]:
     """Tell how the connection is doing, and end a block when the host stays away for too long."""
@@ -190,10 +190,12 @@ async def patiently(
     except TimeoutError:
         if not limit.expired():
             raise
-        raise WentAway(f"the host went away and did not come back: {in_words(reason)}") from None
+        raise HostWentAway(
+            f"the host went away and did not come back: {explain_reason(reason)}"
+        ) from None
 
 
-class LinkNews:
+class ConnectionNotices:
     """Says that the connection is lost, once, and that it is there again."""
 
     def __init__(self, say: Callable[[str], None] | None = None) -> None:
@@ -204,7 +206,7 @@ class LinkNews:
         """Take a change of the connection's state."""
         if isinstance(state, Reconnecting) and not self._is_lost:
             self._is_lost = True
-            self._say(f"connection lost ({in_words(state.reason)}); trying again")
+            self._say(f"connection lost ({explain_reason(state.reason)}); trying again")
         elif isinstance(state, Connected) and self._is_lost:
             self._is_lost = False
             self._say("connected again")
@@ -228,21 +230,21 @@ def run_command(
     except KeyboardInterrupt:
         return INTERRUPTED
     except (AgentHostError, TimeoutError) as error:
-        kind, code = _judged(error)
+        kind, code = _failure_of(error)
         words = (
             str(error) if isinstance(error, AgentHostError) else "the host did not answer in time"
         )
-        return fail(args, f"{in_words(words)}{_hint(error, args)}", code, kind)
+        return report_failure(args, f"{explain_reason(words)}{_hint(error, args)}", code, kind)
 
 
-def _judged(error: Exception) -> tuple[Kind, int]:
+def _failure_of(error: Exception) -> tuple[FailureKind, int]:
     """Return which failure an error is."""
     match error:
         case CommandFailed():
             return error.kind, error.code
         case NoHost():
             return "noHost", UNREACHABLE
-        case WentAway() | ConnectionLost():
+        case HostWentAway() | ConnectionLost():
             return "wentAway", UNREACHABLE
         case CannotConnect():
             return "unreachable", UNREACHABLE
@@ -261,25 +263,25 @@ def _judged(error: Exception) -> tuple[Kind, int]:
     return "failed", FAILED
 
 
-def in_words(text: str) -> str:
+def explain_reason(text: str) -> str:
     """Return what a connection ended with in words, where it ends with the name of a class."""
     head, joint, last = text.rpartition(": ")
     return f"{head}{joint}{_WORDS.get(last, last)}"
 
 
-def same_host(args: argparse.Namespace, *words: str) -> str:
+def command_for_host(args: argparse.Namespace, *words: str) -> str:
     """Return a command line for the host that the options name, to be copied by a person.
 
     What the environment says need not be said again.
     """
     if args.url is None:
-        return next_step(*words, data_dir=args.data_dir or default_data_dir())
+        return command_line(*words, data_dir=args.data_dir or default_data_dir())
     url = None if args.url == os.environ.get(URL_VARIABLE) else args.url
     token = None if args.token == os.environ.get(TOKEN_VARIABLE) else args.token
-    return next_step(*words, url=url, token=token)
+    return command_line(*words, url=url, token=token)
 
 
-def as_typed(text: str) -> str:
+def decode_argument(text: str) -> str:
     """Return text that can be sent: bytes that the locale could not read are read as UTF-8."""
     try:
         raw = text.encode("utf-8", "surrogateescape")
@@ -301,5 +303,5 @@ def _hint(error: Exception, args: argparse.Namespace) -> str:
         case NotAdmitted(status=status) if status == _UNAUTHORIZED:
             return f"\n  give a valid token with --token or ${TOKEN_VARIABLE}"
         case CannotConnect() | GivenUp():
-            return f"\n  `{same_host(args, 'doctor')}` looks for what is wrong"
+            return f"\n  `{command_for_host(args, 'doctor')}` looks for what is wrong"
     return ""

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from agenthost.cli.connection.command_hints import next_step
+from agenthost.cli.connection.command_hints import command_line
 from agenthost.cli.data_dir import default_data_dir
 from agenthost.errors import AgentHostError
 from agenthost.tokens import TokenError, read_owner_token
@@ -75,14 +75,14 @@ def find_host(
     except FileNotFoundError:
         raise NoHost(
             f"no host is running for {folder}: start one with "
-            f"`{next_step('serve', data_dir=folder)}`, or name one with --url"
+            f"`{command_line('serve', data_dir=folder)}`, or name one with --url"
         ) from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise NoHost(f"{path} cannot be read: {error}") from error
     if not _alive(found.pid):
         raise NoHost(
             f"the host of {folder} ended without saying goodbye: start it again with "
-            f"`{next_step('serve', data_dir=folder)}`"
+            f"`{command_line('serve', data_dir=folder)}`"
         )
     if token is None and token_file is not None:
         try:

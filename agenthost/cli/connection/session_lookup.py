@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from agenthost.cli.connection.host_connection import as_typed
+from agenthost.cli.connection.host_connection import decode_argument
 from agenthost.cli.exit_codes import CommandFailed
 from agenthost.cli.format.state_format import clip, is_archived, one_line, session_id
 from agenthost.errors import NotFound, SessionNotFound
@@ -57,7 +57,7 @@ async def find_sessions(
     client: Client, texts: Sequence[str], *, in_trash: bool = False
 ) -> dict[str, str | CommandFailed]:
     """Return which session each text means, or why none; reads the list, or the trash, once."""
-    named = [as_typed(text) for text in texts]
+    named = [decode_argument(text) for text in texts]
     listed: list[SessionSummary] = []
     if not all(map(_URI.fullmatch, named)):
         listed = await (_disposed(client) if in_trash else client.sessions.list())

@@ -41,7 +41,7 @@ _END_STYLES: Mapping[str, Style] = {"complete": "green", "error": "red"}
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class EventLine:
     """What happened, in a word and in a line; a plan, or an error, may take several."""
 
     what: str
@@ -49,7 +49,7 @@ class Line:
     style: Style | None = None
 
 
-def event_line(event: ChatEvent) -> Line | None:
+def event_line(event: ChatEvent) -> EventLine | None:
     """Return what to print of an event; None for what is told by others, or not worth a line.
 
     Text of the answer and reasoning come in crumbs: whoever wants them collects them first.
@@ -57,9 +57,9 @@ def event_line(event: ChatEvent) -> Line | None:
     match event:
         case TurnStarted(message=message):
             what = "prompt" if message["origin"]["kind"] == "user" else "task"
-            return Line(what, one_line(message["text"]), "bold")
+            return EventLine(what, one_line(message["text"]), "bold")
         case Text(text=text):
-            return Line("answer", one_line(text))
+            return EventLine("answer", one_line(text))
         case ToolCallChanged(call=call, before=before):
             word = tool_word(call)
             # That it waits is told by the event that says so.
@@ -72,29 +72,31 @@ def event_line(event: ChatEvent) -> Line | None:
             asked = [question_line(question) for question in request.get("questions") or ()]
             about = "" if only_question(request) else str(request.get("message") or "")
             text = one_line(" · ".join(filter(None, (about, *asked))))
-            return Line("question", text or str(request.get("url", "")), "yellow")
+            return EventLine("question", text or str(request.get("url", "")), "yellow")
         case QuestionClosed(response=response):
-            return Line("answered", response or "the turn ended over it", "dim")
+            return EventLine("answered", response or "the turn ended over it", "dim")
         case PartAdded(part=part):
             return _part(part)
         case UsageReported(usage=usage) if usage_line(usage):
-            return Line("usage", usage_line(usage), "dim")
+            return EventLine("usage", usage_line(usage), "dim")
         case Redrawn():
-            return Line("changed", "what was told of this turn does not hold any more", "yellow")
+            return EventLine(
+                "changed", "what was told of this turn does not hold any more", "yellow"
+            )
         case TurnEnded(state=state):
             text = "\n".join(error_lines(event.error)) if event.error is not None else ""
-            return Line(state, text, _END_STYLES.get(state, "yellow"))
+            return EventLine(state, text, _END_STYLES.get(state, "yellow"))
     return None
 
 
-def _tool(call: Json) -> Line:
-    return Line("tool", f"{tool_line(call)} - {tool_word(call)}", tool_style(call))
+def _tool(call: Json) -> EventLine:
+    return EventLine("tool", f"{tool_line(call)} - {tool_word(call)}", tool_style(call))
 
 
-def _part(part: Json) -> Line | None:
+def _part(part: Json) -> EventLine | None:
     if part["kind"] == "systemNotification":
-        return Line("notice", "\n".join(text_lines(markdown_of(part["content"]))), "yellow")
-    return Line(part["kind"], one_line(str(part.get("uri", ""))), "dim")
+        return EventLine("notice", "\n".join(text_lines(markdown_of(part["content"]))), "yellow")
+    return EventLine(part["kind"], one_line(str(part.get("uri", ""))), "dim")
 
 
 def event_json(event: ChatEvent) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from agenthost.cli.connection.host_connection import LinkNews, use_colour
+from agenthost.cli.connection.host_connection import ConnectionNotices, use_colour
 from agenthost.cli.format.state_format import Ink, Style, plain
 
 
@@ -27,7 +27,7 @@ class Output:
         self._part: str | None = None
         self._thoughts = ""
         # Says that the connection is lost, and that it is there again.
-        self.tell_connection = LinkNews(lambda text: self.note(text, "yellow"))
+        self.tell_connection = ConnectionNotices(lambda text: self.note(text, "yellow"))
 
     def write(self, part_id: str, text: str) -> None:
         """Print more of the answer; its parts are paragraphs of their own."""

@@ -20,14 +20,14 @@ _NO = frozenset({"no", "n", "false", "off", "0"})
 
 
 @dataclass(frozen=True, slots=True)
-class Approvals:
+class ApprovalPolicy:
     """Which tool calls are approved, and whose results."""
 
     everything: bool = False
     tools: frozenset[str] = frozenset()
 
     @classmethod
-    def read(cls, words: Iterable[str]) -> Approvals:
+    def read(cls, words: Iterable[str]) -> ApprovalPolicy:
         """Read ``never``, ``always`` and ``tool=NAME``, of which the most generous counts.
 
         Raises:
@@ -57,17 +57,17 @@ class Approvals:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class QuestionReply:
     """What to say to an agent's questions."""
 
     action: dict[str, Any]
     # Why they are declined; empty where they are answered.
     problem: str = ""
     # Whether what was given cannot be an answer, rather than that nothing was given.
-    is_misfit: bool = False
+    is_bad_answer: bool = False
 
 
-class Answers:
+class GivenAnswers:
     """What ``--answer ID=VALUE`` said, by question; an id may be given more than once."""
 
     def __init__(self, given: Mapping[str, Sequence[str]]) -> None:
@@ -75,7 +75,7 @@ class Answers:
         self._used: set[str] = set()
 
     @classmethod
-    def read(cls, texts: Iterable[str]) -> Answers:
+    def read(cls, texts: Iterable[str]) -> GivenAnswers:
         """Read ``ID=VALUE``; ValueError where there is no ID."""
         given: dict[str, list[str]] = {}
         for text in texts:
@@ -90,7 +90,7 @@ class Answers:
         """The ids to which nothing was asked."""
         return [id for id in self._given if id not in self._used]
 
-    def reply(self, request: Json) -> Reply:
+    def reply(self, request: Json) -> QuestionReply:
         """Answer a request if something is given for it and nothing required is missing."""
         questions = request.get("questions") or []
         asked = [question for question in questions if question["id"] in self._given]
@@ -107,8 +107,8 @@ class Answers:
             values = {q["id"]: read_answer(q, self._given[q["id"]]) for q in asked}
             answers = actions.answers_to(request, values)
         except ValueError as error:
-            return _declined(request, str(error), is_misfit=True)
-        return Reply(actions.input_completed(request["id"], "accept", answers))
+            return _declined(request, str(error), is_bad_answer=True)
+        return QuestionReply(actions.input_completed(request["id"], "accept", answers))
 
 
 def read_answer(question: Json, texts: Sequence[str]) -> Any:
@@ -149,8 +149,8 @@ def _split(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-def _declined(request: Json, problem: str, *, is_misfit: bool = False) -> Reply:
-    return Reply(actions.input_completed(request["id"], "decline"), problem, is_misfit)
+def _declined(request: Json, problem: str, *, is_bad_answer: bool = False) -> QuestionReply:
+    return QuestionReply(actions.input_completed(request["id"], "decline"), problem, is_bad_answer)
 
 
 def _unanswered(ids: Sequence[str]) -> str:
@@ -159,7 +159,7 @@ def _unanswered(ids: Sequence[str]) -> str:
     return f"no answer is given: {' '.join(f'--answer {id}=…' for id in ids)}"
 
 
-def family(chats: Sequence[Json], chat: str) -> set[str]:
+def chat_and_workers(chats: Sequence[Json], chat: str) -> set[str]:
     """Return a chat and all whom its tool calls set to work, and theirs."""
     found = {chat}
     while True:

@@ -1,7 +1,7 @@
 """A turn with nobody there: followed to its end, its questions answered by rules given before.
 
 Owns the decisions of one turn, its workers' included, and what may stop it: signals and a timeout.
-What the rules say is ``deciding``'s; what became of the turn is for the caller to judge.
+What the rules say is ``auto_answers``'s; what became of the turn is for the caller to judge.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from agenthost.cli.format.state_format import (
     usage_line,
 )
 from agenthost.cli.headless.answer_output import Output
-from agenthost.cli.headless.auto_answers import Answers, Approvals, family
+from agenthost.cli.headless.auto_answers import ApprovalPolicy, GivenAnswers, chat_and_workers
 from agenthost.client import (
     ChannelGone,
     Chat,
@@ -60,7 +60,7 @@ _GRACE = 5.0
 _MOST_TRIES = 3
 
 
-class Unattended:
+class HeadlessTurn:
     """One turn from its prompt to its end."""
 
     def __init__(
@@ -68,8 +68,8 @@ class Unattended:
         client: Client,
         session: Session,
         chat: Chat,
-        approvals: Approvals,
-        answers: Answers,
+        approvals: ApprovalPolicy,
+        answers: GivenAnswers,
         out: Output,
     ) -> None:
         self._client = client
@@ -82,11 +82,11 @@ class Unattended:
         # How the turn ended; None if that is not known.
         self.end: TurnEnded | None = None
         # The exit code of what stopped the turn from here: a signal, or the timeout.
-        self.stopped: int | None = None
+        self.stop_code: int | None = None
         # Whether an approval was withheld.
         self.denied = False
         # Whether an answer was given that is none.
-        self.misfit = False
+        self.bad_answer = False
         # Who looks after workers.
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -94,12 +94,12 @@ class Unattended:
         """Send a prompt and follow its turn."""
         stream = self._chat.send(text, model=model)
         self.turn_id = stream.turn_id
-        self._start(self._look_for_workers(), "look for workers")
+        self._start(self._follow_workers(), "look for workers")
         try:
             with self._stopping(timeout):
                 await self._follow(stream)
         except BrokenPipeError:
-            await self._abandon()
+            await self._cancel_unread()
             raise
         finally:
             for task in self._tasks:
@@ -107,7 +107,7 @@ class Unattended:
             await asyncio.gather(*self._tasks, return_exceptions=True)
         self._out.end()
 
-    async def _abandon(self) -> None:
+    async def _cancel_unread(self) -> None:
         """Cancel a turn whose answer nobody reads; it would wait for ever if it asked something."""
         dispatch = self._chat.cancel()
         if dispatch is not None:
@@ -118,16 +118,16 @@ class Unattended:
     async def _follow(self, stream: TurnStream) -> None:
         try:
             async for event in stream:
-                self._tell(event)
-                await self._attend(self._chat, event)
+                self._print_event(event)
+                await self._answer_prompts(self._chat, event)
         except asyncio.CancelledError:
             task = asyncio.current_task()
-            if self.stopped is None or task is None:
+            if self.stop_code is None or task is None:
                 raise
             task.uncancel()
             self._out.warn("the host has not confirmed that the turn is cancelled")
 
-    def _tell(self, event: ChatEvent) -> None:
+    def _print_event(self, event: ChatEvent) -> None:
         """Print what happens in the turn."""
         out = self._out
         match event:
@@ -136,7 +136,7 @@ class Unattended:
             case Reasoning(text=text):
                 out.think(text)
             case ToolCallChanged(call=call, before=before):
-                self._tell_call(call, before)
+                self._print_call(call, before)
             case PartAdded(part=part) if part["kind"] == "systemNotification":
                 out.note("\n".join(text_lines(markdown_of(part["content"]))), "yellow")
             case UsageReported(usage=usage) if out.verbose:
@@ -146,7 +146,7 @@ class Unattended:
             case TurnEnded():
                 self.end = event
 
-    def _tell_call(self, call: Json, before: Json | None) -> None:
+    def _print_call(self, call: Json, before: Json | None) -> None:
         word = tool_word(call)
         if word == "preparing" or (before is not None and word == tool_word(before)):
             return
@@ -156,22 +156,22 @@ class Unattended:
 
     # Workers.
 
-    async def _look_for_workers(self) -> None:
+    async def _follow_workers(self) -> None:
         """Attend to what workers of this turn ask for; they work in chats of their own."""
         seen = {self._chat.uri}
         with contextlib.suppress(ChannelGone):
             async for state in self._session.channel:
-                for uri in family(state["chats"], self._chat.uri) - seen:
+                for uri in chat_and_workers(state["chats"], self._chat.uri) - seen:
                     seen.add(uri)
-                    self._start(self._look_after(uri), f"look after {uri}")
+                    self._start(self._follow_worker(uri), f"look after {uri}")
 
-    async def _look_after(self, uri: str) -> None:
+    async def _follow_worker(self, uri: str) -> None:
         with contextlib.suppress(ChannelGone):
             chat = await self._session.chat(uri, turns=1)
             before: Json = without(chat.state, "activeTurn")
             async for after in chat.channel:
                 for event in chat_events(before, after):
-                    await self._attend(chat, event)
+                    await self._answer_prompts(chat, event)
                 before = after
 
     def _start(self, work: Coroutine[Any, Any, None], name: str) -> None:
@@ -186,7 +186,7 @@ class Unattended:
 
     # Deciding.
 
-    async def _attend(self, chat: Chat, event: ChatEvent) -> None:
+    async def _answer_prompts(self, chat: Chat, event: ChatEvent) -> None:
         """Decide what is asked, if somebody still waits for it."""
         match event:
             case ConfirmationNeeded(turn_id=turn_id, call=call) if _waits(chat, call):
@@ -211,11 +211,11 @@ class Unattended:
         for question in request.get("questions") or ():
             self._out.note(f"? {question_line(question)}", "cyan")
         reply = self._answers.reply(request)
-        self.misfit = self.misfit or reply.is_misfit
+        self.bad_answer = self.bad_answer or reply.is_bad_answer
         if reply.problem:
             self._out.note(f"declined: {reply.problem}", "yellow")
         if not await self._dispatch(chat, reply.action) and _is_open(chat, request):
-            self.misfit = True
+            self.bad_answer = True
             await self._dispatch(chat, actions.input_completed(request["id"], "decline"))
 
     async def _refuse_sign_in(self, chat: Chat, turn_id: str, call: Json) -> None:
@@ -254,10 +254,10 @@ class Unattended:
         timers: list[asyncio.TimerHandle] = []
 
         def stop(code: int, why: str) -> None:
-            if self.stopped is not None:
+            if self.stop_code is not None:
                 task.cancel()
                 return
-            self.stopped = code
+            self.stop_code = code
             self._out.warn(why)
             self._chat.cancel()
             timers.append(loop.call_later(_GRACE, task.cancel))

@@ -14,19 +14,19 @@ from dataclasses import dataclass
 from agenthost.cli.beginning import begin_session, check_model
 from agenthost.cli.connection.host_connection import (
     PATIENCE,
-    LinkNews,
+    ConnectionNotices,
+    command_for_host,
     connected,
-    patiently,
-    same_host,
+    host_patience,
     use_colour,
 )
 from agenthost.cli.connection.session_lookup import open_session
 from agenthost.cli.exit_codes import FAILED, OK, USAGE, CommandFailed
 from agenthost.cli.format.state_format import directory_text, is_archived, one_line, short_id
-from agenthost.cli.interactive.conversation import Conversation, place_of
-from agenthost.cli.interactive.display.styled_text import EMPTY, Line, line
+from agenthost.cli.interactive.conversation import Conversation, chat_location
+from agenthost.cli.interactive.display.styled_text import EMPTY, StyledLine, line
 from agenthost.cli.interactive.json_lines import JsonLines
-from agenthost.cli.interactive.outcome import GoTo, Leave, Left
+from agenthost.cli.interactive.outcome import ConversationOutcome, Leave, SwitchTo
 from agenthost.client import Backoff, ChannelGone, Chat, Client, ConnectionState, Session
 from agenthost.errors import AgentHostError
 
@@ -49,7 +49,7 @@ async def chat(args: argparse.Namespace) -> int:
     options = {"backoff": PATIENT, "display_name": who, "locale": language()}
     # A chat shows how the connection is doing and outlasts every drop, but only once it is open.
     async with connected(args, tell=_tell_nobody, **options) as client:
-        async with patiently(client, args.patience or PATIENCE, LinkNews()):
+        async with host_patience(client, args.patience or PATIENCE, ConnectionNotices()):
             opened = await _open(client, args)
         if args.json:
             lines = JsonLines(client, opened.session, opened.chat, model=args.model)
@@ -103,7 +103,7 @@ async def _last(client: Client) -> str:
     raise CommandFailed("there is no session to come back to", kind="notFound")
 
 
-async def _leave(client: Client, opened: _Opened, left: Left) -> _Opened | None:
+async def _leave(client: Client, opened: _Opened, left: ConversationOutcome) -> _Opened | None:
     """Clean up behind a conversation and open the next one, if there is to be one."""
     if isinstance(left, Leave):
         if isinstance(left.error, ChannelGone):
@@ -115,7 +115,7 @@ async def _leave(client: Client, opened: _Opened, left: Left) -> _Opened | None:
         with contextlib.suppress(AgentHostError, TimeoutError):
             async with asyncio.timeout(1):
                 await opened.session.dispose()
-    if not isinstance(left, GoTo):
+    if not isinstance(left, SwitchTo):
         return None
     session = opened.session
     if left.session != session.uri:
@@ -126,8 +126,8 @@ async def _leave(client: Client, opened: _Opened, left: Left) -> _Opened | None:
     return _Opened(session, chat)
 
 
-def _banner(client: Client, opened: _Opened) -> list[Line]:
-    place = place_of(client, opened.session, opened.chat)
+def _banner(client: Client, opened: _Opened) -> list[StyledLine]:
+    place = chat_location(client, opened.session, opened.chat)
     folders = opened.session.state.get("workingDirectories") or ()
     where = f" in {one_line(directory_text(folders[0]))}" if folders else ""
     what = "new session" if opened.is_new else one_line(place.title) or "session"
@@ -136,17 +136,17 @@ def _banner(client: Client, opened: _Opened) -> list[Line]:
 
 
 def _goodbye(
-    conversation: Conversation, opened: _Opened, left: Left, args: argparse.Namespace
+    conversation: Conversation, opened: _Opened, left: ConversationOutcome, args: argparse.Namespace
 ) -> int:
     if isinstance(left, Leave) and left.error is not None:
-        conversation.shell.print([line(("bad", "✗ "), "the chat does not exist any more")])
+        conversation.screen.print([line(("bad", "✗ "), "the chat does not exist any more")])
         return FAILED
     state = opened.chat.state
     if not state["turns"] and "activeTurn" not in state:
         return OK
-    again = same_host(args, "chat", short_id(opened.session.uri))
+    again = command_for_host(args, "chat", short_id(opened.session.uri))
     running = "The turn goes on. " if "activeTurn" in state else ""
-    conversation.shell.print([line(("dim", f"{running}Come back with: {again}"))])
+    conversation.screen.print([line(("dim", f"{running}Come back with: {again}"))])
     return OK
 
 

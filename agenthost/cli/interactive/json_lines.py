@@ -17,7 +17,7 @@ from typing import Any
 
 from agenthost.cli.exit_codes import OK
 from agenthost.cli.format.event_format import event_json
-from agenthost.cli.interactive.prompts.pending import Pending, waiting
+from agenthost.cli.interactive.prompts.pending import Pending, pending_prompts
 from agenthost.client import (
     Chat,
     ChatEvent,
@@ -214,7 +214,7 @@ class JsonLines:
 
     def _waiting(self, state: Json) -> list[Pending]:
         session = self._session
-        return waiting(self._chat.uri, state, session.chats, session.input_needed)
+        return pending_prompts(self._chat.uri, state, session.chats, session.input_needed)
 
     async def _outcome(self, command: Json, dispatch: Dispatch) -> None:
         try:

@@ -14,11 +14,11 @@ class Leave:
 
 
 @dataclass(frozen=True, slots=True)
-class GoTo:
+class SwitchTo:
     """The user wants another chat: that of a session, its default one unless it is named."""
 
     session: str
     chat: str | None = None
 
 
-Left: TypeAlias = Leave | GoTo
+ConversationOutcome: TypeAlias = Leave | SwitchTo

@@ -28,7 +28,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.renderer import print_formatted_text
 from prompt_toolkit.styles import Style
 
-from agenthost.cli.interactive.display.styled_text import EMPTY, Line
+from agenthost.cli.interactive.display.styled_text import EMPTY, StyledLine
 
 STYLE = Style.from_dict(
     {
@@ -59,12 +59,12 @@ LEAST_ROWS = 4
 class Frame:
     """What is on the screen: lines to print for good, and those to keep below them."""
 
-    printed: Sequence[Line] = ()
-    live: Sequence[Line] = ()
+    printed: Sequence[StyledLine] = ()
+    live: Sequence[StyledLine] = ()
     # In front of what is typed.
-    label: Line = (("user", "› "),)
+    label: StyledLine = (("user", "› "),)
     # The last row.
-    bar: Line = field(default=())
+    bar: StyledLine = field(default=())
 
 
 class Listener(Protocol):
@@ -86,7 +86,7 @@ class Listener(Protocol):
         """Take Ctrl-D on an empty line."""
 
 
-class SteadyOutput(Vt100_Output):
+class BufferedTerminalOutput(Vt100_Output):
     """A terminal that can be told to keep back what is written until it is complete."""
 
     # Whether to keep it back.
@@ -103,7 +103,7 @@ class SteadyOutput(Vt100_Output):
             super().flush()
 
 
-def terminal_output(stream: TextIO | None = None) -> SteadyOutput:
+def terminal_output(stream: TextIO | None = None) -> BufferedTerminalOutput:
     """Return the terminal behind standard output."""
     stdout = stream or sys.stdout
 
@@ -114,17 +114,17 @@ def terminal_output(stream: TextIO | None = None) -> SteadyOutput:
             columns, rows = 80, 24
         return Size(rows=rows or 24, columns=columns or 80)
 
-    return SteadyOutput(stdout, size, term=os.environ.get("TERM"))
+    return BufferedTerminalOutput(stdout, size, term=os.environ.get("TERM"))
 
 
-class Shell:
+class Screen:
     """One screen with one line to type into."""
 
     def __init__(
         self,
         listener: Listener,
         *,
-        output: SteadyOutput | None = None,
+        output: BufferedTerminalOutput | None = None,
         input: Input | None = None,
         colour: bool = True,
         history: Sequence[str] = (),
@@ -135,7 +135,7 @@ class Shell:
         self._depth = None if colour else ColorDepth.DEPTH_1_BIT
         self._frame = Frame()
         # Lines that wait to be printed, and whether the live part has to be drawn from scratch.
-        self._printing: list[Line] = []
+        self._printing: list[StyledLine] = []
         self._anew = False
         self._leaving = False
         # Whether what is entered can be called up again: messages can, answers cannot.
@@ -197,7 +197,7 @@ class Shell:
         self._frame = frame
         self._app.invalidate()
 
-    def print(self, lines: Sequence[Line]) -> None:
+    def print(self, lines: Sequence[StyledLine]) -> None:
         """Print lines when no frames are shown, before or after."""
         print_formatted_text(self._output, _fragments(lines), STYLE, color_depth=self._depth)
 
@@ -234,7 +234,7 @@ class Shell:
         )
         return HSplit([live, typed, bar, Window()])
 
-    def _shown(self) -> Sequence[Line]:
+    def _shown(self) -> Sequence[StyledLine]:
         """Return as much of the live part as there is room for; its end matters most."""
         columns, rows = self.size
         typed = sum(1 + len(row) // max(columns - 4, 1) for row in self._buffer.text.split("\n"))
@@ -290,11 +290,11 @@ class Shell:
         return keys
 
 
-def _styled(line: Line) -> StyleAndTextTuples:
+def _styled(line: StyledLine) -> StyleAndTextTuples:
     return [(" ".join(f"class:{word}" for word in style.split()), text) for style, text in line]
 
 
-def _fragments(lines: Sequence[Line]) -> StyleAndTextTuples:
+def _fragments(lines: Sequence[StyledLine]) -> StyleAndTextTuples:
     fragments: StyleAndTextTuples = []
     for item in lines:
         fragments += _styled(item)

@@ -76,13 +76,13 @@ def parse(text: str) -> Intent | None:
         return Say(text[1:])
     if text.startswith("!") and text[1:].strip():
         return Steer(text[1:].strip())
-    command = command_in(text)
+    command = own_command(text)
     if command is not None and command.name == "steer" and command.argument:
         return Steer(command.argument)
     return command or Say(text)
 
 
-def command_in(text: str) -> Command | None:
+def own_command(text: str) -> Command | None:
     """Return the command of ours that a line is, if it is one."""
     word, _, argument = text.strip().partition(" ")
     if not word.startswith("/"):
@@ -91,14 +91,14 @@ def command_in(text: str) -> Command | None:
     return Command(name, argument.strip()) if name in COMMANDS else None
 
 
-def slip_in(text: str, agents: Collection[str] = ()) -> str | None:
+def mistyped_command(text: str, agents: Collection[str] = ()) -> str | None:
     """Return the command that was probably meant by a line that is none; None where it is fine.
 
     ``agents`` are the commands that the agent is known to have, without their slashes. Where none
     are known, a command with arguments is the agent's unless ours of that name takes some.
     """
     word, _, argument = text.strip().partition(" ")
-    if not _WORD.fullmatch(word) or command_in(text) is not None or word[1:] in agents:
+    if not _WORD.fullmatch(word) or own_command(text) is not None or word[1:] in agents:
         return None
     meant = _closest(word[1:].lower(), [*COMMANDS, *_SAME, *agents])
     if meant is None:
@@ -123,7 +123,7 @@ class Interrupts:
     def __init__(self) -> None:
         self._last: float | None = None
 
-    def press(
+    def on_interrupt(
         self, now: float, *, running: bool, typing: bool
     ) -> Literal["leave", "cancel", "clear", "warn"]:
         """Say what to do about one; ``typing`` is whether there is text that it could clear."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Sequence
 
-from agenthost.cli.interactive.display.styled_text import Line, hard_wrap, line, visible
+from agenthost.cli.interactive.display.styled_text import StyledLine, hard_wrap, line, visible
 
 CONTEXT = 2
 """Lines that are shown around a change."""
@@ -42,7 +42,7 @@ def changes(before: str | None, after: str | None) -> list[str]:
     return list(_unified(old, new, start))
 
 
-def styled(rows: Sequence[str], width: int) -> list[Line]:
+def styled(rows: Sequence[str], width: int) -> list[StyledLine]:
     """Return the rows of a diff as lines that fit."""
     return [
         part

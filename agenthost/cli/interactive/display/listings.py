@@ -11,7 +11,7 @@ from typing import Any
 
 from agenthost.cli.format.state_format import activity_word, age, one_line, short_id, table
 from agenthost.cli.interactive.display.markdown import MarkdownText
-from agenthost.cli.interactive.display.styled_text import EMPTY, Line, indented, line, wrap
+from agenthost.cli.interactive.display.styled_text import EMPTY, StyledLine, indented, line, wrap
 from agenthost.cli.interactive.typed_input import COMMANDS
 
 Json = Mapping[str, Any]
@@ -34,7 +34,7 @@ _REST = (
 )
 
 
-def help_lines(width: int) -> list[Line]:
+def help_lines(width: int) -> list[StyledLine]:
     """Return what one can type here."""
     rows = [(f"/{name} {usage}".strip(), about) for name, (usage, about) in COMMANDS.items()]
     size = max(len(left) for left, _ in (*rows, *_KEYS))
@@ -45,7 +45,7 @@ def help_lines(width: int) -> list[Line]:
     return [EMPTY, *indented(first, ("", "  ")), EMPTY, *listed, EMPTY, *keys]
 
 
-def _explained(left: str, right: str, size: int, width: int) -> list[Line]:
+def _explained(left: str, right: str, size: int, width: int) -> list[StyledLine]:
     """Return what can be typed and what it does: side by side, or one below the other."""
     beside = width - size - 4
     if beside < LEAST_BESIDE:
@@ -56,7 +56,7 @@ def _explained(left: str, right: str, size: int, width: int) -> list[Line]:
 
 def sessions_lines(
     summaries: Sequence[Json], current: str, now: datetime, width: int
-) -> list[Line]:
+) -> list[StyledLine]:
     """Return sessions, numbered for ``/open``."""
     rows = [
         (
@@ -71,7 +71,7 @@ def sessions_lines(
     return _listed(rows, width, "/open N goes to one")
 
 
-def chats_lines(session: Json, current: str, now: datetime, width: int) -> list[Line]:
+def chats_lines(session: Json, current: str, now: datetime, width: int) -> list[StyledLine]:
     """Return the chats of a session, numbered for ``/chat``."""
     rows = [
         (
@@ -86,7 +86,7 @@ def chats_lines(session: Json, current: str, now: datetime, width: int) -> list[
     return _listed(rows, width, "/chat N goes to one")
 
 
-def queue_lines(chat: Json, width: int) -> list[Line]:
+def queue_lines(chat: Json, width: int) -> list[StyledLine]:
     """Return what waits for its turn."""
     queued = chat.get("queuedMessages") or ()
     if not queued:
@@ -97,7 +97,7 @@ def queue_lines(chat: Json, width: int) -> list[Line]:
     return _listed(rows, width, "/unqueue N takes one back")
 
 
-def reasoning_lines(chat: Json, width: int) -> list[Line]:
+def reasoning_lines(chat: Json, width: int) -> list[StyledLine]:
     """Return the reasoning of the last turn that has any."""
     for turn in _newest_first(chat):
         texts = [part["content"] for part in turn["responseParts"] if part["kind"] == "reasoning"]
@@ -127,7 +127,7 @@ def user_messages(chat: Json) -> list[str]:
     ]
 
 
-def _listed(rows: Sequence[Sequence[str]], width: int, hint: str) -> list[Line]:
+def _listed(rows: Sequence[Sequence[str]], width: int, hint: str) -> list[StyledLine]:
     lines = [line(text) for text in table(rows, width=width, flexible=1)]
     return [EMPTY, *lines, line(("dim", f"   {hint}"))]
 

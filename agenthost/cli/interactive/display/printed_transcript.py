@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from agenthost.cli.interactive.display import blocks
 from agenthost.cli.interactive.display.markdown import MarkdownText, render
-from agenthost.cli.interactive.display.styled_text import EMPTY, Line, line
+from agenthost.cli.interactive.display.styled_text import EMPTY, StyledLine, line
 
 Json = Mapping[str, Any]
 _Key: TypeAlias = tuple[str, object]
@@ -27,8 +27,8 @@ _COMPACT = frozenset({"toolCall", "reasoning", "systemNotification"})
 class Shown:
     """What to do about the screen."""
 
-    printed: list[Line]
-    live: list[Line]
+    printed: list[StyledLine]
+    live: list[StyledLine]
 
 
 def _never(call: Json) -> bool:
@@ -40,7 +40,7 @@ class _Look:
     """What is known of tool calls besides their state."""
 
     edit_lines: blocks.EditLines
-    awaits: Callable[[Json], bool]
+    is_loading: Callable[[Json], bool]
 
     def waits_for(self, turn: Json) -> bool:
         """Say whether more will be known of a turn soon."""
@@ -48,7 +48,7 @@ class _Look:
 
     def waits_for_part(self, part: Json) -> bool:
         """Say whether more will be known of a part soon."""
-        return part["kind"] == "toolCall" and self.awaits(part["toolCall"])
+        return part["kind"] == "toolCall" and self.is_loading(part["toolCall"])
 
 
 class Transcript:
@@ -59,17 +59,17 @@ class Transcript:
         *,
         unfold: bool = False,
         edit_lines: blocks.EditLines = blocks.unknown_edit,
-        awaits: Callable[[Json], bool] = _never,
+        is_loading: Callable[[Json], bool] = _never,
     ) -> None:
         """Begin with nothing printed.
 
         Args:
             unfold: whether reasoning is shown in full.
             edit_lines: says what an edit changes.
-            awaits: says whether it will soon be known of a tool call what it changes; it is not
+            is_loading: says whether it will soon be known of a tool call what it changes; it is not
                 printed before.
         """
-        self._look = _Look(edit_lines, awaits)
+        self._look = _Look(edit_lines, is_loading)
         # Whether reasoning is shown in full from now on.
         self.unfold = unfold
         # The turns that are printed to their end, oldest first, and the one that is not.
@@ -94,7 +94,7 @@ class Transcript:
         assert self._current is not None
         return Shown(lines, self._current.live(active, width))
 
-    def _drop_removed(self, turns: Sequence[Json], active: Json | None) -> list[Line]:
+    def _drop_removed(self, turns: Sequence[Json], active: Json | None) -> list[StyledLine]:
         """Forget the printed turns that are no more."""
         current = None if self._current is None else self._current.id
         runs = current is None or (active is not None and active["id"] == current)
@@ -120,9 +120,9 @@ class Transcript:
                 return index
         return 0
 
-    def _advance(self, turn: Json, width: int, *, ended: bool) -> list[Line]:
+    def _advance(self, turn: Json, width: int, *, ended: bool) -> list[StyledLine]:
         printer = self._current
-        lines: list[Line] = []
+        lines: list[StyledLine] = []
         if printer is None or printer.id != turn["id"]:
             printer = self._current = _TurnPrinter(turn["id"], self._look, unfold=self.unfold)
         if not printer.fits(turn):
@@ -167,9 +167,9 @@ class _TurnPrinter:
         pairs = zip(self.parts, parts, strict=False)
         return all(part is known.seen or _continues(known, part) for known, part in pairs)
 
-    def advance(self, turn: Json, width: int, *, ended: bool) -> list[Line]:
+    def advance(self, turn: Json, width: int, *, ended: bool) -> list[StyledLine]:
         """Return the lines that have become final."""
-        lines: list[Line] = []
+        lines: list[StyledLine] = []
         if not self.begun:
             self.begun = True
             lines += [EMPTY, *blocks.message_lines(turn["message"], width)]
@@ -183,9 +183,9 @@ class _TurnPrinter:
             lines += blocks.ending_lines(turn, width)
         return lines
 
-    def live(self, turn: Json, width: int) -> list[Line]:
+    def live(self, turn: Json, width: int) -> list[StyledLine]:
         """Return the lines of all that is not final."""
-        lines: list[Line] = []
+        lines: list[StyledLine] = []
         parts = turn["responseParts"]
         for index in range(self._first_open(), len(parts)):
             known = self.parts[index] if index < len(self.parts) else None
@@ -212,7 +212,9 @@ class _TurnPrinter:
             return MarkdownText()
         return MarkdownText("dim") if part["kind"] == "reasoning" and self.unfold else None
 
-    def _settle(self, parts: Sequence[Json], index: int, width: int, *, ended: bool) -> list[Line]:
+    def _settle(
+        self, parts: Sequence[Json], index: int, width: int, *, ended: bool
+    ) -> list[StyledLine]:
         part, printer = parts[index], self._printer(index, parts[index])
         followed = ended or index < len(parts) - 1
         if printer.text is not None:
@@ -226,9 +228,9 @@ class _TurnPrinter:
         lines = _final_lines(part, width, self.look) if printer.done else []
         return [*_gap(parts, index), *lines] if lines else []
 
-    def _late_text(self, parts: Sequence[Json], width: int) -> list[Line]:
+    def _late_text(self, parts: Sequence[Json], width: int) -> list[StyledLine]:
         """Return what was added to texts that others follow already."""
-        lines: list[Line] = []
+        lines: list[StyledLine] = []
         for printer, part in zip(self.parts, parts, strict=False):
             if not printer.done or part is printer.seen:
                 continue
@@ -241,7 +243,7 @@ class _TurnPrinter:
         return lines
 
 
-def _gap(parts: Sequence[Json], index: int) -> list[Line]:
+def _gap(parts: Sequence[Json], index: int) -> list[StyledLine]:
     """Return what sets a part apart from what precedes it."""
     before = parts[index - 1]["kind"] if index else "message"
     return [] if parts[index]["kind"] in _COMPACT and before in _COMPACT else [EMPTY]
@@ -276,7 +278,7 @@ def _final(part: Json) -> bool:
     return True
 
 
-def _final_lines(part: Json, width: int, look: _Look) -> list[Line]:
+def _final_lines(part: Json, width: int, look: _Look) -> list[StyledLine]:
     match part["kind"]:
         case "reasoning":
             return [blocks.reasoning_line(part["content"], width, live=False)]
@@ -288,7 +290,9 @@ def _final_lines(part: Json, width: int, look: _Look) -> list[Line]:
     return blocks.notice_lines(part, width)
 
 
-def _live_lines(part: Json, known: _PartPrinter | None, width: int, look: _Look) -> list[Line]:
+def _live_lines(
+    part: Json, known: _PartPrinter | None, width: int, look: _Look
+) -> list[StyledLine]:
     match part["kind"]:
         case "markdown" | "reasoning" if known is not None and known.text is not None:
             return known.text.rest(part["content"], width)

@@ -13,7 +13,7 @@ from typing import Any
 
 from agenthost.cli.format.state_format import directory_text, one_line
 from agenthost.cli.interactive.display import diffs
-from agenthost.cli.interactive.display.styled_text import Line, hard_wrap, line, visible
+from agenthost.cli.interactive.display.styled_text import StyledLine, hard_wrap, line, visible
 from agenthost.client import Client
 from agenthost.errors import AgentHostError
 
@@ -42,7 +42,7 @@ class _Known:
     problem: str = ""
 
 
-class Contents:
+class ReferencedContent:
     """Fetches what tool calls refer to, and shows what is known of it."""
 
     def __init__(self, client: Client, on_change: Callable[[], None]) -> None:
@@ -54,15 +54,15 @@ class Contents:
         # All that was ever fetched without being asked for: what was let go is not fetched again.
         self._wanted: set[str] = set()
         # Lines as they were last asked for: they are drawn again and again.
-        self._drawn: dict[tuple[str, int], list[Line]] = {}
+        self._drawn: dict[tuple[str, int], list[StyledLine]] = {}
 
-    def want(self, call: Json) -> None:
+    def prefetch(self, call: Json) -> None:
         """Begin to fetch what a call refers to, unless that was done before."""
         for key, item in _references(call):
             if key not in self._wanted:
                 self._begin(key, item)
 
-    def awaits(self, call: Json) -> bool:
+    def is_loading(self, call: Json) -> bool:
         """Say whether something is being fetched that belongs to a call."""
         return any(key in self._reading for key, _ in _references(call))
 
@@ -76,20 +76,20 @@ class Contents:
         if tasks:
             await asyncio.wait(tasks)
 
-    def try_again(self) -> None:
+    def retry_failed(self) -> None:
         """Let what could not be fetched be fetched when it is wanted next."""
         failed = [key for key, known in self._known.items() if known.problem]
         for key in failed:
             self._forget(key)
             self._wanted.discard(key)
 
-    def edit_lines(self, edit: Json, width: int) -> list[Line] | None:
+    def edit_lines(self, edit: Json, width: int) -> list[StyledLine] | None:
         """Return what an edit changes; None while that is not known."""
         return self._lines(_edit_key(edit), width)
 
-    def preview_lines(self, call: Json, width: int) -> list[Line]:
+    def preview_lines(self, call: Json, width: int) -> list[StyledLine]:
         """Return what is known of all that a call refers to, each edit with its file's name."""
-        lines: list[Line] = []
+        lines: list[StyledLine] = []
         for edit in edits_of(call):
             known = self._known.get(_edit_key(edit))
             if known is not None:
@@ -98,7 +98,7 @@ class Contents:
                 lines += [*hard_wrap(heading, width), *(self.edit_lines(edit, width) or ())]
         return lines + (self.input_lines(call, width) or [])
 
-    def input_lines(self, call: Json, width: int) -> list[Line] | None:
+    def input_lines(self, call: Json, width: int) -> list[StyledLine] | None:
         """Return an input that is kept elsewhere; None while it is not known, or there is none."""
         given = call.get("toolInput")
         return self._lines(given["uri"], width) if isinstance(given, Mapping) else None
@@ -119,7 +119,7 @@ class Contents:
         self._known.pop(key, None)
         self._drawn = {drawn: lines for drawn, lines in self._drawn.items() if drawn[0] != key}
 
-    def _lines(self, key: str, width: int) -> list[Line] | None:
+    def _lines(self, key: str, width: int) -> list[StyledLine] | None:
         known = self._known.get(key)
         if known is None:
             return None
@@ -203,7 +203,7 @@ def _name(item: Json) -> str:
     return directory_text(side.get("uri", ""))
 
 
-def _drawn(known: _Known, width: int) -> Iterator[Line]:
+def _drawn(known: _Known, width: int) -> Iterator[StyledLine]:
     if known.problem:
         yield from hard_wrap(line(("bad", known.problem)), width)
     elif known.is_diff:

@@ -15,11 +15,11 @@ from agenthost.cli.format.state_format import one_line
 from agenthost.cli.interactive.display import blocks
 from agenthost.cli.interactive.display.styled_text import (
     EMPTY,
-    Line,
-    clip,
+    StyledLine,
+    clip_line,
     line,
-    plain,
     spread,
+    text_of,
     width_of,
 )
 from agenthost.client import Closed, Connected, ConnectionState, Reconnecting
@@ -45,7 +45,7 @@ _IDLE = ("/help · Ctrl-D leaves", "/help")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ChatLocation:
     """Where one is: the agent, the session, and how to come back."""
 
     agent: str
@@ -56,7 +56,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ConnectionView:
     """The connection, and since when it is as it is by the monotonic clock."""
 
     state: ConnectionState
@@ -78,7 +78,7 @@ def seconds_since(moment: str, now: datetime) -> float:
     return max((now - then).total_seconds(), 0.0)
 
 
-def busy_line(chat: Json, since: float, now: float, link: Link) -> Line:
+def busy_line(chat: Json, since: float, now: float, link: ConnectionView) -> StyledLine:
     """Return the line that shows a turn at work."""
     seconds = max(int(now - since), 0)
     took = f" · {seconds} s" if seconds < 60 else f" · {seconds // 60} min {seconds % 60} s"
@@ -89,7 +89,7 @@ def busy_line(chat: Json, since: float, now: float, link: Link) -> Line:
     return line(("busy", f"{mark} "), ("dim", f"{doing}{took}"))
 
 
-def unsent_lines(chat: Json, confirmed: Json, link: Link, width: int) -> list[Line]:
+def unsent_lines(chat: Json, confirmed: Json, link: ConnectionView, width: int) -> list[StyledLine]:
     """Return a message that the host has not taken yet."""
     active, known = chat.get("activeTurn"), confirmed.get("activeTurn")
     if active is None or (known is not None and known["id"] == active["id"]):
@@ -98,16 +98,16 @@ def unsent_lines(chat: Json, confirmed: Json, link: Link, width: int) -> list[Li
     return [EMPTY, *blocks.message_lines(active["message"], width), line(("dim", f"  {why}"))]
 
 
-def pending_lines(chat: Json, width: int) -> list[Line]:
+def pending_lines(chat: Json, width: int) -> list[StyledLine]:
     """Return what waits for its turn, and what the agent has still to hear."""
-    lines: list[Line] = []
+    lines: list[StyledLine] = []
     steering = chat.get("steeringMessage")
     if steering is not None:
         text = one_line(steering["message"]["text"])
-        lines.append(clip(line(("busy", "steer "), ("dim", text)), width))
+        lines.append(clip_line(line(("busy", "steer "), ("dim", text)), width))
     for number, queued in enumerate(chat.get("queuedMessages") or (), 1):
         text = one_line(queued["message"]["text"])
-        lines.append(clip(line(("busy", f"queued {number} "), ("dim", text)), width))
+        lines.append(clip_line(line(("busy", f"queued {number} "), ("dim", text)), width))
     if lines and "activeTurn" not in chat:
         # A turn that did not end well holds them back.
         lines.append(line(("dim", "this waits until the next turn is over · /unqueue")))
@@ -115,8 +115,14 @@ def pending_lines(chat: Json, width: int) -> list[Line]:
 
 
 def bar(
-    place: Place, link: Link, *, running: bool, asking: bool = False, now: float, width: int
-) -> Line:
+    place: ChatLocation,
+    link: ConnectionView,
+    *,
+    running: bool,
+    asking: bool = False,
+    now: float,
+    width: int,
+) -> StyledLine:
     """Return the last row: where one is and what the keys do, or what is wrong."""
     match link.state:
         case Connected():
@@ -132,20 +138,20 @@ def bar(
     return _ends(place, "ask", ("○ connecting…",), width)
 
 
-def _ends(place: Place, style: str, texts: Sequence[str], width: int) -> Line:
+def _ends(place: ChatLocation, style: str, texts: Sequence[str], width: int) -> StyledLine:
     """Return a row with as much as fits of the place and of one of the texts, longest first.
 
     A title can be found elsewhere, so it gives way before the last text does.
     """
     for where in (_where(place), _where(replace(place, title="", chat=""))):
-        room = width - width_of(plain(where)) - 2
+        room = width - width_of(text_of(where)) - 2
         for text in texts:
             if width_of(text) <= room:
                 return spread(where, line((style, text)), width)
-    return clip(line((style, texts[-1])) if style != "dim" else _where(place), width)
+    return clip_line(line((style, texts[-1])) if style != "dim" else _where(place), width)
 
 
-def link_note(state: ConnectionState, lost: bool) -> Line | None:
+def link_note(state: ConnectionState, lost: bool) -> StyledLine | None:
     """Return what to tell of the connection; ``lost`` is whether its loss was told."""
     if isinstance(state, Reconnecting) and not lost:
         return line(("ask", "! "), f"connection lost: {one_line(state.reason)}")
@@ -154,6 +160,6 @@ def link_note(state: ConnectionState, lost: bool) -> Line | None:
     return None
 
 
-def _where(place: Place) -> Line:
+def _where(place: ChatLocation) -> StyledLine:
     parts = [place.agent, clip_text(one_line(place.title), LONGEST_TITLE), place.chat, place.id]
     return line(("dim", " · ".join(part for part in parts if part)))

@@ -1,6 +1,6 @@
 """Styled text for a terminal: pieces, lines, how wide they are, and how they break.
 
-Pure. A style is a few words, such as ``dim`` or ``bold code``; what they look like is ``shell``'s
+Pure. A style is a few words, such as ``dim`` or ``bold code``; what they look like is ``screen``'s
 to say. Text that comes from agents, tools and other people passes through ``clean`` first, because
 a terminal obeys what it is sent.
 """
@@ -18,9 +18,9 @@ from agenthost.cli.format.state_format import ESCAPES
 Fragment: TypeAlias = tuple[str, str]
 """A style and the text that has it."""
 
-Line: TypeAlias = tuple[Fragment, ...]
+StyledLine: TypeAlias = tuple[Fragment, ...]
 
-EMPTY: Line = ()
+EMPTY: StyledLine = ()
 
 TAB = 4
 
@@ -34,13 +34,13 @@ _UNSEEN = re.compile(
 _SPACES = re.compile(r"(\s+)")
 
 
-def line(*fragments: str | Fragment) -> Line:
+def line(*fragments: str | Fragment) -> StyledLine:
     """Make a line of plain strings and (style, text) pairs."""
     pieces = ((("", item) if isinstance(item, str) else item) for item in fragments)
     return tuple(piece for piece in pieces if piece[1])
 
 
-def plain(styled: Line) -> str:
+def text_of(styled: StyledLine) -> str:
     """Return a line's text."""
     return "".join(text for _, text in styled)
 
@@ -72,7 +72,7 @@ def width_of(text: str) -> int:
     return len(text) if text.isascii() else get_cwidth(text)
 
 
-def clip(styled: Line, width: int) -> Line:
+def clip_line(styled: StyledLine, width: int) -> StyledLine:
     """Return a line that fits, with an ellipsis where it had to be cut."""
     if sum(width_of(text) for _, text in styled) <= width:
         return styled
@@ -87,28 +87,30 @@ def clip(styled: Line, width: int) -> Line:
     return line(*kept, ("dim", "…"))
 
 
-def spread(left: Line, right: Line, width: int) -> Line:
+def spread(left: StyledLine, right: StyledLine, width: int) -> StyledLine:
     """Return one line with two ends; what does not fit is cut from the right end first."""
     taken = sum(width_of(text) for _, text in left)
     if taken >= width - 2:
-        return clip(left, width)
-    right = clip(right, width - taken - 2)
+        return clip_line(left, width)
+    right = clip_line(right, width - taken - 2)
     gap = width - taken - sum(width_of(text) for _, text in right)
     return line(*left, " " * gap, *right)
 
 
-def indented(lines: Iterable[Line], first: Fragment, rest: Fragment | None = None) -> list[Line]:
+def indented(
+    lines: Iterable[StyledLine], first: Fragment, rest: Fragment | None = None
+) -> list[StyledLine]:
     """Return lines with something in front of the first and of all others."""
     other = ("", " " * width_of(first[1])) if rest is None else rest
     return [(first if number == 0 else other, *item) for number, item in enumerate(lines)]
 
 
-def wrap(styled: Line, width: int) -> list[Line]:
+def wrap(styled: StyledLine, width: int) -> list[StyledLine]:
     """Break a line at spaces into rows that fit; a word that fits in no row is broken too."""
     width = max(width, 1)
     if sum(width_of(text) for _, text in styled) <= width:
         return [styled]
-    rows: list[Line] = []
+    rows: list[StyledLine] = []
     row: list[Fragment] = []
     used = 0
     for word in _words(styled):
@@ -131,7 +133,7 @@ def wrap(styled: Line, width: int) -> list[Line]:
     return [*rows, tuple(row)] if row or not rows else rows
 
 
-def hard_wrap(styled: Line, width: int) -> list[Line]:
+def hard_wrap(styled: StyledLine, width: int) -> list[StyledLine]:
     """Break a line exactly where a row is full, as code and output must be."""
     return [tuple(row) for row in _broken(styled, max(width, 1))] or [EMPTY]
 
@@ -145,7 +147,7 @@ def cut_row(text: str, width: int) -> int:
     return space + 1 if space > 0 else max(fits, 1)
 
 
-def _words(styled: Line) -> Iterator[list[Fragment]]:
+def _words(styled: StyledLine) -> Iterator[list[Fragment]]:
     """Yield words and the spaces between them; a word may change its style half-way."""
     word: list[Fragment] = []
     for style, text in styled:
@@ -189,7 +191,7 @@ def _fitting(text: str, width: int) -> int:
     return len(text)
 
 
-def _without_end(row: list[Fragment]) -> Line:
+def _without_end(row: list[Fragment]) -> StyledLine:
     """Drop the spaces at which a row was broken."""
     if row and row[-1][1].isspace():
         return tuple(row[:-1])

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from agenthost.cli.format.state_format import directory_text, one_line
 from agenthost.cli.interactive.display.blocks import input_text
 from agenthost.cli.interactive.display.markdown import inline
-from agenthost.cli.interactive.display.styled_text import Line, hard_wrap, line, visible, wrap
+from agenthost.cli.interactive.display.styled_text import StyledLine, hard_wrap, line, visible, wrap
 from agenthost.cli.interactive.prompts.dialogue import Act, Dialogue, Hint, Reply, card, choices
 from agenthost.cli.interactive.prompts.pending import Pending
 from agenthost.client import actions
@@ -104,7 +104,7 @@ class Approval:
         """Return to the choice."""
         return None if self.step == "choose" else replace(self, step="choose", option=None)
 
-    def card(self, width: int, rows: int, preview: Sequence[Line] = ()) -> list[Line]:
+    def card(self, width: int, rows: int, preview: Sequence[StyledLine] = ()) -> list[StyledLine]:
         """Return what is to be approved, and the choices."""
         lines = [self._title()]
         options = self._choices() if self.step == "choose" else []
@@ -168,7 +168,7 @@ class Approval:
         wanted = [option for option in denials if "reason" in option["id"]]
         return next(iter(wanted or denials), None)
 
-    def _title(self) -> Line:
+    def _title(self) -> StyledLine:
         call = self.pending.item
         asked = markdown_of(call.get("confirmationTitle")) or markdown_of(
             call.get("invocationMessage")
@@ -179,7 +179,7 @@ class Approval:
         place = [("dim", f"  in {self.pending.place}")] if self.pending.place else []
         return line(("bold", name), ("dim", " · "), *inline(one_line(asked), "bold"), *place)
 
-    def _subject(self, width: int, room: int, preview: Sequence[Line]) -> list[Line]:
+    def _subject(self, width: int, room: int, preview: Sequence[StyledLine]) -> list[StyledLine]:
         """Return the input, the edits and the risk, cut to the room there is."""
         rows = list(self._rows(width, preview))
         if len(rows) > room:
@@ -187,7 +187,7 @@ class Approval:
             rows = [*rows[: room - 1], line(("dim", f"… {hidden} more rows · /show"))]
         return rows
 
-    def _rows(self, width: int, preview: Sequence[Line]) -> Iterator[Line]:
+    def _rows(self, width: int, preview: Sequence[StyledLine]) -> Iterator[StyledLine]:
         call = self.pending.item
         edits = (call.get("edits") or {}).get("items") or ()
         if preview:
@@ -207,7 +207,7 @@ class Approval:
         elif risk is not None:
             yield line(("dim", "the risk is being judged…"))
 
-    def _input_rows(self, width: int, *, known: bool) -> Iterator[Line]:
+    def _input_rows(self, width: int, *, known: bool) -> Iterator[StyledLine]:
         given = self.pending.item.get("toolInput")
         if isinstance(given, str):
             for source in visible(given).split("\n"):
@@ -217,7 +217,7 @@ class Approval:
         elif given is not None and not known:
             yield line(("dim", f"  its input is kept at {given['uri']}"))
 
-    def _choices(self, *, apart: bool = True) -> list[Line]:
+    def _choices(self, *, apart: bool = True) -> list[StyledLine]:
         groups = [option.get("group", 0) if apart else 0 for option in self.options]
         labels = [one_line(option["label"]) for option in self.options]
         return choices([(label, "", group) for label, group in zip(labels, groups, strict=True)])

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from agenthost.cli.interactive.display.styled_text import Line, clip, indented, line
+from agenthost.cli.interactive.display.styled_text import StyledLine, clip_line, indented, line
 from agenthost.cli.interactive.prompts.pending import Pending
 
 Json = Mapping[str, Any]
@@ -59,21 +59,21 @@ class Dialogue(Protocol):
     def with_pending(self, pending: Pending) -> Dialogue:
         """Go on asking about something that has changed meanwhile."""
 
-    def card(self, width: int, rows: int, preview: Sequence[Line] = ()) -> list[Line]:
+    def card(self, width: int, rows: int, preview: Sequence[StyledLine] = ()) -> list[StyledLine]:
         """Return the question in at most about as many rows."""
 
 
 Reply: TypeAlias = "Dialogue | Act | Hint"
 
 
-def card(lines: Iterable[Line], width: int) -> list[Line]:
+def card(lines: Iterable[StyledLine], width: int) -> list[StyledLine]:
     """Return lines with a bar down their side, so that a question stands out."""
-    return indented((clip(item, width - 2) for item in lines), ("ask", "▌ "), ("ask", "▌ "))
+    return indented((clip_line(item, width - 2) for item in lines), ("ask", "▌ "), ("ask", "▌ "))
 
 
-def choices(options: Sequence[tuple[str, str, int]]) -> list[Line]:
+def choices(options: Sequence[tuple[str, str, int]]) -> list[StyledLine]:
     """Return numbered choices of (label, remark, group); another group is set apart."""
-    lines: list[Line] = []
+    lines: list[StyledLine] = []
     for number, (label, remark, group) in enumerate(options, 1):
         if lines and group != options[number - 2][2]:
             lines.append(line(("dim", "──")))

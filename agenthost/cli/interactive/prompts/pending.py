@@ -15,7 +15,7 @@ from agenthost.protocol.markdown import markdown_of
 from agenthost.protocol.session.input_needed import needs_of
 
 Json = Mapping[str, Any]
-Kind = Literal["call", "result", "questions"]
+PromptKind = Literal["call", "result", "questions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Pending:
 
     chat: str
     id: str
-    kind: Kind
+    kind: PromptKind
     # The tool call or the request, as state has it.
     item: Json = field(hash=False)
     # Unknown for questions, which need none.
@@ -38,7 +38,7 @@ class Pending:
         return self.chat, self.kind, self.id
 
 
-def waiting(
+def pending_prompts(
     chat_uri: str, chat: Json, chats: Iterable[Json], needed: Iterable[Json]
 ) -> list[Pending]:
     """Return all that waits, this chat's first.
@@ -59,7 +59,7 @@ def waiting(
     return [pending for pending in (*own, *others) if pending is not None]
 
 
-def settled_how(pending: Pending, chat: Json) -> str:
+def how_it_was_settled(pending: Pending, chat: Json) -> str:
     """Say what became of something that waited and waits no more."""
     if pending.place:
         return f"answered in {pending.place}"
@@ -88,7 +88,7 @@ def _pending(entry: Json, place: str = "") -> Pending | None:
         return Pending(entry["chat"], request["id"], "questions", request, place=place)
     if entry["kind"] == "toolConfirmation":
         call = entry["toolCall"]
-        kind: Kind = "call" if call["status"] == "pending-confirmation" else "result"
+        kind: PromptKind = "call" if call["status"] == "pending-confirmation" else "result"
         return Pending(entry["chat"], call["toolCallId"], kind, call, entry["turnId"], place)
     return None
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from agenthost.cli.interactive.prompts.approvals import Approval
 from agenthost.cli.interactive.prompts.dialogue import Act, Dialogue, Hint, Reply
-from agenthost.cli.interactive.prompts.pending import Pending, settled_how
+from agenthost.cli.interactive.prompts.pending import Pending, how_it_was_settled
 from agenthost.cli.interactive.prompts.questions import Questions
 
 Json = Mapping[str, Any]
@@ -21,7 +21,7 @@ _Key = tuple[str, str, str]
 _UNTOLD = ("skipped", "withdrawn", "not answered")
 
 
-class Desk:
+class PromptQueue:
     """Keeps what waits for the user."""
 
     def __init__(self) -> None:
@@ -42,13 +42,13 @@ class Desk:
             return self.dialogue
         return self._begin(self.waiting[0]) if self.waiting else None
 
-    def look(self, waiting: Sequence[Pending], chat: Json) -> list[str]:
+    def update(self, waiting: Sequence[Pending], chat: Json) -> list[str]:
         """Take note of what waits now; return what others have settled meanwhile."""
         keys = {pending.key for pending in waiting}
         told: list[str] = []
         for pending in self.waiting:
             if pending.key not in keys:
-                how = settled_how(pending, chat)
+                how = how_it_was_settled(pending, chat)
                 if not how.startswith(_UNTOLD):
                     told.append(f"{_name(pending)}: {how} by somebody else")
         for key in [key for key in self._answered if key not in keys]:
@@ -56,10 +56,10 @@ class Desk:
         self.waiting = [
             pending for pending in waiting if self._answered.get(pending.key) is not pending.item
         ]
-        self._keep_up()
+        self._refresh_dialogue()
         return told
 
-    def open(self) -> Dialogue | None:
+    def ask_next(self) -> Dialogue | None:
         """Let the line typed, which is empty, answer what waits; None when nothing does."""
         if self.dialogue is None and self.waiting:
             self.dialogue = self._begin(self.waiting[0])
@@ -68,9 +68,9 @@ class Desk:
     def respond(self, text: str) -> Reply:
         """Take a reply to what is asked."""
         assert self.dialogue is not None
-        return self.take(self.dialogue.respond(text))
+        return self.apply_reply(self.dialogue.respond(text))
 
-    def take(self, reply: Reply) -> Reply:
+    def apply_reply(self, reply: Reply) -> Reply:
         """Go on as a reply says; what it answers is not asked any more."""
         assert self.dialogue is not None
         if isinstance(reply, Act):
@@ -102,7 +102,7 @@ class Desk:
         if isinstance(sent, Questions):
             self._refused[key] = sent.refused(reason)
 
-    def _keep_up(self) -> None:
+    def _refresh_dialogue(self) -> None:
         """Let go of a dialogue that nobody waits for, and show the newest of one that goes on."""
         if self.dialogue is None:
             return

@@ -16,7 +16,7 @@ from agenthost.cli.format.state_format import answer_text, one_line, only_questi
 from agenthost.cli.headless.auto_answers import yes_or_no
 from agenthost.cli.interactive.display.styled_text import (
     Fragment,
-    Line,
+    StyledLine,
     line,
     spread,
     visible,
@@ -31,7 +31,7 @@ Json = Mapping[str, Any]
 _KNOWN = frozenset({"text", "number", "integer", "boolean", "single-select", "multi-select"})
 
 
-class Unfit(ValueError):
+class AnswerRefused(ValueError):
     """A text cannot be an answer to a question; the message says what could."""
 
 
@@ -44,7 +44,7 @@ def read_answer(question: Json, text: str) -> Any:
     text = text.strip()
     if not text:
         if question.get("required"):
-            raise Unfit("this one must be answered")
+            raise AnswerRefused("this one must be answered")
         return None
     match question["kind"]:
         case "text":
@@ -63,7 +63,7 @@ def read_answer(question: Json, text: str) -> Any:
             if not question.get("allowFreeformInput"):
                 _within(question, len(set(chosen)), " choices")
             return chosen
-    raise Unfit(f"this version cannot answer a {question['kind']} question")
+    raise AnswerRefused(f"this version cannot answer a {question['kind']} question")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Questions:
     def _answer(self, question: Json, text: str) -> Reply:
         try:
             read_answer(question, text)
-        except Unfit as error:
+        except AnswerRefused as error:
             return Hint(str(error))
         answered = replace(self, texts={**self.texts, question["id"]: text.strip()}, problem="")
         # After a refusal only one answer has to be mended.
@@ -177,7 +177,7 @@ class Questions:
         """Close the questions without saying anything about them."""
         return Act(actions.input_completed(self.pending.id, "cancel"), self)
 
-    def card(self, width: int, rows: int, preview: Sequence[Line] = ()) -> list[Line]:
+    def card(self, width: int, rows: int, preview: Sequence[StyledLine] = ()) -> list[StyledLine]:
         """Return the question at hand."""
         inner = width - 2
         request, question = self.pending.item, self.current
@@ -211,7 +211,7 @@ class Questions:
         answers = actions.answers_to(self.pending.item, given)
         return Act(actions.input_completed(self.pending.id, "accept", answers), self)
 
-    def _title(self, width: int) -> Line:
+    def _title(self, width: int) -> StyledLine:
         title = one_line(self.pending.item.get("message") or "The agent asks")
         place = [("dim", f"  in {self.pending.place}")] if self.pending.place else []
         count = f"{self.index + 1} of {len(self.all)}" if len(self.all) > 1 else ""
@@ -285,32 +285,32 @@ def _number(text: str) -> float:
     try:
         number = float(text.replace(",", "."))
     except ValueError:
-        raise Unfit("that is no number") from None
+        raise AnswerRefused("that is no number") from None
     if not math.isfinite(number):
-        raise Unfit("that is no number")
+        raise AnswerRefused("that is no number")
     return int(number) if number.is_integer() and abs(number) < 1e15 else number
 
 
 def _whole(text: str) -> int:
     number = _number(text)
     if not isinstance(number, int):
-        raise Unfit("that is no whole number")
+        raise AnswerRefused("that is no whole number")
     return number
 
 
 def _within(question: Json, number: float, unit: str = "") -> float:
     low, high = question.get("min"), question.get("max")
     if low is not None and number < low:
-        raise Unfit(f"at least {low}{unit}")
+        raise AnswerRefused(f"at least {low}{unit}")
     if high is not None and number > high:
-        raise Unfit(f"at most {high}{unit}")
+        raise AnswerRefused(f"at most {high}{unit}")
     return number
 
 
 def _yes_or_no(text: str) -> bool:
     meant = yes_or_no(text)
     if meant is None:
-        raise Unfit("yes or no?")
+        raise AnswerRefused("yes or no?")
     return meant
 
 
@@ -324,4 +324,4 @@ def _option(question: Json, word: str) -> str:
         return str(options[int(word) - 1]["id"])
     if question.get("allowFreeformInput"):
         return word
-    raise Unfit(f"there is no option {word!r}: type a number from 1 to {len(options)}")
+    raise AnswerRefused(f"there is no option {word!r}: type a number from 1 to {len(options)}")
