@@ -14,14 +14,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agenthost.cli.beginning import begin_session, check_model
 from agenthost.cli.connection.host_connection import (
     add_connection_options,
     connected,
     decode_argument,
     run_command,
 )
-from agenthost.cli.connection.session_lookup import open_session
+from agenthost.cli.connection.session_lookup import begin_session, check_model, open_session
 from agenthost.cli.exit_codes import (
     DENIED,
     FAILED,

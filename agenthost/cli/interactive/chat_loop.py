@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agenthost.cli.beginning import begin_session, check_model
 from agenthost.cli.connection.host_connection import (
     PATIENCE,
     ConnectionNotices,
@@ -20,7 +19,7 @@ from agenthost.cli.connection.host_connection import (
     host_patience,
     use_colour,
 )
-from agenthost.cli.connection.session_lookup import open_session
+from agenthost.cli.connection.session_lookup import begin_session, check_model, open_session
 from agenthost.cli.exit_codes import FAILED, OK, USAGE, CommandFailed
 from agenthost.cli.format.state_format import directory_text, is_archived, one_line, short_id
 from agenthost.cli.interactive.conversation import Conversation, chat_location
