@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeAlias
 from urllib.parse import SplitResult, urlsplit
 
 from agenthost.cli.connection.host_lookup import RunningHost
-from agenthost.cli.format.state_format import Ink, Style, one_line
+from agenthost.cli.format.terminal_text import Ink, Style, one_line
 from agenthost.tokens import TokenError, read_owner_token
 
 PATIENCE = 5.0

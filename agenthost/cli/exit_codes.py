@@ -11,7 +11,7 @@ import json
 import sys
 from typing import Literal, TypeAlias
 
-from agenthost.cli.format.state_format import plain
+from agenthost.cli.format.terminal_text import safe_text
 from agenthost.errors import AgentHostError
 
 # What scripts can rely on. 4 is a turn that did not get the approval it asked for.
@@ -72,12 +72,12 @@ def report_failure(args: argparse.Namespace, what: object, code: int, kind: Fail
 
 def print_json_failure(what: object, code: int, kind: FailureKind, *, event: bool = False) -> None:
     """Print a failure as the one document of a command, or as the last of its lines."""
-    error = {"kind": kind, "message": plain(str(what)), "exitCode": code}
+    error = {"kind": kind, "message": safe_text(str(what)), "exitCode": code}
     print(json.dumps({"event": "error", "error": error} if event else {"error": error}), flush=True)
 
 
 def print_error(what: object, code: int) -> int:
     """Say on standard error what is wrong, and return the exit code for it."""
     # Part of it may be a host's or an agent's words.
-    print(f"agenthost: {plain(str(what))}", file=sys.stderr)
+    print(f"agenthost: {safe_text(str(what))}", file=sys.stderr)
     return code

@@ -37,7 +37,7 @@ from agenthost.cli.diagnostics import (
     check_token_file,
 )
 from agenthost.cli.exit_codes import FAILED, OK, add_json_option
-from agenthost.cli.format.state_format import Ink, one_line
+from agenthost.cli.format.terminal_text import Ink, one_line
 from agenthost.client import CannotConnect, Client, GivenUp, NoCommonVersion, NotAdmitted, connect
 from agenthost.errors import AgentHostError, PermissionDenied
 from agenthost.protocol import SUPPORTED_VERSIONS

@@ -22,7 +22,7 @@ from agenthost.cli.connection.host_connection import (
 )
 from agenthost.cli.connection.session_lookup import open_session
 from agenthost.cli.exit_codes import FAILED, OK, USAGE, add_json_option, report_failure
-from agenthost.cli.format.state_format import Ink
+from agenthost.cli.format.terminal_text import Ink
 from agenthost.cli.format.wire_log_format import (
     Filter,
     WireLogReader,

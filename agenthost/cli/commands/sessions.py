@@ -31,23 +31,20 @@ from agenthost.cli.exit_codes import (
     print_error,
 )
 from agenthost.cli.format.state_format import (
-    Ink,
-    Style,
     activity_word,
     age,
     directory_text,
     error_text,
     is_archived,
-    one_line,
     question_line,
     session_id,
     session_json,
     short_id,
     status_style,
     status_words,
-    table,
     tool_line,
 )
+from agenthost.cli.format.terminal_text import Ink, Style, one_line, table
 from agenthost.errors import AgentHostError, NotFound, SessionNotFound
 
 if TYPE_CHECKING:

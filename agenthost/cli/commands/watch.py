@@ -23,18 +23,15 @@ from agenthost.cli.exit_codes import OK, add_json_option
 from agenthost.cli.format.event_format import EventLine, event_json, event_line
 from agenthost.cli.format.state_format import (
     SHORT_ID,
-    Ink,
     activity_word,
-    clip,
     is_archived,
     is_unread,
-    one_line,
-    plain,
     session_json,
     short_id,
     status_style,
     status_words,
 )
+from agenthost.cli.format.terminal_text import Ink, clip, one_line, safe_text
 from agenthost.cli.read_mark import ReadMark
 from agenthost.client import (
     ChannelGone,
@@ -295,7 +292,7 @@ class _SessionWatch:
     def _print_text(self, text: str) -> None:
         self._text = ""
         if text.strip():
-            shown = plain(text).rstrip()
+            shown = safe_text(text).rstrip()
             line = (
                 EventLine("reasoning", shown, "dim")
                 if self._is_thought

@@ -23,7 +23,7 @@ from agenthost.cli.exit_codes import (
     FailureKind,
     report_failure,
 )
-from agenthost.cli.format.state_format import Ink, plain
+from agenthost.cli.format.terminal_text import Ink, safe_text
 from agenthost.client import (
     CannotConnect,
     Client,
@@ -214,7 +214,7 @@ class ConnectionNotices:
 
 def _say(text: str) -> None:
     ink = Ink(use_colour(sys.stderr))
-    print(ink("yellow", plain(text)), file=sys.stderr, flush=True)
+    print(ink("yellow", safe_text(text)), file=sys.stderr, flush=True)
 
 
 def run_command(

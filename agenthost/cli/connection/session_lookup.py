@@ -15,13 +15,8 @@ from typing import TYPE_CHECKING
 from agenthost.cli.connection.host_connection import decode_argument
 from agenthost.cli.data_dir import directory_uri
 from agenthost.cli.exit_codes import USAGE, CommandFailed
-from agenthost.cli.format.state_format import (
-    clip,
-    directory_text,
-    is_archived,
-    one_line,
-    session_id,
-)
+from agenthost.cli.format.state_format import directory_text, is_archived, session_id
+from agenthost.cli.format.terminal_text import clip, one_line
 from agenthost.errors import NotFound, SessionNotFound
 
 if TYPE_CHECKING:

@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from agenthost.cli.format.state_format import (
-    Style,
     error_lines,
-    one_line,
     only_question,
     question_line,
-    text_lines,
     tool_json,
     tool_line,
     tool_style,
     tool_word,
     usage_line,
 )
+from agenthost.cli.format.terminal_text import Style, one_line, text_lines
 from agenthost.client import (
     ChatEvent,
     ConfirmationNeeded,

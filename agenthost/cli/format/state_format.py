@@ -1,19 +1,16 @@
-"""State as text for a terminal, and as the plain objects that ``--json`` prints.
+"""Sessions, tool calls and questions as text and as ``--json`` objects.
 
-Pure: no clock, no terminal, no connection. Widths, colours and the present moment are handed in.
-Whatever comes from an agent may hold escape sequences; ``plain`` and ``one_line`` take them out,
-and everything here that makes lines has used them.
+Pure: no clock, no terminal, no connection. Whatever makes a line here has made it safe to print.
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from agenthost.cli.format.terminal_text import Style, one_line, text_lines
 from agenthost.protocol.markdown import markdown_of
 from agenthost.protocol.status import (
     ACTIVITY_MASK,
@@ -26,117 +23,8 @@ from agenthost.protocol.status import (
 )
 
 Json = Mapping[str, Any]
-Style: TypeAlias = Literal["bold", "dim", "red", "green", "yellow", "blue", "magenta", "cyan"]
-
-_CODES: Mapping[Style, int] = {
-    "bold": 1,
-    "dim": 2,
-    "red": 31,
-    "green": 32,
-    "yellow": 33,
-    "blue": 34,
-    "magenta": 35,
-    "cyan": 36,
-}
-
 SHORT_ID = 8
 """Characters of a random id that tell it from others."""
-
-ESCAPES = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?"
-"""What terminals obey: CSI and OSC sequences, then the other escapes.
-
-A string without its end is taken to the end of its line.
-"""
-
-# Whole escape sequences, every control character but tab and newline, and the characters that
-# reorder the text around them.
-_UNSAFE = re.compile(ESCAPES + r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]|[\u202a-\u202e\u2066-\u2069]")
-
-
-class Ink:
-    """Colours text, or leaves it alone where there is no terminal: ``ink("red", "no")``."""
-
-    def __init__(self, on: bool) -> None:
-        self.on = on
-
-    def __call__(self, style: Style | None, text: str) -> str:
-        """Return the text in a style."""
-        return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if self.on and style and text else text
-
-
-# Text that fits.
-
-
-def plain(text: str) -> str:
-    """Return text without escape sequences and control characters; lines and tabs stay."""
-    return _UNSAFE.sub("", text.replace("\r\n", "\n"))
-
-
-def one_line(text: str) -> str:
-    """Return text as a single line that is safe to print."""
-    return " ".join(plain(text).split())
-
-
-def columns(text: str) -> int:
-    """Count the columns that a line takes on a terminal."""
-    if text.isascii():
-        return len(text)
-    return sum(map(_columns, text))
-
-
-def _columns(character: str) -> int:
-    if unicodedata.combining(character) or unicodedata.category(character) in ("Cf", "Mn", "Me"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-def clip(text: str, width: int | None) -> str:
-    """Return a line cut to a width, with an ellipsis where something is missing; None cuts not."""
-    if width is None or columns(text) <= width:
-        return text
-    room = max(width - 1, 0)
-    kept: list[str] = []
-    for character in text:
-        room -= _columns(character)
-        if room < 0:
-            break
-        kept.append(character)
-    return "".join(kept).rstrip() + "…" if width > 0 else ""
-
-
-def table(
-    rows: Sequence[Sequence[str]],
-    *,
-    width: int | None = None,
-    flexible: int = 0,
-    styles: Sequence[Sequence[Style | None]] = (),
-    ink: Ink | None = None,
-) -> list[str]:
-    """Lay rows out in columns; the flexible column gives way until a line fits the width.
-
-    ``styles`` has one style per cell; rows without any are left plain.
-    """
-    if not rows:
-        return []
-    widths = [max(columns(row[index]) for row in rows) for index in range(len(rows[0]))]
-    if width is not None:
-        others = sum(widths) - widths[flexible] + 2 * (len(widths) - 1)
-        widths[flexible] = min(widths[flexible], max(width - others, 8))
-    return [
-        _laid_out(row, widths, styles[number] if number < len(styles) else (), ink or Ink(False))
-        for number, row in enumerate(rows)
-    ]
-
-
-def _laid_out(
-    row: Sequence[str], widths: Sequence[int], styles: Sequence[Style | None], ink: Ink
-) -> str:
-    cells: list[str] = []
-    for index, (text, width) in enumerate(zip(row, widths, strict=True)):
-        shown = clip(text, width)
-        padding = "" if index == len(row) - 1 else " " * (width - columns(shown))
-        cells.append(ink(styles[index] if index < len(styles) else None, shown) + padding)
-    return "  ".join(cells).rstrip()
 
 
 def age(moment: str, now: datetime) -> str:
@@ -155,13 +43,6 @@ def age(moment: str, now: datetime) -> str:
     return then.astimezone(now.tzinfo).strftime("%Y-%m-%d")
 
 
-def fence(text: str) -> str:
-    """Return text as a fenced block of markdown, whatever fences it holds itself."""
-    runs = [len(run) for run in re.findall(r"^\s*(`{3,})", text, re.MULTILINE)]
-    marks = "`" * max(3, max(runs, default=0) + 1)
-    return f"{marks}\n{text.rstrip()}\n{marks}"
-
-
 def error_text(error: Json | None) -> str:
     """Return why something failed, in a line."""
     return one_line(str((error or {}).get("message") or "no reason given"))
@@ -170,11 +51,6 @@ def error_text(error: Json | None) -> str:
 def error_lines(error: Json | None) -> list[str]:
     """Return why something failed, with the lines that it was told in."""
     return text_lines(str((error or {}).get("message") or "")) or [error_text(error)]
-
-
-def text_lines(text: str) -> list[str]:
-    """Return the lines of a short text, each safe to print, without the empty ones."""
-    return [row for row in map(one_line, plain(text).split("\n")) if row]
 
 
 # Sessions.

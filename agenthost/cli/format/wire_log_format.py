@@ -14,7 +14,7 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
-from agenthost.cli.format.state_format import Ink, Style, clip, columns, one_line, plain
+from agenthost.cli.format.terminal_text import Ink, Style, clip, columns, one_line, safe_text
 
 Json = Mapping[str, Any]
 Side = Literal["client", "host"]
@@ -160,7 +160,7 @@ def message_line(said: WireMessage, width: int | None, ink: Ink) -> str:
 
 def _flat(text: str) -> str:
     # What is in quotes keeps its spaces.
-    return " ".join(plain(text).splitlines())
+    return " ".join(safe_text(text).splitlines())
 
 
 def _texts(said: WireMessage) -> Iterator[str]:
@@ -231,7 +231,7 @@ def _fields(params: Json) -> str:
 def _compact(value: Any, depth: int = 0) -> str:
     match value:
         case str():
-            text = plain(json.dumps(_UUID.sub(r"\1", value), ensure_ascii=False))
+            text = safe_text(json.dumps(_UUID.sub(r"\1", value), ensure_ascii=False))
             return clip(text, _LONGEST_TEXT)
         case dict() if depth < 2:
             inner = (f"{one_line(key)}={_compact(item, depth + 1)}" for key, item in value.items())

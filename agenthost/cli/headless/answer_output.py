@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agenthost.cli.connection.host_connection import ConnectionNotices, use_colour
-from agenthost.cli.format.state_format import Ink, Style, plain
+from agenthost.cli.format.terminal_text import Ink, Style, safe_text
 
 
 class Output:
@@ -69,7 +69,7 @@ class Output:
     def _flush_thoughts(self) -> None:
         thoughts, self._thoughts = self._thoughts, ""
         if thoughts.strip():
-            self._say(self._ink("dim", plain(thoughts).strip()))
+            self._say(self._ink("dim", safe_text(thoughts).strip()))
 
     def _say(self, text: str) -> None:
         if self._is_shared and self._tail and not self._tail.endswith("\n"):
@@ -80,4 +80,4 @@ class Output:
     def _print(self, text: str) -> None:
         self._tail = (self._tail + text)[-2:]
         if text and not self._silent:
-            print(plain(text) if self._is_terminal else text, end="", flush=True)
+            print(safe_text(text) if self._is_terminal else text, end="", flush=True)

@@ -14,16 +14,14 @@ from typing import Any
 
 from agenthost.cli.exit_codes import FAILED
 from agenthost.cli.format.state_format import (
-    one_line,
-    plain,
     question_line,
-    text_lines,
     tool_line,
     tool_output,
     tool_style,
     tool_word,
     usage_line,
 )
+from agenthost.cli.format.terminal_text import one_line, safe_text, text_lines
 from agenthost.cli.headless.answer_output import Output
 from agenthost.cli.headless.auto_answers import ApprovalPolicy, GivenAnswers, chat_and_workers
 from agenthost.client import (
@@ -152,7 +150,7 @@ class HeadlessTurn:
             return
         self._out.note(f"{tool_line(call)} - {word}", tool_style(call))
         if self._out.verbose and call["status"] == "completed":
-            self._out.note(plain(tool_output(call)), "dim")
+            self._out.note(safe_text(tool_output(call)), "dim")
 
     # Workers.
 

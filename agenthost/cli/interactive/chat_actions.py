@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
-from agenthost.cli.format.state_format import one_line
+from agenthost.cli.format.terminal_text import one_line
 from agenthost.cli.interactive.display.styled_text import StyledLine, line
 from agenthost.cli.interactive.prompts.dialogue import Act
 from agenthost.cli.interactive.prompts.pending import Pending

@@ -21,7 +21,8 @@ from agenthost.cli.connection.host_connection import (
 )
 from agenthost.cli.connection.session_lookup import begin_session, check_model, open_session
 from agenthost.cli.exit_codes import FAILED, OK, USAGE, CommandFailed
-from agenthost.cli.format.state_format import directory_text, is_archived, one_line, short_id
+from agenthost.cli.format.state_format import directory_text, is_archived, short_id
+from agenthost.cli.format.terminal_text import one_line
 from agenthost.cli.interactive.conversation import Conversation, chat_location
 from agenthost.cli.interactive.display.styled_text import EMPTY, StyledLine, line
 from agenthost.cli.interactive.json_lines import JsonLines

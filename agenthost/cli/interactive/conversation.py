@@ -17,7 +17,8 @@ from typing import Any
 from prompt_toolkit.input import Input
 
 from agenthost.cli.connection.host_connection import decode_argument
-from agenthost.cli.format.state_format import one_line, short_id
+from agenthost.cli.format.state_format import short_id
+from agenthost.cli.format.terminal_text import one_line
 from agenthost.cli.interactive.chat_actions import ChatActions, trouble
 from agenthost.cli.interactive.display import listings, status_lines
 from agenthost.cli.interactive.display.printed_transcript import Transcript

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agenthost.cli.format.state_format import Ink, columns
+from agenthost.cli.format.terminal_text import Ink, columns
 from agenthost.cli.format.wire_log_format import (
     Filter,
     WireLogReader,

@@ -14,10 +14,10 @@ from agenthost.cli.format.state_format import (
     directory_text,
     error_lines,
     error_text,
-    one_line,
     only_question,
     tool_word,
 )
+from agenthost.cli.format.terminal_text import one_line
 from agenthost.cli.interactive.display.markdown import WIDEST, MarkdownText, inline
 from agenthost.cli.interactive.display.styled_text import (
     EMPTY,

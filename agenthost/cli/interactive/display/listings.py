@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from agenthost.cli.format.state_format import activity_word, age, one_line, short_id, table
+from agenthost.cli.format.state_format import activity_word, age, short_id
+from agenthost.cli.format.terminal_text import one_line, table
 from agenthost.cli.interactive.display.markdown import MarkdownText
 from agenthost.cli.interactive.display.styled_text import EMPTY, StyledLine, indented, line, wrap
 from agenthost.cli.interactive.typed_input import COMMANDS

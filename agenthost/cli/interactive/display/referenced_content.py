@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agenthost.cli.format.state_format import directory_text, one_line
+from agenthost.cli.format.state_format import directory_text
+from agenthost.cli.format.terminal_text import one_line
 from agenthost.cli.interactive.display import diffs
 from agenthost.cli.interactive.display.styled_text import StyledLine, hard_wrap, line, visible
 from agenthost.client import Client

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from agenthost.cli.format.state_format import clip as clip_text
-from agenthost.cli.format.state_format import one_line
+from agenthost.cli.format.terminal_text import clip as clip_text
+from agenthost.cli.format.terminal_text import one_line
 from agenthost.cli.interactive.display import blocks
 from agenthost.cli.interactive.display.styled_text import (
     EMPTY,

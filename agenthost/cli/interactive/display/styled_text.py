@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from prompt_toolkit.utils import get_cwidth
 
-from agenthost.cli.format.state_format import ESCAPES
+from agenthost.cli.format.terminal_text import ESCAPES
 
 Fragment: TypeAlias = tuple[str, str]
 """A style and the text that has it."""

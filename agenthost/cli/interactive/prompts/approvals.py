@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from agenthost.cli.format.state_format import directory_text, one_line
+from agenthost.cli.format.state_format import directory_text
+from agenthost.cli.format.terminal_text import one_line
 from agenthost.cli.interactive.display.blocks import input_text
 from agenthost.cli.interactive.display.markdown import inline
 from agenthost.cli.interactive.display.styled_text import StyledLine, hard_wrap, line, visible, wrap

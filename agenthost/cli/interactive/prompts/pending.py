@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from agenthost.cli.format.state_format import one_line
+from agenthost.cli.format.terminal_text import one_line
 from agenthost.protocol.markdown import markdown_of
 from agenthost.protocol.session.input_needed import needs_of
 

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agenthost.cli.format.state_format import answer_text, one_line, only_question
+from agenthost.cli.format.state_format import answer_text, only_question
+from agenthost.cli.format.terminal_text import one_line
 from agenthost.cli.headless.auto_answers import yes_or_no
 from agenthost.cli.interactive.display.styled_text import (
     Fragment,
