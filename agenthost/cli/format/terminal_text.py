@@ -24,15 +24,20 @@ _CODES: Mapping[Style, int] = {
     "cyan": 36,
 }
 
-ESCAPES = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?"
-"""What terminals obey: CSI and OSC sequences, then the other escapes.
+TAB = 4
+"""Columns to which a tab goes on, where it cannot stay one."""
 
-A string without its end is taken to the end of its line.
-"""
-
-# Whole escape sequences, every control character but tab and newline, and the characters that
-# reorder the text around them.
-_UNSAFE = re.compile(ESCAPES + r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]|[\u202a-\u202e\u2066-\u2069]")
+# What terminals obey: CSI and OSC sequences, then the other escapes. A string without its end is
+# taken to the end of its line.
+_ESCAPES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?"
+)
+# Controls other than newline and tab, the marks that reorder what people read, and characters that
+# take no room at all. Those that join others to emoji or letters are seen in what they make.
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2028\u2029"
+    "\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
 
 
 class Ink:
@@ -46,14 +51,39 @@ class Ink:
         return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if self.on and style and text else text
 
 
-def safe_text(text: str) -> str:
-    """Return text without escape sequences and control characters; lines and tabs stay."""
-    return _UNSAFE.sub("", text.replace("\r\n", "\n"))
+def safe_text(text: str, *, overwrite: bool = False) -> str:
+    """Return text without escape sequences, controls and hidden marks; lines and tabs stay.
+
+    With ``overwrite``, what a carriage return let overwrite is left out, as a terminal would show
+    it. Not for text that comes in pieces: the result would depend on where it was cut.
+    """
+    if text.isprintable():
+        return text
+    text = _ESCAPES.sub("", text)
+    if overwrite and "\r" in text:
+        rows = (row.rstrip("\r").rpartition("\r")[2] for row in text.split("\n"))
+        text = "\n".join(rows)
+    return _HIDDEN.sub("", text)
 
 
 def one_line(text: str) -> str:
     """Return text as a single line that is safe to print."""
     return " ".join(safe_text(text).split())
+
+
+def visible(text: str) -> str:
+    """Return text in which nothing hides: escapes, controls and hidden marks are spelled out.
+
+    For what somebody is asked to approve.
+    """
+    return _HIDDEN.sub(lambda found: _spelled(found[0]), text).expandtabs(TAB)
+
+
+def _spelled(character: str) -> str:
+    code = ord(character)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def columns(text: str) -> int:

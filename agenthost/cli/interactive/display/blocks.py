@@ -17,7 +17,7 @@ from agenthost.cli.format.state_format import (
     only_question,
     tool_word,
 )
-from agenthost.cli.format.terminal_text import one_line
+from agenthost.cli.format.terminal_text import one_line, visible
 from agenthost.cli.interactive.display.markdown import WIDEST, MarkdownText, inline
 from agenthost.cli.interactive.display.styled_text import (
     EMPTY,
@@ -29,7 +29,6 @@ from agenthost.cli.interactive.display.styled_text import (
     indented,
     line,
     text_of,
-    visible,
     width_of,
     wrap,
 )

@@ -9,7 +9,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Sequence
 
-from agenthost.cli.interactive.display.styled_text import StyledLine, hard_wrap, line, visible
+from agenthost.cli.format.terminal_text import visible
+from agenthost.cli.interactive.display.styled_text import StyledLine, hard_wrap, line
 
 CONTEXT = 2
 """Lines that are shown around a change."""

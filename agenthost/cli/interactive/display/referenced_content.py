@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from agenthost.cli.format.state_format import directory_text
-from agenthost.cli.format.terminal_text import one_line
+from agenthost.cli.format.terminal_text import one_line, visible
 from agenthost.cli.interactive.display import diffs
-from agenthost.cli.interactive.display.styled_text import StyledLine, hard_wrap, line, visible
+from agenthost.cli.interactive.display.styled_text import StyledLine, hard_wrap, line
 from agenthost.client import Client
 from agenthost.errors import AgentHostError
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from prompt_toolkit.utils import get_cwidth
 
-from agenthost.cli.format.terminal_text import ESCAPES
+from agenthost.cli.format.terminal_text import TAB, safe_text
 
 Fragment: TypeAlias = tuple[str, str]
 """A style and the text that has it."""
@@ -22,15 +22,6 @@ StyledLine: TypeAlias = tuple[Fragment, ...]
 
 EMPTY: StyledLine = ()
 
-TAB = 4
-
-_ESCAPES = re.compile(ESCAPES)
-# Controls other than newline and tab, the marks that reorder what people read, and characters that
-# take no room at all. Those that join others to emoji or letters are seen in what they make.
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2028\u2029"
-    "\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
 _SPACES = re.compile(r"(\s+)")
 
 
@@ -46,25 +37,8 @@ def text_of(styled: StyledLine) -> str:
 
 
 def clean(text: str) -> str:
-    """Return text that is safe to print: without escape sequences, overwritten parts and controls.
-
-    What a carriage return let overwrite is left out, as a terminal would show it.
-    """
-    if text.isprintable():
-        return text
-    text = _ESCAPES.sub("", text).replace("\r\n", "\n")
-    if "\r" in text:
-        rows = (row.rstrip("\r").rpartition("\r")[2] for row in text.split("\n"))
-        text = "\n".join(rows)
-    return _UNSEEN.sub("", text).expandtabs(TAB)
-
-
-def visible(text: str) -> str:
-    """Return text in which nothing hides: controls and reordering marks are spelled out.
-
-    For what somebody is asked to approve.
-    """
-    return _UNSEEN.sub(lambda found: _spelled(found[0]), text).expandtabs(TAB)
+    """Return text that is safe on the screen, as a terminal would show it, with spaces for tabs."""
+    return safe_text(text, overwrite=True).expandtabs(TAB)
 
 
 def width_of(text: str) -> int:
@@ -196,10 +170,3 @@ def _without_end(row: list[Fragment]) -> StyledLine:
     if row and row[-1][1].isspace():
         return tuple(row[:-1])
     return tuple(row)
-
-
-def _spelled(character: str) -> str:
-    code = ord(character)
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

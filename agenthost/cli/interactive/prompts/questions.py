@@ -13,16 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agenthost.cli.format.state_format import answer_text, only_question
-from agenthost.cli.format.terminal_text import one_line
+from agenthost.cli.format.terminal_text import one_line, visible
 from agenthost.cli.headless.auto_answers import yes_or_no
-from agenthost.cli.interactive.display.styled_text import (
-    Fragment,
-    StyledLine,
-    line,
-    spread,
-    visible,
-    wrap,
-)
+from agenthost.cli.interactive.display.styled_text import Fragment, StyledLine, line, spread, wrap
 from agenthost.cli.interactive.prompts.dialogue import Act, Dialogue, Hint, Reply, card, choices
 from agenthost.cli.interactive.prompts.pending import Pending
 from agenthost.client import actions

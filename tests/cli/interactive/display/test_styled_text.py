@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agenthost.cli.format.terminal_text import visible
 from agenthost.cli.interactive.display.styled_text import (
     clean,
     clip_line,
@@ -14,7 +15,6 @@ from agenthost.cli.interactive.display.styled_text import (
     line,
     spread,
     text_of,
-    visible,
     width_of,
     wrap,
 )
