@@ -11,6 +11,7 @@ import json
 import sys
 from typing import Literal, TypeAlias
 
+from agenthost.cli.arguments import JSON_EVENT
 from agenthost.cli.format.terminal_text import safe_text
 from agenthost.errors import AgentHostError
 
@@ -33,8 +34,6 @@ FailureKind: TypeAlias = Literal[
 ]
 """What went wrong, for programs; documented, so that none may be renamed."""
 
-_EVENT = "json_event"
-
 
 class CommandFailed(AgentHostError):
     """A command cannot do what was asked; the message is for a person, the rest for programs."""
@@ -45,28 +44,10 @@ class CommandFailed(AgentHostError):
         super().__init__(message)
 
 
-def add_json_option(
-    parser: argparse.ArgumentParser,
-    what: str = "print JSON",
-    *,
-    inherited: bool = False,
-    events: bool = False,
-) -> None:
-    """Add ``--json``; ``events`` is for lines that say in ``event`` what they are."""
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        default=argparse.SUPPRESS if inherited else False,
-        help=what,
-    )
-    if events:
-        parser.set_defaults(**{_EVENT: True})
-
-
 def report_failure(args: argparse.Namespace, what: object, code: int, kind: FailureKind) -> int:
     """Say what is wrong, with ``--json`` on standard output as well; return the exit code."""
     if getattr(args, "json", False):
-        print_json_failure(what, code, kind, event=getattr(args, _EVENT, False))
+        print_json_failure(what, code, kind, event=getattr(args, JSON_EVENT, False))
     return print_error(what, code)
 
 

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from agenthost.cli.arguments import Subparsers, add_command, add_json_option
 from agenthost.cli.connection.host_connection import (
     TOKEN_VARIABLE,
     URL_VARIABLE,
@@ -36,7 +37,7 @@ from agenthost.cli.diagnostics import (
     check_store,
     check_token_file,
 )
-from agenthost.cli.exit_codes import FAILED, OK, add_json_option
+from agenthost.cli.exit_codes import FAILED, OK
 from agenthost.cli.format.terminal_text import Ink, one_line
 from agenthost.client import CannotConnect, Client, GivenUp, NoCommonVersion, NotAdmitted, connect
 from agenthost.errors import AgentHostError, PermissionDenied
@@ -61,20 +62,16 @@ exit codes: 0 nothing is wrong, or nothing but warnings; 1 something is
 """
 
 
-def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(subparsers: Subparsers) -> None:
     """Add ``doctor`` to the argument tree."""
-    doctor = subparsers.add_parser(
-        "doctor",
-        help="find out what is wrong, and how to fix it",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    doctor = add_command(
+        subparsers, "doctor", "find out what is wrong, and how to fix it", run, _EXAMPLES
     )
     doctor.add_argument(
         "--deep", action="store_true", help="read the whole store of this machine's host too"
     )
     add_json_option(doctor)
     add_connection_options(doctor)
-    doctor.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

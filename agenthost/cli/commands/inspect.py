@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Literal
 
+from agenthost.cli.arguments import Subparsers, add_command, add_json_option
 from agenthost.cli.connection.host_connection import (
     add_connection_options,
     connected,
@@ -21,7 +22,7 @@ from agenthost.cli.connection.host_connection import (
     use_colour,
 )
 from agenthost.cli.connection.session_lookup import open_session
-from agenthost.cli.exit_codes import FAILED, OK, USAGE, add_json_option, report_failure
+from agenthost.cli.exit_codes import FAILED, OK, USAGE, report_failure
 from agenthost.cli.format.terminal_text import Ink
 from agenthost.cli.format.wire_log_format import (
     Filter,
@@ -47,13 +48,10 @@ _EXAMPLES = """examples:
 """
 
 
-def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(subparsers: Subparsers) -> None:
     """Add ``inspect`` to the argument tree."""
-    inspect = subparsers.add_parser(
-        "inspect",
-        help="make a wire log, or a live connection, readable",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    inspect = add_command(
+        subparsers, "inspect", "make a wire log, or a live connection, readable", run, _EXAMPLES
     )
     add = inspect.add_argument
     add("what", metavar="FILE", nargs="?", help="a log of `serve --wire-log`; - is standard input")
@@ -64,7 +62,6 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--errors", action="store_true", help="only what was refused, rejected or is malformed")
     add_json_option(inspect, "print one JSON object per line")
     add_connection_options(inspect, patience=None)
-    inspect.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

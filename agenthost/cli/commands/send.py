@@ -14,6 +14,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agenthost.cli.arguments import Subparsers, add_command, add_json_option, positive_seconds
 from agenthost.cli.connection.host_connection import (
     add_connection_options,
     connected,
@@ -27,7 +28,6 @@ from agenthost.cli.exit_codes import (
     OK,
     USAGE,
     CommandFailed,
-    add_json_option,
     print_error,
 )
 from agenthost.cli.format.state_format import error_lines, tool_json
@@ -57,14 +57,9 @@ exit codes: 0 the turn is complete, 1 it failed or was cancelled, 2 misuse, 3 no
 """
 
 
-def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(subparsers: Subparsers) -> None:
     """Add ``send`` to the argument tree."""
-    parser = subparsers.add_parser(
-        "send",
-        help="send one prompt and print the answer",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = add_command(subparsers, "send", "send one prompt and print the answer", run, _EXAMPLES)
     add = parser.add_argument
     add("text", metavar="TEXT", nargs="?", help="what to say (default, or -: standard input)")
     which = parser.add_mutually_exclusive_group()
@@ -88,12 +83,11 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default=[],
         help="the answer to a question of the agent; may be repeated",
     )
-    add("--timeout", metavar="SECONDS", type=_seconds, help="cancel the turn after so long")
+    add("--timeout", metavar="SECONDS", type=positive_seconds, help="cancel the turn after so long")
     add_json_option(parser, "print one JSON document instead of the answer")
     add("-q", "--quiet", action="store_true", help="nothing but errors on standard error")
     add("-v", "--verbose", action="store_true", help="reasoning and tool output as well")
     add_connection_options(parser, patience=_PATIENCE)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -206,13 +200,3 @@ def _joined(parts: Sequence[Json], kind: str) -> str:
 def _was_denied(part: Json) -> bool:
     call = part["toolCall"] if part["kind"] == "toolCall" else {}
     return call.get("status") == "cancelled" and call["reason"] in ("denied", "result-denied")
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError("seconds are a number above 0")
-    return seconds

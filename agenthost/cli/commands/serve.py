@@ -12,11 +12,12 @@ import importlib
 import logging
 import os
 import sys
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from agenthost.cli.arguments import Subparsers, add_command, directory, existing_file, port, seconds
 from agenthost.cli.connection.command_hints import command_line, reachable_addresses
 from agenthost.cli.connection.host_lookup import announce
 from agenthost.cli.data_dir import DATA_DIR_VARIABLE, STORE_FILE, default_data_dir, import_from_here
@@ -30,12 +31,12 @@ if TYPE_CHECKING:
 STDOUT, STDERR = 1, 2
 
 
-def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(subparsers: Subparsers) -> None:
     """Add ``serve`` to the argument tree."""
-    serve = subparsers.add_parser("serve", help="run a host")
+    serve = add_command(subparsers, "serve", "run a host", run)
     add = serve.add_argument
     add("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (%(default)s)")
-    add("--port", type=_port, default=8765, help="0 takes a free one (%(default)s)")
+    add("--port", type=port, default=8765, help="0 takes a free one (%(default)s)")
     add(
         "--data-dir",
         type=Path,
@@ -57,7 +58,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add(
         "--root",
         action="append",
-        type=_directory,
+        type=directory,
         metavar="DIR",
         help="where sessions may work; the first is the default (this directory)",
     )
@@ -71,20 +72,20 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add(
         "--config",
-        type=_file,
+        type=existing_file,
         metavar="FILE",
         help="a file that names agents to offer (default: agenthost.toml in this directory)",
     )
     add(
         "--prompt-timeout",
-        type=_seconds,
+        type=seconds,
         default=86_400.0,
         metavar="SECONDS",
         help="give up on a question that nobody answers; 0 waits for ever (%(default)g)",
     )
     add(
         "--draft-seconds",
-        type=_seconds,
+        type=seconds,
         default=30.0,
         metavar="SECONDS",
         help="remove a session that holds nothing so long after its last client has left; "
@@ -92,7 +93,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add(
         "--silence-limit",
-        type=_seconds,
+        type=seconds,
         default=3600.0,
         metavar="SECONDS",
         help="end a turn in which nothing is written, asked or running for so long; "
@@ -121,7 +122,6 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add("--stdio", action="store_true", help="serve one client on standard input and output")
     add("-v", "--verbose", action="store_true", help="log what goes on, not only what goes wrong")
-    serve.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -268,33 +268,3 @@ def _start_logging(*, verbose: bool) -> None:
     handler.addFilter(RedactTokens())
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
-
-
-def _seconds(text: str) -> float:
-    with suppress(ValueError):
-        seconds = float(text)
-        if 0 <= seconds < float("inf"):
-            return seconds
-    raise argparse.ArgumentTypeError("seconds are a number from 0 on")
-
-
-def _port(text: str) -> int:
-    with suppress(ValueError):
-        port = int(text)
-        if 0 <= port <= 65535:
-            return port
-    raise argparse.ArgumentTypeError("a port is between 0 and 65535")
-
-
-def _file(text: str) -> Path:
-    path = Path(text).expanduser()
-    if not path.exists():
-        raise argparse.ArgumentTypeError(f"there is no file {text}")
-    return path
-
-
-def _directory(text: str) -> Path:
-    path = Path(text).expanduser()
-    if not path.is_dir():
-        raise argparse.ArgumentTypeError(f"{text} is not a directory")
-    return path.resolve()

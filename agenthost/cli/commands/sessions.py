@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from agenthost.cli.arguments import Subparsers, add_command, add_json_option, count
 from agenthost.cli.connection.host_connection import (
     HostWentAway,
     add_connection_options,
@@ -27,7 +28,6 @@ from agenthost.cli.exit_codes import (
     OK,
     UNREACHABLE,
     CommandFailed,
-    add_json_option,
     print_error,
 )
 from agenthost.cli.format.state_format import (
@@ -83,18 +83,18 @@ _DONE = {
 _UNDOING = {"archived": "unarchive", "in the trash": "restore"}
 
 
-def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(subparsers: Subparsers) -> None:
     """Add ``sessions`` and its verbs to the argument tree."""
-    sessions = subparsers.add_parser(
+    sessions = add_command(
+        subparsers,
         "sessions",
-        help="list, show, rename, archive, dispose of and restore sessions",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "list, show, rename, archive, dispose of and restore sessions",
+        run,
+        _EXAMPLES,
     )
     _add_list_options(sessions, inherited=False)
     add_connection_options(sessions)
     add_json_option(sessions)
-    sessions.set_defaults(run=run)
     verbs = sessions.add_subparsers(dest="verb", metavar="VERB", help="list if there is none")
     added = [verbs.add_parser("list", help="list sessions, newest first")]
     _add_list_options(added[0], inherited=True)
@@ -132,7 +132,7 @@ def _add_list_options(parser: argparse.ArgumentParser, *, inherited: bool) -> No
     parser.add_argument(
         "--limit",
         metavar="N",
-        type=_count,
+        type=count,
         default=default(None),
         help="no more than the N newest",
     )
@@ -481,9 +481,3 @@ async def _disposed_how(client: Client, uri: str) -> str:
             if any(entry["session"] == uri for entry in await client.sessions.trash()):
                 return "in the trash"
         return "removed"
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise argparse.ArgumentTypeError("N is a whole number, 1 or more")
-    return int(text)

@@ -15,17 +15,18 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from agenthost.cli.arguments import Subparsers, add_command, add_json_option
 from agenthost.cli.data_dir import DATA_DIR_VARIABLE, default_data_dir
-from agenthost.cli.exit_codes import FAILED, OK, USAGE, add_json_option, report_failure
+from agenthost.cli.exit_codes import FAILED, OK, USAGE, report_failure
 from agenthost.tokens import BOOK_FILE, Role, TokenBook, TokenEntry, TokenError, check_name
 
 _SPAN = re.compile(r"(?P<count>[0-9]{1,6})(?P<unit>[mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(subparsers: Subparsers) -> None:
     """Add ``token`` and its verbs to the argument tree."""
-    token = subparsers.add_parser("token", help="create, list and revoke named tokens")
+    token = add_command(subparsers, "token", "create, list and revoke named tokens", run)
     verbs = token.add_subparsers(dest="verb", metavar="VERB", required=True)
 
     create = verbs.add_parser("create", help="create a token and print its secret once")
@@ -56,7 +57,6 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
             help=f"the host's data directory (default: ${DATA_DIR_VARIABLE}, or the user's own)",
         )
         add_json_option(verb, "print JSON on standard output")
-        verb.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Coroutine, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from agenthost.cli.arguments import Subparsers, add_command, add_json_option
 from agenthost.cli.connection.host_connection import (
     add_connection_options,
     connected,
@@ -19,7 +20,7 @@ from agenthost.cli.connection.host_connection import (
     use_colour,
 )
 from agenthost.cli.connection.session_lookup import open_session
-from agenthost.cli.exit_codes import OK, add_json_option
+from agenthost.cli.exit_codes import OK
 from agenthost.cli.format.event_format import EventLine, event_json, event_line
 from agenthost.cli.format.state_format import (
     SHORT_ID,
@@ -59,20 +60,14 @@ _EXAMPLES = """examples:
 """
 
 
-def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(subparsers: Subparsers) -> None:
     """Add ``watch`` to the argument tree."""
-    watch = subparsers.add_parser(
-        "watch",
-        help="follow one session or all of them",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    watch = add_command(subparsers, "watch", "follow one session or all of them", run, _EXAMPLES)
     watch.add_argument(
         "session", metavar="SESSION", nargs="?", help="URI, id or title (default: all sessions)"
     )
     add_json_option(watch, "print one JSON object per line", events=True)
     add_connection_options(watch, patience=None)
-    watch.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
