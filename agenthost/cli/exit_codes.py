@@ -1,4 +1,4 @@
-"""How a command fails: a line for a person, a code for a script, an object for a program.
+"""Exit codes and error output of commands.
 
 Knows the exit codes and how a failure is told. Which error of a host or a client is which failure
 is ``host_connection``'s; what a command does about it is its own.
@@ -36,7 +36,7 @@ FailureKind: TypeAlias = Literal[
 
 
 class CommandFailed(AgentHostError):
-    """A command cannot do what was asked; the message is for a person, the rest for programs."""
+    """A command cannot go on; carries the exit code and the machine-readable kind."""
 
     def __init__(self, message: str, code: int = FAILED, kind: FailureKind | None = None) -> None:
         self.code = code
@@ -45,20 +45,20 @@ class CommandFailed(AgentHostError):
 
 
 def report_failure(args: argparse.Namespace, what: object, code: int, kind: FailureKind) -> int:
-    """Say what is wrong, with ``--json`` on standard output as well; return the exit code."""
+    """Print an error, with ``--json`` on standard output as well; return the exit code."""
     if getattr(args, "json", False):
         print_json_failure(what, code, kind, event=getattr(args, JSON_EVENT, False))
     return print_error(what, code)
 
 
 def print_json_failure(what: object, code: int, kind: FailureKind, *, event: bool = False) -> None:
-    """Print a failure as the one document of a command, or as the last of its lines."""
+    """Print a failure as a JSON document, or as the last JSON line."""
     error = {"kind": kind, "message": safe_text(str(what)), "exitCode": code}
     print(json.dumps({"event": "error", "error": error} if event else {"error": error}), flush=True)
 
 
 def print_error(what: object, code: int) -> int:
-    """Say on standard error what is wrong, and return the exit code for it."""
+    """Print an error on standard error and return the exit code."""
     # Part of it may be a host's or an agent's words.
     print(f"agenthost: {safe_text(str(what))}", file=sys.stderr)
     return code

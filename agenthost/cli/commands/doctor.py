@@ -1,4 +1,4 @@
-"""``agenthost doctor``: can I reach it, who am I, what is wrong, and how to fix it."""
+"""``agenthost doctor``: check the connection to a host and say how to fix what is wrong."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def register(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Look at everything; 1 when something is wrong."""
+    """Run all checks; 1 when one found a problem."""
     return run_command(args, _examine)
 
 
@@ -153,7 +153,7 @@ def _local_checks(folder: Path, token: str | None) -> Iterator[Check]:
 
 
 def _check_contents(path: Path) -> Check:
-    """Say whether every row of a store is as it was written; takes as long as reading it does."""
+    """Check that every row of a store is as it was written; reads the whole store."""
     # The host's, and slow to import: nothing else here needs it.
     from agenthost.host.store.inspection import inspect_store
 
@@ -177,7 +177,7 @@ def _check_contents(path: Path) -> Check:
 
 
 def _announced(path: Path) -> tuple[int | None, str | None]:
-    """Return the process and the token's file that a host has written down."""
+    """Return the process id and the token file from a host's announcement file."""
     try:
         told = json.loads(path.read_text())
         return int(told["pid"]), told["tokenFile"]
@@ -268,9 +268,9 @@ async def _check_versions(address: Address) -> Check:
 
 
 async def _check_role(client: Client) -> Check:
-    """Find out what this token allows by asking for what does not exist.
+    """Check what the token allows, by asking for things that do not exist.
 
-    Whoever may not even ask is refused for the role, and everybody else because nothing is there.
+    Without the role the host denies permission; with it, the host says that there is no such thing.
     """
     nothing = str(uuid.uuid4())
     message = {"kind": "userMessage", "text": "", "offset": 0}
@@ -327,7 +327,7 @@ async def _check_clock(address: Address, client: Client, page: HealthPage) -> Ch
 
 
 async def _lead(client: Client) -> float | None:
-    """Return by how much the newest session was changed in what is the future here."""
+    """Return how far in the future, by this clock, the newest session was changed."""
     try:
         items = (await client.sessions.page(limit=1))["items"]
         changed = datetime.fromisoformat(items[0]["modifiedAt"]) if items else None

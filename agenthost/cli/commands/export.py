@@ -1,4 +1,4 @@
-"""``agenthost export``: a whole session as one document, markdown or JSON."""
+"""``agenthost export``: write a whole session as one markdown or JSON document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``agenthost inspect``: a wire log, or a connection as it lives, made readable."""
+"""``agenthost inspect``: show a wire log or a live connection in readable lines."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _lines(name: str, *, follow: bool) -> Iterator[bytes]:
 
 
 def _current(path: Path, file: IO[bytes]) -> IO[bytes]:
-    """Return the file that is under a name now, from where it was read up to."""
+    """Reopen a log file that was rotated, and rewind one that was truncated."""
     try:
         now, was = path.stat(), os.fstat(file.fileno())
     except FileNotFoundError:
@@ -197,7 +197,7 @@ def _said(
 
 
 async def _follow(client: Client, session: str | None) -> None:
-    """Follow a session and its chats, so that there is something to see, until it is gone."""
+    """Follow a session and its chats until it is gone, so that messages are exchanged."""
     if session is None:
         await asyncio.Event().wait()
         return

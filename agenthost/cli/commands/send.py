@@ -1,4 +1,4 @@
-"""``agenthost send``: one prompt in, the answer out, and nobody there to ask.
+"""``agenthost send``: send one prompt and print the answer, without a person to ask.
 
 The answer's markdown is all that goes to standard output (or one JSON document); what happens on
 the way goes to standard error.
@@ -124,7 +124,7 @@ async def send(args: argparse.Namespace) -> int:
 
 
 def _text(given: str | None) -> str:
-    """Return what to say, from the command line or from standard input."""
+    """Return the prompt, from the command line or from standard input."""
     if given is None and sys.stdin.isatty():
         raise CommandFailed("say TEXT, or let something be read from standard input", USAGE)
     text = decode_argument(sys.stdin.read() if given in (None, "-") else given)
@@ -142,7 +142,7 @@ async def _session(client: Client, args: argparse.Namespace) -> Session:
 
 
 async def _mark_read(session: Session) -> None:
-    """Say that somebody has seen the answer, who sits at the terminal that it went to."""
+    """Mark the session as read, because the answer went to a terminal."""
     marking = ReadMark(session).mark_if_unread(running=False)
     if marking is not None:
         with contextlib.suppress(AgentHostError, TimeoutError):

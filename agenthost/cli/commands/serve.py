@@ -125,7 +125,7 @@ def register(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until interrupted; 0 after a clean stop, 1 with one line when it cannot be."""
+    """Serve until interrupted; 0 after a clean stop, 1 with one line when serving fails."""
     _load_host()
     _start_logging(verbose=args.verbose)
     stopping, code = Shutdown(), 0
@@ -142,7 +142,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _load_host() -> None:
-    """Import the host; what is loaded stays, so there is no garbage to look for meanwhile."""
+    """Import the host without collecting garbage, because everything loaded stays."""
     gc.disable()
     try:
         for name in ("agenthost.host", "agenthost.agents.loader"):
@@ -198,7 +198,7 @@ async def _serve(args: argparse.Namespace, stopping: Shutdown) -> None:
 
 
 def _tell(url: str, secret: str | None, data_dir: Path) -> None:
-    """Say where the host listens and how to connect to it."""
+    """Print where the host listens and how to connect to it."""
     query = f"/?tkn={quote(secret, safe='')}" if secret is not None else "/"
     bound = url.removeprefix("ws://")
     address, *elsewhere = reachable_addresses(bound)
@@ -253,7 +253,7 @@ async def _serve_stdio(host: Host) -> None:
 
 
 async def _until(stop: asyncio.Event, serving: asyncio.Task[None]) -> None:
-    """Wait until the work ends or a signal comes; raise what the work failed with."""
+    """Wait until the work ends or a signal comes; re-raise the work's error."""
     stopping = asyncio.create_task(stop.wait(), name="wait for a signal")
     await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()

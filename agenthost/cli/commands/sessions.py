@@ -1,4 +1,4 @@
-"""``agenthost sessions``: list them, look at one, rename, archive, dispose."""
+"""``agenthost sessions``: list, show, rename, archive, dispose of and restore sessions."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _add_list_options(parser: argparse.ArgumentParser, *, inherited: bool) -> No
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry out the verb."""
+    """Run the verb."""
     match args.verb:
         case None | "list":
             return run_command(args, _list)
@@ -265,7 +265,7 @@ async def _show(args: argparse.Namespace) -> int:
 
 
 async def _needed(session: Session) -> Sequence[SessionInputRequest]:
-    """Return what a session waits for; where it does not list that, its chats are looked at."""
+    """Return what a session waits for; of hosts that do not list it, from its chats."""
     if session.input_needed:
         return session.input_needed
     waiting = [chat for chat in session.chats if activity_word(chat["status"]) == "needs input"]
@@ -423,7 +423,7 @@ async def _change(args: argparse.Namespace) -> int:
 
 
 def _told(outcome: _Outcome, args: argparse.Namespace) -> str:
-    """Return what was done to a session, and how to undo it where the host decided what."""
+    """Describe what was done to a session and how to undo it."""
     told = f"{outcome.became or _DONE[args.verb]}  {one_line(outcome.session)}"
     undoing = _UNDOING.get(outcome.became or "")
     if undoing is None:
@@ -450,7 +450,7 @@ async def _change_all(client: Client, args: argparse.Namespace, outcomes: list[_
 
 
 async def _change_one(client: Client, uri: str, args: argparse.Namespace) -> str | None:
-    """Carry the verb out; return what became of the session where the host decides that."""
+    """Apply the verb to a session; return what the host did where that is its decision."""
     if args.verb == "dispose":
         await client.sessions.dispose(uri)
         return await _disposed_how(client, uri)
@@ -470,7 +470,7 @@ async def _change_one(client: Client, uri: str, args: argparse.Namespace) -> str
 
 
 async def _disposed_how(client: Client, uri: str) -> str:
-    """Return what a host made of a session that it was to dispose of."""
+    """Return what the host did with a disposed session: archived, in the trash, removed."""
     try:
         async with await client.sessions.get(uri) as session:
             # Other hosts have no trash.

@@ -1,4 +1,4 @@
-"""``agenthost token create|list|revoke``: the named tokens of a data directory.
+"""``agenthost token create|list|revoke``: manage the named tokens of a data directory.
 
 Edits the book that a running host reads, so no host needs to be reached or restarted. A secret is
 printed once, alone on standard output; everything a person should know goes to standard error.
@@ -60,7 +60,7 @@ def register(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry out the verb; 0 when done, 1 with one line on standard error when not, 2 for misuse."""
+    """Run the verb; 0 when done, 1 with one line on standard error when not, 2 for wrong usage."""
     book = TokenBook((args.data_dir or default_data_dir()) / BOOK_FILE)
     now = time.time()
     try:
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def parse_expiry(text: str, now: float) -> datetime:
-    """Return the moment that ``30d``, ``12h`` or a date means; ValueError when it means none."""
+    """Return the time that ``30d``, ``12h`` or a date means; ValueError for anything else."""
     moment = datetime.fromtimestamp(int(now), UTC)
     span = _SPAN.fullmatch(text)
     try:

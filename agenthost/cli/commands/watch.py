@@ -1,4 +1,4 @@
-"""``agenthost watch``: follow one session, or all of them, one line per event, until Ctrl-C."""
+"""``agenthost watch``: follow one session, or all, and print one line per event until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ async def _watch(args: argparse.Namespace) -> int:
 
 
 class _Printer:
-    """Prints happenings as lines, of text or of JSON."""
+    """Prints events as text or as JSON lines."""
 
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
         self._ink = Ink(use_colour())
 
     def print_line(self, where: str, line: EventLine) -> None:
-        """Print a line of text, or several: when, where, what."""
+        """Print an event as one or more lines of text: time, chat, label, text."""
         for text in line.text.split("\n"):
             self._print_row(where, EventLine(line.what, text, line.style))
 
@@ -106,7 +106,7 @@ class _Printer:
         print(f"{self._ink('dim', now)}  {where}  {what}  {text}".rstrip(), flush=True)
 
     def print_json(self, happening: Json) -> None:
-        """Print an object on a line."""
+        """Print an event as one line of JSON, with the time."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         print(json.dumps({"time": now, **happening}), flush=True)
 
@@ -129,9 +129,9 @@ async def _watch_all(client: Client, printer: _Printer) -> int:
 def catalogue_changes(
     before: Mapping[str, SessionSummary] | None, after: Mapping[str, SessionSummary]
 ) -> Iterator[tuple[str, SessionSummary]]:
-    """Tell what became of the catalogue: ``present`` at first, then added, changed, removed.
+    """Yield changes of the session list: ``present`` at first, then added, changed, removed.
 
-    At first archived sessions are left out. That a session changed just now is no change.
+    ``present`` leaves archived sessions out. A newer ``modifiedAt`` alone is not a change.
     """
     if before is None:
         for summary in list(after.values())[::-1]:
@@ -166,7 +166,7 @@ def _summary_line(change: str, summary: SessionSummary) -> EventLine:
 
 
 class _SessionWatch:
-    """Follows a session and all of its chats, those that are opened meanwhile too."""
+    """Follows a session and all of its chats, new ones included."""
 
     def __init__(self, client: Client, session: Session, printer: _Printer) -> None:
         self._client = client
@@ -229,7 +229,7 @@ class _SessionWatch:
             self._read.mark_if_unread(running=running)
 
     async def _begin(self) -> SessionState:
-        """Follow the chats that are there, and say what there is once nothing can be missed."""
+        """Subscribe to the existing chats, then print what the session has."""
         state = self._session.state
         uris = [chat["resource"] for chat in state["chats"]]
         chats = await asyncio.gather(*(self._session.chat(uri, turns=1) for uri in uris))
@@ -240,7 +240,7 @@ class _SessionWatch:
         return state
 
     async def _follow_new(self, summary: ChatSummary) -> None:
-        """Follow a chat that was opened meanwhile, from its beginning."""
+        """Follow a chat that was opened later, from its beginning."""
         origin = summary.get("origin")
         with contextlib.suppress(ChannelGone):
             chat = await self._session.chat(summary["resource"])
@@ -274,7 +274,7 @@ class _SessionWatch:
             self._printer.print_line(_short(chat), line)
 
     def _collect(self, chat: str, event: Text | Reasoning) -> None:
-        """Print what is whole of an answer, which comes in crumbs, line by line."""
+        """Print the complete lines of streamed text."""
         if self._text_of != (chat, event.part_id):
             self._print_text(self._text)
             self._text_of = (chat, event.part_id)
@@ -305,7 +305,7 @@ def _present(state: SessionState) -> Json:
 
 
 def session_changes(before: SessionState, after: SessionState) -> Iterator[tuple[str, Json]]:
-    """Tell what became of a session itself: its title, its flags, its chats, its lifecycle."""
+    """Yield changes of a session itself: title, flags, chats, lifecycle."""
     if before["title"] != after["title"]:
         yield "title", {"title": after["title"]}
     if before["lifecycle"] != after["lifecycle"]:

@@ -1,4 +1,4 @@
-"""What every command that talks to a host shares: its options, its connection, its failures."""
+"""Connecting a command to a host: options, connection, and mapping errors to exit codes."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ _WORDS = {
 
 
 class HostWentAway(CannotConnect):
-    """The host was there, went away, and stayed away for longer than a command waits."""
+    """The connection was lost and the host did not come back within the command's patience."""
 
 
 def add_connection_options(
     parser: argparse.ArgumentParser, *, patience: float | None = PATIENCE, inherited: bool = False
 ) -> None:
-    """Add the options that say which host to talk to, and how long it may stay away.
+    """Add the options that name the host, and set how long it may stay away.
 
     Args:
         parser: the command's, or one of its verbs'.
@@ -148,7 +148,7 @@ async def connected(
 
 
 def _client(args: argparse.Namespace, options: dict[str, Any]) -> Client:
-    """Make the client; a host that was found on this machine is looked for wherever it went."""
+    """Make the client; a host found on this machine is looked up again at every reconnect."""
     host = find_host(args.url, args.token, args.data_dir)
     if args.url is not None:
         return connect(host.url, token=host.token, **options)
@@ -164,7 +164,7 @@ def _client(args: argparse.Namespace, options: dict[str, Any]) -> Client:
 async def host_patience(
     client: Client, patience: float | None, tell: Callable[[ConnectionState], None]
 ) -> AsyncIterator[None]:
-    """Tell how the connection is doing, and end a block when the host stays away for too long."""
+    """Limit how long a block waits for a host that went away; ``tell`` gets state changes."""
     loop = asyncio.get_running_loop()
     reason = ""
 
@@ -196,14 +196,14 @@ async def host_patience(
 
 
 class ConnectionNotices:
-    """Says that the connection is lost, once, and that it is there again."""
+    """Prints one notice when the connection is lost and one when it is back."""
 
     def __init__(self, say: Callable[[str], None] | None = None) -> None:
         self._say = say or _say
         self._is_lost = False
 
     def __call__(self, state: ConnectionState) -> None:
-        """Take a change of the connection's state."""
+        """Handle a change of the connection's state."""
         if isinstance(state, Reconnecting) and not self._is_lost:
             self._is_lost = True
             self._say(f"connection lost ({explain_reason(state.reason)}); trying again")
@@ -220,7 +220,7 @@ def _say(text: str) -> None:
 def run_command(
     args: argparse.Namespace, work: Callable[[argparse.Namespace], Awaitable[int]]
 ) -> int:
-    """Run a command's coroutine; what goes wrong is told, and turned into an exit code."""
+    """Run a command's coroutine; report errors and turn them into an exit code."""
 
     async def run() -> int:
         return await work(args)
@@ -238,7 +238,7 @@ def run_command(
 
 
 def _failure_of(error: Exception) -> tuple[FailureKind, int]:
-    """Return which failure an error is."""
+    """Return the kind of failure and the exit code of an error."""
     match error:
         case CommandFailed():
             return error.kind, error.code
@@ -264,15 +264,15 @@ def _failure_of(error: Exception) -> tuple[FailureKind, int]:
 
 
 def explain_reason(text: str) -> str:
-    """Return what a connection ended with in words, where it ends with the name of a class."""
+    """Replace an exception class name at the end of a reason by words."""
     head, joint, last = text.rpartition(": ")
     return f"{head}{joint}{_WORDS.get(last, last)}"
 
 
 def command_for_host(args: argparse.Namespace, *words: str) -> str:
-    """Return a command line for the host that the options name, to be copied by a person.
+    """Return the command line that runs a command for the same host, ready to copy.
 
-    What the environment says need not be said again.
+    Options that the environment variables already give are left out.
     """
     if args.url is None:
         return command_line(*words, data_dir=args.data_dir or default_data_dir())
@@ -282,7 +282,7 @@ def command_for_host(args: argparse.Namespace, *words: str) -> str:
 
 
 def decode_argument(text: str) -> str:
-    """Return text that can be sent: bytes that the locale could not read are read as UTF-8."""
+    """Decode a command-line argument as UTF-8, whatever the locale."""
     try:
         raw = text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -292,7 +292,7 @@ def decode_argument(text: str) -> str:
 
 
 def use_colour(stream: object = None) -> bool:
-    """Say whether to colour: only on a terminal, and never against NO_COLOR."""
+    """Return whether to colour output: on a terminal, unless NO_COLOR is set."""
     target = sys.stdout if stream is None else stream
     isatty = getattr(target, "isatty", None)
     return bool(isatty and isatty()) and not os.environ.get("NO_COLOR")

@@ -33,9 +33,9 @@ _MOST_MODELS = 10
 
 
 def match_sessions(summaries: Sequence[SessionSummary], text: str) -> list[SessionSummary]:
-    """Return the sessions that a text means: by the first way to read it that finds any.
+    """Return the sessions that match a text: by URI, id, start of an id, title, part of a title.
 
-    Where archived sessions match as well as others, the others are meant.
+    Archived sessions count only if no others match.
     """
     word = text.casefold()
     ways: tuple[Callable[[SessionSummary], bool], ...] = (
@@ -53,7 +53,7 @@ def match_sessions(summaries: Sequence[SessionSummary], text: str) -> list[Sessi
 
 
 async def find_session(client: Client, text: str) -> str:
-    """Return the URI of the one session that a text means; a URI is taken as it is.
+    """Return the URI of the one session that a text matches; a URI is taken as it is.
 
     Raises:
         CommandFailed: it means none, or more than one.
@@ -67,7 +67,7 @@ async def find_session(client: Client, text: str) -> str:
 async def find_sessions(
     client: Client, texts: Sequence[str], *, in_trash: bool = False
 ) -> dict[str, str | CommandFailed]:
-    """Return which session each text means, or why none; reads the list, or the trash, once."""
+    """Return for each text the URI of its session, or why there is none."""
     named = [decode_argument(text) for text in texts]
     listed: list[SessionSummary] = []
     if not all(map(_URI.fullmatch, named)):
@@ -91,7 +91,7 @@ async def _disposed(client: Client) -> list[SessionSummary]:
 
 
 async def open_session(client: Client, text: str) -> Session:
-    """Follow the one session that a text means."""
+    """Follow the one session that a text matches."""
     uri = await find_session(client, text)
     try:
         return await client.sessions.get(uri)

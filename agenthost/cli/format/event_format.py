@@ -40,7 +40,7 @@ _END_STYLES: Mapping[str, Style] = {"complete": "green", "error": "red"}
 
 @dataclass(frozen=True, slots=True)
 class EventLine:
-    """What happened, in a word and in a line; a plan, or an error, may take several."""
+    """One event as text: a label, one or more lines, a style."""
 
     what: str
     text: str
@@ -48,9 +48,9 @@ class EventLine:
 
 
 def event_line(event: ChatEvent) -> EventLine | None:
-    """Return what to print of an event; None for what is told by others, or not worth a line.
+    """Return an event as a printable line; None if it needs none.
 
-    Text of the answer and reasoning come in crumbs: whoever wants them collects them first.
+    Text and reasoning are streamed in small pieces, which the caller collects to lines first.
     """
     match event:
         case TurnStarted(message=message):

@@ -1,4 +1,4 @@
-"""A session as a document: markdown that reads well anywhere and folds what is long. Pure."""
+"""A session as one markdown document. Pure."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _ending(turn: Json) -> str:
 
 
 def _waiting(chat: Json) -> Iterator[str]:
-    """Tell what was written and not sent yet."""
+    """Yield messages that wait to be sent: steering and queued."""
     steering = [chat["steeringMessage"]] if "steeringMessage" in chat else []
     for kind, messages in (("Steering", steering), ("Queued", chat.get("queuedMessages") or ())):
         for pending in messages:
@@ -163,12 +163,12 @@ def _quoted(text: str) -> str:
 
 
 def _heading(text: str) -> str:
-    """Return text that stays on its line and is no markup."""
+    """Return text for a heading: on one line, markup escaped."""
     return _MARKUP.sub(r"\\\g<0>", one_line(text) or "(no title)")
 
 
 def fence(text: str) -> str:
-    """Return text as a fenced block of markdown, whatever fences it holds itself."""
+    """Return text as a fenced block; the fence is longer than any in the text."""
     runs = [len(run) for run in re.findall(r"^\s*(`{3,})", text, re.MULTILINE)]
     marks = "`" * max(3, max(runs, default=0) + 1)
     return f"{marks}\n{text.rstrip()}\n{marks}"

@@ -28,7 +28,7 @@ SHORT_ID = 8
 
 
 def age(moment: str, now: datetime) -> str:
-    """Return how long ago a moment was, in words; a moment that cannot be read as it is."""
+    """Return how long ago a time was, in words; a text that is no time stays as it is."""
     try:
         then = datetime.fromisoformat(moment)
     except ValueError:
@@ -44,12 +44,12 @@ def age(moment: str, now: datetime) -> str:
 
 
 def error_text(error: Json | None) -> str:
-    """Return why something failed, in a line."""
+    """Return an error's message as one line."""
     return one_line(str((error or {}).get("message") or "no reason given"))
 
 
 def error_lines(error: Json | None) -> list[str]:
-    """Return why something failed, with the lines that it was told in."""
+    """Return an error's message as lines."""
     return text_lines(str((error or {}).get("message") or "")) or [error_text(error)]
 
 
@@ -76,7 +76,7 @@ def status_style(status: int) -> Style | None:
 
 
 def status_words(status: int) -> tuple[str, ...]:
-    """Return the activity and whatever else holds: archived, unread."""
+    """Return a status as words: the activity, then archived and unread where they hold."""
     words = [activity_word(status)]
     words += ["archived"] if is_archived(status) else []
     words += ["unread"] if is_unread(status) else []
@@ -84,12 +84,12 @@ def status_words(status: int) -> tuple[str, ...]:
 
 
 def is_archived(status: int) -> bool:
-    """Say whether a session is put away."""
+    """Return whether a session is archived."""
     return bool(status & IS_ARCHIVED)
 
 
 def is_unread(status: int) -> bool:
-    """Say whether something happened that nobody has seen."""
+    """Return whether a session has activity that nobody has seen."""
     return not status & IS_READ
 
 
@@ -99,19 +99,19 @@ def session_id(uri: str) -> str:
 
 
 def short_id(uri: str) -> str:
-    """Return enough of an id to tell it from others; ids that people chose are shown whole."""
+    """Return the first characters of a random id; ids that people chose are kept whole."""
     id = one_line(session_id(uri))
     return id[:SHORT_ID] if len(id) >= 32 else id
 
 
 def directory_text(uri: str) -> str:
-    """Return a directory's path, or its URI where it is no local one."""
+    """Return a directory's path, or its URI if it is not a local file."""
     parts = urlsplit(uri)
     return unquote(parts.path) if parts.scheme == "file" and parts.path else uri
 
 
 def session_json(summary: Json) -> dict[str, Any]:
-    """Return a session's summary as ``--json`` shows it."""
+    """Return a session's summary as a ``--json`` object."""
     status: int = summary["status"]
     shown = {
         "session": summary["resource"],
@@ -133,7 +133,7 @@ def session_json(summary: Json) -> dict[str, Any]:
 
 
 def tool_word(call: Json) -> str:
-    """Return where a tool call stands, in words."""
+    """Return a tool call's status in words."""
     match call["status"]:
         case "streaming":
             return "preparing"
@@ -153,9 +153,9 @@ def tool_word(call: Json) -> str:
 
 
 def _cancelled_word(call: Json) -> str:
-    """Return why a tool call came to nothing.
+    """Return why a tool call did not run: denied, skipped, cancelled.
 
-    The protocol calls it skipped, too, when its turn ended over it; then nobody says anything.
+    The protocol also says "skipped", without a message, when the turn ended before the call ran.
     """
     reason = str(call.get("reason", "skipped"))
     if reason == "skipped":
@@ -164,7 +164,7 @@ def _cancelled_word(call: Json) -> str:
 
 
 def tool_style(call: Json) -> Style | None:
-    """Return the colour of where a tool call stands."""
+    """Return the colour of a tool call's status."""
     match tool_word(call):
         case "done":
             return "green"
@@ -178,14 +178,14 @@ def tool_style(call: Json) -> Style | None:
 
 
 def tool_line(call: Json) -> str:
-    """Return what a tool call does, or did, in a line without its status."""
+    """Return a tool call as one line, without its status: name and message."""
     name = one_line(str(call.get("displayName") or call["toolName"]))
     said = one_line(markdown_of(call.get("pastTenseMessage") or call.get("invocationMessage")))
     return f"{name}: {said}" if said and said != name else name
 
 
 def tool_input(call: Json) -> str:
-    """Return the parameters of a tool call as far as they are known."""
+    """Return a tool call's input as text; empty while there is none."""
     given = call.get("toolInput", call.get("partialInput"))
     if isinstance(given, Mapping):
         return f"[{given.get('uri', 'input kept elsewhere')}]"
@@ -193,7 +193,7 @@ def tool_input(call: Json) -> str:
 
 
 def tool_output(call: Json) -> str:
-    """Return what a tool call has shown or returned, as text."""
+    """Return a tool call's output as text."""
     texts = [content_text(block) for block in call.get("content") or ()]
     if call.get("error"):
         texts.append(error_text(call["error"]))
@@ -231,7 +231,7 @@ def _edit_text(edit: Json) -> str:
 
 
 def tool_json(call: Json) -> dict[str, Any]:
-    """Return a tool call as ``--json`` shows it."""
+    """Return a tool call as a ``--json`` object."""
     shown: dict[str, Any] = {
         "id": call["toolCallId"],
         "toolCallId": call["toolCallId"],
@@ -249,7 +249,7 @@ def tool_json(call: Json) -> dict[str, Any]:
 
 
 def only_question(request: Json) -> Json | None:
-    """Return the question of a request that asks nothing else, in the words of its message."""
+    """Return a request's only question if its text equals the request's message."""
     match request.get("questions"):
         case [question] if one_line(question["message"]) == one_line(request.get("message") or ""):
             found: Json = question
@@ -258,7 +258,7 @@ def only_question(request: Json) -> Json | None:
 
 
 def question_line(question: Json) -> str:
-    """Return a question in a line: its id, what it asks, and what an answer may be."""
+    """Return a question as one line: id, text, possible answers."""
     asked = one_line(str(question.get("message") or question.get("title") or ""))
     kinds = ", ".join(_answer_kinds(question))
     return f"{question['id']}: {asked}" + (f" ({kinds})" if kinds else "")
@@ -281,7 +281,7 @@ def _answer_kinds(question: Json) -> Iterator[str]:
 
 
 def answer_text(question: Json, answer: Json | None) -> str:
-    """Return what was answered to a question, with the labels of options for their ids."""
+    """Return an answer as text, with labels instead of option ids."""
     if answer is None:
         return "no answer"
     free = [str(value) for value in answer.get("freeformValues") or ()]
@@ -303,7 +303,7 @@ def answer_text(question: Json, answer: Json | None) -> str:
 
 
 def usage_line(usage: Json) -> str:
-    """Return what a turn used, in a line; empty when nothing is known."""
+    """Return a turn's model and token counts as one line; empty if unknown."""
     counts = {
         "in": usage.get("inputTokens"),
         "cached": usage.get("cacheReadTokens"),

@@ -100,7 +100,7 @@ def _columns(character: str) -> int:
 
 
 def clip(text: str, width: int | None) -> str:
-    """Return a line cut to a width, with an ellipsis where something is missing; None cuts not."""
+    """Cut a line to a width with an ellipsis; a width of None means no limit."""
     if width is None or columns(text) <= width:
         return text
     room = max(width - 1, 0)
@@ -121,7 +121,7 @@ def table(
     styles: Sequence[Sequence[Style | None]] = (),
     ink: Ink | None = None,
 ) -> list[str]:
-    """Lay rows out in columns; the flexible column gives way until a line fits the width.
+    """Lay out rows in columns; the flexible column is cut until a line fits the width.
 
     ``styles`` has one style per cell; rows without any are left plain.
     """
@@ -149,5 +149,5 @@ def _laid_out(
 
 
 def text_lines(text: str) -> list[str]:
-    """Return the lines of a short text, each safe to print, without the empty ones."""
+    """Return the non-empty lines of a text, each safe to print."""
     return [row for row in map(one_line, safe_text(text).split("\n")) if row]

@@ -1,4 +1,4 @@
-"""Messages of a wire log as lines for a person: who says what, and what it answers.
+"""Messages of a wire log as readable lines.
 
 Pure. Owns the reading of a log's entries and what is worth showing of a message. Where entries come
 from is ``commands.inspect``'s.
@@ -30,7 +30,7 @@ _MOST_OPEN = 10_000
 
 @dataclass(frozen=True, slots=True)
 class WireMessage:
-    """One message, and what is known of it."""
+    """One message of a wire log, with the request it answers where known."""
 
     time: str = ""
     connection: str = ""
@@ -50,7 +50,7 @@ class WireMessage:
 
 
 class WireLogReader:
-    """Reads messages in order and remembers what was asked, to know what is answered."""
+    """Reads log entries in order and matches answers to their requests."""
 
     def __init__(self) -> None:
         # Requests without an answer, by connection, asking side and id.
@@ -128,7 +128,7 @@ class WireLogReader:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which messages to show."""
+    """Decides which messages are shown: by channel, method, errors only."""
 
     # A part of the channel's URI.
     channel: str | None = None
@@ -137,7 +137,7 @@ class Filter:
     errors: bool = False
 
     def __call__(self, said: WireMessage) -> bool:
-        """Say whether a message is to be shown."""
+        """Return whether a message is shown."""
         if self.errors and not said.is_error:
             return False
         if self.channel is not None and self.channel not in said.channel:
@@ -189,7 +189,7 @@ def _style(said: WireMessage) -> Style | None:
 
 
 def message_json(said: WireMessage) -> dict[str, Any]:
-    """Return a message as an object."""
+    """Return a message as a ``--json`` object."""
     told = {
         "time": said.time,
         "connection": said.connection,
@@ -208,7 +208,7 @@ def message_json(said: WireMessage) -> dict[str, Any]:
 
 
 def short_channel(uri: str) -> str:
-    """Return a channel's URI with what is random in it cut short."""
+    """Return a channel's URI with its random id shortened."""
     return one_line(_UUID.sub(r"\1", uri.removeprefix("ahp-")))
 
 

@@ -1,4 +1,4 @@
-"""The answer on standard output, and what happens beside it on standard error."""
+"""Output of ``agenthost send``: the answer on stdout, notices on stderr."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agenthost.cli.format.terminal_text import Ink, Style, safe_text
 
 
 class Output:
-    """Prints an answer as it grows; ``silent`` keeps it for somebody else to print."""
+    """Prints an answer while it is streamed; ``silent`` prints notices only."""
 
     def __init__(self, *, silent: bool = False, quiet: bool = False, verbose: bool = False) -> None:
         # Whether reasoning and what tools say are of interest.
@@ -39,7 +39,7 @@ class Output:
         self._print(text)
 
     def rewrite(self, parts: Iterable[Mapping[str, Any]]) -> None:
-        """Print the whole answer anew, because what was printed does not hold any more."""
+        """Print the whole answer again, because the text already printed was changed."""
         self.note("the answer was changed; here it is from the beginning", "yellow")
         self.end()
         for part in parts:
@@ -47,7 +47,7 @@ class Output:
                 self.write(part["id"], part["content"])
 
     def think(self, text: str) -> None:
-        """Keep reasoning until it is complete; shown where somebody wants to see everything."""
+        """Collect reasoning; it is printed when it is complete, with ``--verbose``."""
         self._thoughts += text if self.verbose else ""
 
     def end(self) -> None:
@@ -57,13 +57,13 @@ class Output:
             self._print("\n")
 
     def note(self, text: str, style: Style | None = None) -> None:
-        """Say what happens beside the answer."""
+        """Print a notice on standard error, unless ``--quiet``."""
         self._flush_thoughts()
         if text and not self._quiet:
             self._say(self._ink(style, text))
 
     def warn(self, text: str) -> None:
-        """Say what is wrong."""
+        """Print an error on standard error."""
         self._say(f"agenthost: {text}")
 
     def _flush_thoughts(self) -> None:

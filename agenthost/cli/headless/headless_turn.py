@@ -1,4 +1,4 @@
-"""A turn with nobody there: followed to its end, its questions answered by rules given before.
+"""One turn without a person: send a prompt, answer what is asked by rule, follow it to its end.
 
 Owns the decisions of one turn, its workers' included, and what may stop it: signals and a timeout.
 What the rules say is ``auto_answers``'s; what became of the turn is for the caller to judge.
@@ -106,7 +106,7 @@ class HeadlessTurn:
         self._out.end()
 
     async def _cancel_unread(self) -> None:
-        """Cancel a turn whose answer nobody reads; it would wait for ever if it asked something."""
+        """Cancel the turn because nobody reads its output any more."""
         dispatch = self._chat.cancel()
         if dispatch is not None:
             with contextlib.suppress(AgentHostError, TimeoutError):
@@ -126,7 +126,7 @@ class HeadlessTurn:
             self._out.warn("the host has not confirmed that the turn is cancelled")
 
     def _print_event(self, event: ChatEvent) -> None:
-        """Print what happens in the turn."""
+        """Print an event of the turn."""
         out = self._out
         match event:
             case Text(part_id=part_id, text=text):
@@ -155,7 +155,7 @@ class HeadlessTurn:
     # Workers.
 
     async def _follow_workers(self) -> None:
-        """Attend to what workers of this turn ask for; they work in chats of their own."""
+        """Follow the turn's worker chats, to answer their approvals and questions too."""
         seen = {self._chat.uri}
         with contextlib.suppress(ChannelGone):
             async for state in self._session.channel:
@@ -185,7 +185,7 @@ class HeadlessTurn:
     # Deciding.
 
     async def _answer_prompts(self, chat: Chat, event: ChatEvent) -> None:
-        """Decide what is asked, if somebody still waits for it."""
+        """Answer an approval or question if it is still open."""
         match event:
             case ConfirmationNeeded(turn_id=turn_id, call=call) if _waits(chat, call):
                 await self._decide(chat, turn_id, call)
@@ -224,7 +224,7 @@ class HeadlessTurn:
         await self._dispatch(chat, actions.completion(turn_id, call["toolCallId"], result))
 
     async def _dispatch(self, chat: Chat, action: Json) -> bool:
-        """Carry out a decision; False when the host does not take it."""
+        """Dispatch a decision; False if the host rejects it."""
         lost: DispatchFailed | None = None
         for _ in range(_MOST_TRIES):
             try:
@@ -245,7 +245,7 @@ class HeadlessTurn:
 
     @contextlib.contextmanager
     def _stopping(self, timeout: float | None) -> Iterator[None]:
-        """Let signals and the timeout stop the turn for the length of a block."""
+        """Cancel the turn on signals and on timeout, for the length of a block."""
         loop = asyncio.get_running_loop()
         task = asyncio.current_task()
         assert task is not None
@@ -275,7 +275,7 @@ class HeadlessTurn:
 
 
 def _waits(chat: Chat, call: Json) -> bool:
-    """Say whether a call stands where it stood when somebody was asked about it."""
+    """Return whether a tool call is still waiting as it was."""
     parts = () if chat.active_turn is None else chat.active_turn["responseParts"]
     return any(
         part["kind"] == "toolCall"
@@ -286,7 +286,7 @@ def _waits(chat: Chat, call: Json) -> bool:
 
 
 def _is_open(chat: Chat, request: Json) -> bool:
-    """Say whether questions have not been settled."""
+    """Return whether a request is still unanswered."""
     parts = () if chat.active_turn is None else chat.active_turn["responseParts"]
     return any(
         part["kind"] == "inputRequest"

@@ -1,4 +1,4 @@
-"""What the user wants done: dispatched, and told if the host does not take it.
+"""Sends the user's messages and answers to the host and reports refusals.
 
 Knows the client and one chat; nothing of the screen, to which it only tells lines.
 """
@@ -24,7 +24,7 @@ PARTING = 1.0
 
 
 class ChatActions:
-    """Acts on one chat for the user."""
+    """Dispatches the user's actions on one chat."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class ChatActions:
         self.report_failure(self._chat.unqueue(id), "it is still queued")
 
     def steer(self, text: str) -> None:
-        """Tell the running turn something; without one, it is an ordinary message."""
+        """Steer the running turn; without one, send an ordinary message."""
         if self._chat.active_turn is None:
             prefix = self._client.host.get("terminalCommandPrefix")
             self.send(f"!{text}" if prefix == "!" else text)
@@ -80,14 +80,14 @@ class ChatActions:
         )
 
     def cancel(self) -> bool:
-        """Stop the turn; False when none runs."""
+        """Cancel the turn; False when none runs."""
         dispatch = self._chat.cancel()
         if dispatch is not None:
             self.report_failure(dispatch, "the turn was not cancelled")
         return dispatch is not None
 
     def answer(self, act: Act) -> None:
-        """Give an answer to what waits for it."""
+        """Dispatch the answer to an approval or a question."""
         pending = act.asked.pending
         try:
             dispatch = self._client.dispatch(pending.chat, act.action)
@@ -98,23 +98,23 @@ class ChatActions:
         self.report_failure(dispatch, "not answered", pending)
 
     def draft(self, pending: Pending, action: Mapping[str, Any]) -> None:
-        """Show others what is about to be answered; what counts is given at the end."""
+        """Show others an answer before it is given."""
         with contextlib.suppress(AgentHostError):
             self._client.dispatch(pending.chat, action)
 
     def mark_read(self) -> None:
-        """Say that somebody has seen what happened, if that is news; of interest to lists."""
+        """Mark the session as read if it is unread and no turn runs."""
         marking = self._read.mark_if_unread(running=self._chat.active_turn is not None)
         if marking is not None:
             # Whether it is taken matters to nobody here, only that it is sent before one leaves.
             self._keep(_quietly(marking))
 
     def report_failure(self, dispatch: Dispatch, what: str, pending: Pending | None = None) -> None:
-        """Tell if the host does not take an action."""
+        """Print a line if the host does not accept an action."""
         self._keep(self._outcome(dispatch, what, pending))
 
     async def flush(self) -> None:
-        """Give the host a moment to take what it was last told."""
+        """Wait shortly until the host has accepted the last actions."""
         self.mark_read()
         if self._waiting:
             _, late = await asyncio.wait(self._waiting, timeout=PARTING)
@@ -149,7 +149,7 @@ async def _quietly(dispatch: Dispatch) -> None:
 
 
 def trouble(what: str, why: str) -> StyledLine:
-    """Return the line that says what did not work."""
+    """Return the line that reports a failure."""
     return line(("bad", "✗ "), f"{what}: {why}")
 
 

@@ -1,4 +1,4 @@
-"""From the command line to a chat: which session, which chat, on a terminal or in lines of JSON."""
+"""Opens the chat's session and runs conversations until the user leaves."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class _Opened:
 
 
 async def chat(args: argparse.Namespace) -> int:
-    """Carry out ``agenthost chat``."""
+    """Run ``agenthost chat``."""
     _check(args)
     who = "agenthost chat"
     options = {"backoff": PATIENT, "display_name": who, "locale": language()}
     # A chat shows how the connection is doing and outlasts every drop, but only once it is open.
-    async with connected(args, tell=_tell_nobody, **options) as client:
+    async with connected(args, tell=_ignore_changes, **options) as client:
         async with host_patience(client, args.patience or PATIENCE, ConnectionNotices()):
             opened = await _open(client, args)
         if args.json:
@@ -71,8 +71,8 @@ async def chat(args: argparse.Namespace) -> int:
             opened = following
 
 
-def _tell_nobody(_: ConnectionState) -> None:
-    pass
+def _ignore_changes(_: ConnectionState) -> None:
+    """Ignore connection changes."""
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -104,7 +104,7 @@ async def _last(client: Client) -> str:
 
 
 async def _leave(client: Client, opened: _Opened, left: ConversationOutcome) -> _Opened | None:
-    """Clean up behind a conversation and open the next one, if there is to be one."""
+    """Clean up after a conversation; open the next one if the user switched to it."""
     if isinstance(left, Leave):
         if isinstance(left.error, ChannelGone):
             return None
@@ -152,7 +152,7 @@ def _goodbye(
 
 @contextlib.contextmanager
 def _signals(conversation: Conversation) -> Iterator[None]:
-    """Leave the terminal as it was when somebody ends us from outside."""
+    """Handle signals for the length of a block, so that the terminal is restored."""
     loop = asyncio.get_running_loop()
     handlers = {
         signal.SIGINT: conversation.on_interrupt,
@@ -169,7 +169,7 @@ def _signals(conversation: Conversation) -> Iterator[None]:
 
 
 def language() -> str | None:
-    """Return the user's language as BCP 47, from the environment; None if it does not say."""
+    """Return the user's language as BCP 47, from the environment; None if not set."""
     for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
         value = os.environ.get(name, "").partition(".")[0].partition("@")[0]
         if value and value not in ("C", "POSIX"):

@@ -1,4 +1,4 @@
-"""One chat on the screen: what the host says is drawn, what the user does is carried out.
+"""One chat on the screen: draws its state and carries out what the user types.
 
 Wires the pure models to the client and the screen. What things look like is
 ``printed_transcript``'s and ``status_lines``', what is asked ``prompt_queue``'s, what our own
@@ -67,7 +67,7 @@ HINT = 10.0
 
 
 class Conversation:
-    """A chat that is followed and taken part in."""
+    """One chat on the screen, until the user leaves it."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class Conversation:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> ConversationOutcome:
-        """Converse until the user leaves or cannot go on."""
+        """Run until the user leaves or the chat is gone."""
         stop = self.client.connection.on_change(self._on_link)
         draft = self.chat.state.get("draft")
         self.screen.text = draft["text"] if draft is not None else ""
@@ -140,18 +140,18 @@ class Conversation:
         return self._left or Leave()
 
     def leave(self, left: ConversationOutcome) -> None:
-        """End the conversation; what ends it first counts."""
+        """End the conversation with an outcome; the first one counts."""
         if self._left is None:
             self._left = left
             self.screen.leave()
 
     def note(self, *lines: StyledLine) -> None:
-        """Print lines for good."""
+        """Print lines above the live part."""
         self._notes += lines
         self._wake.set()
 
     def hint(self, text: str, seconds: float = HINT) -> None:
-        """Say something above the line to type into, for a while or until something is entered."""
+        """Show a hint above the input line, for a while or until something is entered."""
         self._hint = text
         self._wake.set()
         if self._hint_ends is not None:
@@ -160,7 +160,7 @@ class Conversation:
             self._hint_ends = asyncio.get_running_loop().call_later(seconds, self.hint, "")
 
     def start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
-        """Run something beside the conversation; if it fails, so does the conversation."""
+        """Run a background task; if it fails, so does the conversation."""
         task = asyncio.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
@@ -169,7 +169,7 @@ class Conversation:
     # What the user does.
 
     def on_submit(self, text: str) -> None:
-        """Take a line that was entered."""
+        """Handle a line that was entered."""
         text = decode_argument(text)
         self._hint = ""
         self._wake.set()
@@ -192,11 +192,11 @@ class Conversation:
         self._respond(text)
 
     def on_edit(self) -> None:
-        """Take note that what is typed has changed."""
+        """Handle a change of what is typed."""
         self._wake.set()
 
     def on_interrupt(self) -> None:
-        """Take Ctrl-C."""
+        """Handle Ctrl-C."""
         running = self.chat.active_turn is not None
         typing = bool(self.screen.text)
         match self._interrupts.on_interrupt(time.monotonic(), running=running, typing=typing):
@@ -211,19 +211,19 @@ class Conversation:
                 self.hint("Ctrl-C again leaves", self._interrupts.WINDOW)
 
     def on_escape(self) -> None:
-        """Take the Escape key: back to what was asked before."""
+        """Handle the Escape key: back to the question before."""
         if self.prompts.back() and self.prompts.dialogue is not None:
             self.screen.text = self.prompts.dialogue.prefill
             self._wake.set()
 
     def on_end(self) -> None:
-        """Take Ctrl-D on an empty line."""
+        """Handle Ctrl-D on an empty line: leave."""
         self.leave(Leave())
 
     # What that leads to.
 
     def _suggest_command(self, text: str) -> bool:
-        """Ask about a line that is almost a command; False where it is fine as it is."""
+        """Suggest a command for a mistyped one; False if the line is not one."""
         # An answer cannot be a command of the agent's.
         agents = self._agent_commands if self.prompts.dialogue is None else ()
         meant = mistyped_command(text, agents)
@@ -239,7 +239,7 @@ class Conversation:
         return True
 
     async def _learn_commands(self) -> None:
-        """Ask what the agent's own commands are; a host need not know."""
+        """Ask the host for the agent's own slash commands."""
         with contextlib.suppress(AgentHostError, TimeoutError):
             async with asyncio.timeout(LEARNING):
                 items = await self.chat.completions("/")
@@ -270,7 +270,7 @@ class Conversation:
             self.screen.text = text
 
     def follow_up(self, reply: Reply) -> None:
-        """Do what a reply to what is asked leads to."""
+        """Do what a reply to a prompt leads to: hint, answer, or next question."""
         if isinstance(reply, Hint):
             self.hint(reply.text)
         elif isinstance(reply, Act):
@@ -328,7 +328,7 @@ class Conversation:
         self.screen.show(Frame([*notes, *shown.printed], live, label, bar))
 
     def _lines_above_input(self, width: int, rows: int) -> list[StyledLine]:
-        """Return what stands between the turn and the line to type into."""
+        """Return the lines between the turn and the input line."""
         chat, confirmed = self.chat.state, self.chat.channel.confirmed
         lines = [*status_lines.unsent_lines(chat, confirmed, self._link, width), EMPTY]
         current, queued = self.prompts.current, status_lines.pending_lines(chat, width)
@@ -348,7 +348,7 @@ class Conversation:
         return [*lines, line(("ask", self._hint))] if self._hint else lines
 
     def _ask_pending(self, confirmed: Any) -> None:
-        """Ask what waits, unless something is being typed that is meant as a message."""
+        """Ask what is pending, unless the user is typing a message."""
         session = self.session
         found = pending_prompts(self.chat.uri, confirmed, session.chats, session.input_needed)
         was_asking = self.prompts.dialogue is not None
@@ -367,13 +367,13 @@ class Conversation:
                 self.content.prefetch(pending.item)
 
     def _preview(self, pending: Pending, width: int) -> list[StyledLine]:
-        """Return what is known of what a call refers to, and would do if it is approved."""
+        """Return the edits and inputs that a pending call refers to, as far as fetched."""
         if pending.kind == "questions":
             return []
         return self.content.preview_lines(pending.item, width)
 
     def _prefetch_edits(self, confirmed: Any) -> None:
-        """See to it that people are shown what was changed while they were there."""
+        """Fetch the edits of running and just finished turns."""
         turns: list[Any] = [confirmed["activeTurn"]] if "activeTurn" in confirmed else []
         for turn in reversed(confirmed["turns"]):
             if turn["id"] in self._over:
@@ -415,7 +415,7 @@ class Conversation:
 
 
 def chat_location(client: Client, session: Session, chat: Chat) -> status_lines.ChatLocation:
-    """Say where one is."""
+    """Return the agent, session and chat for the status bar."""
     state, root = session.state, client.root
     known = root.state["agents"] if root.has_state else []
     agents = {agent["provider"]: agent["displayName"] for agent in known}

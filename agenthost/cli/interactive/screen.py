@@ -1,4 +1,4 @@
-"""The terminal: what is printed scrolls up, what is live stays at the bottom, with a line to type.
+"""The terminal screen: scrolled output, live lines, input line.
 
 Owns prompt_toolkit and nothing else; it knows neither chats nor hosts. Each ``Frame`` is drawn in
 one write, so that nothing flickers.
@@ -57,7 +57,7 @@ LEAST_ROWS = 4
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What is on the screen: lines to print for good, and those to keep below them."""
+    """One drawing of the screen: lines to print, live lines, input label, status bar."""
 
     printed: Sequence[StyledLine] = ()
     live: Sequence[StyledLine] = ()
@@ -68,37 +68,37 @@ class Frame:
 
 
 class Listener(Protocol):
-    """Who is told what the user does."""
+    """Receives what the user types and presses."""
 
     def on_submit(self, text: str) -> None:
-        """Take a line that was entered."""
+        """Handle a line that was entered."""
 
     def on_edit(self) -> None:
-        """Take note that what is typed has changed."""
+        """Handle a change of what is typed."""
 
     def on_interrupt(self) -> None:
-        """Take Ctrl-C."""
+        """Handle Ctrl-C."""
 
     def on_escape(self) -> None:
-        """Take the Escape key."""
+        """Handle the Escape key."""
 
     def on_end(self) -> None:
-        """Take Ctrl-D on an empty line."""
+        """Handle Ctrl-D on an empty line."""
 
 
 class BufferedTerminalOutput(Vt100_Output):
-    """A terminal that can be told to keep back what is written until it is complete."""
+    """Terminal output that is buffered until a frame is complete."""
 
     # Whether to keep it back.
     held = False
 
     @property
     def responds_to_cpr(self) -> bool:
-        """Whether to ask for the cursor's position: no, because we draw wherever we are."""
+        """Whether to ask for the cursor's position: no, frames are drawn where the cursor is."""
         return False
 
     def flush(self) -> None:
-        """Send what was written, unless it is kept back."""
+        """Write the buffer to the terminal, unless it is held back."""
         if not self.held:
             super().flush()
 
@@ -118,7 +118,7 @@ def terminal_output(stream: TextIO | None = None) -> BufferedTerminalOutput:
 
 
 class Screen:
-    """One screen with one line to type into."""
+    """The screen of one conversation, with one input line."""
 
     def __init__(
         self,
@@ -162,7 +162,7 @@ class Screen:
         self._app.after_render += lambda _: self._after_render()
 
     async def run(self) -> None:
-        """Show frames and tell what the user does, until ``leave``."""
+        """Show frames and report input to the listener, until ``leave``."""
         if not self._leaving:
             await self._app.run_async(handle_sigint=False)
 
@@ -180,7 +180,7 @@ class Screen:
 
     @property
     def text(self) -> str:
-        """What is typed so far."""
+        """The text of the input line."""
         return self._buffer.text
 
     @text.setter
@@ -190,7 +190,7 @@ class Screen:
             self._buffer.cursor_position = len(text)
 
     def show(self, frame: Frame) -> None:
-        """Show a frame, as soon as the terminal takes it."""
+        """Show a frame at the next redraw."""
         self._printing += frame.printed
         # A live part that shrinks would leave empty rows behind.
         self._anew = self._anew or len(frame.live) < len(self._frame.live)
@@ -198,7 +198,7 @@ class Screen:
         self._app.invalidate()
 
     def print(self, lines: Sequence[StyledLine]) -> None:
-        """Print lines when no frames are shown, before or after."""
+        """Print lines while no frames are shown, before or after ``run``."""
         print_formatted_text(self._output, _fragments(lines), STYLE, color_depth=self._depth)
 
     def _before_render(self) -> None:
@@ -235,7 +235,7 @@ class Screen:
         return HSplit([live, typed, bar, Window()])
 
     def _shown(self) -> Sequence[StyledLine]:
-        """Return as much of the live part as there is room for; its end matters most."""
+        """Return the end of the live lines that fits on the screen."""
         columns, rows = self.size
         typed = sum(1 + len(row) // max(columns - 4, 1) for row in self._buffer.text.split("\n"))
         room = max(rows - min(typed, MOST_INPUT_ROWS) - 2, LEAST_ROWS)

@@ -1,4 +1,4 @@
-"""What our own commands do: each is one small method; what they print is ``listings``'."""
+"""The chat's slash commands (``/help``, ``/open``, ``/show``, …)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MOST_CALLS = 10_000
 
 
 class SlashCommands:
-    """Carries out the commands of one conversation."""
+    """Runs the slash commands of one conversation."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._at = conversation
@@ -60,7 +60,7 @@ class SlashCommands:
         }
 
     def run(self, command: Command) -> None:
-        """Carry out a command."""
+        """Run a command."""
         self._commands[command.name](command.argument)
 
     @property
@@ -71,7 +71,7 @@ class SlashCommands:
         self._at.note(*listings.help_lines(self._width))
 
     def _show(self, number: str) -> None:
-        """Print a tool call in full: the one that is asked about or was last, or the Nth last."""
+        """Print a tool call in full: the pending one, the last one, or the Nth last."""
         current = self._at.prompts.current
         if not number and current is not None and current.pending.kind != "questions":
             # Perhaps of another chat.
@@ -195,7 +195,7 @@ class SlashCommands:
 
 
 def _index(text: str, count: int) -> int | None:
-    """Return the index that a number typed stands for."""
+    """Return the index for a typed number, counted from 1; None if it is out of range."""
     if text.isascii() and text.isdigit() and 1 <= int(text) <= count:
         return int(text) - 1
     return None

@@ -1,4 +1,4 @@
-"""What each thing in a chat looks like: messages, tool calls, questions, notices, endings.
+"""Parts of a chat as lines: messages, tool calls, questions, notices, endings.
 
 Pure. Every function turns one piece of wire state into lines that fit a width. When something is
 shown is ``printed_transcript``'s to say; what is asked of the user is ``prompts``'.
@@ -56,7 +56,7 @@ _MARKS: dict[str, Fragment] = {
 
 
 def message_lines(message: Json, width: int) -> list[StyledLine]:
-    """Return a message as somebody sent it."""
+    """Return a user's message as lines."""
     origin = message["origin"]["kind"]
     who = {"user": "› "}.get(origin, "» ")
     style = "user" if origin == "user" else "other"
@@ -71,7 +71,7 @@ def message_lines(message: Json, width: int) -> list[StyledLine]:
 
 
 def reasoning_line(content: str, width: int, *, live: bool) -> StyledLine:
-    """Return reasoning folded into one line: while it goes on, its end."""
+    """Return reasoning folded into one line; while it is streamed, its end."""
     if not live:
         words = len(content.split())
         return clip_line(
@@ -100,14 +100,14 @@ def notice_lines(part: Json, width: int) -> list[StyledLine]:
 
 
 def unknown_edit(edit: Json, width: int) -> list[StyledLine] | None:
-    """Know of no edit what it changes."""
+    """Return None: the content of edits is not known."""
     return None
 
 
 def call_lines(
     call: Json, width: int, *, live: bool, edit_lines: EditLines = unknown_edit
 ) -> list[StyledLine]:
-    """Return a tool call: a line that says what and how it is, then what it showed."""
+    """Return a tool call as lines: its name and status, then its output."""
     lines = [_call_head(call, width)]
     shown_input = _unsaid_input(call)
     if shown_input and not call["status"].startswith("pending-c"):
@@ -126,7 +126,7 @@ def call_in_full(
     edit_lines: EditLines = unknown_edit,
     kept_input: Sequence[StyledLine] | None = None,
 ) -> list[StyledLine]:
-    """Return a tool call with its whole input, all that it showed, and all that it changes.
+    """Return a tool call with its whole input, output and edits.
 
     ``kept_input`` is the input where it is kept elsewhere.
     """
@@ -145,7 +145,7 @@ def call_in_full(
 
 
 def request_lines(part: Json, width: int) -> list[StyledLine]:
-    """Return questions that are settled, with their answers."""
+    """Return answered questions with their answers."""
     request, response = part["request"], part.get("response")
     title = one_line(request.get("message") or "Questions")
     alone = only_question(request)
@@ -171,7 +171,7 @@ def request_lines(part: Json, width: int) -> list[StyledLine]:
 
 
 def ending_lines(turn: Json, width: int) -> list[StyledLine]:
-    """Return what is to be said at the end of a turn; often nothing."""
+    """Return the lines at the end of a turn; often none."""
     if turn["state"] == "cancelled":
         return [line(("dim", "■ cancelled"))]
     if turn["state"] == "error":
@@ -187,7 +187,7 @@ def ending_lines(turn: Json, width: int) -> list[StyledLine]:
 
 
 def input_text(call: Json) -> str | None:
-    """Return a tool call's input as text; None where it has none or it is kept elsewhere."""
+    """Return a tool call's input as text; None if there is none or it is a reference."""
     given = call.get("toolInput")
     return given if isinstance(given, str) else None
 
@@ -203,13 +203,13 @@ def _call_head(call: Json, width: int) -> StyledLine:
 
 
 def _said(call: Json) -> str:
-    """Return what a call says that it does, or did."""
+    """Return a call's message: what it does or did."""
     done = call["status"] in ("completed", "pending-result-confirmation")
     return one_line(markdown_of(call.get("pastTenseMessage" if done else "invocationMessage")))
 
 
 def _outcome(call: Json) -> Iterator[Fragment]:
-    """Yield what became of a call, for the end of its line."""
+    """Yield a call's outcome, for the end of its line."""
     chosen = (call.get("selectedOption") or {}).get("label")
     match call["status"]:
         case "cancelled":
@@ -220,7 +220,7 @@ def _outcome(call: Json) -> Iterator[Fragment]:
 
 
 def _call_notes(call: Json) -> Iterator[list[Fragment]]:
-    """Yield what else has to be said of a call."""
+    """Yield further notes on a call."""
     status = call["status"]
     if status == "streaming" and call.get("partialInput"):
         yield [("dim", one_line(call["partialInput"][-400:]))]
@@ -238,13 +238,13 @@ def _call_notes(call: Json) -> Iterator[list[Fragment]]:
 
 
 def _unsaid_input(call: Json) -> str:
-    """Return a call's input unless the line above says it already."""
+    """Return a call's input unless the line above shows it already."""
     given = one_line(visible(input_text(call) or ""))
     return "" if given in _said(call) else given
 
 
 def _block(block: Json, width: int, edit_lines: EditLines) -> list[StyledLine]:
-    """Return one block of a tool's output."""
+    """Return one block of a tool's output as lines."""
     match block["type"]:
         case "text":
             sources = clean(block["text"]).rstrip("\n").split("\n") if block["text"] else []
@@ -275,7 +275,7 @@ def _terminal(block: Json, width: int) -> list[StyledLine]:
 
 
 def _edit_rows(edit: Json, width: int, edit_lines: EditLines) -> list[StyledLine]:
-    """Return an edit: its file and how much changes, then what, as far as that is known."""
+    """Return an edit as lines: file, counts, and the diff if it is known."""
     return [_edit_heading(edit, width), *(edit_lines(edit, width) or ())]
 
 

@@ -1,4 +1,4 @@
-"""What an edit changes, as lines of a diff. Pure.
+"""Diffs of edited files as styled lines. Pure.
 
 Whoever approves an edit relies on this, so every difference shows: line endings, a newline at the
 end, characters that cannot be seen.
@@ -44,7 +44,7 @@ def changes(before: str | None, after: str | None) -> list[str]:
 
 
 def styled(rows: Sequence[str], width: int) -> list[StyledLine]:
-    """Return the rows of a diff as lines that fit."""
+    """Return the rows of a diff as styled lines of a width."""
     return [
         part
         for row in rows

@@ -1,4 +1,4 @@
-"""What our own commands print: help, sessions, chats, reasoning, tool calls.
+"""Output of slash commands: help, sessions, chats, reasoning, tool calls.
 
 Pure: what is listed and the present moment are handed in.
 """
@@ -36,7 +36,7 @@ _REST = (
 
 
 def help_lines(width: int) -> list[StyledLine]:
-    """Return what one can type here."""
+    """Return the help: commands and keys."""
     rows = [(f"/{name} {usage}".strip(), about) for name, (usage, about) in COMMANDS.items()]
     size = max(len(left) for left, _ in (*rows, *_KEYS))
     listed = [item for left, right in rows for item in _explained(left, right, size, width)]
@@ -47,7 +47,7 @@ def help_lines(width: int) -> list[StyledLine]:
 
 
 def _explained(left: str, right: str, size: int, width: int) -> list[StyledLine]:
-    """Return what can be typed and what it does: side by side, or one below the other."""
+    """Return commands and their help: side by side, or one below the other."""
     beside = width - size - 4
     if beside < LEAST_BESIDE:
         return [line("  ", ("key", left)), *indented(wrap(line(right), width - 4), ("", "    "))]
@@ -88,7 +88,7 @@ def chats_lines(session: Json, current: str, now: datetime, width: int) -> list[
 
 
 def queue_lines(chat: Json, width: int) -> list[StyledLine]:
-    """Return what waits for its turn."""
+    """Return the queued messages, numbered for ``/unqueue``."""
     queued = chat.get("queuedMessages") or ()
     if not queued:
         return [line(("dim", "· nothing is queued"))]
@@ -109,7 +109,7 @@ def reasoning_lines(chat: Json, width: int) -> list[StyledLine]:
 
 
 def nth_last_call(chat: Json, number: int) -> Json | None:
-    """Return the tool call that was made last (1), or so many before it."""
+    """Return the Nth last tool call, counted from 1."""
     for turn in _newest_first(chat):
         calls = [part["toolCall"] for part in turn["responseParts"] if part["kind"] == "toolCall"]
         if number <= len(calls):
@@ -120,7 +120,7 @@ def nth_last_call(chat: Json, number: int) -> Json | None:
 
 
 def user_messages(chat: Json) -> list[str]:
-    """Return what people said in a chat, oldest first."""
+    """Return the users' messages of a chat, oldest first."""
     return [
         turn["message"]["text"]
         for turn in reversed(list(_newest_first(chat)))

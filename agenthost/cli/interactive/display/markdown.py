@@ -1,7 +1,7 @@
-"""Markdown, lightly: what a terminal can show of it, line by line as it arrives.
+"""Markdown for a terminal, rendered line by line while it is streamed.
 
-Pure. A line's looks depend on the lines before it only through ``Flow``, so that a finished line
-never has to be shown again.
+Pure. A line's looks depend on the lines before it only through ``BlockState``, so that a finished
+line never has to be shown again.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _EMPHASIS = {
 
 @dataclass(frozen=True, slots=True)
 class BlockState:
-    """What earlier lines mean for the next one."""
+    """Parser state between lines: inside code, list, paragraph."""
 
     # The marks that opened a block of code and will close it.
     fence: str = ""
@@ -66,7 +66,7 @@ class BlockState:
 
 
 class MarkdownText:
-    """A text that grows: its finished lines once, and what may still change as often as asked."""
+    """A growing text: finished lines are returned once, the unfinished one at any time."""
 
     def __init__(self, style: str = "") -> None:
         self._style = style
@@ -110,7 +110,7 @@ class MarkdownText:
         return self._styled(lines)
 
     def _spill(self, content: str, width: int) -> list[StyledLine]:
-        """Finish the rows of a line that goes on and on, all but the newest."""
+        """Finish the rows of a very long line, all but the newest."""
         lines: list[StyledLine] = []
         while len(content) - self._taken > LONGEST_OPEN_LINE // 2:
             size = cut_row(content[self._taken : self._taken + WIDEST * 2], min(width, WIDEST))
@@ -131,7 +131,7 @@ class MarkdownText:
 
 
 def render(text: str, width: int) -> list[StyledLine]:
-    """Return the lines of a text that is complete."""
+    """Return the lines of a complete text."""
     return MarkdownText().settle(text, width, whole=True)
 
 
@@ -163,7 +163,7 @@ def _marked(found: re.Match[str], style: str) -> list[Fragment]:
 def _advance(
     flow: BlockState, source: str, width: int, goes_on: bool
 ) -> tuple[BlockState, list[StyledLine]]:
-    """Return the lines of one more source line, and what it means for the next."""
+    """Return the lines of one more source line, and the parser state after it."""
     source = clean(source)
     fence = None if goes_on else _FENCE.match(source)
     if flow.fence:

@@ -1,4 +1,4 @@
-"""What of a chat is on the screen: what is printed for good, and what may still change.
+"""Prints a chat incrementally: finished lines once, unfinished lines live.
 
 Pure: a chat's states go in, lines come out. A terminal scrolls what is printed out of reach, so a
 line is printed once, when it is final; everything that may still change is live, to be drawn again
@@ -25,7 +25,7 @@ _COMPACT = frozenset({"toolCall", "reasoning", "systemNotification"})
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What to do about the screen."""
+    """Lines to print now, and the live lines below them."""
 
     printed: list[StyledLine]
     live: list[StyledLine]
@@ -37,22 +37,22 @@ def _never(call: Json) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What is known of tool calls besides their state."""
+    """Content that tool calls refer to, as far as it is fetched."""
 
     edit_lines: blocks.EditLines
     is_loading: Callable[[Json], bool]
 
     def waits_for(self, turn: Json) -> bool:
-        """Say whether more will be known of a turn soon."""
+        """Return whether content of a turn is still being fetched."""
         return any(map(self.waits_for_part, turn["responseParts"]))
 
     def waits_for_part(self, part: Json) -> bool:
-        """Say whether more will be known of a part soon."""
+        """Return whether content of a part is still being fetched."""
         return part["kind"] == "toolCall" and self.is_loading(part["toolCall"])
 
 
 class Transcript:
-    """One chat's transcript, from its first turn on."""
+    """The printed transcript of one chat."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Transcript:
         self._current: _TurnPrinter | None = None
 
     def update(self, chat: Json, width: int) -> Shown:
-        """Return what is to be printed now that the chat is in this state, and what is live."""
+        """Return the lines to print for a newer state of the chat, and the live lines."""
         active = chat.get("activeTurn")
         turns: Sequence[Json] = chat["turns"]
         lines = self._drop_removed(turns, active)
@@ -95,7 +95,7 @@ class Transcript:
         return Shown(lines, self._current.live(active, width))
 
     def _drop_removed(self, turns: Sequence[Json], active: Json | None) -> list[StyledLine]:
-        """Forget the printed turns that are no more."""
+        """Forget printed turns that were removed from the chat."""
         current = None if self._current is None else self._current.id
         runs = current is None or (active is not None and active["id"] == current)
         if not runs and all(turn["id"] != current for turn in reversed(turns)):
@@ -112,7 +112,7 @@ class Transcript:
         return [EMPTY, line(("dim", f"── the last {what} removed ──"))] if gone else []
 
     def _next(self, turns: Sequence[Json]) -> int:
-        """Return where the turns begin that are not printed to their end."""
+        """Return the index of the first turn that is not printed completely."""
         if not self._printed:
             return 0
         for index in range(len(turns), 0, -1):
@@ -138,7 +138,7 @@ class Transcript:
 
 @dataclass(slots=True)
 class _PartPrinter:
-    """What of one part is printed."""
+    """Tracks how much of one part is printed."""
 
     key: _Key
     # The part as it was last looked at.
@@ -151,7 +151,7 @@ class _PartPrinter:
 
 @dataclass(slots=True)
 class _TurnPrinter:
-    """What of one turn is printed: whole parts, and perhaps the beginning of one."""
+    """Tracks how much of one turn is printed: whole parts, and the start of the next."""
 
     id: str
     look: _Look
@@ -160,7 +160,7 @@ class _TurnPrinter:
     parts: list[_PartPrinter] = field(default_factory=list)
 
     def fits(self, turn: Json) -> bool:
-        """Say whether a turn continues what is printed of it."""
+        """Return whether a turn continues what is printed of it."""
         parts = turn["responseParts"]
         if len(parts) < len(self.parts):
             return False
@@ -184,7 +184,7 @@ class _TurnPrinter:
         return lines
 
     def live(self, turn: Json, width: int) -> list[StyledLine]:
-        """Return the lines of all that is not final."""
+        """Return the lines that may still change."""
         lines: list[StyledLine] = []
         parts = turn["responseParts"]
         for index in range(self._first_open(), len(parts)):
@@ -229,7 +229,7 @@ class _TurnPrinter:
         return [*_gap(parts, index), *lines] if lines else []
 
     def _late_text(self, parts: Sequence[Json], width: int) -> list[StyledLine]:
-        """Return what was added to texts that others follow already."""
+        """Return text added to parts that others already follow."""
         lines: list[StyledLine] = []
         for printer, part in zip(self.parts, parts, strict=False):
             if not printer.done or part is printer.seen:
@@ -244,7 +244,7 @@ class _TurnPrinter:
 
 
 def _gap(parts: Sequence[Json], index: int) -> list[StyledLine]:
-    """Return what sets a part apart from what precedes it."""
+    """Return the empty lines before a part."""
     before = parts[index - 1]["kind"] if index else "message"
     return [] if parts[index]["kind"] in _COMPACT and before in _COMPACT else [EMPTY]
 
@@ -260,7 +260,7 @@ def _key(part: Json) -> _Key:
 
 
 def _continues(known: _PartPrinter, part: Json) -> bool:
-    """Say whether a part is the one that was seen, later on."""
+    """Return whether a part is a later state of one seen before."""
     if _key(part) != known.key:
         return False
     if part["kind"] in ("markdown", "reasoning"):

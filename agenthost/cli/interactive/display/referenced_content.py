@@ -1,4 +1,4 @@
-"""What tool calls refer to, fetched from the host: both sides of an edit, an input kept elsewhere.
+"""File contents and long inputs that tool calls refer to, fetched and cached for display.
 
 Fetched once, in the background, and kept for as long as it is likely to be looked at again. What
 cannot be fetched or shown is said in its place: nobody should approve a blank.
@@ -32,7 +32,7 @@ MOST_KEPT = 64
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What there is to see of one edit or input."""
+    """Fetched content: one edit or one input."""
 
     heading: str
     what: str = ""
@@ -44,7 +44,7 @@ class _Known:
 
 
 class ReferencedContent:
-    """Fetches what tool calls refer to, and shows what is known of it."""
+    """Fetches the content that tool calls refer to, and shows it."""
 
     def __init__(self, client: Client, on_change: Callable[[], None]) -> None:
         self._client = client
@@ -58,17 +58,17 @@ class ReferencedContent:
         self._drawn: dict[tuple[str, int], list[StyledLine]] = {}
 
     def prefetch(self, call: Json) -> None:
-        """Begin to fetch what a call refers to, unless that was done before."""
+        """Start to fetch the content of a call, unless that was done before."""
         for key, item in _references(call):
             if key not in self._wanted:
                 self._begin(key, item)
 
     def is_loading(self, call: Json) -> bool:
-        """Say whether something is being fetched that belongs to a call."""
+        """Return whether content of a call is being fetched."""
         return any(key in self._reading for key, _ in _references(call))
 
     async def fetch(self, call: Json) -> None:
-        """Wait until all is known that a call refers to; what went wrong before is tried again."""
+        """Fetch all content of a call and wait for it; failed content is tried again."""
         for key, item in _references(call):
             known = self._known.get(key)
             if (known is None or known.problem) and key not in self._reading:
@@ -78,18 +78,18 @@ class ReferencedContent:
             await asyncio.wait(tasks)
 
     def retry_failed(self) -> None:
-        """Let what could not be fetched be fetched when it is wanted next."""
+        """Let failed content be fetched again."""
         failed = [key for key, known in self._known.items() if known.problem]
         for key in failed:
             self._forget(key)
             self._wanted.discard(key)
 
     def edit_lines(self, edit: Json, width: int) -> list[StyledLine] | None:
-        """Return what an edit changes; None while that is not known."""
+        """Return an edit's diff as lines; None while it is not known."""
         return self._lines(_edit_key(edit), width)
 
     def preview_lines(self, call: Json, width: int) -> list[StyledLine]:
-        """Return what is known of all that a call refers to, each edit with its file's name."""
+        """Return all known content of a call, each edit with its file's name."""
         lines: list[StyledLine] = []
         for edit in edits_of(call):
             known = self._known.get(_edit_key(edit))
@@ -100,7 +100,7 @@ class ReferencedContent:
         return lines + (self.input_lines(call, width) or [])
 
     def input_lines(self, call: Json, width: int) -> list[StyledLine] | None:
-        """Return an input that is kept elsewhere; None while it is not known, or there is none."""
+        """Return an input that is a reference; None while it is not known, or there is none."""
         given = call.get("toolInput")
         return self._lines(given["uri"], width) if isinstance(given, Mapping) else None
 
@@ -165,7 +165,7 @@ class ReferencedContent:
         return _Known("", rows=(text or "").split("\n"), is_diff=False, problem=problem)
 
     async def _text(self, ref: Json) -> tuple[str, str]:
-        """Return what a reference refers to, or why that cannot be shown."""
+        """Return the text of a reference, or why it cannot be shown."""
         if ref.get("sizeHint", 0) > LARGEST:
             return "", f"too large to be shown here: {ref['sizeHint']:,} bytes"
         read = await self._client.request("resourceRead", {"uri": ref["uri"]})
@@ -177,7 +177,7 @@ class ReferencedContent:
 
 
 def edits_of(call: Json) -> list[Json]:
-    """Return the edits that a tool call made or, until it has made any, is about to make."""
+    """Return the edits that a tool call made, or else those that it is about to make."""
     made = [block for block in call.get("content") or () if block["type"] == "fileEdit"]
     return made or list((call.get("edits") or {}).get("items") or ())
 

@@ -1,4 +1,4 @@
-"""The part of the screen that is always there: what goes on, what waits, and how the host is doing.
+"""Status lines at the bottom of the chat: activity, queue, connection.
 
 Pure: moments and the connection's state are handed in.
 """
@@ -46,7 +46,7 @@ _IDLE = ("/help · Ctrl-D leaves", "/help")
 
 @dataclass(frozen=True, slots=True)
 class ChatLocation:
-    """Where one is: the agent, the session, and how to come back."""
+    """What the status bar shows: agent, session, id, chat."""
 
     agent: str
     title: str
@@ -57,19 +57,19 @@ class ChatLocation:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionView:
-    """The connection, and since when it is as it is by the monotonic clock."""
+    """The connection's state, and since when by the monotonic clock."""
 
     state: ConnectionState
     since: float = 0.0
 
     @property
     def is_up(self) -> bool:
-        """Whether the host is there."""
+        """Whether the client is connected."""
         return isinstance(self.state, Connected)
 
 
 def seconds_since(moment: str, now: datetime) -> float:
-    """Return how long ago a moment was, as far as that can be told."""
+    """Return how many seconds ago a time was; 0 if it cannot be read."""
     try:
         then = datetime.fromisoformat(moment)
     except ValueError:
@@ -79,7 +79,7 @@ def seconds_since(moment: str, now: datetime) -> float:
 
 
 def busy_line(chat: Json, since: float, now: float, link: ConnectionView) -> StyledLine:
-    """Return the line that shows a turn at work."""
+    """Return the line of a running turn: spinner, activity, duration."""
     seconds = max(int(now - since), 0)
     took = f" · {seconds} s" if seconds < 60 else f" · {seconds // 60} min {seconds % 60} s"
     doing = one_line(chat.get("activity") or "") or "working"
@@ -90,7 +90,7 @@ def busy_line(chat: Json, since: float, now: float, link: ConnectionView) -> Sty
 
 
 def unsent_lines(chat: Json, confirmed: Json, link: ConnectionView, width: int) -> list[StyledLine]:
-    """Return a message that the host has not taken yet."""
+    """Return a message that the host has not confirmed yet."""
     active, known = chat.get("activeTurn"), confirmed.get("activeTurn")
     if active is None or (known is not None and known["id"] == active["id"]):
         return []
@@ -99,7 +99,7 @@ def unsent_lines(chat: Json, confirmed: Json, link: ConnectionView, width: int) 
 
 
 def pending_lines(chat: Json, width: int) -> list[StyledLine]:
-    """Return what waits for its turn, and what the agent has still to hear."""
+    """Return the steering message and the queued messages."""
     lines: list[StyledLine] = []
     steering = chat.get("steeringMessage")
     if steering is not None:
@@ -123,7 +123,7 @@ def bar(
     now: float,
     width: int,
 ) -> StyledLine:
-    """Return the last row: where one is and what the keys do, or what is wrong."""
+    """Return the status bar: location and keys, or the connection's problem."""
     match link.state:
         case Connected():
             keys = _ASKING if asking else _BUSY if running else _IDLE
@@ -139,7 +139,7 @@ def bar(
 
 
 def _ends(place: ChatLocation, style: str, texts: Sequence[str], width: int) -> StyledLine:
-    """Return a row with as much as fits of the place and of one of the texts, longest first.
+    """Return a row with the location on the left and the longest text that fits on the right.
 
     A title can be found elsewhere, so it gives way before the last text does.
     """
@@ -152,7 +152,7 @@ def _ends(place: ChatLocation, style: str, texts: Sequence[str], width: int) -> 
 
 
 def link_note(state: ConnectionState, lost: bool) -> StyledLine | None:
-    """Return what to tell of the connection; ``lost`` is whether its loss was told."""
+    """Return the notice for a connection change; ``lost`` is whether its loss was noted."""
     if isinstance(state, Reconnecting) and not lost:
         return line(("ask", "! "), f"connection lost: {one_line(state.reason)}")
     if isinstance(state, Connected) and lost:

@@ -1,4 +1,4 @@
-"""Styled text for a terminal: pieces, lines, how wide they are, and how they break.
+"""Styled text for a terminal: fragments, lines, widths, wrapping.
 
 Pure. A style is a few words, such as ``dim`` or ``bold code``; what they look like is ``screen``'s
 to say. Text that comes from agents, tools and other people passes through ``clean`` first, because
@@ -26,13 +26,13 @@ _SPACES = re.compile(r"(\s+)")
 
 
 def line(*fragments: str | Fragment) -> StyledLine:
-    """Make a line of plain strings and (style, text) pairs."""
+    """Make a line of strings and (style, text) pairs."""
     pieces = ((("", item) if isinstance(item, str) else item) for item in fragments)
     return tuple(piece for piece in pieces if piece[1])
 
 
 def text_of(styled: StyledLine) -> str:
-    """Return a line's text."""
+    """Return a line's text without styles."""
     return "".join(text for _, text in styled)
 
 
@@ -47,7 +47,7 @@ def width_of(text: str) -> int:
 
 
 def clip_line(styled: StyledLine, width: int) -> StyledLine:
-    """Return a line that fits, with an ellipsis where it had to be cut."""
+    """Cut a line to a width with an ellipsis."""
     if sum(width_of(text) for _, text in styled) <= width:
         return styled
     kept: list[Fragment] = []
@@ -62,7 +62,7 @@ def clip_line(styled: StyledLine, width: int) -> StyledLine:
 
 
 def spread(left: StyledLine, right: StyledLine, width: int) -> StyledLine:
-    """Return one line with two ends; what does not fit is cut from the right end first."""
+    """Return one line with a left and a right end; the right one is cut first."""
     taken = sum(width_of(text) for _, text in left)
     if taken >= width - 2:
         return clip_line(left, width)
@@ -74,7 +74,7 @@ def spread(left: StyledLine, right: StyledLine, width: int) -> StyledLine:
 def indented(
     lines: Iterable[StyledLine], first: Fragment, rest: Fragment | None = None
 ) -> list[StyledLine]:
-    """Return lines with something in front of the first and of all others."""
+    """Return lines with a prefix before the first and one before all others."""
     other = ("", " " * width_of(first[1])) if rest is None else rest
     return [(first if number == 0 else other, *item) for number, item in enumerate(lines)]
 
@@ -113,7 +113,7 @@ def hard_wrap(styled: StyledLine, width: int) -> list[StyledLine]:
 
 
 def cut_row(text: str, width: int) -> int:
-    """Return how many characters of a text make its first row; all when the rest is shorter."""
+    """Return how many characters of a text fit in its first row."""
     fits = _fitting(text, max(width, 1))
     if fits >= len(text):
         return len(text)

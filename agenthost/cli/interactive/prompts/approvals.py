@@ -1,4 +1,4 @@
-"""Asking whether a tool call may run, or whether its result may stand.
+"""Approval of a tool call, or of its result: card, choices, replies.
 
 Pure. One step chooses; further ones edit the input, or say why not and what to do instead.
 """
@@ -57,17 +57,17 @@ class Approval:
 
     @property
     def label(self) -> str:
-        """What stands in front of the line to type into."""
+        """The label of the input line."""
         return _LABELS[self.step]
 
     @property
     def prefill(self) -> str:
-        """The tool's input, where it is to be edited."""
+        """The tool's input, while it is edited."""
         return (input_text(self.pending.item) or "") if self.step == "edit" else ""
 
     @property
     def is_literal(self) -> bool:
-        """Whether whatever is typed is meant as it is."""
+        """Whether the typed text is taken literally."""
         return self.step != "choose"
 
     @property
@@ -89,7 +89,7 @@ class Approval:
         return input_text(self.pending.item) is not None
 
     def respond(self, text: str) -> Reply:
-        """Take a reply: a choice, an edited input, a reason or a suggestion."""
+        """Handle a reply: a choice, an edited input, a reason or a suggestion."""
         match self.step:
             case "edit":
                 edited = None if text == self.prefill else text
@@ -106,7 +106,7 @@ class Approval:
         return None if self.step == "choose" else replace(self, step="choose", option=None)
 
     def card(self, width: int, rows: int, preview: Sequence[StyledLine] = ()) -> list[StyledLine]:
-        """Return what is to be approved, and the choices."""
+        """Return the call to be approved and the choices."""
         lines = [self._title()]
         options = self._choices() if self.step == "choose" else []
         if rows - len(options) - _FRAME < _LEAST:
@@ -181,7 +181,7 @@ class Approval:
         return line(("bold", name), ("dim", " · "), *inline(one_line(asked), "bold"), *place)
 
     def _subject(self, width: int, room: int, preview: Sequence[StyledLine]) -> list[StyledLine]:
-        """Return the input, the edits and the risk, cut to the room there is."""
+        """Return the input, the edits and the risk, cut to the rows there are."""
         rows = list(self._rows(width, preview))
         if len(rows) > room:
             hidden = len(rows) - room + 1

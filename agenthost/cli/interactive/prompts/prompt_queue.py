@@ -1,4 +1,4 @@
-"""What is being asked right now, and what was answered: one thing at a time, in order.
+"""The queue of approvals and questions: one is asked at a time.
 
 No terminal, no connection. What somebody has begun to type stays what it was meant as: a question
 takes over the line only while that is empty.
@@ -22,7 +22,7 @@ _UNTOLD = ("skipped", "withdrawn", "not answered")
 
 
 class PromptQueue:
-    """Keeps what waits for the user."""
+    """The pending prompts of one conversation, and the one being asked."""
 
     def __init__(self) -> None:
         # What the line typed answers; None while it is a message.
@@ -37,13 +37,13 @@ class PromptQueue:
 
     @property
     def current(self) -> Dialogue | None:
-        """What is asked, whether or not the line typed answers it."""
+        """The first prompt, whether or not the input line answers it."""
         if self.dialogue is not None:
             return self.dialogue
         return self._begin(self.waiting[0]) if self.waiting else None
 
     def update(self, waiting: Sequence[Pending], chat: Json) -> list[str]:
-        """Take note of what waits now; return what others have settled meanwhile."""
+        """Set the pending prompts; return notes on those that others have settled."""
         keys = {pending.key for pending in waiting}
         told: list[str] = []
         for pending in self.waiting:
@@ -60,18 +60,18 @@ class PromptQueue:
         return told
 
     def ask_next(self) -> Dialogue | None:
-        """Let the line typed, which is empty, answer what waits; None when nothing does."""
+        """Begin to ask the first pending prompt; None when there is none."""
         if self.dialogue is None and self.waiting:
             self.dialogue = self._begin(self.waiting[0])
         return self.dialogue
 
     def respond(self, text: str) -> Reply:
-        """Take a reply to what is asked."""
+        """Handle a reply to the current prompt."""
         assert self.dialogue is not None
         return self.apply_reply(self.dialogue.respond(text))
 
     def apply_reply(self, reply: Reply) -> Reply:
-        """Go on as a reply says; what it answers is not asked any more."""
+        """Apply a reply: a complete one ends the dialogue, another dialogue replaces it."""
         assert self.dialogue is not None
         if isinstance(reply, Act):
             pending = self.dialogue.pending
@@ -85,25 +85,25 @@ class PromptQueue:
         return reply
 
     def back(self) -> bool:
-        """Return to what was asked before; False when this is the beginning."""
+        """Return to the previous step; False at the first one."""
         before = self.dialogue.back() if self.dialogue is not None else None
         if before is not None:
             self.dialogue = before
         return before is not None
 
     def accepted(self, key: _Key) -> None:
-        """Take note that the host took an answer."""
+        """Record that the host accepted an answer."""
         self._sent.pop(key, None)
 
     def refused(self, key: _Key, reason: str) -> None:
-        """Take note that the host refused an answer, so that it is asked again."""
+        """Record that the host refused an answer, so that it is asked again."""
         self._answered.pop(key, None)
         sent = self._sent.pop(key, None)
         if isinstance(sent, Questions):
             self._refused[key] = sent.refused(reason)
 
     def _refresh_dialogue(self) -> None:
-        """Let go of a dialogue that nobody waits for, and show the newest of one that goes on."""
+        """Drop the dialogue if its prompt is settled; else give it the prompt's newest state."""
         if self.dialogue is None:
             return
         newest = {pending.key: pending for pending in self.waiting}

@@ -1,4 +1,4 @@
-"""Asking what an agent wants to know: one question after the other, then all answers at once.
+"""Questions of an agent: asked one after the other, answered all at once.
 
 Pure. What is plainly no answer is refused here, at once; whether it is a good one the host says,
 and then the question is asked again.
@@ -26,14 +26,14 @@ _KNOWN = frozenset({"text", "number", "integer", "boolean", "single-select", "mu
 
 
 class AnswerRefused(ValueError):
-    """A text cannot be an answer to a question; the message says what could."""
+    """A typed answer does not fit its question; the message says what would."""
 
 
 def read_answer(question: Json, text: str) -> Any:
-    """Return the plain value that a text means as an answer; None passes the question over.
+    """Parse a typed answer; None skips the question.
 
     Raises:
-        Unfit: it cannot be an answer.
+        AnswerRefused: it cannot be an answer.
     """
     text = text.strip()
     if not text:
@@ -62,7 +62,7 @@ def read_answer(question: Json, text: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """The questions of one request."""
+    """The questions of one request, and the answers so far."""
 
     pending: Pending
     index: int = 0
@@ -72,7 +72,7 @@ class Questions:
     problem: str = ""
 
     def with_pending(self, pending: Pending) -> Questions:
-        """Go on asking what has changed meanwhile."""
+        """Continue with a newer state of the request."""
         # Fewer questions may be left than have been asked.
         last = max(len(pending.item.get("questions") or ()) - 1, 0)
         return replace(self, pending=pending, index=min(self.index, last))
@@ -84,19 +84,19 @@ class Questions:
 
     @property
     def current(self) -> Json | None:
-        """The question at hand; None where there is only something to read or to visit."""
+        """The current question; None if the request has none."""
         return self.all[self.index] if self.index < len(self.all) else None
 
     @property
     def label(self) -> str:
-        """What stands in front of the line to type into."""
+        """The label of the input line."""
         if self.current is None:
             return "continue? "
         return f"{one_line(self.current.get('title') or self.current['id'])[:20]}: "
 
     @property
     def prefill(self) -> str:
-        """What was answered before, here or by a draft of somebody; a default was not."""
+        """The answer given before, here or as a draft; not the default."""
         question = self.current
         if question is None:
             return ""
@@ -109,18 +109,18 @@ class Questions:
 
     @property
     def is_literal(self) -> bool:
-        """Whether whatever is typed is meant as it is: no, questions can be declined."""
+        """Whether the typed text is taken literally: no, questions can be declined."""
         return False
 
     def respond(self, text: str) -> Reply:
-        """Take an answer; an empty one is the default. After the last one, all are given."""
+        """Handle an answer; an empty one means the default. The last one submits all."""
         question = self.current
         if question is None:
             return self._accept()
         return self._answer(question, text if text.strip() else _default(question))
 
     def skip(self) -> Reply:
-        """Pass the question at hand over, whatever its default."""
+        """Skip the current question, whatever its default."""
         question = self.current
         return self._accept() if question is None else self._answer(question, "")
 
@@ -136,11 +136,11 @@ class Questions:
         return replace(answered, index=self.index + 1)
 
     def back(self) -> Dialogue | None:
-        """Return to the question before."""
+        """Return to the previous question."""
         return replace(self, index=self.index - 1, problem="") if self.index else None
 
     def refused(self, reason: str) -> Questions:
-        """Ask again because the host refused the answers; at the question that it names."""
+        """Ask again after a refusal, at the question that the reason names."""
         for index, question in enumerate(self.all):
             if re.search(rf"\bquestion {re.escape(question['id'])}(?!\w)", reason):
                 told = re.sub(rf"^question {re.escape(question['id'])}(:| )\s*", "", reason)
@@ -148,7 +148,7 @@ class Questions:
         return replace(self, index=0, problem=reason)
 
     def draft(self) -> Json | None:
-        """Return the action that shows everybody the answer before the question at hand."""
+        """Return the action that shows everybody the previous answer as a draft."""
         if not self.index or self.index > len(self.all):
             return None
         question = self.all[self.index - 1]
@@ -164,15 +164,15 @@ class Questions:
         }
 
     def decline(self) -> Act:
-        """Refuse to answer."""
+        """Decline to answer."""
         return Act(actions.input_completed(self.pending.id, "decline"), self)
 
     def dismiss(self) -> Act:
-        """Close the questions without saying anything about them."""
+        """Close the questions without an answer."""
         return Act(actions.input_completed(self.pending.id, "cancel"), self)
 
     def card(self, width: int, rows: int, preview: Sequence[StyledLine] = ()) -> list[StyledLine]:
-        """Return the question at hand."""
+        """Return the current question as a card."""
         inner = width - 2
         request, question = self.pending.item, self.current
         lines = [] if only_question(request) is not None else [self._title(inner)]
@@ -229,7 +229,7 @@ class Questions:
 
 
 def _default(question: Json) -> str:
-    """Return what an empty line means, as it would be typed; empty where it means no answer."""
+    """Return a question's default as it would be typed; empty if there is none."""
     default = question.get("defaultValue")
     if isinstance(default, bool):
         return "yes" if default else "no"
@@ -237,7 +237,7 @@ def _default(question: Json) -> str:
 
 
 def _hints(question: Json) -> Iterator[str]:
-    """Yield what an answer has to be like."""
+    """Yield what kind of answer a question wants."""
     low, high = question.get("min"), question.get("max")
     unit = {"text": " characters", "multi-select": " choices"}.get(question["kind"], "")
     match question["kind"]:
@@ -309,7 +309,7 @@ def _yes_or_no(text: str) -> bool:
 
 
 def _option(question: Json, word: str) -> str:
-    """Return the id of the option that a word means, or the word where any will do."""
+    """Return the id of the option that a word names, or the word itself if any is allowed."""
     options = question["options"]
     for option in options:
         if word.lower() in (option["id"].lower(), option["label"].lower()):
