@@ -59,7 +59,7 @@ def seconds(text: str) -> float:
         number = float(text)
         if 0 <= number < float("inf"):
             return number
-    raise argparse.ArgumentTypeError("seconds are a number from 0 on")
+    raise argparse.ArgumentTypeError("must be a number of seconds, 0 or more")
 
 
 def positive_seconds(text: str) -> float:
@@ -67,13 +67,13 @@ def positive_seconds(text: str) -> float:
     with suppress(argparse.ArgumentTypeError):
         if number := seconds(text):
             return number
-    raise argparse.ArgumentTypeError("seconds are a number above 0")
+    raise argparse.ArgumentTypeError("must be a number of seconds above 0")
 
 
 def count(text: str) -> int:
     """Read a whole number from 1 on."""
     if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise argparse.ArgumentTypeError("N is a whole number, 1 or more")
+        raise argparse.ArgumentTypeError("must be a whole number, 1 or more")
     return int(text)
 
 
@@ -83,7 +83,7 @@ def port(text: str) -> int:
         number = int(text)
         if 0 <= number <= 65535:
             return number
-    raise argparse.ArgumentTypeError("a port is between 0 and 65535")
+    raise argparse.ArgumentTypeError("must be a port from 0 to 65535")
 
 
 def existing_file(text: str) -> Path:

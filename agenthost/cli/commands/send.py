@@ -114,7 +114,7 @@ async def send(args: argparse.Namespace) -> int:
         turn = HeadlessTurn(client, session, chat, approvals, answers, out)
         await turn.send(text, model=args.model, timeout=args.timeout)
         for id in answers.unused:
-            out.note(f"nothing was asked that --answer {id}=… answers", "yellow")
+            out.note(f"--answer {id}=… was not used: the agent asked no question {id}", "yellow")
         if turn.end is not None and sys.stdout.isatty() and not args.json:
             await _mark_read(session)
         code = _exit_code(turn)
@@ -126,10 +126,10 @@ async def send(args: argparse.Namespace) -> int:
 def _text(given: str | None) -> str:
     """Return the prompt, from the command line or from standard input."""
     if given is None and sys.stdin.isatty():
-        raise CommandFailed("say TEXT, or let something be read from standard input", USAGE)
+        raise CommandFailed("no prompt: give TEXT, or pipe it to standard input", USAGE)
     text = decode_argument(sys.stdin.read() if given in (None, "-") else given)
     if not text.strip():
-        raise CommandFailed("there is nothing to send", USAGE)
+        raise CommandFailed("the prompt is empty; give some TEXT", USAGE)
     return text
 
 
@@ -163,10 +163,12 @@ def _exit_code(turn: HeadlessTurn) -> int:
         case "removed":
             return print_error("the turn was removed from its chat", FAILED)
     if turn.bad_answer:
-        return print_error("an answer did not fit its question", FAILED)
+        return print_error("an --answer does not fit its question; see the notes above", FAILED)
     parts = turn.end.turn["responseParts"] if turn.end.turn is not None else ()
     if turn.denied or any(map(_was_denied, parts)):
-        return print_error("not everything was approved; see --approve", DENIED)
+        return print_error(
+            "a tool call was denied; allow it with --approve tool=NAME or --approve always", DENIED
+        )
     return OK
 
 

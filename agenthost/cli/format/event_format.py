@@ -78,9 +78,7 @@ def event_line(event: ChatEvent) -> EventLine | None:
         case UsageReported(usage=usage) if usage_line(usage):
             return EventLine("usage", usage_line(usage), "dim")
         case Redrawn():
-            return EventLine(
-                "changed", "what was told of this turn does not hold any more", "yellow"
-            )
+            return EventLine("changed", "the turn was rewritten", "yellow")
         case TurnEnded(state=state):
             text = "\n".join(error_lines(event.error)) if event.error is not None else ""
             return EventLine(state, text, _END_STYLES.get(state, "yellow"))

@@ -41,7 +41,7 @@ class ApprovalPolicy:
             elif word in ("always", "never"):
                 everything = everything or word == "always"
             else:
-                raise ValueError(f"{word!r} is none of never, always and tool=NAME")
+                raise ValueError(f"--approve {word!r}: use never, always or tool=NAME")
         return cls(everything, frozenset(tools))
 
     def allow(self, call: Json) -> bool:
@@ -155,7 +155,7 @@ def _declined(request: Json, problem: str, *, is_bad_answer: bool = False) -> Qu
 
 def _unanswered(ids: Sequence[str]) -> str:
     if not ids:
-        return "it cannot be answered from here"
+        return "its questions can only be answered in a chat"
     return f"no answer is given: {' '.join(f'--answer {id}=…' for id in ids)}"
 
 

@@ -180,7 +180,9 @@ class HeadlessTurn:
     def _ended(self, task: asyncio.Task[None]) -> None:
         error = None if task.cancelled() else task.exception()
         if error is not None:
-            self._out.warn(f"a worker may wait for ever: {error}")
+            self._out.warn(
+                f"a worker chat is not watched any more ({error}); it may wait for approval"
+            )
 
     # Deciding.
 

@@ -77,7 +77,7 @@ def _ignore_changes(_: ConnectionState) -> None:
 
 def _check(args: argparse.Namespace) -> None:
     if args.session is not None and args.last:
-        raise CommandFailed("either name a session or say --last", USAGE)
+        raise CommandFailed("give SESSION or --last, not both", USAGE)
     if (args.session is not None or args.last) and (args.agent or args.dir):
         raise CommandFailed("--agent and --dir are for new sessions", USAGE)
     if not args.json and not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -100,7 +100,7 @@ async def _last(client: Client) -> str:
     async for summary in client.sessions:
         if not is_archived(summary["status"]):
             return summary["resource"]
-    raise CommandFailed("there is no session to come back to", kind="notFound")
+    raise CommandFailed("there are no sessions; `agenthost chat` starts one", kind="notFound")
 
 
 async def _leave(client: Client, opened: _Opened, left: ConversationOutcome) -> _Opened | None:

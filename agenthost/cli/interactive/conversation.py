@@ -180,7 +180,7 @@ class Conversation:
             self._carry_out(parse(text))
             return
         if time.monotonic() < self._look_first:
-            self.hint("this is another question than a moment ago; look at it first")
+            self.hint("the question has just changed; read it, then answer")
             return
         if not dialogue.is_literal:
             intent = parse(text)
@@ -235,7 +235,7 @@ class Conversation:
             return True
         word = text.split()[0]
         self.screen.text = text
-        self.hint(f"there is no {word}: did you mean /{meant}? /{word} says it as it is")
+        self.hint(f"unknown command {word}; did you mean /{meant}? Type /{word} to send it as text")
         return True
 
     async def _learn_commands(self) -> None:

@@ -115,7 +115,7 @@ async def test_an_answer_meant_for_another_question_does_not_count(
             lambda: prompts.dialogue is not None and prompts.dialogue.pending == second
         )
         talk.at.on_submit("1")
-        await talk.until(lambda: "look at it first" in talk.text)
+        await talk.until(lambda: "read it, then answer" in talk.text)
         assert [pending.id for pending in prompts.waiting] == [second.id]
         monkeypatch.setattr(talk.at, "_look_first", 0.0)
         talk.at.on_submit("1")
