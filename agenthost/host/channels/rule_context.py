@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class RuleContext:
     """The surroundings of one dispatched action."""
 
     # Who dispatches.

@@ -9,13 +9,13 @@ from agenthost.host.channels import annotations as annotation_rules
 from agenthost.host.channels import settings as config
 from agenthost.host.channels.chat import answers as inputs
 from agenthost.host.channels.chat import rules as chat
-from agenthost.host.channels.rule_context import Facts
+from agenthost.host.channels.rule_context import RuleContext
 from agenthost.host.channels.session import rules as session
 from agenthost.host.trust.message_bounds import check_bounds
 
 State = Mapping[str, Any]
 Action = Mapping[str, Any]
-Rule = Callable[[State, Action, Facts], str | None]
+Rule = Callable[[State, Action, RuleContext], str | None]
 
 _RULES: dict[str, Rule] = {
     **annotation_rules.RULES,
@@ -26,14 +26,14 @@ _RULES: dict[str, Rule] = {
 }
 
 
-def check(state: State, action: Action, facts: Facts) -> str | None:
+def check(state: State, action: Action, context: RuleContext) -> str | None:
     """Return why a client's action is refused in this state, or None when it is fine."""
     too_much = check_bounds(state, action)
     if too_much is not None:
         return too_much
     if action["type"].startswith("chat/"):
-        failed = chat.check_session(facts)
+        failed = chat.check_session(context)
         if failed is not None:
             return failed
     rule = _RULES.get(action["type"])
-    return rule(state, action, facts) if rule is not None else None
+    return rule(state, action, context) if rule is not None else None

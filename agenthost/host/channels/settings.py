@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from agenthost.host.channels.rule_context import Facts
+from agenthost.host.channels.rule_context import RuleContext
 from agenthost.protocol.jsonrpc import dumps
 
 Schema = Mapping[str, Any]
@@ -122,7 +122,9 @@ def _same(old: Any, new: Any) -> bool:
     return isinstance(old, bool) == isinstance(new, bool) and bool(old == new)
 
 
-def _root_changed(state: Mapping[str, Any], action: Mapping[str, Any], facts: Facts) -> str | None:
+def _root_changed(
+    state: Mapping[str, Any], action: Mapping[str, Any], context: RuleContext
+) -> str | None:
     # Editors hand every host the settings that theirs has; they are kept for who asks for them.
     broken = _changed(
         state, action, lambda schema: bool(schema.get("readOnly")), keeps_unknown=True
@@ -134,7 +136,7 @@ def _root_changed(state: Mapping[str, Any], action: Mapping[str, Any], facts: Fa
 
 
 def _session_changed(
-    state: Mapping[str, Any], action: Mapping[str, Any], facts: Facts
+    state: Mapping[str, Any], action: Mapping[str, Any], context: RuleContext
 ) -> str | None:
     return _changed(
         state,
@@ -143,7 +145,7 @@ def _session_changed(
     )
 
 
-RULES: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any], Facts], str | None]] = {
+RULES: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any], RuleContext], str | None]] = {
     "root/configChanged": _root_changed,
     "session/configChanged": _session_changed,
 }

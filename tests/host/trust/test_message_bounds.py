@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agenthost.host.channels.rule_context import Facts
+from agenthost.host.channels.rule_context import RuleContext
 from agenthost.host.channels.rules import check
 from agenthost.host.trust.message_bounds import (
     LONGEST_DESCRIPTION,
@@ -27,7 +27,9 @@ CHAT: State = {"turns": [], "activeTurn": None}
 
 def refusal(state: State, action: State) -> str | None:
     turns = frozenset({"t"})
-    return check(state, action, Facts("me", {}, {"multipleWorkingDirectories": {}}, turns=turns))
+    return check(
+        state, action, RuleContext("me", {}, {"multipleWorkingDirectories": {}}, turns=turns)
+    )
 
 
 @pytest.mark.parametrize(

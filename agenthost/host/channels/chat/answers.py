@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agenthost.host.channels.rule_context import Facts
+from agenthost.host.channels.rule_context import RuleContext
 
 State = Mapping[str, Any]
 Action = Mapping[str, Any]
@@ -92,7 +92,7 @@ def _read(question: Question | None, answer: Any) -> Any:
     return answer if read is None else {**answer, "value": {"kind": wanted, "value": read}}
 
 
-def _answer_changed(state: State, action: Action, facts: Facts) -> str | None:
+def _answer_changed(state: State, action: Action, context: RuleContext) -> str | None:
     request = find_open_request(state, action["requestId"])
     if request is None:
         return f"there is no open request {action['requestId']}"
@@ -103,7 +103,7 @@ def _answer_changed(state: State, action: Action, facts: Facts) -> str | None:
     return check_answer(question, answer, final=False) if answer is not None else None
 
 
-def _completed(state: State, action: Action, facts: Facts) -> str | None:
+def _completed(state: State, action: Action, context: RuleContext) -> str | None:
     request = find_open_request(state, action["requestId"])
     if request is None:
         return f"there is no open request {action['requestId']}"
@@ -183,7 +183,7 @@ _BOUNDS: dict[str, Callable[[Question, Mapping[str, Any]], str | None]] = {
     "multi-select": _many,
 }
 
-RULES: dict[str, Callable[[State, Action, Facts], str | None]] = {
+RULES: dict[str, Callable[[State, Action, RuleContext], str | None]] = {
     "chat/inputAnswerChanged": _answer_changed,
     "chat/inputCompleted": _completed,
 }

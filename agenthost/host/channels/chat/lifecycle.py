@@ -16,7 +16,7 @@ from agenthost.host.channels.chat.fork import History, derive, title_of
 from agenthost.host.channels.chat.loading import reveal
 from agenthost.host.channels.chat.message_rules import check_message
 from agenthost.host.channels.chat.session_updates import chat_summary
-from agenthost.host.channels.rule_context import Facts
+from agenthost.host.channels.rule_context import RuleContext
 from agenthost.host.channels.session.drafts import UNTITLED
 from agenthost.host.log.channel import Channel
 from agenthost.host.log.directory import Directory
@@ -251,7 +251,7 @@ class Chats:
         capabilities: Mapping[str, Any],
         action: Mapping[str, Any],
         models: Sequence[Mapping[str, Any]] = (),
-    ) -> Facts:
+    ) -> RuleContext:
         """Gather what the rules need to know, loading what an action refers to."""
         message = action.get("message") or action.get("userSuggestion")
         chats: dict[str, Mapping[str, Any] | None] = {}
@@ -266,7 +266,7 @@ class Chats:
                 notes.add(uri)
         state = session.state if session is not None else None
         turns = await self._turn_ids(session, action) if session is not None else frozenset()
-        return Facts(client_id, state, capabilities, chats, frozenset(notes), models, turns)
+        return RuleContext(client_id, state, capabilities, chats, frozenset(notes), models, turns)
 
     async def _turn_ids(self, session: Channel, action: Mapping[str, Any]) -> frozenset[str]:
         """Return the turns that an annotation may name; what names none gets none."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from agenthost.errors import shortened
 from agenthost.host.channels.ranges import is_range, lies_inside, line_lengths
-from agenthost.host.channels.rule_context import Facts
+from agenthost.host.channels.rule_context import RuleContext
 from agenthost.host.channels.settings import check_complete
 
 State = Mapping[str, Any]
@@ -18,37 +18,37 @@ State = Mapping[str, Any]
 LONGEST_LOOKED_INTO = 100_000
 
 
-def check_message(state: State, message: Mapping[str, Any], facts: Facts) -> str | None:
+def check_message(state: State, message: Mapping[str, Any], context: RuleContext) -> str | None:
     """Check a message that a client wants to put into this chat."""
     if message["origin"]["kind"] != "user":
         return "a client may only send messages of origin user"
     if state.get("interactivity", "full") != "full":
         return f"this chat is {state['interactivity']}: it takes no messages"
-    return _check_model(message, facts) or check_attachments(message, facts)
+    return _check_model(message, context) or check_attachments(message, context)
 
 
-def check_suggestion(message: Mapping[str, Any], facts: Facts) -> str | None:
+def check_suggestion(message: Mapping[str, Any], context: RuleContext) -> str | None:
     """Check what a user suggests instead of a tool call, also where only this may be said."""
     if message["origin"]["kind"] != "user":
         return "a suggestion is of origin user"
-    return check_attachments(message, facts)
+    return check_attachments(message, context)
 
 
-def _check_model(message: Mapping[str, Any], facts: Facts) -> str | None:
+def _check_model(message: Mapping[str, Any], context: RuleContext) -> str | None:
     """Check the model that a message asks for, where the agent says which it has."""
     chosen = message.get("model")
-    if chosen is None or not facts.models:
+    if chosen is None or not context.models:
         return None
-    model = next((model for model in facts.models if model["id"] == chosen["id"]), None)
+    model = next((model for model in context.models if model["id"] == chosen["id"]), None)
     if model is None:
-        offered = ", ".join(str(model["id"]) for model in facts.models)
+        offered = ", ".join(str(model["id"]) for model in context.models)
         return f"there is no model {shortened(chosen['id'])}; there is {shortened(offered)}"
     schema = model.get("configSchema") or {"properties": {}}
     refusal = check_complete(schema, chosen.get("config") or {}, complete=False)
     return f"model {chosen['id']}: {refusal}" if refusal is not None else None
 
 
-def check_attachments(message: Mapping[str, Any], facts: Facts) -> str | None:
+def check_attachments(message: Mapping[str, Any], context: RuleContext) -> str | None:
     """Check that everything a message attaches can be read as it asks."""
     attachments = message.get("attachments", ())
     lines: Sequence[int] | None = None
@@ -59,13 +59,13 @@ def check_attachments(message: Mapping[str, Any], facts: Facts) -> str | None:
             if not lies_inside(mention, lines):
                 label = shortened(attachment["label"])
                 return f"the range of the attachment {label} lies outside the message's text"
-        refusal = _check_attachment(attachment, facts)
+        refusal = _check_attachment(attachment, context)
         if refusal is not None:
             return refusal
     return None
 
 
-def _check_attachment(attachment: Mapping[str, Any], facts: Facts) -> str | None:
+def _check_attachment(attachment: Mapping[str, Any], context: RuleContext) -> str | None:
     selection = attachment.get("selection")
     if selection is not None and not is_range(selection["range"]):
         return f"the selection of the attachment {shortened(attachment['label'])} is no range"
@@ -79,15 +79,15 @@ def _check_attachment(attachment: Mapping[str, Any], facts: Facts) -> str | None
             return _check_data(attachment, f"the attachment {shortened(attachment['label'])}")
         case "annotations":
             # Some of those that it lists may have been removed while it was written.
-            if attachment["resource"] not in facts.notes:
+            if attachment["resource"] not in context.notes:
                 return f"there are no annotations {shortened(attachment['resource'])}"
         case "chat":
-            return _check_chat(attachment, facts)
+            return _check_chat(attachment, context)
     return None
 
 
-def _check_chat(attachment: Mapping[str, Any], facts: Facts) -> str | None:
-    chat = facts.chats.get(attachment["resource"])
+def _check_chat(attachment: Mapping[str, Any], context: RuleContext) -> str | None:
+    chat = context.chats.get(attachment["resource"])
     if chat is None:
         return f"the attached chat {attachment['resource']} does not exist"
     end = attachment.get("endTurn")
@@ -97,7 +97,7 @@ def _check_chat(attachment: Mapping[str, Any], facts: Facts) -> str | None:
 
 
 def check_content(
-    chat: State, call_id: str, blocks: Iterable[Mapping[str, Any]], facts: Facts
+    chat: State, call_id: str, blocks: Iterable[Mapping[str, Any]], context: RuleContext
 ) -> str | None:
     """Check what a client shows as the content of its tool call."""
     workers: set[str] | None = None
@@ -107,16 +107,16 @@ def check_content(
             if refusal is not None:
                 return refusal
         elif block.get("type") == "subagent":
-            workers = _workers(chat, call_id, facts) if workers is None else workers
+            workers = _workers(chat, call_id, context) if workers is None else workers
             if block["resource"] not in workers:
                 return f"the chat {shortened(block['resource'])} is no worker of this tool call"
     return None
 
 
-def _workers(chat: State, call_id: str, facts: Facts) -> set[str]:
+def _workers(chat: State, call_id: str, context: RuleContext) -> set[str]:
     """Return the chats that a tool call has started, as they say themselves."""
     origin = {"kind": "tool", "chat": chat["resource"], "toolCallId": call_id}
-    chats = (facts.session or {}).get("chats") or ()
+    chats = (context.session or {}).get("chats") or ()
     return {entry["resource"] for entry in chats if entry.get("origin") == origin}
 
 
