@@ -58,7 +58,7 @@ class Reactions:
     def _follow_session(self, applied: Applied, session: Channel) -> None:
         """Let a session say what the chat is doing that stands for it."""
         lead = leading_chat(applied.after)
-        activity = (lead or {}).get("activity")
+        activity = lead.get("activity") if lead is not None else None
         if applied.after.get("activity") != activity:
             shown = {"activity": activity} if activity else {}
             self._writer.apply(session, {"type": "session/activityChanged", **shown})

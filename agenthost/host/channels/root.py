@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agenthost.host.channels.settings import sanitize
 from agenthost.host.core import Core
@@ -11,10 +11,13 @@ from agenthost.host.store import DropChannel, DropRecord, StoreDamaged
 from agenthost.host.turns.runner import RUNNING, error_action
 from agenthost.protocol.uris import ROOT
 
+if TYPE_CHECKING:
+    from agenthost.protocol.common import ConfigSchema
+
 log = logging.getLogger(__name__)
 
 # What a client may change of the host itself.
-CONFIG_SCHEMA: dict[str, Any] = {
+CONFIG_SCHEMA: ConfigSchema = {
     "type": "object",
     "properties": {
         "welcome": {

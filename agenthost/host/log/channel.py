@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
     from agenthost.protocol.reducer_registry import Kind
 
-State = dict[str, Any]
+State = Any
 Action = dict[str, Any]
 
 # Actions that only append text; a run of them on one target is folded into the state lazily, so
@@ -161,7 +161,7 @@ class Channel:
         ``told_elsewhere`` is what no action tells this channel. The pieces belong together; they
         are apart so that a long history is copied only once.
         """
-        state = {**self.state, **told_elsewhere} if told_elsewhere else self.state
+        state: State = {**self.state, **told_elsewhere} if told_elsewhere else self.state
         if self.kind == "session":
             # No action tells a session what its chats do, so whoever comes new hears it here.
             state = {**state, "status": aggregated_status(state)}

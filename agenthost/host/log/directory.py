@@ -30,7 +30,7 @@ from agenthost.host.store import (
 from agenthost.protocol.reducer_registry import Kind
 from agenthost.protocol.uris import ROOT, canonical
 
-State = dict[str, Any]
+State = Any
 
 # The record that names the session of a chat or annotations channel.
 OWNERS = "owners"

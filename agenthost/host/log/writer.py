@@ -56,8 +56,8 @@ class Applied:
 
     channel: Channel
     action: Action
-    before: dict[str, Any]
-    after: dict[str, Any]
+    before: Any
+    after: Any
     # The client's dispatch, where it was one.
     dispatch: Dispatch | None = None
 

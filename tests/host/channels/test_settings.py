@@ -12,7 +12,7 @@ from agenthost.host.channels.rule_context import RuleContext
 from agenthost.host.channels.rules import check
 from agenthost.host.channels.settings import check_complete, check_value, sanitize
 
-Json = dict[str, Any]
+Json = Any
 CONTEXT = RuleContext("me")
 
 FITTING: dict[str, list[Any]] = {

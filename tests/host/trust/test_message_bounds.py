@@ -21,15 +21,15 @@ from agenthost.host.trust.message_bounds import (
     check_lengths,
 )
 
-State = dict[str, Any]
+State = Any
 CHAT: State = {"turns": [], "activeTurn": None}
 
 
 def refusal(state: State, action: State) -> str | None:
-    turns = frozenset({"t"})
-    return check(
-        state, action, RuleContext("me", {}, {"multipleWorkingDirectories": {}}, turns=turns)
-    )
+    session: State = {}
+    capabilities: State = {"multipleWorkingDirectories": {}}
+    context = RuleContext("me", session, capabilities, turns=frozenset({"t"}))
+    return check(state, action, context)
 
 
 @pytest.mark.parametrize(

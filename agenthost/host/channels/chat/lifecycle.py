@@ -5,25 +5,25 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agenthost.agents.turn_port import Interactivity
 from agenthost.clock import Clock
 from agenthost.errors import AlreadyExists, InvalidParams, NotFound, SessionNotFound
 from agenthost.host.channels.chat.attachments import ATTACHED, pin_attachments, record, references
-from agenthost.host.channels.chat.content_copies import copy_content
-from agenthost.host.channels.chat.fork import History, derive, title_of
+from agenthost.host.channels.chat.fork import History, copy_content, new_chat_from, title_of
 from agenthost.host.channels.chat.loading import reveal
 from agenthost.host.channels.chat.message_rules import check_message
 from agenthost.host.channels.chat.session_updates import chat_summary
 from agenthost.host.channels.rule_context import RuleContext
-from agenthost.host.channels.session.drafts import UNTITLED
+from agenthost.host.channels.titles import UNTITLED_CHAT, UNTITLED_SESSION, title_from
 from agenthost.host.log.channel import Channel
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.stored_values import stored_value
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import DropRecord, PutRecord, Store, WholeChannel
 from agenthost.host.turns.runner import NOBODY, Starter, TurnRunner
+from agenthost.protocol.json_edits import updated
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.status import IDLE
 from agenthost.protocol.uris import (
@@ -37,11 +37,13 @@ from agenthost.protocol.uris import (
     worker_of,
 )
 
+if TYPE_CHECKING:
+    from agenthost.protocol.chat.state import ChatState, Turn
+    from agenthost.protocol.common import JsonObject
+    from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
+
 # The record of what a side chat's agent knows beyond the chat's own turns.
 CONTEXTS = "contexts"
-# What a chat is called until a first message names it.
-UNTITLED_CHAT = "New chat"
-LONGEST_TITLE = 60
 
 
 class Chats:
@@ -88,9 +90,9 @@ class Chats:
 
     async def create(
         self,
-        params: Mapping[str, Any],
-        capabilities: Mapping[str, Any],
-        models: Sequence[Mapping[str, Any]],
+        params: JsonObject,
+        capabilities: AgentCapabilities,
+        models: Sequence[SessionModelInfo],
         starter: Starter,
     ) -> None:
         """Carry out ``createChat``."""
@@ -113,7 +115,7 @@ class Chats:
             raise SessionNotFound("the session was disposed meanwhile")
         if session.state["lifecycle"] == "creationFailed":
             raise InvalidParams("the session could not be created", path="channel")
-        extra, history = derive(params, session, source)
+        extra, history = new_chat_from(params, session, source)
         state = self._state(uri, extra, history.turns)
         if message is not None:
             refusal = check_message(state, message, facts)
@@ -207,12 +209,10 @@ class Chats:
 
     def name(self, chat: Channel, session: Channel) -> None:
         """Name a new chat, and a new session, after the first message."""
-        message = chat.state["activeTurn"]["message"]
-        text = " ".join(message["text"].split())
-        if not text:
+        title = title_from(chat.state["activeTurn"]["message"]["text"])
+        if not title:
             return
-        title = text if len(text) <= LONGEST_TITLE else text[: LONGEST_TITLE - 1].rstrip() + "…"
-        if session.state["title"] == UNTITLED:
+        if session.state["title"] == UNTITLED_SESSION:
             self._writer.apply(session, {"type": "session/titleChanged", "title": title})
         if title_of(chat, session) == UNTITLED_CHAT:
             action = {"type": "session/chatUpdated", "chat": chat.uri, "changes": {"title": title}}
@@ -248,13 +248,13 @@ class Chats:
         self,
         client_id: str,
         session: Channel | None,
-        capabilities: Mapping[str, Any],
+        capabilities: AgentCapabilities,
         action: Mapping[str, Any],
-        models: Sequence[Mapping[str, Any]] = (),
+        models: Sequence[SessionModelInfo] = (),
     ) -> RuleContext:
         """Gather what the rules need to know, loading what an action refers to."""
         message = action.get("message") or action.get("userSuggestion")
-        chats: dict[str, Mapping[str, Any] | None] = {}
+        chats: dict[str, ChatState | None] = {}
         notes: set[str] = set()
         for kind, uri, _ in references(message):
             channel = await self._directory.find(uri)
@@ -298,17 +298,15 @@ class Chats:
         taken = wanted is None or wanted in chats or self._directory.get(wanted) is not None
         return wanted if wanted and not taken else chat_uri(session.uri, str(uuid.uuid4()))
 
-    def _state(
-        self, uri: str, extra: Mapping[str, Any], turns: Sequence[Any] = ()
-    ) -> dict[str, Any]:
-        state = {
+    def _state(self, uri: str, extra: JsonObject, turns: Sequence[Turn] = ()) -> ChatState:
+        state: ChatState = {
             "resource": uri,
             "title": UNTITLED_CHAT,
             "status": IDLE,
             "modifiedAt": self._clock.now(),
             "turns": list(turns),
         }
-        return {**state, **extra}
+        return updated(state, **extra)
 
     def put_back(
         self,
@@ -333,7 +331,7 @@ class Chats:
             self._writer.ledger.write(record(chat))
 
     def _register(
-        self, session: Channel, state: dict[str, Any], history: History | None = None
+        self, session: Channel, state: ChatState, history: History | None = None
     ) -> Channel:
         chat = self._directory.create(state["resource"], "chat", state, session.uri)
         if history is not None:
@@ -342,7 +340,7 @@ class Chats:
         return chat
 
     async def _source(
-        self, params: Mapping[str, Any], session: Channel, capabilities: Mapping[str, Any]
+        self, params: JsonObject, session: Channel, capabilities: AgentCapabilities
     ) -> Channel | None:
         multiple = capabilities.get("multipleChats")
         if multiple is None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from agenthost.host.channels.chat.message_rules import (
     check_content,
     check_message,
     check_suggestion,
 )
-from agenthost.host.channels.rule_context import RuleContext
+from agenthost.protocol.chat.parts import tool_calls
+from agenthost.protocol.json_edits import without
 
-State = Mapping[str, Any]
-Action = Mapping[str, Any]
+if TYPE_CHECKING:
+    from agenthost.host.channels.rule_context import RuleContext, Rules
+    from agenthost.protocol.chat.state import ChatState
+    from agenthost.protocol.chat.tool_state import ToolCallRunningState, ToolCallState
+    from agenthost.protocol.common import Action
 
 
 def check_session(context: RuleContext) -> str | None:
@@ -23,7 +26,7 @@ def check_session(context: RuleContext) -> str | None:
     return None
 
 
-def _turn_started(state: State, action: Action, context: RuleContext) -> str | None:
+def _turn_started(state: ChatState, action: Action, context: RuleContext) -> str | None:
     if state.get("activeTurn") is not None:
         return "a turn is already in progress in this chat"
     if not action["turnId"]:
@@ -36,11 +39,11 @@ def _turn_started(state: State, action: Action, context: RuleContext) -> str | N
     return check_message(state, action["message"], context)
 
 
-def _turn_cancelled(state: State, action: Action, context: RuleContext) -> str | None:
+def _turn_cancelled(state: ChatState, action: Action, context: RuleContext) -> str | None:
     return _wrong_turn(state, action, "there is no turn to cancel")
 
 
-def _wrong_turn(state: State, action: Action, idle: str) -> str | None:
+def _wrong_turn(state: ChatState, action: Action, idle: str) -> str | None:
     active = state.get("activeTurn")
     if active is None:
         return idle
@@ -49,27 +52,23 @@ def _wrong_turn(state: State, action: Action, idle: str) -> str | None:
     return None
 
 
-def _calls(state: State, call_id: str) -> Iterator[Mapping[str, Any]]:
-    for part in state["activeTurn"]["responseParts"]:
-        if part.get("kind") == "toolCall" and part["toolCall"]["toolCallId"] == call_id:
-            yield part["toolCall"]
-
-
-def find_call(state: State, action: Action) -> Mapping[str, Any] | None:
+def find_call(state: ChatState, action: Action) -> ToolCallState | None:
     """Return the call of the running turn that an action names, if there is one."""
     call = _find_call(state, action)
     return None if isinstance(call, str) else call
 
 
-def _find_call(state: State, action: Action) -> Mapping[str, Any] | str:
+def _find_call(state: ChatState, action: Action) -> ToolCallState | str:
     wrong = _wrong_turn(state, action, "no turn is running")
     if wrong is not None:
         return wrong
-    call = next(_calls(state, action["toolCallId"]), None)
-    return call if call is not None else f"there is no tool call {action['toolCallId']}"
+    for call in tool_calls(state.get("activeTurn")):
+        if call["toolCallId"] == action["toolCallId"]:
+            return call
+    return f"there is no tool call {action['toolCallId']}"
 
 
-def _confirmed(state: State, action: Action, context: RuleContext) -> str | None:
+def _confirmed(state: ChatState, action: Action, context: RuleContext) -> str | None:
     call = _find_call(state, action)
     if isinstance(call, str):
         return call
@@ -92,22 +91,22 @@ def _confirmed(state: State, action: Action, context: RuleContext) -> str | None
     return check_suggestion(suggestion, context) if suggestion is not None else None
 
 
-def _edits_running(call: Mapping[str, Any], action: Action) -> str | None:
+def _edits_running(call: ToolCallRunningState, action: Action) -> str | None:
     if action.get("editedToolInput") in (None, call.get("toolInput")):
         return None
     return "the tool call runs already: its input cannot be edited any more"
 
 
-def _owner_refusal(call: Mapping[str, Any], context: RuleContext) -> str | None:
-    contributor = call.get("contributor") or {}
-    if contributor.get("kind") != "client":
+def _owner_refusal(call: ToolCallState, context: RuleContext) -> str | None:
+    contributor = call.get("contributor")
+    if contributor is None or contributor["kind"] != "client":
         return "this tool call is run by the host"
-    if contributor.get("clientId") != context.client_id:
+    if contributor["clientId"] != context.client_id:
         return "this tool call belongs to another client"
     return None
 
 
-def _complete(state: State, action: Action, context: RuleContext) -> str | None:
+def _complete(state: ChatState, action: Action, context: RuleContext) -> str | None:
     call = _find_call(state, action)
     if isinstance(call, str):
         return call
@@ -123,7 +122,7 @@ def _complete(state: State, action: Action, context: RuleContext) -> str | None:
     return refusal or check_content(state, call["toolCallId"], content, context)
 
 
-def _content_changed(state: State, action: Action, context: RuleContext) -> str | None:
+def _content_changed(state: ChatState, action: Action, context: RuleContext) -> str | None:
     call = _find_call(state, action)
     if isinstance(call, str):
         return call
@@ -135,7 +134,7 @@ def _content_changed(state: State, action: Action, context: RuleContext) -> str 
     )
 
 
-def _result_confirmed(state: State, action: Action, context: RuleContext) -> str | None:
+def _result_confirmed(state: ChatState, action: Action, context: RuleContext) -> str | None:
     call = _find_call(state, action)
     if isinstance(call, str):
         return call
@@ -144,13 +143,13 @@ def _result_confirmed(state: State, action: Action, context: RuleContext) -> str
     return None
 
 
-def _pending_set(state: State, action: Action, context: RuleContext) -> str | None:
+def _pending_set(state: ChatState, action: Action, context: RuleContext) -> str | None:
     if not action["id"]:
         return "a message that waits needs an id"
     return check_message(state, action["message"], context)
 
 
-def _pending_removed(state: State, action: Action, context: RuleContext) -> str | None:
+def _pending_removed(state: ChatState, action: Action, context: RuleContext) -> str | None:
     if action["kind"] == "steering":
         slot = state.get("steeringMessage")
         known = slot is not None and slot["id"] == action["id"]
@@ -159,16 +158,15 @@ def _pending_removed(state: State, action: Action, context: RuleContext) -> str 
     return None if known else f"there is no {action['kind']} message {action['id']}"
 
 
-def _draft_changed(state: State, action: Action, context: RuleContext) -> str | None:
+def _draft_changed(state: ChatState, action: Action, context: RuleContext) -> str | None:
     draft = action.get("draft")
     if draft is None:
         return None
     # A draft is not sent yet: what it asks for is checked when it becomes a message.
-    words = {key: value for key, value in draft.items() if key not in ("attachments", "model")}
-    return check_message(state, words, context)
+    return check_message(state, without(draft, "attachments", "model"), context)
 
 
-def _truncated(state: State, action: Action, context: RuleContext) -> str | None:
+def _truncated(state: ChatState, action: Action, context: RuleContext) -> str | None:
     turn = action.get("turnId")
     if turn is not None and all(kept["id"] != turn for kept in state["turns"]):
         return f"there is no completed turn {turn}"
@@ -181,21 +179,22 @@ def _directories_refusal(context: RuleContext) -> str | None:
     return None
 
 
-def _directory_set(state: State, action: Action, context: RuleContext) -> str | None:
+def _directory_set(state: ChatState, action: Action, context: RuleContext) -> str | None:
     refusal = _directories_refusal(context)
     if refusal is not None:
         return refusal
-    allowed = (context.session or {}).get("workingDirectories") or ()
-    if action["directory"] not in allowed:
+    session = context.session
+    allowed = session.get("workingDirectories") if session is not None else None
+    if action["directory"] not in (allowed or ()):
         return "the directory is not among the session's working directories"
     return None
 
 
-def _directory_removed(state: State, action: Action, context: RuleContext) -> str | None:
+def _directory_removed(state: ChatState, action: Action, context: RuleContext) -> str | None:
     return _directories_refusal(context)
 
 
-RULES: dict[str, Callable[[State, Action, RuleContext], str | None]] = {
+RULES: Rules[ChatState] = {
     "chat/turnStarted": _turn_started,
     "chat/turnCancelled": _turn_cancelled,
     "chat/toolCallConfirmed": _confirmed,

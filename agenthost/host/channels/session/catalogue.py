@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from agenthost.errors import InvalidParams
 from agenthost.host.channels.session.list_news import ListNews
 from agenthost.host.channels.session.summary import (
+    SummaryFacts,
     all_fields,
     annotations_summary,
     changed_fields,
@@ -18,10 +18,14 @@ from agenthost.host.log.directory import Directory
 from agenthost.host.log.stored_values import stored_value
 from agenthost.host.log.writer import Applied, Writer
 from agenthost.host.store import BadCursor, DropSession, PutSession, Store, WholeChannel
+from agenthost.protocol.json_edits import carry
 from agenthost.protocol.jsonrpc import dumps
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
+    from agenthost.protocol.annotations import AnnotationsState, AnnotationsSummary
+    from agenthost.protocol.common import JsonObject
+    from agenthost.protocol.session.state import SessionSummary
 
 # What a summary holds that the session's state does not.
 _OWN_FIELDS = ("createdAt", "changes", "_meta")
@@ -35,8 +39,8 @@ class Catalogue:
         self._writer = writer
         self._directory = directory
         # Session URI -> its current summary and what the state does not tell; loaded ones only.
-        self._summaries: dict[str, dict[str, Any]] = {}
-        self._facts: dict[str, dict[str, Any]] = {}
+        self._summaries: dict[str, SessionSummary] = {}
+        self._facts: dict[str, SummaryFacts] = {}
         self._news = ListNews()
         # Sessions in the catalogue, loaded or not.
         self.count = 0
@@ -46,10 +50,12 @@ class Catalogue:
         self.count = await self._store.count_sessions()
 
     def add(
-        self, session: Channel, created_at: str, annotations: Mapping[str, Any] | None = None
+        self, session: Channel, created_at: str, annotations: AnnotationsState | None = None
     ) -> None:
         """Put a session into the catalogue and announce it."""
-        self._facts[session.uri] = {"createdAt": created_at, **_counts(annotations)}
+        facts: SummaryFacts = {"createdAt": created_at}
+        _set_counts(facts, annotations)
+        self._facts[session.uri] = facts
         summary = self._summarize(session)
         self._summaries[session.uri] = summary
         self._put(summary)
@@ -57,14 +63,13 @@ class Catalogue:
         self._news.added(session.uri, self._writer.ledger.take_seq())
         self._count(+1)
 
-    def annotations(self, session: Channel) -> dict[str, Any]:
+    def annotations(self, session: Channel) -> AnnotationsSummary:
         """Say where a session's annotations are, and how many."""
-        return annotations_summary(session.uri, self._facts.get(session.uri, {}))
+        return annotations_summary(session.uri, self._facts.get(session.uri))
 
     def created_at(self, session: Channel) -> str:
         """Return when a session was created."""
-        created: str = self._facts[session.uri]["createdAt"]
-        return created
+        return self._facts[session.uri]["createdAt"]
 
     def remove(self, uri: str) -> None:
         """Take a session out of the catalogue, and announce that it is gone."""
@@ -114,10 +119,10 @@ class Catalogue:
         """Follow a change of a session's annotations."""
         facts = self._facts.get(session.uri)
         if facts is not None:
-            facts.update(_counts(applied.after))
+            _set_counts(facts, applied.after)
             self.refresh(session)
 
-    def add_meta(self, session: Channel, meta: dict[str, Any]) -> None:
+    def add_meta(self, session: Channel, meta: JsonObject) -> None:
         """Tell more in a session's line than its state does; whoever changes that refreshes it."""
         facts = self._facts.get(session.uri)
         if facts is not None:
@@ -128,11 +133,11 @@ class Catalogue:
         known = channel.uri in self._summaries
         if channel.kind != "session" or known or whole.summary is None:
             return
-        summary = stored_value(whole.summary, channel.uri)
-        counts = summary.get("annotations") or {}
-        facts = {key: summary[key] for key in _OWN_FIELDS if key in summary}
-        facts["annotationCount"] = counts.get("annotationCount", 0)
-        facts["entryCount"] = counts.get("entryCount", 0)
+        summary: SessionSummary = stored_value(whole.summary, channel.uri)
+        facts = cast("SummaryFacts", carry(summary, *_OWN_FIELDS))
+        counts = summary.get("annotations")
+        facts["annotationCount"] = counts.get("annotationCount", 0) if counts else 0
+        facts["entryCount"] = counts.get("entryCount", 0) if counts else 0
         self._facts[channel.uri], self._summaries[channel.uri] = facts, summary
 
     def release(self, uri: str) -> None:
@@ -150,10 +155,10 @@ class Catalogue:
             raise InvalidParams("the cursor is not known here", path="cursor") from error
         return [summary for _, summary in page.items], page.next_cursor
 
-    def _summarize(self, session: Channel) -> dict[str, Any]:
+    def _summarize(self, session: Channel) -> SessionSummary:
         return summarize(session.uri, session.state, self._facts[session.uri])
 
-    def _put(self, summary: dict[str, Any]) -> None:
+    def _put(self, summary: SessionSummary) -> None:
         self._writer.ledger.write(
             PutSession(summary["resource"], summary["modifiedAt"], dumps(summary))
         )
@@ -164,7 +169,7 @@ class Catalogue:
         self._writer.apply(self._directory.root, action)
 
 
-def _counts(annotations: Mapping[str, Any] | None) -> dict[str, int]:
+def _set_counts(facts: SummaryFacts, annotations: AnnotationsState | None) -> None:
     noted = annotations["annotations"] if annotations is not None else []
-    entries = sum(len(item["entries"]) for item in noted)
-    return {"annotationCount": len(noted), "entryCount": entries}
+    facts["annotationCount"] = len(noted)
+    facts["entryCount"] = sum(len(item["entries"]) for item in noted)

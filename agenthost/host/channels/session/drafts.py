@@ -11,13 +11,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agenthost.clock import Clock
+from agenthost.host.channels.titles import UNTITLED_SESSION
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.store import DropRecord, PutRecord, Store
 from agenthost.protocol.uris import annotations_uri
 
-# What a session is called until a first message names it.
-UNTITLED = "New session"
 # Seconds after its last subscriber has gone before a draft is collected.
 DRAFT_SECONDS = 30.0
 # The record of drafts: session URI -> the client that created it.
@@ -28,7 +27,7 @@ State = Mapping[str, Any]
 
 def holds_nothing(session: State, chats: Iterable[State], annotations: State | None) -> bool:
     """Say whether nobody would miss a session: no turn, title, draft text or annotation."""
-    if session["title"] != UNTITLED or (annotations or {}).get("annotations"):
+    if session["title"] != UNTITLED_SESSION or (annotations or {}).get("annotations"):
         return False
     return len(session["chats"]) <= 1 and not any(map(_holds_something, chats))
 

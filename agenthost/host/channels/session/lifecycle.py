@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from agenthost.agents.api import Agent
 from agenthost.clock import Clock
@@ -19,10 +19,11 @@ from agenthost.host.channels.chat.fork import History, fork_history
 from agenthost.host.channels.chat.lifecycle import Chats
 from agenthost.host.channels.chat.loading import reveal
 from agenthost.host.channels.session.catalogue import Catalogue
-from agenthost.host.channels.session.drafts import UNTITLED, Drafts, holds_nothing
+from agenthost.host.channels.session.drafts import Drafts, holds_nothing
 from agenthost.host.channels.session.git_metadata import GitFacts
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.settings import check_complete, sanitize
+from agenthost.host.channels.titles import UNTITLED_SESSION
 from agenthost.host.log.channel import Channel
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.writer import Writer
@@ -31,6 +32,10 @@ from agenthost.host.turns.agent_loops import AgentLoops
 from agenthost.host.turns.runner import Starter, TurnRunner
 from agenthost.protocol.status import IDLE, IS_READ
 from agenthost.protocol.uris import annotations_uri, default_chat_uri, is_nameable, is_root
+
+if TYPE_CHECKING:
+    from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
+    from agenthost.protocol.session.state import SessionConfigSchema
 
 # What becomes of a disposed session that holds anything.
 Disposal = Literal["trash", "delete"]
@@ -82,15 +87,15 @@ class Sessions:
             raise ProviderNotFound(f"there is no agent {provider!r} on this host")
         return agent
 
-    def capabilities(self, session: Channel | None) -> Mapping[str, Any]:
+    def capabilities(self, session: Channel | None) -> AgentCapabilities:
         """Return what the agent of a session can do."""
         agent = self._agents.get(session.state["provider"]) if session is not None else None
-        return agent.capabilities if agent is not None else {}
+        return cast("AgentCapabilities", agent.capabilities) if agent is not None else {}
 
-    def models(self, session: Channel | None) -> Sequence[Mapping[str, Any]]:
+    def models(self, session: Channel | None) -> Sequence[SessionModelInfo]:
         """Return the models that the agent of a session offers."""
         agent = self._agents.get(session.state["provider"]) if session is not None else None
-        return agent.models if agent is not None else ()
+        return cast("Sequence[SessionModelInfo]", agent.models) if agent is not None else ()
 
     async def find(self, uri: str) -> Channel:
         """Return a session, or raise SessionNotFound."""
@@ -247,7 +252,7 @@ class Sessions:
     ) -> dict[str, Any]:
         state: dict[str, Any] = {
             "provider": agent.provider,
-            "title": UNTITLED,
+            "title": UNTITLED_SESSION,
             "status": IDLE | IS_READ,
             "lifecycle": "creating",
             "activeClients": [],
@@ -277,13 +282,14 @@ class Sessions:
         inherited = (source.state.get("config") or {}).get("values", {}) if source else {}
         values = {**inherited, **params.get("config", {})}
         primary = directories[0] if directories else None
-        schema = await self._loops.read(agent, agent.config_schema, values, primary)
+        offered = await self._loops.read(agent, agent.config_schema, values, primary)
+        schema = cast("SessionConfigSchema", dict(offered))
         # Editors send what they remember of other hosts: what does not fit here is left out.
         kept = sanitize(schema, values)
         refusal = check_complete(schema, kept)
         if refusal is not None:
             raise InvalidParams(refusal, path="config")
-        return {"schema": dict(schema), "values": kept}
+        return {"schema": schema, "values": kept}
 
     async def _fork_source(self, fork: Mapping[str, Any] | None) -> tuple[Channel | None, History]:
         if fork is None:

@@ -92,6 +92,7 @@ def test_all_kinds_are_answered_one_after_the_other() -> None:
     )
     assert answers["colour"]["value"]["freeformValues"] == ["purple"]
     assert answers["fruit"]["value"]["value"] == ["a", "p"]
+    question: Any
     for id, question in BY_ID.items():
         assert check_answer(question, answers[id], final=True) is None
 

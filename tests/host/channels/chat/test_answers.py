@@ -12,8 +12,9 @@ from agenthost.host.channels.chat.answers import check_answer, find_open_request
 from agenthost.host.channels.rule_context import RuleContext
 from agenthost.host.channels.rules import check
 
-State = dict[str, Any]
-CONTEXT = RuleContext("me", {"lifecycle": "ready"})
+State = Any
+READY: State = {"lifecycle": "ready"}
+CONTEXT = RuleContext("me", READY)
 OPTIONS = [{"id": "a", "label": "A"}, {"id": "b", "label": "B"}, {"id": "c", "label": "C"}]
 
 
@@ -285,7 +286,8 @@ def test_declining_needs_no_answers(response: str) -> None:
 
 
 def test_a_failed_session_takes_no_answers() -> None:
-    failed = RuleContext("me", {"lifecycle": "creationFailed"})
+    session: State = {"lifecycle": "creationFailed"}
+    failed = RuleContext("me", session)
     action = {"type": "chat/inputCompleted", "requestId": "r", "response": "cancel"}
     assert check(chat(NAME), action, failed) == "the session could not be created"
 

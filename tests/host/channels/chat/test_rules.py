@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from agenthost.host.channels.chat.message_rules import check_attachments, check_
 from agenthost.host.channels.rule_context import RuleContext
 from agenthost.host.channels.rules import check
 
-State = dict[str, Any]
+State = Any
 Action = dict[str, Any]
 
 ME, OTHER = "me", "somebody-else"
@@ -64,14 +63,16 @@ def on_call(name: str, **extra: Any) -> Action:
     ],
 )
 def test_a_session_that_could_not_be_created_takes_no_chat_action(action: Action) -> None:
-    failed = RuleContext(ME, {"lifecycle": "creationFailed"})
+    session: State = {"lifecycle": "creationFailed"}
+    failed = RuleContext(ME, session)
     assert refusal(chat(), action, failed) == "the session could not be created"
     assert refusal(chat(), action) is None
 
 
 def test_a_session_that_is_still_being_created_takes_a_turn() -> None:
     action = {"type": "chat/turnStarted", "turnId": "t9", "message": message()}
-    assert refusal(chat(), action, RuleContext(ME, {"lifecycle": "creating"})) is None
+    session: State = {"lifecycle": "creating"}
+    assert refusal(chat(), action, RuleContext(ME, session)) is None
 
 
 def test_an_action_without_a_rule_of_its_own_passes() -> None:
@@ -146,7 +147,7 @@ def attached(resource: str = "ahp-chat:/2", **extra: Any) -> State:
     return message(attachments=[other, chat_attachment])
 
 
-def knowing(**chats: Mapping[str, Any] | None) -> RuleContext:
+def knowing(**chats: State) -> RuleContext:
     return RuleContext(
         ME, SESSION, chats={f"ahp-chat:/{name}": state for name, state in chats.items()}
     )
@@ -384,7 +385,8 @@ def test_a_chat_works_in_directories_of_its_session_only() -> None:
     reason = "the directory is not among the session's working directories"
     outside = directory("Set", "file:///elsewhere")
     assert refusal(chat(), outside, RuleContext(ME, SESSION, MULTIPLE)) == reason
-    assert refusal(chat(), directory("Set"), RuleContext(ME, {}, MULTIPLE)) == reason
+    empty: State = {}
+    assert refusal(chat(), directory("Set"), RuleContext(ME, empty, MULTIPLE)) == reason
     assert refusal(chat(), directory("Set"), RuleContext(ME, None, MULTIPLE)) == reason
     # Taking it away is harmless wherever it is.
     assert refusal(chat(), directory("Removed", "x:/y"), RuleContext(ME, SESSION, MULTIPLE)) is None

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from agenthost.host.channels.session.drafts import UNTITLED, holds_nothing
+from agenthost.host.channels.session.drafts import holds_nothing
+from agenthost.host.channels.titles import UNTITLED_SESSION
 
-State = dict[str, Any]
+State = Any
 CHAT: State = {"turns": []}
-SESSION: State = {"title": UNTITLED, "chats": [{"resource": "c:/1"}]}
+SESSION: State = {"title": UNTITLED_SESSION, "chats": [{"resource": "c:/1"}]}
 
 
 def test_a_session_that_was_only_created_holds_nothing() -> None:

@@ -9,7 +9,7 @@ import pytest
 from agenthost.host.channels.rule_context import RuleContext
 from agenthost.host.channels.rules import check
 
-State = dict[str, Any]
+State = Any
 ME = "me"
 FIRST, SECOND = "file:///first", "file:///second"
 MULTIPLE: State = {"multipleWorkingDirectories": {}}
