@@ -38,8 +38,9 @@ from agenthost.protocol.uris import (
 )
 
 if TYPE_CHECKING:
+    from agenthost.protocol.chat.messages import Message
     from agenthost.protocol.chat.state import ChatState, Turn
-    from agenthost.protocol.common import JsonObject
+    from agenthost.protocol.common import Action, JsonObject
     from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
 
 # The record of what a side chat's agent knows beyond the chat's own turns.
@@ -232,12 +233,12 @@ class Chats:
         if notes is not None:
             self._writer.apply(notes, {"type": "annotations/set", "annotation": annotation})
 
-    def pin(self, chat: Channel, action: Mapping[str, Any]) -> None:
+    def pin(self, chat: Channel, action: Action) -> None:
         """Keep what an accepted message refers to, for the agent that will read it."""
         if pin_attachments(chat, action, self._directory.get):
             self._writer.ledger.write(record(chat))
 
-    def reveal_attached(self, message: Mapping[str, Any] | None) -> None:
+    def reveal_attached(self, message: Message | None) -> None:
         """Show the turns that a message names in other chats to those who follow these."""
         for _, uri, end in references(message):
             chat = self._directory.get(uri)

@@ -1,4 +1,4 @@
-"""Chats under names that say what they are: a session's default chat, a tool call's worker.
+"""Finds chats by the URIs that editors make up: a session's default chat, a tool call's worker.
 
 Editors make these names themselves, before or instead of being told: for a session that was stored
 under older names, and for the worker of a turn that a fork has copied. A chat that is registered
@@ -7,11 +7,16 @@ under such a name is found without this module; it is asked for the others.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TYPE_CHECKING, cast
 
 from agenthost.host.log.channel import Channel
+from agenthost.protocol.chat.parts import tool_calls, turns_of
 from agenthost.protocol.uris import session_of_default_chat, worker_of
+
+if TYPE_CHECKING:
+    from agenthost.protocol.chat.state import ChatState
+    from agenthost.protocol.chat.tool_state import ToolResultContent
 
 Find = Callable[[str], Awaitable[Channel | None]]
 
@@ -49,13 +54,12 @@ async def _worker(uri: str, session: Channel, call_id: str, find: Find) -> Chann
     return None
 
 
-def _workers_shown(chat: Mapping[str, Any], call_id: str) -> Iterator[str]:
+def _workers_shown(chat: ChatState, call_id: str) -> Iterator[str]:
     """Yield the worker chats that a tool call of a chat points to."""
-    active = chat.get("activeTurn")
-    for turn in (*chat["turns"], *([active] if active is not None else [])):
-        for part in turn["responseParts"]:
-            call = part.get("toolCall") or {}
-            if call.get("toolCallId") == call_id:
-                for block in call.get("content") or ():
-                    if block.get("type") == "subagent":
+    for turn in turns_of(chat):
+        for call in tool_calls(turn):
+            if call["toolCallId"] == call_id:
+                content = cast("list[ToolResultContent] | None", call.get("content"))
+                for block in content or ():
+                    if block["type"] == "subagent":
                         yield block["resource"]
