@@ -10,10 +10,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from operator import is_
-from typing import Any
+from typing import TYPE_CHECKING
 
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.versions import translator
+
+if TYPE_CHECKING:
+    from agenthost.protocol.chat.state import ChatState, Turn
 
 # A block is closed when it reaches this many bytes.
 BLOCK_BYTES = 64 * 1024
@@ -25,7 +28,7 @@ class EncodedTurns:
     def __init__(self, version: str) -> None:
         self._translator = translator(version)
         # The turns that are encoded here.
-        self._turns: list[Any] = []
+        self._turns: list[Turn] = []
         # Where each turn's JSON ends, counted over all blocks; a comma stands before each turn.
         self._ends: list[int] = []
         # The JSON, and where each block begins.
@@ -35,14 +38,14 @@ class EncodedTurns:
         # it was: the next one is likely to ask for the same.
         self._shown: tuple[bytes, int, bytes] = (b"", 0, b"")
 
-    def encode(self, state: dict[str, Any], first_turn: int) -> Sequence[bytes]:
+    def encode(self, state: ChatState, first_turn: int) -> Sequence[bytes]:
         """Encode a chat state from one of its turns on, as pieces that belong together."""
         self._refresh(state["turns"])
         rest = self._translator.state_down("chat", {**state, "turns": []})
         head = dumps({key: value for key, value in rest.items() if key != "turns"})
         return (head[:-1], b',"turns":[', *self._pieces(first_turn), b"]}")
 
-    def sizes(self, turns: list[Any]) -> list[int]:
+    def sizes(self, turns: list[Turn]) -> list[int]:
         """Return how many bytes each turn takes."""
         self._refresh(turns)
         return [end - start for start, end in zip([0, *self._ends], self._ends, strict=False)]
@@ -58,7 +61,7 @@ class EncodedTurns:
             self._shown = (block, place, block[place:])
         return [self._shown[2], *self._blocks[number + 1 :]]
 
-    def _refresh(self, turns: list[Any]) -> None:
+    def _refresh(self, turns: list[Turn]) -> None:
         if turns is self._turns:
             return
         kept = len(self._turns)

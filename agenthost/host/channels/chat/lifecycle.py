@@ -38,7 +38,7 @@ from agenthost.protocol.uris import (
 )
 
 if TYPE_CHECKING:
-    from agenthost.protocol.chat.messages import Message
+    from agenthost.protocol.chat.messages import Message, MessageAttachment
     from agenthost.protocol.chat.state import ChatState, Turn
     from agenthost.protocol.common import Action, JsonObject
     from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
@@ -312,16 +312,19 @@ class Chats:
     def put_back(
         self,
         session: Channel,
-        state: dict[str, Any],
-        context: Sequence[Any],
-        attached: Mapping[str, list[Any]],
+        state: ChatState,
+        context: Sequence[Turn],
+        attached: Mapping[str, list[MessageAttachment]],
     ) -> None:
         """Register a chat again that its session still lists."""
         chat = self._directory.create(state["resource"], "chat", state, session.uri)
         self._keep(chat, context, attached)
 
     def _keep(
-        self, chat: Channel, context: Sequence[Any], attached: Mapping[str, list[Any]]
+        self,
+        chat: Channel,
+        context: Sequence[Turn],
+        attached: Mapping[str, list[MessageAttachment]],
     ) -> None:
         """Keep what a chat's agent knows beyond the chat's own turns."""
         if context:

@@ -34,6 +34,7 @@ from agenthost.protocol.status import IDLE, IS_READ
 from agenthost.protocol.uris import annotations_uri, default_chat_uri, is_nameable, is_root
 
 if TYPE_CHECKING:
+    from agenthost.protocol.common import ProtectedResourceMetadata
     from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
     from agenthost.protocol.session.state import SessionConfigSchema
 
@@ -104,10 +105,13 @@ class Sessions:
             raise SessionNotFound(f"there is no session {uri}")
         return session
 
-    def missing_tokens(self, session: Channel, principal: str) -> list[Mapping[str, Any]]:
+    def missing_tokens(self, session: Channel, principal: str) -> list[ProtectedResourceMetadata]:
         """Return what a session's agent protects and the principal brought no token for."""
         agent = self._agents.get(session.state["provider"])
-        resources = agent.protected_resources if agent is not None else ()
+        return self._missing(agent, principal) if agent is not None else []
+
+    def _missing(self, agent: Agent, principal: str) -> list[ProtectedResourceMetadata]:
+        resources = cast("Sequence[ProtectedResourceMetadata]", agent.protected_resources)
         return self._turns.credentials.missing(principal, resources)
 
     async def create(self, params: Mapping[str, Any], starter: Starter) -> None:
@@ -121,7 +125,7 @@ class Sessions:
         source, history = await self._fork_source(params.get("fork"))
         provider = source.state["provider"] if source is not None else params.get("provider")
         agent = self.agent(provider)
-        missing = self._turns.credentials.missing(starter.principal, agent.protected_resources)
+        missing = self._missing(agent, starter.principal)
         if missing:
             raise AuthRequired(missing, f"{agent.display_name} needs you to sign in")
         state = await self._first_state(agent, params, source)
