@@ -1,4 +1,4 @@
-"""Running a command for an agent: a real child process, bounded, and gone when it must be.
+"""Running commands for agents: child processes with bounded output and no secrets.
 
 The one seam through which agents run commands; a terminal channel can take its place. The child
 leads a process group of its own, so that whatever it started ends with it, and is gone even when

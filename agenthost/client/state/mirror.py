@@ -1,9 +1,9 @@
-"""What a client holds of one channel: the confirmed state, and its own actions on top of it.
+"""Client-side copy of a channel: the confirmed state, and own pending actions on top of it.
 
 Pure. Owns write-ahead reconciliation: an action shows at once, the host's order wins, a refusal
 takes it back. Confirmed state is kept in the host's own protocol version and reduced with that
 version's reducers, so it is exactly what the host has; callers see the newest version.
-Knows no connection and no other channel: ``connection`` and ``client`` do.
+Knows no connection and no other channel: ``host_link`` and ``client_core`` do.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _MISSHAPEN = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """What an envelope was to a mirror."""
+    """The result of applying an envelope."""
 
     # Stale ones were seen before and count for nothing.
     verdict: Literal["stale", "applied", "rejected"]
@@ -67,7 +67,7 @@ def kind_of_state(state: Any) -> Kind | None:
 
 
 class Mirror:
-    """One channel as its client sees it."""
+    """The client-side copy of one channel's state."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class Mirror:
         return told
 
     def receive(self, envelope: Mapping[str, Any], now: str) -> Received:
-        """Take an envelope of this channel, whoever's action it carries.
+        """Apply an envelope of this channel, whoever's action it carries.
 
         Raises:
             RemoteProtocolError: the action cannot be applied to this state, so the mirror needs
@@ -178,10 +178,10 @@ class Mirror:
         older = [turn for turn in turns if index_by(state["turns"], "id", turn["id"]) is None]
         self._confirmed = {**state, "turns": [*older, *state["turns"]]}
         self._predicted = None
-        self._upgraded.settle(exhausted=not has_more)
+        self._upgraded.set_exhausted(exhausted=not has_more)
 
     def _for_host(self, action: Json, now: str) -> Json:
-        """Say a canonical action in the host's version."""
+        """Translate an action to the host's version."""
         if self.version == NEWEST:
             return action
         before = self.state
