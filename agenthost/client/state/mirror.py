@@ -21,9 +21,8 @@ from agenthost.protocol.json_edits import index_by
 from agenthost.protocol.versions import Untranslatable, touched_in
 
 if TYPE_CHECKING:
+    from agenthost.protocol.common import JsonObject
     from agenthost.protocol.reducer_registry import Kind
-
-Json = dict[str, Any]
 
 # A snapshot does not say which state it carries; these keys give each kind away, in this order.
 _MARKS: tuple[tuple[Kind, tuple[str, ...]], ...] = (
@@ -55,7 +54,7 @@ class _Pending:
     """An action of ours that the host has not answered."""
 
     # In the host's version, as it goes on the wire.
-    action: Json
+    action: JsonObject
     now: str
 
 
@@ -123,7 +122,7 @@ class Mirror:
         """The numbers of our unanswered actions, oldest first."""
         return tuple(self._pending)
 
-    def dispatch(self, client_seq: int, action: Mapping[str, Any], now: str) -> Json:
+    def dispatch(self, client_seq: int, action: Mapping[str, Any], now: str) -> JsonObject:
         """Show an action of ours from now on; return it as it must be sent to this host.
 
         Raises:
@@ -169,7 +168,7 @@ class Mirror:
         self._predicted = None
         return True
 
-    def load_page(self, turns: list[Json], *, has_more: bool) -> None:
+    def load_page(self, turns: list[JsonObject], *, has_more: bool) -> None:
         """Put a page of older turns, in the host's version, in front of a chat's turns.
 
         For versions that page into the answer of ``fetchTurns`` instead of into the state.
@@ -180,7 +179,7 @@ class Mirror:
         self._predicted = None
         self._upgraded.set_exhausted(exhausted=not has_more)
 
-    def _for_host(self, action: Json, now: str) -> Json:
+    def _for_host(self, action: JsonObject, now: str) -> JsonObject:
         """Translate an action to the host's version."""
         if self.version == NEWEST:
             return action
@@ -193,7 +192,7 @@ class Mirror:
         said = ladder.action_down(self.kind, before, action, after, sender="client")
         if not said:
             raise Untranslatable(f"protocol {self.version} has no {action['type']} for this")
-        told: Json = said[0]
+        told: JsonObject = said[0]
         return told
 
     def _optimistic(self) -> Any:
@@ -207,14 +206,14 @@ class Mirror:
             self._predicted = PendingOverlay(confirmed, state, self._touched)
         return self._predicted.result
 
-    def _predict(self, state: Any, action: Json, now: str, version: str) -> Any:
+    def _predict(self, state: Any, action: JsonObject, now: str, version: str) -> Any:
         try:
             return reduce(self.kind, state, action, now=now, version=version)
         except _MISSHAPEN:
             # The host has sent a state that no action fits on; ours shows once it has answered.
             return state
 
-    def _apply_action(self, action: Json, now: str) -> None:
+    def _apply_action(self, action: JsonObject, now: str) -> None:
         key = append_key(action)
         if key is not None and self._run is not None and self._run.key == key:
             self._run.append(action)
@@ -231,7 +230,7 @@ class Mirror:
             self._reduce(run.folded(), run.now)
             self._run = AppendRun(run.key, run.action, run.now)
 
-    def _reduce(self, action: Json, now: str) -> None:
+    def _reduce(self, action: JsonObject, now: str) -> None:
         try:
             self._confirmed = reduce(
                 self.kind, self._confirmed, action, now=now, version=self.version
