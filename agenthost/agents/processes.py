@@ -109,12 +109,12 @@ class _Tail:
 
     @property
     def text(self) -> str:
-        """What is kept of it."""
+        """The text that is kept."""
         return "".join(self._pieces)[-MOST_OUTPUT:]
 
     @property
     def is_cut(self) -> bool:
-        """Whether that is not all of it."""
+        """Whether the beginning was dropped."""
         return self._dropped or self._size > MOST_OUTPUT
 
     def add(self, text: str) -> None:
@@ -127,7 +127,7 @@ class _Tail:
 
 
 class _Output:
-    """What a command prints: decoded, bounded, and handed on in pieces."""
+    """A command's output: decoded, bounded, and handed on in pieces."""
 
     def __init__(self, on_output: OnOutput | None) -> None:
         self._on_output = on_output
@@ -143,7 +143,7 @@ class _Output:
 
     @property
     def text(self) -> str:
-        """What is kept of it."""
+        """The text that is kept."""
         return self._kept.text
 
     @property

@@ -31,7 +31,7 @@ def emit(port: TurnPort, action: dict[str, Any]) -> None:
 
 def checked_action(action: dict[str, Any]) -> dict[str, Any]:
     """Check an action against the protocol; AgentError if it is wrong."""
-    forgiven, find_unknown = _looking_into()
+    forgiven, find_unknown = _type_walks()
     made: dict[str, Any] = json_copy(action)
     try:
         # Agents write None for what they do not have, like some peers.
@@ -45,8 +45,8 @@ def checked_action(action: dict[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def _looking_into() -> tuple[Callable[..., Any], Callable[..., str | None]]:
-    """Return what walks along the wire types, which are not loaded before the first action."""
+def _type_walks() -> tuple[Callable[..., Any], Callable[..., str | None]]:
+    """Return the walks along the wire types, which are not loaded before the first action."""
     from agenthost.protocol.schema.normalization import normalized
     from agenthost.protocol.schema.unknown_variants import find_unknown
 

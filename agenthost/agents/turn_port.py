@@ -28,7 +28,7 @@ class Worker:
 
 
 class TurnPort(Protocol):
-    """What the host does for a turn."""
+    """The operations that the host offers to a turn."""
 
     @property
     def state(self) -> Mapping[str, Any]:

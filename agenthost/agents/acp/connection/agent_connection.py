@@ -111,7 +111,7 @@ class AgentConnection:
 
     @property
     def prompts(self) -> PromptCapabilities:
-        """What a prompt may contain."""
+        """The agent's capabilities for prompts: images, audio, embedded resources."""
         return self._capabilities.prompt_capabilities or PromptCapabilities()
 
     @property

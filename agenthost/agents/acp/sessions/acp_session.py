@@ -52,7 +52,7 @@ class AcpSession:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What to write into a turn so that a later host finds the ACP session again."""
+        """Metadata of a turn by which a later host finds the ACP session again."""
         return {METADATA_KEY: {"session": self.session_id, "chat": self.chat}}
 
     def mark_known(self, turn: str) -> None:

@@ -64,7 +64,7 @@ def _choices(option: SessionConfigOptionSelect) -> Iterator[Choice]:
 
 
 class Choices:
-    """What is offered and chosen in one ACP session."""
+    """The settings offered and chosen in one ACP session."""
 
     def __init__(self, offer: Offer) -> None:
         self.offer = offer
