@@ -30,7 +30,7 @@ Json = Mapping[str, Any]
 
 
 class MessageOptions(TypedDict, total=False):
-    """What a message may have besides its text."""
+    """Optional fields of a message besides its text."""
 
     attachments: Sequence[Json]
     # The id of a model, or a selection with its settings.

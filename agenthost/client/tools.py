@@ -39,7 +39,7 @@ class ToolFailure(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool brought, where a text alone does not say it."""
+    """A tool's result with content blocks, structured data or a summary."""
 
     content: Sequence[Mapping[str, Any]] = ()
     structured: Mapping[str, Any] | None = None
@@ -233,7 +233,7 @@ class ClientTools:
         return {"type": "session/activeClientSet", "activeClient": client}
 
     async def _work(self, session: _SessionTools) -> None:
-        """Watch a session: run what is this client's, stop what is not any more."""
+        """Run and stop this client's calls in a session as its state changes."""
         channel = session.channel
         while channel.gone is None:
             counts = [(c, c.changed.count) for c in (channel, *session.chats.values())]
