@@ -44,9 +44,8 @@ from agenthost.client import (
     UsageReported,
     actions,
 )
-from agenthost.client.events import chat_events
+from agenthost.client.chat import ChatFeed, before_turn
 from agenthost.errors import AgentHostError
-from agenthost.protocol.json_edits import without
 from agenthost.protocol.markdown import markdown_of
 
 Json = Mapping[str, Any]
@@ -166,11 +165,8 @@ class HeadlessTurn:
     async def _follow_worker(self, uri: str) -> None:
         with contextlib.suppress(ChannelGone):
             chat = await self._session.chat(uri, turns=1)
-            before: Json = without(chat.state, "activeTurn")
-            async for after in chat.channel:
-                for event in chat_events(before, after):
-                    await self._answer_prompts(chat, event)
-                before = after
+            async for event in ChatFeed(chat.channel, before_turn(chat.channel.confirmed)):
+                await self._answer_prompts(chat, event)
 
     def _start(self, work: Coroutine[Any, Any, None], name: str) -> None:
         task = asyncio.create_task(work, name=name)
