@@ -27,14 +27,14 @@ def same(one: object, other: object) -> bool:
     return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 
-def settled(before: T, after: T) -> T:
+def same_if_equal(before: T, after: T) -> T:
     """Return ``before`` when ``after`` says the same, so that callers may test with ``is``."""
     return before if same(before, after) else after
 
 
 def updated(state: T, /, **members: Any) -> T:
     """Return ``state`` with those members set; the same object when it has them all already."""
-    return settled(state, cast(T, {**cast(Mapping[str, Any], state), **members}))
+    return same_if_equal(state, cast(T, {**cast(Mapping[str, Any], state), **members}))
 
 
 def without(state: T, *keys: str) -> T:
@@ -65,7 +65,7 @@ def prefer(first: object, second: object, *keys: str) -> dict[str, Any]:
     return {**carry(second, *keys), **carry_given(first, *keys)}
 
 
-def mirrored(state: T, source: object, *keys: str) -> T:
+def copied_members(state: T, source: object, *keys: str) -> T:
     """Return ``state`` with those members as ``source`` has them: absent there is gone here."""
     given = carry(source, *keys)
     missing = [key for key in keys if key not in given]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 State = Mapping[str, Any]
 
 
-def needs_of(chat: str, state: State) -> Iterator[SessionInputRequest]:
+def input_needed_in(chat: str, state: State) -> Iterator[SessionInputRequest]:
     """Yield what waits for somebody in the turn under way of a chat, which ``chat`` names."""
     turn = state.get("activeTurn") or {"responseParts": ()}
     for part in turn["responseParts"]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agenthost.protocol.json_edits import (
+    copied_members,
     index_by,
-    mirrored,
     remove_by,
     replace_at,
     updated,
@@ -103,7 +103,7 @@ def default_chat_changed(
     state: SessionState, action: SessionDefaultChatChangedAction, now: str
 ) -> SessionState:
     """Name the chat to show first; an absent one clears it."""
-    return mirrored(state, action, "defaultChat")
+    return copied_members(state, action, "defaultChat")
 
 
 @reduces("session/titleChanged", client=True, touches=("title",))
@@ -135,7 +135,7 @@ def activity_changed(
     state: SessionState, action: SessionActivityChangedAction, now: str
 ) -> SessionState:
     """Say what the session is doing; an absent activity clears it."""
-    return mirrored(state, action, "activity")
+    return copied_members(state, action, "activity")
 
 
 @reduces("session/changesetsChanged")
@@ -164,7 +164,7 @@ def config_changed(
 @reduces("session/metaChanged")
 def meta_changed(state: SessionState, action: SessionMetaChangedAction, now: str) -> SessionState:
     """Replace the session's metadata whole; none given removes it."""
-    return mirrored(state, action, "_meta")
+    return copied_members(state, action, "_meta")
 
 
 @reduces("session/serverToolsChanged")

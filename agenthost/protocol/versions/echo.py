@@ -49,7 +49,7 @@ def echo(
     return [as_sent] if same(meant, _reduced(version, kind, held, *told)) else told
 
 
-def is_void(version: str, kind: str, as_sent: Any, state: Any) -> bool:
+def changes_nothing(version: str, kind: str, as_sent: Any, state: Any) -> bool:
     """Say whether an action that changed nothing here changes nothing for its sender either."""
     ladder = translator(version)
     if ladder.is_identity:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from agenthost.protocol.json_edits import settled
+from agenthost.protocol.json_edits import same_if_equal
 from agenthost.protocol.reducer_registry import KINDS, Reducer, kind_of, reducers, touched
 from agenthost.protocol.reduction import Moment, reduce_canonical, timestamp
 from agenthost.protocol.versions.steps import steps_to
@@ -70,6 +70,6 @@ def _settling(reducer: Reducer) -> Reducer:
     """Give back the very state where a reducer undoes on the way what it did."""
 
     def reduce(state: Any, action: Any, now: str) -> Any:
-        return settled(state, reducer(state, action, now))
+        return same_if_equal(state, reducer(state, action, now))
 
     return reduce
