@@ -72,6 +72,23 @@ def copied_members(state: T, source: object, *keys: str) -> T:
     return updated(without(state, *missing), **given)
 
 
+def with_item(state: T, key: str, item: object) -> T:
+    """Return ``state`` with the item in the list under ``key``; the same object if it is there."""
+    members = cast(Mapping[str, Any], state)
+    items = members.get(key) or []
+    return state if item in items else cast(T, {**members, key: [*items, item]})
+
+
+def without_item(state: T, key: str, item: object) -> T:
+    """Return ``state`` without the item in the list under ``key``; an emptied list stays."""
+    members = cast(Mapping[str, Any], state)
+    items = list(members.get(key) or [])
+    if item not in items:
+        return state
+    items.remove(item)
+    return cast(T, {**members, key: items})
+
+
 def index_by(items: Sequence[object] | None, key: str, value: object) -> int | None:
     """Return where the first item lies whose ``key`` equals ``value``; an absent list has none."""
     for index, item in enumerate(items or ()):

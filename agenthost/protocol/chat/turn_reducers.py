@@ -23,7 +23,9 @@ from agenthost.protocol.json_edits import (
     index_by,
     same_if_equal,
     updated,
+    with_item,
     without,
+    without_item,
 )
 from agenthost.protocol.reducer_registry import reduces
 from agenthost.protocol.status import ERROR, IDLE, with_activity
@@ -207,10 +209,7 @@ def working_directory_set(
     state: ChatState, action: ChatWorkingDirectorySetAction, now: str
 ) -> ChatState:
     """Give the chat a folder; one that inherited all of the session's then has this one only."""
-    directories = state.get("workingDirectories") or []
-    if action["directory"] in directories:
-        return state
-    return {**state, "workingDirectories": [*directories, action["directory"]]}
+    return with_item(state, "workingDirectories", action["directory"])
 
 
 @reduces("chat/workingDirectoryRemoved", client=True, touches=("workingDirectories",))
@@ -218,8 +217,4 @@ def working_directory_removed(
     state: ChatState, action: ChatWorkingDirectoryRemovedAction, now: str
 ) -> ChatState:
     """Take a folder from the chat; the emptied set stays, and means none rather than all."""
-    directories = list(state.get("workingDirectories") or [])
-    if action["directory"] not in directories:
-        return state
-    directories.remove(action["directory"])
-    return {**state, "workingDirectories": directories}
+    return without_item(state, "workingDirectories", action["directory"])

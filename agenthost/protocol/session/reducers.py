@@ -16,7 +16,9 @@ from agenthost.protocol.json_edits import (
     replace_at,
     updated,
     upsert_by,
+    with_item,
     without,
+    without_item,
 )
 from agenthost.protocol.reducer_registry import reduces
 from agenthost.protocol.status import (
@@ -198,10 +200,7 @@ def working_directory_set(
     state: SessionState, action: SessionWorkingDirectorySetAction, now: str
 ) -> SessionState:
     """Add a folder to the session's set, creating the set."""
-    directories = state.get("workingDirectories") or []
-    if action["directory"] in directories:
-        return state
-    return {**state, "workingDirectories": [*directories, action["directory"]]}
+    return with_item(state, "workingDirectories", action["directory"])
 
 
 @reduces("session/workingDirectoryRemoved", client=True, touches=("workingDirectories",))
@@ -209,11 +208,7 @@ def working_directory_removed(
     state: SessionState, action: SessionWorkingDirectoryRemovedAction, now: str
 ) -> SessionState:
     """Take a folder out of the session's set; the emptied set stays, and means no folder."""
-    directories = list(state.get("workingDirectories") or [])
-    if action["directory"] not in directories:
-        return state
-    directories.remove(action["directory"])
-    return {**state, "workingDirectories": directories}
+    return without_item(state, "workingDirectories", action["directory"])
 
 
 @reduces("session/inputNeededSet")
