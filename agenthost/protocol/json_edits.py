@@ -1,4 +1,4 @@
-"""Small structural edits on wire data, shared by every reducer.
+"""Copy-on-write edits of JSON values, shared by every reducer.
 
 Owns the two rules that reducers lean on: an *absent* member and a ``null`` one differ, and an edit
 that changes nothing gives back *the same object*. Nothing here mutates what it is given; results
@@ -28,7 +28,7 @@ def same(one: object, other: object) -> bool:
 
 
 def same_if_equal(before: T, after: T) -> T:
-    """Return ``before`` when ``after`` says the same, so that callers may test with ``is``."""
+    """Return ``before`` if ``after`` equals it, so that callers may test with ``is``."""
     return before if same(before, after) else after
 
 
@@ -66,7 +66,7 @@ def prefer(first: object, second: object, *keys: str) -> dict[str, Any]:
 
 
 def copied_members(state: T, source: object, *keys: str) -> T:
-    """Return ``state`` with those members as ``source`` has them: absent there is gone here."""
+    """Return ``state`` with those members copied from ``source``; missing ones are removed."""
     given = carry(source, *keys)
     missing = [key for key in keys if key not in given]
     return updated(without(state, *missing), **given)

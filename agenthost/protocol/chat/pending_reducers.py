@@ -67,7 +67,7 @@ def draft_changed(state: ChatState, action: ChatDraftChangedAction, now: str) ->
 
 
 def without_pending(state: ChatState, message_id: str | None) -> ChatState:
-    """Return the chat without the pending message from which a turn was started, if any."""
+    """Return the chat without the pending message that started a turn, if any."""
     # An empty id counts as none given.
     if not message_id:
         return state

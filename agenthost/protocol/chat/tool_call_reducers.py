@@ -120,7 +120,7 @@ def tool_call_auth_resolved(
 
 
 def interrupted_part(part: ResponsePart) -> ResponsePart:
-    """Return a part as it stays when its turn ends: a call that had not finished was skipped."""
+    """Return a part as its turn's end leaves it: an unfinished call was skipped."""
     if part["kind"] != "toolCall":
         return part
     call = cast("Call", part["toolCall"])

@@ -1,4 +1,4 @@
-"""What waits for somebody in a chat, as sessions list it in ``inputNeeded``. Pure.
+"""Computes a session's ``inputNeeded`` from a chat's running turn. Pure.
 
 Hosts list it in their sessions, so that whoever follows only the session can act; clients of the
 oldest hosts, whose sessions have no such list, work it out from the chats that they follow.

@@ -1,4 +1,4 @@
-"""What a client gets back for an action of its own: its own words, unless they would mislead it.
+"""The echo of a client's own action, in its version: its own words unless these would mislead it.
 
 A client applies what comes back under its number. In most cases that is what it sent. But its
 words can mean more in its version than they did in the newest one (an edit that was not taken, a
@@ -50,7 +50,7 @@ def echo(
 
 
 def changes_nothing(version: str, kind: str, as_sent: Any, state: Any) -> bool:
-    """Say whether an action that changed nothing here changes nothing for its sender either."""
+    """Return whether an action that changed nothing here changes nothing for its sender either."""
     ladder = translator(version)
     if ladder.is_identity:
         return True

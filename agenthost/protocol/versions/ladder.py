@@ -192,7 +192,7 @@ class Translator:
 
 
 def sequence_numbers_needed(action: Any, before: Any, after: Any) -> int:
-    """Say how many sequence numbers an action takes: enough for every version.
+    """Return how many sequence numbers an action takes: enough for every version.
 
     Whoever numbers an action takes so many in a row. The last is the action's own; versions that
     need several actions for it are sent those under the numbers before.

@@ -216,7 +216,7 @@ def _members(key: str, edit: _Edit) -> _Edit:
 
 
 def _required_member(key: str, edit: _Edit) -> _Edit:
-    """Walk one member without which the whole has nothing to say."""
+    """Rewrite a required member; None drops the whole."""
     walk = _member(key, edit)
 
     def walk_or_drop(rewriter: Rewriter, node: Json) -> Json | None:
@@ -227,7 +227,7 @@ def _required_member(key: str, edit: _Edit) -> _Edit:
 
 
 def _changes(edit: _Edit) -> _Edit:
-    """Walk a partial update, of which nothing may be left."""
+    """Rewrite a partial update; None if nothing is left."""
 
     def edit_or_drop(rewriter: Rewriter, changes: Json) -> Json | None:
         edited = edit(rewriter, changes)

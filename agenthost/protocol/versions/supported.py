@@ -32,7 +32,7 @@ def parse_version(text: str) -> Version:
 
 
 def exists_in(action_type: str, version: str) -> bool:
-    """Say whether that supported version has this action; a type that none has is nobody's."""
+    """Return whether a supported version has this action; False for unknown types."""
     return action_type in _ACTIONS_OF[version]
 
 
