@@ -14,7 +14,7 @@ from agenthost.client.handle import Handle
 from agenthost.client.state.session_list import SessionList
 from agenthost.client.state.turn_window import TurnWindow
 from agenthost.errors import AlreadyExists, SessionAlreadyExists, SessionNotFound, WireError
-from agenthost.protocol.session.input_needed import needs_of
+from agenthost.protocol.session.input_needed import input_needed_in
 from agenthost.protocol.uris import annotations_uri, chat_uri, session_uri
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ class Session(Handle["SessionState"]):
             return self.state.get("inputNeeded") or []
         followed = (self._core.channels.get(chat["resource"]) for chat in self.chats)
         known = [chat for chat in followed if chat is not None and chat.kind == "chat"]
-        return [need for chat in known for need in needs_of(chat.uri, chat.state)]
+        return [need for chat in known for need in input_needed_in(chat.uri, chat.state)]
 
     async def ready(self) -> Self:
         """Wait until the session takes messages.
