@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         MessageAttachment,
         MessageChatAttachment,
     )
-    from agenthost.protocol.chat.state import ChatState, ResponsePart, Turn
+    from agenthost.protocol.chat.state import ChatState, CompletedTurn, ResponsePart
     from agenthost.protocol.common import Action
 
 Find = Callable[[str], Channel | None]
@@ -72,15 +72,15 @@ def given_message(chat: Channel, id: str, message: Message, *, pending: bool = F
     return {**message, "attachments": given} if given is not None else message
 
 
-def as_given(chat: Channel, turn: Turn) -> Turn:
+def as_given(chat: Channel, turn: CompletedTurn) -> CompletedTurn:
     """Return a turn of a chat as its agent is given it."""
     message = given_message(chat, turn["id"], turn["message"])
     return turn if message is turn["message"] else {**turn, "message": message}
 
 
-def turns_as_given(chat: Channel) -> Sequence[Turn]:
+def turns_as_given(chat: Channel) -> Sequence[CompletedTurn]:
     """Return a chat's completed turns as its agent is given them."""
-    turns: list[Turn] = chat.state["turns"]
+    turns: list[CompletedTurn] = chat.state["turns"]
     # Few chats attach others, and a long one is not to be walked through at each of its turns.
     return [as_given(chat, turn) for turn in turns] if chat.attached else turns
 
@@ -124,7 +124,7 @@ def _transcript(item: MessageChatAttachment, chat: ChatState) -> str:
     return "\n\n".join(line for turn in turns[:last] for line in _told(turn))
 
 
-def _told(turn: Turn) -> Iterator[str]:
+def _told(turn: CompletedTurn) -> Iterator[str]:
     message = turn["message"]
     labels = "".join(f"\n(attached: {item['label']})" for item in message.get("attachments", ()))
     yield f"User: {message['text']}{labels}"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agenthost.host.log.ledger import Ledger
     from agenthost.host.store import Store
     from agenthost.protocol.chat.messages import MessageAttachment
-    from agenthost.protocol.chat.state import ChatState, Turn
+    from agenthost.protocol.chat.state import ChatState, CompletedTurn
     from agenthost.protocol.common import JsonObject
 
 _CONTENT = content_uri("")
@@ -32,9 +32,9 @@ class History:
     """What a new chat starts with."""
 
     # The turns that it shows.
-    turns: Sequence[Turn] = ()
+    turns: Sequence[CompletedTurn] = ()
     # Turns before them that its agent knows of all the same.
-    context: Sequence[Turn] = ()
+    context: Sequence[CompletedTurn] = ()
     # What messages of its turns attach, where its agent is given that in another form.
     attached: Mapping[str, list[MessageAttachment]] = field(default_factory=dict)
     # The title of the chat that it comes from.
@@ -61,7 +61,7 @@ def new_chat_from(
     return {**_directories(params, session), "origin": origin}, History(context=context)
 
 
-def _turns_so_far(state: ChatState, turn_id: str) -> list[Turn]:
+def _turns_so_far(state: ChatState, turn_id: str) -> list[CompletedTurn]:
     """Return the turns up to one that is completed, or that is running now."""
     turns = _turns_through(state, turn_id)
     if turns is not None:
@@ -70,7 +70,7 @@ def _turns_so_far(state: ChatState, turn_id: str) -> list[Turn]:
     if active is None or active["id"] != turn_id:
         raise InvalidParams("the source has no such turn", path="source.turnId")
     # The partial answer as it stands now; what is streamed later changes nothing here.
-    return [*state["turns"], cast("Turn", {**active, "state": "cancelled"})]
+    return [*state["turns"], cast("CompletedTurn", {**active, "state": "cancelled"})]
 
 
 def fork_history(chat: Channel, turn_id: str, session: Channel) -> History | None:
@@ -92,7 +92,7 @@ def title_of(chat: Channel, session: Channel) -> str:
     return str(chat.state["title"])
 
 
-def _turns_through(state: ChatState, turn_id: str) -> list[Turn] | None:
+def _turns_through(state: ChatState, turn_id: str) -> list[CompletedTurn] | None:
     """Return the completed turns up to and including one, or None when it is not among them."""
     for index, turn in enumerate(state["turns"]):
         if turn["id"] == turn_id:
@@ -114,8 +114,8 @@ def _directories(params: JsonObject, session: Channel) -> JsonObject:
 
 
 async def copy_content(
-    turns: Sequence[Turn], owner: str, store: Store, ledger: Ledger
-) -> Sequence[Turn]:
+    turns: Sequence[CompletedTurn], owner: str, store: Store, ledger: Ledger
+) -> Sequence[CompletedTurn]:
     """Copy the content that turns refer to for another owner; return them with the new references.
 
     Blobs go with the session that owns them, so a fork that is to outlive its source needs its own.
@@ -127,7 +127,7 @@ async def copy_content(
             _, _, name = uri.removeprefix(_CONTENT).partition("/")
             copies[uri] = content_uri(str(uuid.uuid4()), name or None)
             ledger.write(PutBlob(copies[uri], owner, blob.content_type, blob.data))
-    return [cast("Turn", _renamed(turn, copies)) for turn in turns] if copies else turns
+    return [cast("CompletedTurn", _renamed(turn, copies)) for turn in turns] if copies else turns
 
 
 def _references(value: object) -> Iterator[str]:

@@ -39,7 +39,7 @@ from agenthost.protocol.uris import (
 
 if TYPE_CHECKING:
     from agenthost.protocol.chat.messages import Message, MessageAttachment
-    from agenthost.protocol.chat.state import ChatState, Turn
+    from agenthost.protocol.chat.state import ChatState, CompletedTurn
     from agenthost.protocol.common import Action, JsonObject
     from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
 
@@ -299,7 +299,7 @@ class Chats:
         taken = wanted is None or wanted in chats or self._directory.get(wanted) is not None
         return wanted if wanted and not taken else chat_uri(session.uri, str(uuid.uuid4()))
 
-    def _state(self, uri: str, extra: JsonObject, turns: Sequence[Turn] = ()) -> ChatState:
+    def _state(self, uri: str, extra: JsonObject, turns: Sequence[CompletedTurn] = ()) -> ChatState:
         state: ChatState = {
             "resource": uri,
             "title": UNTITLED_CHAT,
@@ -313,7 +313,7 @@ class Chats:
         self,
         session: Channel,
         state: ChatState,
-        context: Sequence[Turn],
+        context: Sequence[CompletedTurn],
         attached: Mapping[str, list[MessageAttachment]],
     ) -> None:
         """Register a chat again that its session still lists."""
@@ -323,7 +323,7 @@ class Chats:
     def _keep(
         self,
         chat: Channel,
-        context: Sequence[Turn],
+        context: Sequence[CompletedTurn],
         attached: Mapping[str, list[MessageAttachment]],
     ) -> None:
         """Keep what a chat's agent knows beyond the chat's own turns."""

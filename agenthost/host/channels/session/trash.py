@@ -20,7 +20,7 @@ from agenthost.protocol.jsonrpc import dumps
 if TYPE_CHECKING:
     from agenthost.protocol.annotations import AnnotationsState
     from agenthost.protocol.chat.messages import MessageAttachment
-    from agenthost.protocol.chat.state import ChatState, Turn
+    from agenthost.protocol.chat.state import ChatState, CompletedTurn
     from agenthost.protocol.commands import TrashEntry
     from agenthost.protocol.session.state import SessionState
 
@@ -36,7 +36,7 @@ class TrashedChat(TypedDict):
     """A chat in the trash, with what its agent knows beyond its turns."""
 
     state: ChatState
-    context: list[Turn]
+    context: list[CompletedTurn]
     attached: dict[str, list[MessageAttachment]]
 
 
