@@ -21,7 +21,7 @@ from websockets.asyncio.server import ServerConnection, broadcast, serve
 
 from agenthost.agents import Agent, Turn
 from agenthost.host import Host, Limits, SqliteStore
-from agenthost.host.log.channel import Channel
+from agenthost.host.log.channel import LiveChannel
 from agenthost.host.store import PutSession
 from agenthost.host.turns.runner import Starter
 from agenthost.protocol.uris import chat_uri
@@ -81,7 +81,7 @@ class Streamer(Agent):
 
 
 @asynccontextmanager
-async def running(folder: Path) -> AsyncIterator[tuple[Host, int, Channel]]:
+async def running(folder: Path) -> AsyncIterator[tuple[Host, int, LiveChannel]]:
     agent = Streamer()
     limits = Limits(max_connections=5_000, max_outbox_bytes=1 << 30)
     async with Host([agent], store=SqliteStore(folder / "bench.sqlite"), limits=limits) as host:
@@ -97,7 +97,7 @@ async def running(folder: Path) -> AsyncIterator[tuple[Host, int, Channel]]:
         yield host, int(url.rpartition(":")[2]), chat
 
 
-async def stream(host: Host, chat: Channel, watchers: Crowd, text: str, *, delays: bool) -> Any:
+async def stream(host: Host, chat: LiveChannel, watchers: Crowd, text: str, *, delays: bool) -> Any:
     """Run one turn while the crowd watches; return what it saw and the seconds it took."""
     await watchers.ask(do="watch", delays=delays)
     start = time.perf_counter()
@@ -199,7 +199,7 @@ async def delta_cost() -> None:
         print(f"  ratio {costs[1] / costs[0]:.2f}")
 
 
-async def deltas_take(host: Host, chat: Channel) -> float:
+async def deltas_take(host: Host, chat: LiveChannel) -> float:
     """Return the microseconds that a delta takes in a chat, commits included."""
     action = {"type": "chat/delta", "turnId": "now", "partId": "p", "content": WORD}
     writer = host.core.writer
@@ -212,7 +212,7 @@ async def deltas_take(host: Host, chat: Channel) -> float:
 
 
 def snapshot_cost() -> None:
-    channel = Channel(chat_uri(SESSION, "1"), "chat", long_chat(10_000, 1_000))
+    channel = LiveChannel(chat_uri(SESSION, "1"), "chat", long_chat(10_000, 1_000))
     channel.snapshot_json()
     # To the very frame that is written to the socket.
     ours = microseconds(lambda: Encoded(channel.snapshot_json()).websocket)

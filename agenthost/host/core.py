@@ -12,10 +12,10 @@ from typing import Any
 
 from agenthost.agents.api import Agent
 from agenthost.clock import Clock
-from agenthost.host.channels.chat.lifecycle import Chats
-from agenthost.host.channels.session.catalogue import Catalogue
+from agenthost.host.channels.chat.lifecycle import ChatRegistry
+from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.drafts import Drafts
-from agenthost.host.channels.session.lifecycle import Sessions
+from agenthost.host.channels.session.lifecycle import SessionRegistry
 from agenthost.host.channels.session.permissions import Credentials, Permissions
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.clients.client_records import Clients
@@ -23,7 +23,7 @@ from agenthost.host.clients.pacing import Pacing
 from agenthost.host.clients.wire_log import WireLog
 from agenthost.host.delivery.budget import Budget
 from agenthost.host.http.metrics import Metrics
-from agenthost.host.log.channel import Channel
+from agenthost.host.log.channel import LiveChannel
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import Store
@@ -35,15 +35,15 @@ from agenthost.tasks import Tasks
 
 
 @dataclass(slots=True)
-class Core:
+class HostCore:
     """One host's parts."""
 
     store: Store
     writer: Writer
     directory: Directory
-    catalogue: Catalogue
-    chats: Chats
-    sessions: Sessions
+    catalogue: SessionCatalogue
+    chats: ChatRegistry
+    sessions: SessionRegistry
     turns: TurnRunner
     drafts: Drafts
     trash: Trash
@@ -72,7 +72,7 @@ class Core:
     roots: tuple[str, ...]
 
     @property
-    def root(self) -> Channel:
+    def root(self) -> LiveChannel:
         """The root channel, which is always in memory."""
         return self.directory.root
 

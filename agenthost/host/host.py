@@ -27,20 +27,20 @@ from agenthost.agents.demo import Demo
 from agenthost.clock import Clock, SystemClock
 from agenthost.host import served_methods as handlers
 from agenthost.host.channels.chat.attachments import ATTACHED
-from agenthost.host.channels.chat.lifecycle import CONTEXTS, Chats
+from agenthost.host.channels.chat.lifecycle import CONTEXTS, ChatRegistry
 from agenthost.host.channels.reactions import Reactions
 from agenthost.host.channels.root import announce_agents, open_root, recover
-from agenthost.host.channels.session.catalogue import Catalogue
+from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.drafts import DRAFT_SECONDS, Drafts
-from agenthost.host.channels.session.git_metadata import GitFacts
-from agenthost.host.channels.session.lifecycle import Disposal, Sessions
+from agenthost.host.channels.session.git_metadata import GitMetadata
+from agenthost.host.channels.session.lifecycle import Disposal, SessionRegistry
 from agenthost.host.channels.session.permissions import PERMISSIONS, Credentials, Permissions
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.clients.client_records import ACTIVE_GRACE, Clients
 from agenthost.host.clients.connection import Connection
 from agenthost.host.clients.pacing import Pacing
 from agenthost.host.clients.wire_log import WireLog
-from agenthost.host.core import Core
+from agenthost.host.core import HostCore
 from agenthost.host.delivery.budget import Budget
 from agenthost.host.delivery.fanout import Fanout
 from agenthost.host.http.admission import admit
@@ -144,7 +144,7 @@ class Host:
         self._draft_seconds = draft_seconds
         self._silence_limit = silence_limit
         self._stack = AsyncExitStack()
-        self._core: Core | None = None
+        self._core: HostCore | None = None
         # Each live connection and the gate that let it in, if one did.
         self._connections: dict[Connection, Gate | None] = {}
         self._numbers = itertools.count(1)
@@ -152,7 +152,7 @@ class Host:
         self._failed: asyncio.Future[None] | None = None
 
     @property
-    def core(self) -> Core:
+    def core(self) -> HostCore:
         """The running host's parts."""
         if self._core is None:
             raise RuntimeError("the host is not running: use `async with`")
@@ -273,16 +273,16 @@ class Host:
         if self._core is not None:
             self._core.loops.hurry()
 
-    def _wire(self, store: Store, wire_log: WireLog | None) -> Core:
+    def _wire(self, store: Store, wire_log: WireLog | None) -> HostCore:
         fanout = Fanout()
         ledger = Ledger(store, release=fanout.release, on_failure=self._fail)
         clock, tasks = self._clock, Tasks()
         writer = Writer(ledger, fanout, clock)
         directory = Directory(store, ledger, clock)
         writer.on_long_tail = directory.save_if_due
-        catalogue = Catalogue(store, writer, directory)
+        catalogue = SessionCatalogue(store, writer, directory)
         permissions, credentials = Permissions(ledger), Credentials()
-        git = GitFacts(writer, directory, catalogue, tasks)
+        git = GitMetadata(writer, directory, catalogue, tasks)
         trash = Trash(store, ledger, clock)
         drafts = Drafts(store, ledger, directory, clock)
         loops = AgentLoops(self._agents, ledger)
@@ -297,11 +297,11 @@ class Host:
             prompt_timeout=self._prompt_timeout,
             silence_limit=self._silence_limit,
         )
-        chats = Chats(store, writer, directory, turns, clock)
+        chats = ChatRegistry(store, writer, directory, turns, clock)
         turns.open_worker, turns.begin_turn = chats.add_worker, chats.start_turn
         turns.rename, turns.annotate = chats.rename, chats.annotate
         clients = Clients(store, writer, directory, self._active_grace)
-        sessions = Sessions(
+        sessions = SessionRegistry(
             writer=writer,
             directory=directory,
             catalogue=catalogue,
@@ -326,7 +326,7 @@ class Host:
         ]
         directory.on_evicted.append(lambda channel: catalogue.release(channel.uri))
         writer.observers.append(Reactions(writer, directory, catalogue, chats, turns, clients, git))
-        return Core(
+        return HostCore(
             store=store,
             writer=writer,
             directory=directory,
@@ -356,7 +356,7 @@ class Host:
         )
 
     def _metrics(
-        self, ledger: Ledger, fanout: Fanout, turns: TurnRunner, catalogue: Catalogue
+        self, ledger: Ledger, fanout: Fanout, turns: TurnRunner, catalogue: SessionCatalogue
     ) -> Metrics:
         metrics = Metrics()
         gauge, counter = metrics.gauge, metrics.counter
@@ -390,7 +390,7 @@ class Host:
                 await self.core.sessions.purge(session)
             await asyncio.sleep(TRASH_INTERVAL)
 
-    def _listen_to_agents(self, core: Core) -> None:
+    def _listen_to_agents(self, core: HostCore) -> None:
         """Let agents say, from their own threads, that clients must be told of them again."""
         loop = asyncio.get_running_loop()
 

@@ -10,8 +10,8 @@ import pytest
 
 from agenthost.host import Host
 from agenthost.host.log import writer
-from agenthost.host.log.channel import Channel
-from agenthost.host.log.writer import Dispatch
+from agenthost.host.log.channel import LiveChannel
+from agenthost.host.log.writer import ClientAction
 from agenthost.host.store import MemoryBacking, MemoryStore
 from agenthost.protocol import SUPPORTED_VERSIONS
 from agenthost.protocol.reducer_registry import Kind
@@ -52,7 +52,7 @@ SPLIT = [(WAITING, [CHANGED, NOTE]), (STARTED, [LATE, PAUSED, NOTE])]
 
 
 @asynccontextmanager
-async def served(state: Json, kind: Kind = "chat") -> AsyncIterator[tuple[Host, str, Channel]]:
+async def served(state: Json, kind: Kind = "chat") -> AsyncIterator[tuple[Host, str, LiveChannel]]:
     """A host with one channel in that state, and where it listens."""
     async with Host() as host:
         channel = host.core.directory.create(CHAT, kind, state)
@@ -67,7 +67,7 @@ async def watching(url: str, version: str, name: str = "w") -> AsyncIterator[Wir
         yield client
 
 
-def happen(host: Host, channel: Channel, *actions: Json) -> None:
+def happen(host: Host, channel: LiveChannel, *actions: Json) -> None:
     for action in actions:
         assert host.core.writer.apply(channel, action)
 
@@ -255,7 +255,7 @@ async def test_what_has_an_effect_on_its_sender_alone_is_refused(
         watching(url, version) as client,
     ):
         (connection,) = channel.subscriptions
-        assert not host.core.writer.apply(channel, done, Dispatch(connection, 1, CHAT, done))
+        assert not host.core.writer.apply(channel, done, ClientAction(connection, 1, CHAT, done))
         envelope = await client.envelope(CHAT, lambda envelope: "origin" in envelope)
         assert envelope["action"] == done
         assert ("rejectionReason" in envelope) == refused

@@ -7,13 +7,13 @@ The observer behind the writer. It decides nothing itself: ``upkeep``, ``effects
 from __future__ import annotations
 
 from agenthost.host.channels.chat.effects import Effect, chat_effects
-from agenthost.host.channels.chat.lifecycle import Chats
+from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.chat.session_updates import session_actions
-from agenthost.host.channels.session.catalogue import Catalogue
-from agenthost.host.channels.session.git_metadata import GitFacts
+from agenthost.host.channels.session.catalogue import SessionCatalogue
+from agenthost.host.channels.session.git_metadata import GitMetadata
 from agenthost.host.channels.session.summary import leading_chat
 from agenthost.host.clients.client_records import Clients
-from agenthost.host.log.channel import Channel
+from agenthost.host.log.channel import LiveChannel
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.writer import Applied, Writer
 from agenthost.host.turns.runner import TurnRunner
@@ -26,11 +26,11 @@ class Reactions:
         self,
         writer: Writer,
         directory: Directory,
-        catalogue: Catalogue,
-        chats: Chats,
+        catalogue: SessionCatalogue,
+        chats: ChatRegistry,
         turns: TurnRunner,
         clients: Clients,
-        git: GitFacts,
+        git: GitMetadata,
     ) -> None:
         self._writer = writer
         self._directory = directory
@@ -55,7 +55,7 @@ class Reactions:
             self._follow_chat(applied, channel, owner)
         self._directory.save_if_due(channel)
 
-    def _follow_session(self, applied: Applied, session: Channel) -> None:
+    def _follow_session(self, applied: Applied, session: LiveChannel) -> None:
         """Let a session say what the chat is doing that stands for it."""
         lead = leading_chat(applied.after)
         activity = (lead or {}).get("activity")
@@ -63,7 +63,7 @@ class Reactions:
             shown = {"activity": activity} if activity else {}
             self._writer.apply(session, {"type": "session/activityChanged", **shown})
 
-    def _follow_chat(self, applied: Applied, chat: Channel, session: Channel) -> None:
+    def _follow_chat(self, applied: Applied, chat: LiveChannel, session: LiveChannel) -> None:
         if applied.action["type"] == "chat/pendingMessageSet" and applied.dispatch is not None:
             author = applied.dispatch.connection.starter
             self._chats.note_author(chat, applied.action["id"], author)
@@ -79,7 +79,7 @@ class Reactions:
         if "activeTurn" in applied.before and "activeTurn" not in applied.after:
             self._git.refresh(session)
 
-    def _carry_out(self, effect: Effect, applied: Applied, session: Channel) -> None:
+    def _carry_out(self, effect: Effect, applied: Applied, session: LiveChannel) -> None:
         chat, dispatch = applied.channel, applied.dispatch
         match effect:
             case Effect.START_TURN:

@@ -6,7 +6,7 @@ import logging
 from typing import Any
 
 from agenthost.host.channels.settings import sanitize
-from agenthost.host.core import Core
+from agenthost.host.core import HostCore
 from agenthost.host.store import DropChannel, DropRecord, StoreDamaged
 from agenthost.host.turns.runner import RUNNING, error_action
 from agenthost.protocol.uris import ROOT
@@ -27,7 +27,7 @@ CONFIG_SCHEMA: dict[str, Any] = {
 }
 
 
-async def open_root(core: Core) -> None:
+async def open_root(core: HostCore) -> None:
     """Register the root channel: stored values, and today's agents as ordinary actions."""
     # The first number is for the start itself: what clients are told before anything happens must
     # not lie in the gap that a crash left, or they could not be replayed to.
@@ -64,13 +64,13 @@ async def open_root(core: Core) -> None:
         core.writer.apply(stored, action)
 
 
-async def announce_agents(core: Core) -> None:
+async def announce_agents(core: HostCore) -> None:
     """Tell clients what the agents are like now."""
     agents = [await core.loops.read(agent, agent.info) for agent in core.agents.values()]
     core.writer.apply(core.root, {"type": "root/agentsChanged", "agents": agents})
 
 
-async def recover(core: Core) -> None:
+async def recover(core: HostCore) -> None:
     """End the turns that were running when the last host died; sessions stay as they were."""
     for chat_uri in await core.store.records(RUNNING):
         try:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import InvalidParams, PermissionDenied
-from agenthost.host.log.channel import Channel
+from agenthost.host.log.channel import LiveChannel
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.stored_values import stored_value
 from agenthost.host.log.writer import Writer
@@ -158,19 +158,19 @@ class Clients:
             del self._live[connection.client_id]
             self._start_grace(connection.client_id)
 
-    def restore(self, channel: Channel, _: WholeChannel) -> None:
+    def restore(self, channel: LiveChannel, _: WholeChannel) -> None:
         """Give the active clients of a session that is being loaded time to show up."""
         if channel.kind == "session":
             for active in channel.state["activeClients"]:
                 if active["clientId"] not in self._live:
                     self._start_grace(active["clientId"])
 
-    def withdraw(self, client_id: str, session: Channel) -> None:
+    def withdraw(self, client_id: str, session: LiveChannel) -> None:
         """Take a client off a session's active ones."""
         action = {"type": "session/activeClientRemoved", "clientId": client_id}
         self._writer.apply(session, action)
 
-    def fail_calls(self, client_id: str, session: Channel) -> None:
+    def fail_calls(self, client_id: str, session: LiveChannel) -> None:
         """Fail what a client was to run in a session that it has left."""
         for chat in self._directory.loaded("chat"):
             if chat.session == session.uri:
@@ -187,7 +187,7 @@ class Clients:
             for session in self._directory.loaded("session"):
                 self.withdraw(client_id, session)
 
-    def _fail_calls(self, client_id: str, chat: Channel) -> None:
+    def _fail_calls(self, client_id: str, chat: LiveChannel) -> None:
         active = chat.state.get("activeTurn")
         if active is None:
             return
@@ -197,7 +197,9 @@ class Clients:
             if contributor.get("clientId") == client_id and call["status"] in _UNFINISHED:
                 self.fail_call(chat, call, "the client that runs this tool left", "clientLeft")
 
-    def fail_call(self, chat: Channel, call: Mapping[str, Any], message: Any, code: str) -> None:
+    def fail_call(
+        self, chat: LiveChannel, call: Mapping[str, Any], message: Any, code: str
+    ) -> None:
         """End a tool call of the running turn that its client does not finish."""
         target = {"turnId": chat.state["activeTurn"]["id"], "toolCallId": call["toolCallId"]}
         if call["status"] == "streaming":

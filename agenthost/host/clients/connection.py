@@ -17,9 +17,9 @@ from agenthost.errors import ParseError, UnsupportedProtocolVersion
 from agenthost.host.clients.client_records import ClientRecord
 from agenthost.host.clients.methods import handle_notification, handle_request
 from agenthost.host.clients.resent_actions import ResentActions
-from agenthost.host.core import Core
+from agenthost.host.core import HostCore
 from agenthost.host.delivery.outbox import Answer, Outbox
-from agenthost.host.log.channel import Channel, Subscription
+from agenthost.host.log.channel import LiveChannel, Subscription
 from agenthost.host.store import StoreError
 from agenthost.host.trust import Principal, RateLimiter, find_excess
 from agenthost.host.turns.runner import Starter
@@ -45,7 +45,7 @@ class Connection:
 
     def __init__(
         self,
-        core: Core,
+        core: HostCore,
         transport: Transport,
         principal: Principal,
         name: str,
@@ -67,7 +67,7 @@ class Connection:
         self.locale: str | None = None
         # The name of the client's program.
         self.program = ""
-        self.subscriptions: dict[Channel, Subscription] = {}
+        self.subscriptions: dict[LiveChannel, Subscription] = {}
         # What this client may send a second time; set when it reconnects.
         self.resent = ResentActions()
         # The closing of the transport, once the host ends this connection.
@@ -129,17 +129,17 @@ class Connection:
             reason = "superseded by a newer connection of this client"
             superseded.end(CloseCode.POLICY_VIOLATION, reason)
 
-    def subscribe(self, channel: Channel, subscription: Subscription) -> None:
+    def subscribe(self, channel: LiveChannel, subscription: Subscription) -> None:
         """Follow a channel from now on; a second time replaces the first."""
         channel.subscriptions[self] = subscription
         self.subscriptions[channel] = subscription
 
-    def followed_as(self, uri: str) -> Channel | None:
+    def followed_as(self, uri: str) -> LiveChannel | None:
         """Return the channel that this client follows under a name."""
         followed = (channel for channel, view in self.subscriptions.items() if view.uri == uri)
         return next(followed, None)
 
-    def unsubscribe(self, channel: Channel) -> bool:
+    def unsubscribe(self, channel: LiveChannel) -> bool:
         """Stop following a channel; False when it was not followed."""
         channel.subscriptions.pop(self, None)
         channel.last_used = self.core.clock.monotonic()

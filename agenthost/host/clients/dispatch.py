@@ -11,8 +11,8 @@ from agenthost.host.channels.chat.loading import reveal
 from agenthost.host.channels.chat.rules import find_call
 from agenthost.host.channels.rules import check
 from agenthost.host.clients.methods import handles
-from agenthost.host.log.channel import Channel
-from agenthost.host.log.writer import Dispatch
+from agenthost.host.log.channel import LiveChannel
+from agenthost.host.log.writer import ClientAction
 from agenthost.protocol.inbound import accept_action
 from agenthost.protocol.schema.scalars import Whole
 from agenthost.protocol.versions import reduce
@@ -39,7 +39,7 @@ async def dispatch_action(connection: Connection, params: Params) -> None:
     core = connection.core
     channel = await core.directory.find(uri)
     as_sent = raw if isinstance(raw, dict) else {}
-    dispatch = Dispatch(connection, client_seq, uri, as_sent)
+    dispatch = ClientAction(connection, client_seq, uri, as_sent)
     if channel is None:
         # Who does not hear of it would wait for ever, for instance on a session just disposed of.
         return _reject(dispatch, "there is no such channel")
@@ -68,7 +68,7 @@ async def dispatch_action(connection: Connection, params: Params) -> None:
         await core.chats.leave_directory(channel, action["directory"])
 
 
-async def _accept(dispatch: Dispatch, channel: Channel) -> Action | None:
+async def _accept(dispatch: ClientAction, channel: LiveChannel) -> Action | None:
     """Return an action in canonical form, or None when its sender was told why not."""
     connection = dispatch.connection
     core = connection.core
@@ -90,7 +90,7 @@ async def _accept(dispatch: Dispatch, channel: Channel) -> Action | None:
     return action
 
 
-def _answer_again(dispatch: Dispatch, channel: Channel, action: Action) -> None:
+def _answer_again(dispatch: ClientAction, channel: LiveChannel, action: Action) -> None:
     """Answer an action that was done already, so that its sender's mirror comes out right."""
     core = dispatch.connection.core
     after = reduce(channel.kind, channel.state, action, now=core.clock.now())
@@ -101,7 +101,7 @@ def _answer_again(dispatch: Dispatch, channel: Channel, action: Action) -> None:
         _reject(dispatch, "this was done already, before the connection was lost")
 
 
-async def _rename(dispatch: Dispatch, chat: Channel, session: Channel) -> None:
+async def _rename(dispatch: ClientAction, chat: LiveChannel, session: LiveChannel) -> None:
     """Rename a chat, as editors do it: by the session's action on the chat's channel."""
     action = await _accept(dispatch, session)
     if action is not None:
@@ -110,13 +110,13 @@ async def _rename(dispatch: Dispatch, chat: Channel, session: Channel) -> None:
         core.writer.acknowledge(dispatch)
 
 
-def _reject(dispatch: Dispatch, reason: str) -> None:
+def _reject(dispatch: ClientAction, reason: str) -> None:
     core = dispatch.connection.core
     core.metrics.count("agenthost_actions_rejected_total")
     core.writer.reject(dispatch, reason)
 
 
-async def _refusal(connection: Connection, channel: Channel, action: Action) -> str | None:
+async def _refusal(connection: Connection, channel: LiveChannel, action: Action) -> str | None:
     core = connection.core
     session = core.directory.get(channel.session) if channel.session else channel
     if session is not None and session.kind != "session":
@@ -142,7 +142,7 @@ def _starts_turn(action: Action) -> bool:
     return bool(queues or action["type"] == "chat/turnStarted")
 
 
-def _sign_in_first(connection: Connection, chat: Channel, session: Channel) -> str | None:
+def _sign_in_first(connection: Connection, chat: LiveChannel, session: LiveChannel) -> str | None:
     """Ask for the tokens that the session's agent needs and this client has not brought."""
     core = connection.core
     missing = core.sessions.missing_tokens(session, connection.principal.name)
@@ -152,7 +152,9 @@ def _sign_in_first(connection: Connection, chat: Channel, session: Channel) -> s
     return "the agent needs you to sign in first" if missing else None
 
 
-def _completed(connection: Connection, channel: Channel, action: Action, as_sent: Action) -> Action:
+def _completed(
+    connection: Connection, channel: LiveChannel, action: Action, as_sent: Action
+) -> Action:
     """Fill in what only the host can measure for clients that do not send it."""
     if action["type"] == "chat/turnCancelled" and "duration" not in as_sent:
         return {**action, "duration": connection.core.turns.elapsed(channel.uri)}

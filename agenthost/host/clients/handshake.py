@@ -11,7 +11,7 @@ from agenthost.host.clients.methods import EncodedResult, handles
 from agenthost.host.clients.resent_actions import done_since
 from agenthost.host.clients.resume import catch_up
 from agenthost.host.clients.snapshots import follow, listed, snapshot
-from agenthost.host.log.channel import Channel
+from agenthost.host.log.channel import LiveChannel
 from agenthost.host.store import StoreDamaged
 from agenthost.protocol.inbound import accept_params
 from agenthost.protocol.jsonrpc import dumps
@@ -98,9 +98,9 @@ async def reconnect(connection: Connection, params: Params) -> EncodedResult:
     return EncodedResult(*result)
 
 
-async def _find(connection: Connection, uris: Any) -> dict[str, Channel]:
+async def _find(connection: Connection, uris: Any) -> dict[str, LiveChannel]:
     """Return the channels that exist, each once, under the spelling the client used first."""
-    found: dict[str, Channel] = {}
+    found: dict[str, LiveChannel] = {}
     seen: set[str] = set()
     # A chat may be asked for under two names.
     channels: set[str] = set()

@@ -13,8 +13,8 @@ from agenthost.host.channels.chat.window import page_start
 from agenthost.host.clients.client_records import EVERYTHING, View
 from agenthost.host.clients.snapshots import follow, listed, snapshot
 from agenthost.host.delivery.envelopes import numbered
-from agenthost.host.log.channel import Channel, Subscription
-from agenthost.host.log.replay import Replay, Snapshots, plan_reconnect
+from agenthost.host.log.channel import LiveChannel, Subscription
+from agenthost.host.log.replay import ReplayLog, SendSnapshots, plan_reconnect
 from agenthost.host.log.stored_values import stored_value
 from agenthost.host.store import Append, StoreDamaged, StoredChannel
 from agenthost.protocol.jsonrpc import dumps
@@ -22,7 +22,7 @@ from agenthost.protocol.versions import translator
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
-    from agenthost.host.core import Core
+    from agenthost.host.core import HostCore
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ ENCODED_AT_ONCE = 2_000
 
 
 async def catch_up(
-    connection: Connection, channels: Mapping[str, Channel], missing: list[str], last_seen: int
+    connection: Connection, channels: Mapping[str, LiveChannel], missing: list[str], last_seen: int
 ) -> Sequence[bytes]:
     """Subscribe the connection to the channels and return the JSON of the reconnect result."""
     core = connection.core
@@ -49,7 +49,7 @@ async def catch_up(
     # What was created a moment ago is not in the store yet, and so has no position there.
     await ledger.settle()
     long = any(last_seen <= channel.long_since for channel in channels.values())
-    if not long and isinstance(await _plan(core, uris, last_seen), Replay):
+    if not long and isinstance(await _plan(core, uris, last_seen), ReplayLog):
         # Some may have been disposed meanwhile.
         missing += [uri for uri, channel in channels.items() if not _exists(core, channel)]
         channels = {uri: channel for uri, channel in channels.items() if _exists(core, channel)}
@@ -81,7 +81,7 @@ async def catch_up(
     return (b'{"type":"snapshot","snapshots":[', *listed(snapshots), b"]}")
 
 
-def _resume(connection: Connection, channel: Channel, uri: str, view: View) -> Subscription:
+def _resume(connection: Connection, channel: LiveChannel, uri: str, view: View) -> Subscription:
     """Follow a channel as the client saw it before."""
     first_turn, latency = view
     subscription = follow(connection, channel, uri, max_latency=latency)
@@ -90,7 +90,7 @@ def _resume(connection: Connection, channel: Channel, uri: str, view: View) -> S
     return subscription
 
 
-def _still_shown(core: Core, channel: Channel, view: View) -> View:
+def _still_shown(core: HostCore, channel: LiveChannel, view: View) -> View:
     """Return a view that shows something of a chat which was cut below the turns it showed."""
     first_turn, latency = view
     if channel.kind != "chat" or first_turn < len(channel.state["turns"]):
@@ -99,11 +99,13 @@ def _still_shown(core: Core, channel: Channel, view: View) -> View:
     return page_start(sizes, len(sizes), core.limits.max_turns_page), latency
 
 
-def _exists(core: Core, channel: Channel) -> bool:
+def _exists(core: HostCore, channel: LiveChannel) -> bool:
     return core.directory.get(channel.uri) is channel
 
 
-async def _plan(core: Core, channels: Iterable[str], last_seen: int) -> Replay | Snapshots:
+async def _plan(
+    core: HostCore, channels: Iterable[str], last_seen: int
+) -> ReplayLog | SendSnapshots:
     trimmed = await core.store.channel_positions(list(channels))
     last_seq = core.writer.ledger.last_seq
     return plan_reconnect(last_seen, last_seq=last_seq, gaps=core.store.gaps, trimmed=trimmed)
@@ -115,7 +117,7 @@ async def _replay(
     """Return the envelopes after ``last_seen``, or None when snapshots are the better answer."""
     core = connection.core
     entries = await core.store.read_after(last_seen, list(uris), MOST_REPLAYED + 1)
-    if isinstance(await _plan(core, uris, last_seen), Snapshots):
+    if isinstance(await _plan(core, uris, last_seen), SendSnapshots):
         # The log was trimmed while it was read.
         return None
     entries = [entry for entry in entries if entry.seq <= through]
@@ -175,11 +177,11 @@ async def _translated(
 
 
 async def _walk(
-    version: str, live: Channel, stored: StoredChannel, gap: tuple[int, int]
+    version: str, live: LiveChannel, stored: StoredChannel, gap: tuple[int, int]
 ) -> AsyncIterator[tuple[Append, list[dict[str, Any]]]]:
     """Go through a channel's log, giving the entries of a gap as an older version has them."""
     last_seen, end = gap
-    channel = Channel(live.uri, live.kind, stored_value(stored.state, live.uri))
+    channel = LiveChannel(live.uri, live.kind, stored_value(stored.state, live.uri))
     ladder = translator(version)
     for number, entry in enumerate(stored.tail, 1):
         if number % WALKED_AT_ONCE == 0:

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from agenthost.host.channels.chat.fork import title_of
 from agenthost.host.channels.chat.window import first_shown
-from agenthost.host.log.channel import Channel, Subscription
+from agenthost.host.log.channel import LiveChannel, Subscription
 from agenthost.protocol.jsonrpc import dumps
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
-    from agenthost.host.core import Core
+    from agenthost.host.core import HostCore
 
 
 def follow(
     connection: Connection,
-    channel: Channel,
+    channel: LiveChannel,
     uri: str,
     *,
     newest_turns: int | None = None,
@@ -37,7 +37,7 @@ def follow(
 
 
 def snapshot(
-    connection: Connection, channel: Channel, subscription: Subscription
+    connection: Connection, channel: LiveChannel, subscription: Subscription
 ) -> Sequence[bytes]:
     """Encode the snapshot that a subscription starts from, as pieces of JSON."""
     return (
@@ -53,7 +53,7 @@ def snapshot(
     )
 
 
-def _told_elsewhere(core: Core, channel: Channel) -> Mapping[str, Any]:
+def _told_elsewhere(core: HostCore, channel: LiveChannel) -> Mapping[str, Any]:
     """Return what no action tells a channel: who comes new hears it here, as its line says it."""
     if channel.kind == "session":
         return {"annotations": core.catalogue.annotations(channel)}

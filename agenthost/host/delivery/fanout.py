@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agenthost.host.delivery.envelopes import Envelope, encode_envelope, numbered
-from agenthost.host.log.channel import Change, Channel, Subscription
+from agenthost.host.log.channel import Change, LiveChannel, Subscription
 from agenthost.protocol.jsonrpc import Notification, encode
 from agenthost.protocol.versions import echo, translator
 from agenthost.transport import Encoded
@@ -29,7 +29,7 @@ Encodings = dict[tuple[str, str], Sequence[Encoded]]
 class Broadcast:
     """One accepted action on its way to the channel's subscribers."""
 
-    channel: Channel
+    channel: LiveChannel
     # Its own number; those before it may have been taken for versions that need several actions.
     seq: int
     action: dict[str, Any]
@@ -89,7 +89,7 @@ class Broadcast:
 class Notice:
     """A notification on its way to the channel's subscribers; never logged, never replayed."""
 
-    channel: Channel
+    channel: LiveChannel
     method: str
     params: dict[str, Any]
     # Only these connections, where a notification is not for everybody.

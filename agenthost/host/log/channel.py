@@ -70,7 +70,7 @@ class _TextRun:
     text: GrowingText = field(default_factory=GrowingText)
 
 
-class Channel:
+class LiveChannel:
     """The state registered under one URI."""
 
     def __init__(

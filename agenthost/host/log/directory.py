@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from agenthost.clock import Clock
 from agenthost.host.channels.chat.names import find_named_chat
-from agenthost.host.log.channel import Channel
+from agenthost.host.log.channel import LiveChannel
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.log.replay import replay_horizon
 from agenthost.host.log.stored_values import stored_value
@@ -53,37 +53,37 @@ class Directory:
         self._store = store
         self._ledger = ledger
         self._clock = clock
-        self._loaded: dict[str, Channel] = {}
-        self._loading: dict[str, asyncio.Task[Channel | None]] = {}
+        self._loaded: dict[str, LiveChannel] = {}
+        self._loading: dict[str, asyncio.Task[LiveChannel | None]] = {}
         # How many left memory so far: what was read before one did may not be the newest.
         self._forgotten = 0
         # Told of each channel that leaves memory.
-        self.on_evicted: list[Callable[[Channel], None]] = []
+        self.on_evicted: list[Callable[[LiveChannel], None]] = []
         # Told of each channel that comes back from the store, before anybody sees it; and the
         # buckets whose records under its name come with it.
-        self.on_loading: list[Callable[[Channel, WholeChannel], None]] = []
+        self.on_loading: list[Callable[[LiveChannel, WholeChannel], None]] = []
         self.buckets = [OWNERS]
 
     @property
-    def root(self) -> Channel:
+    def root(self) -> LiveChannel:
         """The root channel, which is always in memory."""
         return self._loaded[ROOT]
 
-    def get(self, uri: str) -> Channel | None:
+    def get(self, uri: str) -> LiveChannel | None:
         """Return a channel that is in memory."""
         return self._loaded.get(canonical(uri))
 
-    def loaded(self, kind: Kind) -> list[Channel]:
+    def loaded(self, kind: Kind) -> list[LiveChannel]:
         """Return the channels of one kind that are in memory."""
         return [channel for channel in self._loaded.values() if channel.kind == kind]
 
-    async def find(self, uri: str) -> Channel | None:
+    async def find(self, uri: str) -> LiveChannel | None:
         """Return a channel, loading it (and the session that owns it) when it must be."""
         uri = canonical(uri)
         channel = await self._registered(uri)
         return channel if channel is not None else await find_named_chat(uri, self._registered)
 
-    async def _registered(self, uri: str) -> Channel | None:
+    async def _registered(self, uri: str) -> LiveChannel | None:
         channel = self._loaded.get(uri)
         if channel is None:
             task = self._loading.get(uri)
@@ -96,10 +96,10 @@ class Directory:
             channel.last_used = self._clock.monotonic()
         return channel
 
-    def create(self, uri: str, kind: Kind, state: State, session: str | None = None) -> Channel:
+    def create(self, uri: str, kind: Kind, state: State, session: str | None = None) -> LiveChannel:
         """Register a new channel with its first state; the caller has made sure that it is new."""
         # A number of its own: who names the channel and saw less than that has never seen it.
-        channel = Channel(uri, kind, state, seq=self._ledger.take_seq(), session=session)
+        channel = LiveChannel(uri, kind, state, seq=self._ledger.take_seq(), session=session)
         channel.last_used = self._clock.monotonic()
         self._loaded[uri] = channel
         self.save(channel)
@@ -108,7 +108,7 @@ class Directory:
             self._hold_owner(channel, +1)
         return channel
 
-    def drop(self, channel: Channel) -> None:
+    def drop(self, channel: LiveChannel) -> None:
         """Forget a channel, in memory and in the store; its subscriptions end."""
         self._forget(channel)
 
@@ -121,7 +121,7 @@ class Directory:
         self._ledger.deliver(end_subscriptions)
         self._ledger.write(DropChannel(channel.uri), DropRecord(OWNERS, channel.uri))
 
-    def save(self, channel: Channel, *, at_rest: bool = False) -> None:
+    def save(self, channel: LiveChannel, *, at_rest: bool = False) -> None:
         """Store the channel's state, and forget the log that is older than anybody may replay.
 
         Of a channel that rests, what outweighs its state goes too: who missed as much is better
@@ -142,7 +142,7 @@ class Directory:
             TrimLog(channel.uri, min(channel.seq, horizon), keep_bytes),
         )
 
-    def save_if_due(self, channel: Channel) -> None:
+    def save_if_due(self, channel: LiveChannel) -> None:
         """Store a snapshot once the log since the last one outweighs it."""
         if channel.tail_bytes > max(SMALLEST_TAIL, channel.stored_bytes):
             self.save(channel)
@@ -165,7 +165,7 @@ class Directory:
             if channel.tail_bytes:
                 self.save(channel, at_rest=True)
 
-    async def _load(self, uri: str) -> Channel | None:
+    async def _load(self, uri: str) -> LiveChannel | None:
         # What was evicted a moment ago may still be on its way to the disk.
         if self._ledger.backlog:
             await self._ledger.settle()
@@ -183,7 +183,7 @@ class Directory:
                 raise StoreDamaged(f"{uri} belongs to {session}, which is not in the store")
         return self._take_in(uri, whole)
 
-    def _take_in(self, uri: str, whole: WholeChannel) -> Channel:
+    def _take_in(self, uri: str, whole: WholeChannel) -> LiveChannel:
         channel = _rebuild(uri, whole.stored, _owner_of(whole))
         channel.last_used = self._clock.monotonic()
         for complete in self.on_loading:
@@ -192,12 +192,12 @@ class Directory:
         self._hold_owner(channel, +1)
         return channel
 
-    def _forget(self, channel: Channel) -> None:
+    def _forget(self, channel: LiveChannel) -> None:
         self._forgotten += 1
         if self._loaded.pop(channel.uri, None) is not None:
             self._hold_owner(channel, -1)
 
-    def _hold_owner(self, channel: Channel, change: int) -> None:
+    def _hold_owner(self, channel: LiveChannel, change: int) -> None:
         owner = self._loaded.get(channel.session) if channel.session is not None else None
         if owner is not None:
             owner.holds += change
@@ -208,8 +208,8 @@ def _owner_of(whole: WholeChannel) -> str | None:
     return owner.decode() if owner is not None else None
 
 
-def _rebuild(uri: str, stored: StoredChannel, session: str | None) -> Channel:
-    channel = Channel(
+def _rebuild(uri: str, stored: StoredChannel, session: str | None) -> LiveChannel:
+    channel = LiveChannel(
         uri,
         cast(Kind, stored.kind),
         stored_value(stored.state, uri),

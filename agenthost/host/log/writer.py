@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from agenthost.clock import Clock
 from agenthost.host.delivery.envelopes import encode_envelope
 from agenthost.host.delivery.fanout import Broadcast, Fanout, Notice
-from agenthost.host.log.channel import Channel
+from agenthost.host.log.channel import LiveChannel
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.store import Append
 from agenthost.protocol.jsonrpc import dumps
@@ -33,7 +33,7 @@ LONG_TAIL = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Dispatch:
+class ClientAction:
     """A client's action as it arrived, to be echoed in the client's own words."""
 
     connection: Connection
@@ -54,12 +54,12 @@ class Dispatch:
 class Applied:
     """An action that changed a channel, for those who must follow up on it."""
 
-    channel: Channel
+    channel: LiveChannel
     action: Action
     before: dict[str, Any]
     after: dict[str, Any]
     # The client's dispatch, where it was one.
-    dispatch: Dispatch | None = None
+    dispatch: ClientAction | None = None
 
 
 class Writer:
@@ -72,9 +72,11 @@ class Writer:
         # Told of every change but text appends, in order; they may apply further actions.
         self.observers: list[Callable[[Applied], None]] = []
         # Told of a channel whose log has grown long by text appends alone.
-        self.on_long_tail: Callable[[Channel], None] = lambda channel: None
+        self.on_long_tail: Callable[[LiveChannel], None] = lambda channel: None
 
-    def apply(self, channel: Channel, action: Action, dispatch: Dispatch | None = None) -> bool:
+    def apply(
+        self, channel: LiveChannel, action: Action, dispatch: ClientAction | None = None
+    ) -> bool:
         """Apply an action; False when it changed nothing (then only its sender hears of it)."""
         now = self._clock.now()
         change = channel.apply(action, now)
@@ -106,17 +108,17 @@ class Writer:
             self.on_long_tail(channel)
         return True
 
-    def reject(self, dispatch: Dispatch, reason: str) -> None:
+    def reject(self, dispatch: ClientAction, reason: str) -> None:
         """Send a refused action back to its origin alone, with the reason."""
         self._answer(dispatch, reason)
 
-    def acknowledge(self, dispatch: Dispatch) -> None:
+    def acknowledge(self, dispatch: ClientAction) -> None:
         """Tell the origin of an action alone that it is done."""
         self._answer(dispatch, None)
 
     def notify(
         self,
-        channel: Channel,
+        channel: LiveChannel,
         method: str,
         params: dict[str, Any],
         only: frozenset[Connection] | None = None,
@@ -128,14 +130,14 @@ class Writer:
         """Send messages to one connection, in order with everything else."""
         self.ledger.deliver(lambda: self._fanout.send(connection, messages))
 
-    def _answer(self, dispatch: Dispatch, reason: str | None) -> None:
+    def _answer(self, dispatch: ClientAction, reason: str | None) -> None:
         envelope = encode_envelope(
             dispatch.uri, dispatch.as_sent, self.ledger.take_seq(), dispatch.origin, reason
         )
         self.send(dispatch.connection, (envelope,))
 
 
-def _void_reason(dispatch: Dispatch, channel: Channel) -> str | None:
+def _void_reason(dispatch: ClientAction, channel: LiveChannel) -> str | None:
     """Say why an action is refused that changes nothing here but something for its sender."""
     version = dispatch.connection.version
     if is_void(version, channel.kind, dispatch.as_sent, channel.state):

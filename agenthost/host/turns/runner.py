@@ -21,7 +21,7 @@ from agenthost.agents.turn_port import Interactivity
 from agenthost.clock import Clock
 from agenthost.host.channels.chat.attachments import given_message, turns_as_given
 from agenthost.host.channels.session.permissions import Credentials, Permissions
-from agenthost.host.log.channel import Channel
+from agenthost.host.log.channel import LiveChannel
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import DropRecord, PutRecord, StoreError
 from agenthost.host.turns.agent_loops import AgentLoops, AgentQuit
@@ -32,7 +32,7 @@ from agenthost.host.turns.running_turn import RunningTurn
 log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
-OpenWorker = Callable[[Channel, Mapping[str, Any], str, Interactivity], Channel]
+OpenWorker = Callable[[LiveChannel, Mapping[str, Any], str, Interactivity], LiveChannel]
 
 # The record of chats whose turn is running, so that a restart can end what a crash interrupted.
 RUNNING = "running"
@@ -73,9 +73,9 @@ class Starter:
 
 
 NOBODY = Starter("")
-BeginTurn = Callable[[Channel, Mapping[str, Any], Starter], None]
-Rename = Callable[[Channel, Channel, str], None]
-Annotate = Callable[[Channel, dict[str, Any]], None]
+BeginTurn = Callable[[LiveChannel, Mapping[str, Any], Starter], None]
+Rename = Callable[[LiveChannel, LiveChannel, str], None]
+Annotate = Callable[[LiveChannel, dict[str, Any]], None]
 
 
 class TurnRunner:
@@ -128,7 +128,7 @@ class TurnRunner:
         """Say whether this is still the turn that its chat is working on."""
         return self._running.get(running.channel.uri) is running
 
-    def works_on(self, chat: Channel) -> bool:
+    def works_on(self, chat: LiveChannel) -> bool:
         """Say whether a turn of the chat is running."""
         return chat.uri in self._running
 
@@ -137,7 +137,9 @@ class TurnRunner:
         running = self._running.get(chat)
         return running.duration if running is not None else 0
 
-    def start(self, chat: Channel, session: Channel, starter: Starter | None = None) -> None:
+    def start(
+        self, chat: LiveChannel, session: LiveChannel, starter: Starter | None = None
+    ) -> None:
         """Run the agent for the turn that has just become active."""
         state, owner = chat.state, session.state
         active = state["activeTurn"]
@@ -170,11 +172,11 @@ class TurnRunner:
         if self._silence_limit is not None:
             self._look_after(running)
 
-    def expect(self, chat: Channel, starter: Starter) -> None:
+    def expect(self, chat: LiveChannel, starter: Starter) -> None:
         """Run the turn that the host starts next in a chat on somebody's behalf."""
         self._starters[chat.uri] = starter
 
-    def changed(self, chat: Channel) -> None:
+    def changed(self, chat: LiveChannel) -> None:
         """Let those who wait for something in a chat look again, and its agent see it."""
         running = self._running.get(chat.uri)
         if running is not None:
@@ -182,7 +184,9 @@ class TurnRunner:
         for look in list(self._waiting.get(chat.uri, ())):
             look(chat.state)
 
-    async def wait_for(self, chat: Channel, look: Callable[[Mapping[str, Any]], _T | None]) -> _T:
+    async def wait_for(
+        self, chat: LiveChannel, look: Callable[[Mapping[str, Any]], _T | None]
+    ) -> _T:
         """Wait until looking at a chat's state finds something."""
         found = look(chat.state)
         if found is not None:
@@ -203,7 +207,7 @@ class TurnRunner:
             if not waiting:
                 del self._waiting[chat.uri]
 
-    def cancel(self, chat: Channel) -> None:
+    def cancel(self, chat: LiveChannel) -> None:
         """Cancel a chat's turn on the host's own initiative."""
         active = chat.state.get("activeTurn")
         if active is not None:

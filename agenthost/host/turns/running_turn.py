@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from agenthost.agents.api import AgentError
 from agenthost.agents.turn_port import Interactivity, Worker
 from agenthost.host.channels.chat.attachments import given_message
-from agenthost.host.log.channel import Channel
+from agenthost.host.log.channel import LiveChannel
 from agenthost.host.store import PutBlob
 from agenthost.protocol.uris import content_uri
 
@@ -31,7 +31,7 @@ MOST_UNSTORED = 512
 DEEPEST_WORKER = 4
 
 
-class Request(Generic[_T]):
+class AgentRequest(Generic[_T]):
     """Something that an agent waits for on its loop while the host does it on its own."""
 
     def __init__(self, work: Callable[[], Awaitable[_T]]) -> None:
@@ -89,8 +89,8 @@ class RunningTurn:
     def __init__(
         self,
         runner: TurnRunner,
-        channel: Channel,
-        session: Channel,
+        channel: LiveChannel,
+        session: LiveChannel,
         *,
         turn_id: str,
         starter: Starter,
@@ -189,7 +189,7 @@ class RunningTurn:
         if not self.over:
             self._runner.writer.apply(self.channel, {"type": "chat/activityChanged", **shown})
 
-    def ask(self, request: Request[Any]) -> None:
+    def ask(self, request: AgentRequest[Any]) -> None:
         """Do something that the agent waits for, after all that it emitted before."""
         if self.over:
             request.refuse()
@@ -224,14 +224,14 @@ class RunningTurn:
 
     async def open_worker(
         self, title: str, tool_call_id: str, interactivity: Interactivity
-    ) -> Channel:
+    ) -> LiveChannel:
         """Open a chat of its own for the same agent."""
         if self.starter.depth >= DEEPEST_WORKER:
             raise AgentError("workers may not start workers any deeper", "tooDeep")
         origin = {"kind": "tool", "chat": self.channel.uri, "toolCallId": tool_call_id}
         return self._runner.open_worker(self.session, origin, title, interactivity)
 
-    async def run_worker(self, chat: Channel, text: str) -> Worker:
+    async def run_worker(self, chat: LiveChannel, text: str) -> Worker:
         """Let the agent answer ``text`` in a chat that was opened for it."""
         message = {"text": text, "origin": {"kind": "tool"}}
         starter = replace(self.starter, depth=self.starter.depth + 1)

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from agenthost.host.log.channel import Channel
+from agenthost.host.log.channel import LiveChannel
 from agenthost.host.store import PutRecord
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.markdown import markdown_of
 
 State = Mapping[str, Any]
-Find = Callable[[str], Channel | None]
+Find = Callable[[str], LiveChannel | None]
 
 # The record of what the messages of a chat attach, as its agent is given it.
 ATTACHED = "attached"
@@ -30,7 +30,7 @@ def references(message: State | None) -> Iterator[tuple[str, str, str | None]]:
             yield item["type"], item["resource"], item.get("endTurn")
 
 
-def pin_attachments(chat: Channel, action: State, find: Find) -> bool:
+def pin_attachments(chat: LiveChannel, action: State, find: Find) -> bool:
     """Write out what a message refers to that a chat has just accepted; say if there was any."""
     if action["type"] == "chat/turnStarted":
         key, pending = action["turnId"], _pending(action.get("queuedMessageId") or "")
@@ -50,24 +50,24 @@ def pin_attachments(chat: Channel, action: State, find: Find) -> bool:
     return True
 
 
-def record(chat: Channel) -> PutRecord:
+def record(chat: LiveChannel) -> PutRecord:
     """Return how what was written out is stored."""
     return PutRecord(ATTACHED, chat.uri, dumps(chat.attached))
 
 
-def given_message(chat: Channel, id: str, message: State, *, pending: bool = False) -> State:
+def given_message(chat: LiveChannel, id: str, message: State, *, pending: bool = False) -> State:
     """Return a message of a chat as its agent is given it."""
     given = chat.attached.get(_pending(id) if pending else id)
     return {**message, "attachments": given} if given is not None else message
 
 
-def as_given(chat: Channel, turn: State) -> State:
+def as_given(chat: LiveChannel, turn: State) -> State:
     """Return a turn of a chat as its agent is given it."""
     message = given_message(chat, turn["id"], turn["message"])
     return turn if message is turn["message"] else {**turn, "message": message}
 
 
-def turns_as_given(chat: Channel) -> Sequence[Any]:
+def turns_as_given(chat: LiveChannel) -> Sequence[Any]:
     """Return a chat's completed turns as its agent is given them."""
     turns: list[Any] = chat.state["turns"]
     # Few chats attach others, and a long one is not to be walked through at each of its turns.
@@ -102,7 +102,7 @@ def _given(item: State, find: Find) -> State:
     return {**item, "type": "simple", "modelRepresentation": text}
 
 
-def _transcript(item: State, chat: Channel) -> str:
+def _transcript(item: State, chat: LiveChannel) -> str:
     turns, end = chat.state["turns"], item.get("endTurn")
     last = next((n for n, turn in enumerate(turns, 1) if turn["id"] == end), len(turns))
     return "\n\n".join(line for turn in turns[:last] for line in _told(turn))

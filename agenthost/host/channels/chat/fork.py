@@ -12,7 +12,7 @@ from typing import Any
 
 from agenthost.errors import InvalidParams
 from agenthost.host.channels.chat.attachments import as_given
-from agenthost.host.log.channel import Channel
+from agenthost.host.log.channel import LiveChannel
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class History:
 
 
 def derive(
-    params: Mapping[str, Any], session: Channel, source: Channel | None
+    params: Mapping[str, Any], session: LiveChannel, source: LiveChannel | None
 ) -> tuple[dict[str, Any], History]:
     """Return a new chat's own fields and its history."""
     if source is None:
@@ -61,7 +61,7 @@ def _turns_so_far(state: Mapping[str, Any], turn_id: str) -> list[Any]:
     return [*state["turns"], {**active, "state": "cancelled"}]
 
 
-def fork_history(chat: Channel, turn_id: str, session: Channel) -> History | None:
+def fork_history(chat: LiveChannel, turn_id: str, session: LiveChannel) -> History | None:
     """Return what a fork of a chat starts with, or None when it has no such completed turn."""
     turns = _turns_through(chat.state, turn_id)
     if turns is None:
@@ -71,7 +71,7 @@ def fork_history(chat: Channel, turn_id: str, session: Channel) -> History | Non
     return History(turns, chat.context, attached, title_of(chat, session))
 
 
-def title_of(chat: Channel, session: Channel) -> str:
+def title_of(chat: LiveChannel, session: LiveChannel) -> str:
     """Return a chat's title, which only its entry in the session keeps true."""
     for entry in session.state["chats"]:
         if entry["resource"] == chat.uri:
@@ -88,7 +88,7 @@ def _turns_through(state: Mapping[str, Any], turn_id: str) -> list[Any] | None:
     return None
 
 
-def _directories(params: Mapping[str, Any], session: Channel) -> dict[str, Any]:
+def _directories(params: Mapping[str, Any], session: LiveChannel) -> dict[str, Any]:
     """Return the directories that a new chat chose among its session's, if it chose any."""
     chosen = params.get("workingDirectories")
     allowed = session.state.get("workingDirectories") or ()

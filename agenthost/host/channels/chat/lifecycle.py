@@ -18,7 +18,7 @@ from agenthost.host.channels.chat.message_rules import check_message
 from agenthost.host.channels.chat.session_updates import chat_summary
 from agenthost.host.channels.rule_context import Facts
 from agenthost.host.channels.session.drafts import UNTITLED
-from agenthost.host.log.channel import Channel
+from agenthost.host.log.channel import LiveChannel
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.stored_values import stored_value
 from agenthost.host.log.writer import Writer
@@ -44,7 +44,7 @@ UNTITLED_CHAT = "New chat"
 LONGEST_TITLE = 60
 
 
-class Chats:
+class ChatRegistry:
     """Makes and ends chats, and moves their queues on."""
 
     def __init__(
@@ -58,7 +58,7 @@ class Chats:
         # Chat URI -> who set each of its queued messages.
         self._authors: dict[str, dict[str, Starter]] = {}
 
-    def add_default(self, session: Channel, history: History) -> Channel:
+    def add_default(self, session: LiveChannel, history: History) -> LiveChannel:
         """Give a new session its first chat, with the history of a fork if it is one."""
         extra = {"title": history.title} if history.title is not None else {}
         uri = self._free_name(session, default_chat_uri(session.uri))
@@ -76,11 +76,11 @@ class Chats:
 
     def add_worker(
         self,
-        session: Channel,
+        session: LiveChannel,
         origin: Mapping[str, Any],
         title: str,
         interactivity: Interactivity,
-    ) -> Channel:
+    ) -> LiveChannel:
         """Open a chat for a worker that a tool call starts; people may at most look on."""
         extra = {"title": title, "origin": dict(origin), "interactivity": interactivity}
         uri = self._free_name(session, worker_chat_uri(session.uri, origin["toolCallId"]))
@@ -131,7 +131,7 @@ class Chats:
             raise NotFound(f"there is no chat {uri}")
         self.remove(chat)
 
-    def remove(self, chat: Channel) -> None:
+    def remove(self, chat: LiveChannel) -> None:
         """Stop a chat's turn, take it off its session and forget it."""
         self._turns.stop(chat.uri)
         self._authors.pop(chat.uri, None)
@@ -145,7 +145,7 @@ class Chats:
         self._directory.drop(chat)
         self._writer.ledger.write(DropRecord(CONTEXTS, chat.uri), DropRecord(ATTACHED, chat.uri))
 
-    async def leave_directory(self, session: Channel, directory: str) -> None:
+    async def leave_directory(self, session: LiveChannel, directory: str) -> None:
         """Take a directory that has left the session away from its chats."""
         for entry in session.state["chats"]:
             if directory in entry.get("workingDirectories", ()):
@@ -156,7 +156,7 @@ class Chats:
 
     def start_turn(
         self,
-        chat: Channel,
+        chat: LiveChannel,
         message: Mapping[str, Any],
         starter: Starter,
         queued_id: str | None = None,
@@ -173,14 +173,14 @@ class Chats:
         self._turns.expect(chat, starter)
         self._writer.apply(chat, action)
 
-    def note_author(self, chat: Channel, message_id: str, author: Starter) -> None:
+    def note_author(self, chat: LiveChannel, message_id: str, author: Starter) -> None:
         """Remember who set a pending message: a queued one runs on its author's behalf."""
         authors = {**self._authors.get(chat.uri, {}), message_id: author}
         pending = [*(chat.state.get("queuedMessages") or ()), chat.state.get("steeringMessage")]
         queue = [item["id"] for item in pending if item is not None]
         self._authors[chat.uri] = {id: authors[id] for id in queue if id in authors}
 
-    def start_next(self, chat: Channel) -> None:
+    def start_next(self, chat: LiveChannel) -> None:
         """Begin the first queued message, if the chat is free and there is one."""
         queue = chat.state.get("queuedMessages")
         if not queue or chat.state.get("activeTurn") is not None:
@@ -191,21 +191,21 @@ class Chats:
         author = self._authors.get(chat.uri, {}).pop(first["id"], NOBODY)
         self.start_turn(chat, first["message"], author, first["id"])
 
-    def drop_steering(self, chat: Channel) -> Mapping[str, Any]:
+    def drop_steering(self, chat: LiveChannel) -> Mapping[str, Any]:
         """Take the steering message off a chat whose turn is over, and return it."""
         pending: Mapping[str, Any] = chat.state["steeringMessage"]
         action = {"type": "chat/pendingMessageRemoved", "kind": "steering", "id": pending["id"]}
         self._writer.apply(chat, action)
         return pending
 
-    def queue_steering(self, chat: Channel) -> None:
+    def queue_steering(self, chat: LiveChannel) -> None:
         """Make the steering message that no turn has read the first in the queue."""
         pending = self.drop_steering(chat)
         queued = {"type": "chat/pendingMessageSet", "kind": "queued", **pending}
         self._writer.apply(chat, queued)
         self._writer.apply(chat, {"type": "chat/queuedMessagesReordered", "order": [pending["id"]]})
 
-    def name(self, chat: Channel, session: Channel) -> None:
+    def name(self, chat: LiveChannel, session: LiveChannel) -> None:
         """Name a new chat, and a new session, after the first message."""
         message = chat.state["activeTurn"]["message"]
         text = " ".join(message["text"].split())
@@ -218,7 +218,7 @@ class Chats:
             action = {"type": "session/chatUpdated", "chat": chat.uri, "changes": {"title": title}}
             self._writer.apply(session, action)
 
-    def rename(self, chat: Channel, session: Channel, title: str) -> None:
+    def rename(self, chat: LiveChannel, session: LiveChannel, title: str) -> None:
         """Give a chat another title, and its session too where it is the default chat."""
         if title_of(chat, session) != title:
             action = {"type": "session/chatUpdated", "chat": chat.uri, "changes": {"title": title}}
@@ -226,13 +226,13 @@ class Chats:
         if session.state.get("defaultChat") == chat.uri:
             self._writer.apply(session, {"type": "session/titleChanged", "title": title})
 
-    def annotate(self, session: Channel, annotation: dict[str, Any]) -> None:
+    def annotate(self, session: LiveChannel, annotation: dict[str, Any]) -> None:
         """Set an annotation of a session that is in memory, with its annotations."""
         notes = self._directory.get(annotations_uri(session.uri))
         if notes is not None:
             self._writer.apply(notes, {"type": "annotations/set", "annotation": annotation})
 
-    def pin(self, chat: Channel, action: Mapping[str, Any]) -> None:
+    def pin(self, chat: LiveChannel, action: Mapping[str, Any]) -> None:
         """Keep what an accepted message refers to, for the agent that will read it."""
         if pin_attachments(chat, action, self._directory.get):
             self._writer.ledger.write(record(chat))
@@ -247,7 +247,7 @@ class Chats:
     async def facts(
         self,
         client_id: str,
-        session: Channel | None,
+        session: LiveChannel | None,
         capabilities: Mapping[str, Any],
         action: Mapping[str, Any],
         models: Sequence[Mapping[str, Any]] = (),
@@ -268,7 +268,7 @@ class Chats:
         turns = await self._turn_ids(session, action) if session is not None else frozenset()
         return Facts(client_id, state, capabilities, chats, frozenset(notes), models, turns)
 
-    async def _turn_ids(self, session: Channel, action: Mapping[str, Any]) -> frozenset[str]:
+    async def _turn_ids(self, session: LiveChannel, action: Mapping[str, Any]) -> frozenset[str]:
         """Return the turns that an annotation may name; what names none gets none."""
         annotation = action.get("annotation", action)
         if not action.get("type", "").startswith("annotations/") or not annotation.get("turnId"):
@@ -282,7 +282,7 @@ class Chats:
                 found.update([active["id"]] if active is not None else [])
         return frozenset(found)
 
-    def restore(self, channel: Channel, whole: WholeChannel) -> None:
+    def restore(self, channel: LiveChannel, whole: WholeChannel) -> None:
         """Give a chat that is being loaded back what its agent knows and the chat does not show."""
         if channel.kind == "chat":
             context = whole.records.get(CONTEXTS)
@@ -292,7 +292,7 @@ class Chats:
             if attached is not None:
                 channel.attached = stored_value(attached, channel.uri)
 
-    def _free_name(self, session: Channel, wanted: str | None) -> str:
+    def _free_name(self, session: LiveChannel, wanted: str | None) -> str:
         """Return the name that a chat should have, or another where that one is taken."""
         chats = {chat["resource"] for chat in session.state["chats"]}
         taken = wanted is None or wanted in chats or self._directory.get(wanted) is not None
@@ -312,7 +312,7 @@ class Chats:
 
     def put_back(
         self,
-        session: Channel,
+        session: LiveChannel,
         state: dict[str, Any],
         context: Sequence[Any],
         attached: Mapping[str, list[Any]],
@@ -322,7 +322,7 @@ class Chats:
         self._keep(chat, context, attached)
 
     def _keep(
-        self, chat: Channel, context: Sequence[Any], attached: Mapping[str, list[Any]]
+        self, chat: LiveChannel, context: Sequence[Any], attached: Mapping[str, list[Any]]
     ) -> None:
         """Keep what a chat's agent knows beyond the chat's own turns."""
         if context:
@@ -333,8 +333,8 @@ class Chats:
             self._writer.ledger.write(record(chat))
 
     def _register(
-        self, session: Channel, state: dict[str, Any], history: History | None = None
-    ) -> Channel:
+        self, session: LiveChannel, state: dict[str, Any], history: History | None = None
+    ) -> LiveChannel:
         chat = self._directory.create(state["resource"], "chat", state, session.uri)
         if history is not None:
             self._keep(chat, history.context, history.attached)
@@ -342,8 +342,8 @@ class Chats:
         return chat
 
     async def _source(
-        self, params: Mapping[str, Any], session: Channel, capabilities: Mapping[str, Any]
-    ) -> Channel | None:
+        self, params: Mapping[str, Any], session: LiveChannel, capabilities: Mapping[str, Any]
+    ) -> LiveChannel | None:
         multiple = capabilities.get("multipleChats")
         if multiple is None:
             raise InvalidParams("the agent supports one chat per session only", path="chat")

@@ -10,11 +10,11 @@ from typing import Any
 
 from agenthost.host.channels.chat.window import cursor_before
 from agenthost.host.delivery.envelopes import encode_envelope
-from agenthost.host.log.channel import Channel, Subscription
+from agenthost.host.log.channel import LiveChannel, Subscription
 from agenthost.protocol.versions import translator
 
 
-def reveal(channel: Channel, turn_id: str) -> None:
+def reveal(channel: LiveChannel, turn_id: str) -> None:
     """Show a turn to every subscriber that was not shown it, before something names it."""
     turns = channel.state["turns"]
     position = next((i for i, turn in enumerate(turns) if turn["id"] == turn_id), None)
@@ -25,7 +25,7 @@ def reveal(channel: Channel, turn_id: str) -> None:
             load_turns(channel, subscription, position, subscription.first_turn)
 
 
-def load_turns(channel: Channel, subscription: Subscription, start: int, end: int) -> None:
+def load_turns(channel: LiveChannel, subscription: Subscription, start: int, end: int) -> None:
     """Send a subscriber the turns of a range, as ``chat/turnsLoaded``."""
     connection, turns = subscription.connection, channel.state["turns"]
     down = translator(connection.version).turn_down

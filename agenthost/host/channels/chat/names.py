@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
-from agenthost.host.log.channel import Channel
+from agenthost.host.log.channel import LiveChannel
 from agenthost.protocol.uris import session_of_default_chat, worker_of
 
-Find = Callable[[str], Awaitable[Channel | None]]
+Find = Callable[[str], Awaitable[LiveChannel | None]]
 
 
-async def find_named_chat(uri: str, find: Find) -> Channel | None:
+async def find_named_chat(uri: str, find: Find) -> LiveChannel | None:
     """Return the chat that a name describes, though none is registered under it."""
     named = session_of_default_chat(uri)
     if named is not None:
@@ -30,12 +30,12 @@ async def find_named_chat(uri: str, find: Find) -> Channel | None:
     return None
 
 
-async def _session(uri: str, find: Find) -> Channel | None:
+async def _session(uri: str, find: Find) -> LiveChannel | None:
     session = await find(uri)
     return session if session is not None and session.kind == "session" else None
 
 
-async def _worker(uri: str, session: Channel, call_id: str, find: Find) -> Channel | None:
+async def _worker(uri: str, session: LiveChannel, call_id: str, find: Find) -> LiveChannel | None:
     entries = list(session.state["chats"])
     for entry in entries:
         origin = entry.get("origin") or {}

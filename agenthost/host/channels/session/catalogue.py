@@ -13,7 +13,7 @@ from agenthost.host.channels.session.summary import (
     changed_fields,
     summarize,
 )
-from agenthost.host.log.channel import Channel
+from agenthost.host.log.channel import LiveChannel
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.stored_values import stored_value
 from agenthost.host.log.writer import Applied, Writer
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _OWN_FIELDS = ("createdAt", "changes", "_meta")
 
 
-class Catalogue:
+class SessionCatalogue:
     """Summaries of the sessions in memory, and pages over all that are stored."""
 
     def __init__(self, store: Store, writer: Writer, directory: Directory) -> None:
@@ -46,7 +46,7 @@ class Catalogue:
         self.count = await self._store.count_sessions()
 
     def add(
-        self, session: Channel, created_at: str, annotations: Mapping[str, Any] | None = None
+        self, session: LiveChannel, created_at: str, annotations: Mapping[str, Any] | None = None
     ) -> None:
         """Put a session into the catalogue and announce it."""
         self._facts[session.uri] = {"createdAt": created_at, **_counts(annotations)}
@@ -57,11 +57,11 @@ class Catalogue:
         self._news.added(session.uri, self._writer.ledger.take_seq())
         self._count(+1)
 
-    def annotations(self, session: Channel) -> dict[str, Any]:
+    def annotations(self, session: LiveChannel) -> dict[str, Any]:
         """Say where a session's annotations are, and how many."""
         return annotations_summary(session.uri, self._facts.get(session.uri, {}))
 
-    def created_at(self, session: Channel) -> str:
+    def created_at(self, session: LiveChannel) -> str:
         """Return when a session was created."""
         created: str = self._facts[session.uri]["createdAt"]
         return created
@@ -75,7 +75,7 @@ class Catalogue:
         self._writer.ledger.write(DropSession(uri))
         self._count(-1)
 
-    def refresh(self, session: Channel) -> None:
+    def refresh(self, session: LiveChannel) -> None:
         """Bring a session's summary up to date, and tell what changed."""
         before = self._summaries.get(session.uri)
         if before is None:
@@ -110,20 +110,20 @@ class Catalogue:
                 params = {"session": uri, "changes": all_fields(summary)}
                 self._writer.notify(root, "root/sessionSummaryChanged", params, only=only)
 
-    def count_annotations(self, applied: Applied, session: Channel) -> None:
+    def count_annotations(self, applied: Applied, session: LiveChannel) -> None:
         """Follow a change of a session's annotations."""
         facts = self._facts.get(session.uri)
         if facts is not None:
             facts.update(_counts(applied.after))
             self.refresh(session)
 
-    def add_meta(self, session: Channel, meta: dict[str, Any]) -> None:
+    def add_meta(self, session: LiveChannel, meta: dict[str, Any]) -> None:
         """Tell more in a session's line than its state does; whoever changes that refreshes it."""
         facts = self._facts.get(session.uri)
         if facts is not None:
             facts["_meta"] = {**facts.get("_meta", {}), **meta}
 
-    def restore(self, channel: Channel, whole: WholeChannel) -> None:
+    def restore(self, channel: LiveChannel, whole: WholeChannel) -> None:
         """Take up the summary of a session that is being loaded."""
         known = channel.uri in self._summaries
         if channel.kind != "session" or known or whole.summary is None:
@@ -150,7 +150,7 @@ class Catalogue:
             raise InvalidParams("the cursor is not known here", path="cursor") from error
         return [summary for _, summary in page.items], page.next_cursor
 
-    def _summarize(self, session: Channel) -> dict[str, Any]:
+    def _summarize(self, session: LiveChannel) -> dict[str, Any]:
         return summarize(session.uri, session.state, self._facts[session.uri])
 
     def _put(self, summary: dict[str, Any]) -> None:

@@ -10,8 +10,8 @@ import asyncio
 from typing import Any
 from urllib.parse import urlsplit
 
-from agenthost.host.channels.session.catalogue import Catalogue
-from agenthost.host.log.channel import Channel
+from agenthost.host.channels.session.catalogue import SessionCatalogue
+from agenthost.host.log.channel import LiveChannel
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.writer import Writer
 from agenthost.tasks import Tasks
@@ -42,11 +42,11 @@ def _is_github(remote: str) -> bool:
     return (host or "").rpartition("@")[2].lower() == "github.com"
 
 
-class GitFacts:
+class GitMetadata:
     """Keeps the ``git`` entry of sessions' metadata."""
 
     def __init__(
-        self, writer: Writer, directory: Directory, catalogue: Catalogue, tasks: Tasks
+        self, writer: Writer, directory: Directory, catalogue: SessionCatalogue, tasks: Tasks
     ) -> None:
         self._writer = writer
         self._directory = directory
@@ -56,7 +56,7 @@ class GitFacts:
         # Sessions that are being looked at, and whether somebody asked again meanwhile.
         self._asked: dict[str, bool] = {}
 
-    def refresh(self, session: Channel) -> None:
+    def refresh(self, session: LiveChannel) -> None:
         """Look at a session's first folder again, soon."""
         if session.uri in self._asked:
             self._asked[session.uri] = True

@@ -16,14 +16,14 @@ from agenthost.errors import (
     SessionNotFound,
 )
 from agenthost.host.channels.chat.fork import History, fork_history
-from agenthost.host.channels.chat.lifecycle import Chats
+from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.chat.loading import reveal
-from agenthost.host.channels.session.catalogue import Catalogue
+from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.drafts import UNTITLED, Drafts, holds_nothing
-from agenthost.host.channels.session.git_metadata import GitFacts
+from agenthost.host.channels.session.git_metadata import GitMetadata
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.settings import check_complete, sanitize
-from agenthost.host.log.channel import Channel
+from agenthost.host.log.channel import LiveChannel
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import DropBlobs, WholeChannel
@@ -39,7 +39,7 @@ Disposal = Literal["trash", "delete"]
 KEEP = "agenthost.keep"
 
 
-class Sessions:
+class SessionRegistry:
     """Creates and disposes sessions."""
 
     def __init__(
@@ -47,11 +47,11 @@ class Sessions:
         *,
         writer: Writer,
         directory: Directory,
-        catalogue: Catalogue,
-        chats: Chats,
+        catalogue: SessionCatalogue,
+        chats: ChatRegistry,
         turns: TurnRunner,
         drafts: Drafts,
-        git: GitFacts,
+        git: GitMetadata,
         trash: Trash,
         clock: Clock,
         agents: Mapping[str, Agent],
@@ -82,24 +82,24 @@ class Sessions:
             raise ProviderNotFound(f"there is no agent {provider!r} on this host")
         return agent
 
-    def capabilities(self, session: Channel | None) -> Mapping[str, Any]:
+    def capabilities(self, session: LiveChannel | None) -> Mapping[str, Any]:
         """Return what the agent of a session can do."""
         agent = self._agents.get(session.state["provider"]) if session is not None else None
         return agent.capabilities if agent is not None else {}
 
-    def models(self, session: Channel | None) -> Sequence[Mapping[str, Any]]:
+    def models(self, session: LiveChannel | None) -> Sequence[Mapping[str, Any]]:
         """Return the models that the agent of a session offers."""
         agent = self._agents.get(session.state["provider"]) if session is not None else None
         return agent.models if agent is not None else ()
 
-    async def find(self, uri: str) -> Channel:
+    async def find(self, uri: str) -> LiveChannel:
         """Return a session, or raise SessionNotFound."""
         session = await self._directory.find(uri)
         if session is None or session.kind != "session":
             raise SessionNotFound(f"there is no session {uri}")
         return session
 
-    def missing_tokens(self, session: Channel, principal: str) -> list[Mapping[str, Any]]:
+    def missing_tokens(self, session: LiveChannel, principal: str) -> list[Mapping[str, Any]]:
         """Return what a session's agent protects and the principal brought no token for."""
         agent = self._agents.get(session.state["provider"])
         resources = agent.protected_resources if agent is not None else ()
@@ -140,13 +140,13 @@ class Sessions:
         if (params.get("_meta") or {}).get(KEEP) is not True and not history.turns:
             self._drafts.add(uri, starter.client_id or "")
 
-    async def _is_own_draft(self, session: Channel, agent: Agent, starter: Starter) -> bool:
+    async def _is_own_draft(self, session: LiveChannel, agent: Agent, starter: Starter) -> bool:
         creator = self._drafts.creator(session.uri)
         own = creator is not None and creator == starter.client_id
         same = session.kind == "session" and session.state["provider"] == agent.provider
         return own and same and await self._is_draft(session)
 
-    async def _is_draft(self, session: Channel) -> bool:
+    async def _is_draft(self, session: LiveChannel) -> bool:
         chats = await self._load_chats(session)
         annotations = await self._directory.find(annotations_uri(session.uri))
         noted = annotations.state if annotations is not None else None
@@ -163,7 +163,7 @@ class Sessions:
                 chats = [self._directory.get(chat["resource"]) for chat in session.state["chats"]]
                 self._delete(session, [chat for chat in chats if chat is not None])
 
-    def restore(self, channel: Channel, _: WholeChannel) -> None:
+    def restore(self, channel: LiveChannel, _: WholeChannel) -> None:
         """End the creation of a session that is being loaded, because its host died over it."""
         if channel.kind == "session" and channel.state["lifecycle"] == "creating":
             message = "the host stopped while this session was being created"
@@ -217,9 +217,9 @@ class Sessions:
         if await self._directory.find(uri) is None:
             self._writer.ledger.write(DropBlobs(uri))
 
-    async def _load_chats(self, session: Channel) -> list[Channel]:
+    async def _load_chats(self, session: LiveChannel) -> list[LiveChannel]:
         """Return all chats of a session, those too that are added while others are loaded."""
-        found: dict[str, Channel | None] = {}
+        found: dict[str, LiveChannel | None] = {}
         while missing := [
             chat["resource"] for chat in session.state["chats"] if chat["resource"] not in found
         ]:
@@ -228,7 +228,7 @@ class Sessions:
         return [chat for chat in found.values() if chat and self._directory.get(chat.uri) is chat]
 
     def _delete(
-        self, session: Channel, chats: list[Channel], *, keep_content: bool = False
+        self, session: LiveChannel, chats: list[LiveChannel], *, keep_content: bool = False
     ) -> None:
         for chat in chats:
             self._chats.remove(chat)
@@ -243,7 +243,7 @@ class Sessions:
         self._catalogue.remove(session.uri)
 
     async def _first_state(
-        self, agent: Agent, params: Mapping[str, Any], source: Channel | None
+        self, agent: Agent, params: Mapping[str, Any], source: LiveChannel | None
     ) -> dict[str, Any]:
         state: dict[str, Any] = {
             "provider": agent.provider,
@@ -271,7 +271,7 @@ class Sessions:
         self,
         agent: Agent,
         params: Mapping[str, Any],
-        source: Channel | None,
+        source: LiveChannel | None,
         directories: Any,
     ) -> dict[str, Any]:
         inherited = (source.state.get("config") or {}).get("values", {}) if source else {}
@@ -285,7 +285,9 @@ class Sessions:
             raise InvalidParams(refusal, path="config")
         return {"schema": dict(schema), "values": kept}
 
-    async def _fork_source(self, fork: Mapping[str, Any] | None) -> tuple[Channel | None, History]:
+    async def _fork_source(
+        self, fork: Mapping[str, Any] | None
+    ) -> tuple[LiveChannel | None, History]:
         if fork is None:
             return None, History()
         source = await self.find(fork["session"])

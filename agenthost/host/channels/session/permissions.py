@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agenthost.host.log.channel import Channel
+from agenthost.host.log.channel import LiveChannel
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.store import DropRecord, PutRecord, WholeChannel
 from agenthost.host.trust.redaction import REDACTED
@@ -46,7 +46,7 @@ class Permissions:
         if self._allowed.pop(session, None) is not None:
             self._ledger.write(DropRecord(PERMISSIONS, session))
 
-    def restore(self, channel: Channel, whole: WholeChannel) -> None:
+    def restore(self, channel: LiveChannel, whole: WholeChannel) -> None:
         """Take up what is allowed in a session that is being loaded."""
         tools = whole.records.get(PERMISSIONS)
         if channel.kind == "session" and tools is not None:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from agenthost.clock import Clock
-from agenthost.host.log.channel import Channel
+from agenthost.host.log.channel import LiveChannel
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.log.stored_values import stored_value
 from agenthost.host.store import DropRecord, PutRecord, Store
@@ -35,9 +35,9 @@ class Trash:
 
     def put(
         self,
-        session: Channel,
-        chats: Sequence[Channel],
-        annotations: Channel | None,
+        session: LiveChannel,
+        chats: Sequence[LiveChannel],
+        annotations: LiveChannel | None,
         created_at: str,
     ) -> None:
         """Keep a session, as it is, with its chats and annotations."""
@@ -83,7 +83,7 @@ class Trash:
         return [entry["session"] for entry in await self.entries() if entry["expiresAt"] <= now]
 
 
-def _packed(chat: Channel) -> bytes:
+def _packed(chat: LiveChannel) -> bytes:
     more = dumps({"context": chat.context, "attached": chat.attached})
     return b'{"state":%b,%b' % (b"".join(chat.stored_json()), more[1:])
 
