@@ -13,6 +13,7 @@ from typing import Any
 from agenthost.agents.api import Agent
 from agenthost.clock import Clock
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
+from agenthost.host.channels.session.active_clients import ActiveClients
 from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.drafts import Drafts
 from agenthost.host.channels.session.lifecycle import SessionRegistry
@@ -23,8 +24,9 @@ from agenthost.host.clients.pacing import Pacing
 from agenthost.host.clients.wire_log import WireLog
 from agenthost.host.delivery.budget import Budget
 from agenthost.host.http.metrics import Metrics
-from agenthost.host.log.channel import LiveChannel
+from agenthost.host.log.channel import AnyChannel
 from agenthost.host.log.directory import Directory
+from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import Store
 from agenthost.host.trust import Facts, Limits, Policy
@@ -41,6 +43,8 @@ class HostCore:
     store: Store
     writer: Writer
     directory: Directory
+    # Who carries out what follows from what happens in a channel.
+    effects: Effects
     catalogue: SessionCatalogue
     chats: ChatRegistry
     sessions: SessionRegistry
@@ -48,6 +52,7 @@ class HostCore:
     drafts: Drafts
     trash: Trash
     clients: Clients
+    active_clients: ActiveClients
     permissions: Permissions
     credentials: Credentials
     tasks: Tasks
@@ -72,7 +77,7 @@ class HostCore:
     roots: tuple[str, ...]
 
     @property
-    def root(self) -> LiveChannel:
+    def root(self) -> AnyChannel:
         """The root channel, which is always in memory."""
         return self.directory.root
 

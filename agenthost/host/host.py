@@ -26,17 +26,18 @@ from agenthost.agents.api import Agent
 from agenthost.agents.demo import Demo
 from agenthost.clock import Clock, SystemClock
 from agenthost.host import served_methods as handlers
-from agenthost.host.channels.chat.attachments import ATTACHED
-from agenthost.host.channels.chat.lifecycle import CONTEXTS, ChatRegistry
+from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.reactions import Reactions
+from agenthost.host.channels.registry import KINDS
 from agenthost.host.channels.root import announce_agents, open_root, recover
+from agenthost.host.channels.session.active_clients import ACTIVE_GRACE, ActiveClients
 from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.drafts import DRAFT_SECONDS, Drafts
 from agenthost.host.channels.session.git_metadata import GitMetadata
 from agenthost.host.channels.session.lifecycle import Disposal, SessionRegistry
-from agenthost.host.channels.session.permissions import PERMISSIONS, Credentials, Permissions
+from agenthost.host.channels.session.permissions import Credentials, Permissions
 from agenthost.host.channels.session.trash import Trash
-from agenthost.host.clients.client_records import ACTIVE_GRACE, Clients
+from agenthost.host.clients.client_records import Clients
 from agenthost.host.clients.connection import Connection
 from agenthost.host.clients.pacing import Pacing
 from agenthost.host.clients.wire_log import WireLog
@@ -47,6 +48,8 @@ from agenthost.host.http.admission import admit
 from agenthost.host.http.metrics import Metrics
 from agenthost.host.http.pages import Pages
 from agenthost.host.log.directory import Directory
+from agenthost.host.log.effects import Effects
+from agenthost.host.log.kind import AnyKind
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import MemoryStore, Store, StoreError
@@ -108,6 +111,7 @@ class Host:
         prompt_timeout: float | None = PROMPT_TIMEOUT,
         draft_seconds: float | None = DRAFT_SECONDS,
         silence_limit: float | None = SILENCE_LIMIT,
+        kinds: Sequence[AnyKind] = KINDS,
     ) -> None:
         """Describe a host; ``async with`` starts it.
 
@@ -129,6 +133,7 @@ class Host:
                 follows is removed; None keeps it.
             silence_limit: seconds after which a turn ends in which nothing is written, asked or
                 running; None waits for ever.
+            kinds: the kinds of channels that there are.
         """
         self._agents = {agent.provider: agent for agent in (agents or [Demo()])}
         self._store = store or MemoryStore()
@@ -143,6 +148,7 @@ class Host:
         self._prompt_timeout = prompt_timeout
         self._draft_seconds = draft_seconds
         self._silence_limit = silence_limit
+        self._kinds = tuple(kinds)
         self._stack = AsyncExitStack()
         self._core: HostCore | None = None
         # Each live connection and the gate that let it in, if one did.
@@ -277,8 +283,10 @@ class Host:
         fanout = Fanout()
         ledger = Ledger(store, release=fanout.release, on_failure=self._fail)
         clock, tasks = self._clock, Tasks()
+        effects = Effects()
         writer = Writer(ledger, fanout, clock)
-        directory = Directory(store, ledger, clock)
+        writer.serve(effects)
+        directory = Directory(store, ledger, clock, self._kinds, effects)
         writer.on_long_tail = directory.save_if_due
         catalogue = SessionCatalogue(store, writer, directory)
         permissions, credentials = Permissions(ledger), Credentials()
@@ -300,7 +308,8 @@ class Host:
         chats = ChatRegistry(store, writer, directory, turns, clock)
         turns.open_worker, turns.begin_turn = chats.add_worker, chats.start_turn
         turns.rename, turns.annotate = chats.rename, chats.annotate
-        clients = Clients(store, writer, directory, self._active_grace)
+        clients = Clients(store, ledger)
+        active = ActiveClients(clients, writer, directory, effects, self._active_grace)
         sessions = SessionRegistry(
             writer=writer,
             directory=directory,
@@ -316,20 +325,12 @@ class Host:
             default_directory=self._directory_uri,
             disposal=self._disposal,
         )
-        directory.buckets += [CONTEXTS, ATTACHED, PERMISSIONS]
-        directory.on_loading += [
-            catalogue.restore,
-            chats.restore,
-            clients.restore,
-            permissions.restore,
-            sessions.restore,
-        ]
-        directory.on_evicted.append(lambda channel: catalogue.release(channel.uri))
-        writer.observers.append(Reactions(writer, directory, catalogue, chats, turns, clients, git))
+        writer.observers.append(Reactions(writer, directory, catalogue, chats, turns, active, git))
         return HostCore(
             store=store,
             writer=writer,
             directory=directory,
+            effects=effects,
             catalogue=catalogue,
             chats=chats,
             sessions=sessions,
@@ -337,6 +338,7 @@ class Host:
             drafts=drafts,
             trash=trash,
             clients=clients,
+            active_clients=active,
             permissions=permissions,
             credentials=credentials,
             tasks=tasks,
@@ -441,7 +443,7 @@ class Host:
         }
         if farewells:
             await asyncio.wait(farewells, timeout=FAREWELL_SECONDS)
-        core.clients.close()
+        core.active_clients.close()
         core.turns.starts.close()
         await core.tasks.close()
         await core.loops.close()

@@ -9,11 +9,11 @@ from __future__ import annotations
 from agenthost.host.channels.chat.effects import Effect, chat_effects
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.chat.session_updates import session_actions
+from agenthost.host.channels.session.active_clients import ActiveClients
 from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.git_metadata import GitMetadata
 from agenthost.host.channels.session.summary import leading_chat
-from agenthost.host.clients.client_records import Clients
-from agenthost.host.log.channel import LiveChannel
+from agenthost.host.log.channel import AnyChannel
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.writer import Applied, Writer
 from agenthost.host.turns.runner import TurnRunner
@@ -29,7 +29,7 @@ class Reactions:
         catalogue: SessionCatalogue,
         chats: ChatRegistry,
         turns: TurnRunner,
-        clients: Clients,
+        clients: ActiveClients,
         git: GitMetadata,
     ) -> None:
         self._writer = writer
@@ -43,19 +43,19 @@ class Reactions:
     def __call__(self, applied: Applied) -> None:
         """React to one applied action."""
         channel = applied.channel
-        owner = self._directory.get(channel.session) if channel.session is not None else None
-        if channel.kind == "session":
+        owner = self._directory.owner(channel)
+        if channel.kind.name == "session":
             self._follow_session(applied, channel)
             self._catalogue.refresh(channel)
             if applied.action["type"] == "session/activeClientRemoved":
                 self._clients.fail_calls(applied.action["clientId"], channel)
-        elif channel.kind == "annotations" and owner is not None:
+        elif channel.kind.name == "annotations" and owner is not None:
             self._catalogue.count_annotations(applied, owner)
-        elif channel.kind == "chat" and owner is not None:
+        elif channel.kind.name == "chat" and owner is not None:
             self._follow_chat(applied, channel, owner)
         self._directory.save_if_due(channel)
 
-    def _follow_session(self, applied: Applied, session: LiveChannel) -> None:
+    def _follow_session(self, applied: Applied, session: AnyChannel) -> None:
         """Let a session say what the chat is doing that stands for it."""
         lead = leading_chat(applied.after)
         activity = (lead or {}).get("activity")
@@ -63,7 +63,7 @@ class Reactions:
             shown = {"activity": activity} if activity else {}
             self._writer.apply(session, {"type": "session/activityChanged", **shown})
 
-    def _follow_chat(self, applied: Applied, chat: LiveChannel, session: LiveChannel) -> None:
+    def _follow_chat(self, applied: Applied, chat: AnyChannel, session: AnyChannel) -> None:
         if applied.action["type"] == "chat/pendingMessageSet" and applied.dispatch is not None:
             author = applied.dispatch.connection.starter
             self._chats.note_author(chat, applied.action["id"], author)
@@ -79,7 +79,7 @@ class Reactions:
         if "activeTurn" in applied.before and "activeTurn" not in applied.after:
             self._git.refresh(session)
 
-    def _carry_out(self, effect: Effect, applied: Applied, session: LiveChannel) -> None:
+    def _carry_out(self, effect: Effect, applied: Applied, session: AnyChannel) -> None:
         chat, dispatch = applied.channel, applied.dispatch
         match effect:
             case Effect.START_TURN:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
+from agenthost.host.channels.root_kind import ROOT_KIND
 from agenthost.host.channels.settings import sanitize
 from agenthost.host.core import HostCore
 from agenthost.host.store import DropChannel, DropRecord, StoreDamaged
 from agenthost.host.turns.runner import RUNNING, error_action
 from agenthost.protocol.uris import ROOT
+
+if TYPE_CHECKING:
+    from agenthost.protocol.common import ConfigSchema
+    from agenthost.protocol.root import AgentInfo, RootState
 
 log = logging.getLogger(__name__)
 
@@ -47,14 +52,14 @@ async def open_root(core: HostCore) -> None:
         kept = {**values, **sanitize(CONFIG_SCHEMA, values)}
         if stored is not None:
             core.directory.drop(stored)
-        state = {
-            "agents": agents,
+        state: RootState = {
+            "agents": cast("list[AgentInfo]", agents),
             "activeSessions": core.catalogue.count,
             "terminals": [],
-            "config": {"schema": CONFIG_SCHEMA, "values": kept},
+            "config": {"schema": cast("ConfigSchema", CONFIG_SCHEMA), "values": kept},
             "_meta": build,
         }
-        core.directory.create(ROOT, "root", state)
+        core.directory.create(ROOT, ROOT_KIND, state)
         return
     for action in (
         {"type": "root/agentsChanged", "agents": agents},

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import InvalidParams
 from agenthost.host.channels.chat.answers import read_answers
-from agenthost.host.channels.chat.loading import reveal
+from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.rules import find_call
+from agenthost.host.channels.chat.window import reveal
 from agenthost.host.channels.rules import check
+from agenthost.host.channels.session.kind import SESSION
 from agenthost.host.clients.methods import handles
-from agenthost.host.log.channel import LiveChannel
+from agenthost.host.log.channel import AnyChannel
 from agenthost.host.log.writer import ClientAction
 from agenthost.protocol.inbound import accept_action
 from agenthost.protocol.schema.scalars import Whole
@@ -45,7 +47,7 @@ async def dispatch_action(connection: Connection, params: Params) -> None:
         return _reject(dispatch, "there is no such channel")
     core.metrics.count("agenthost_actions_dispatched_total")
     session = core.directory.get(channel.session or "")
-    if session is not None and channel.kind == "chat" and as_sent.get("type") == RENAME:
+    if session is not None and channel.kind is CHAT and as_sent.get("type") == RENAME:
         return await _rename(dispatch, channel, session)
     action = await _accept(dispatch, channel)
     if action is None:
@@ -58,7 +60,7 @@ async def dispatch_action(connection: Connection, params: Params) -> None:
         if call is not None and call["status"] == "running":
             # No denial changes a call that runs, so its owner's is carried out as a failure.
             reason = action.get("reasonMessage") or "the client does not run this tool"
-            core.clients.fail_call(channel, call, reason, "denied")
+            core.active_clients.fail_call(channel, call, reason, "denied")
             return core.writer.acknowledge(dispatch)
     understood = read_answers(channel.state, action)
     if understood is not action:
@@ -68,13 +70,17 @@ async def dispatch_action(connection: Connection, params: Params) -> None:
         await core.chats.leave_directory(channel, action["directory"])
 
 
-async def _accept(dispatch: ClientAction, channel: LiveChannel) -> Action | None:
+async def _accept(dispatch: ClientAction, channel: AnyChannel) -> Action | None:
     """Return an action in canonical form, or None when its sender was told why not."""
     connection = dispatch.connection
     core = connection.core
     try:
         action = accept_action(
-            connection.version, channel.kind, dispatch.as_sent, channel.state, now=core.clock.now()
+            connection.version,
+            channel.kind.name,
+            dispatch.as_sent,
+            channel.state,
+            now=core.clock.now(),
         )
     except InvalidParams as error:
         _reject(dispatch, error.message)
@@ -82,7 +88,9 @@ async def _accept(dispatch: ClientAction, channel: LiveChannel) -> Action | None
     if connection.resent.is_done(channel.uri, dispatch.client_seq, action):
         _answer_again(dispatch, channel, action)
         return None
-    refusal = core.policy.dispatch(connection.principal, channel.kind, action, core.policy_facts)
+    refusal = core.policy.dispatch(
+        connection.principal, channel.kind.name, action, core.policy_facts
+    )
     refusal = refusal or await _refusal(connection, channel, action)
     if refusal is not None:
         _reject(dispatch, refusal)
@@ -90,10 +98,10 @@ async def _accept(dispatch: ClientAction, channel: LiveChannel) -> Action | None
     return action
 
 
-def _answer_again(dispatch: ClientAction, channel: LiveChannel, action: Action) -> None:
+def _answer_again(dispatch: ClientAction, channel: AnyChannel, action: Action) -> None:
     """Answer an action that was done already, so that its sender's mirror comes out right."""
     core = dispatch.connection.core
-    after = reduce(channel.kind, channel.state, action, now=core.clock.now())
+    after = reduce(channel.kind.name, channel.state, action, now=core.clock.now())
     if after is channel.state:
         core.writer.acknowledge(dispatch)
     else:
@@ -101,7 +109,7 @@ def _answer_again(dispatch: ClientAction, channel: LiveChannel, action: Action) 
         _reject(dispatch, "this was done already, before the connection was lost")
 
 
-async def _rename(dispatch: ClientAction, chat: LiveChannel, session: LiveChannel) -> None:
+async def _rename(dispatch: ClientAction, chat: AnyChannel, session: AnyChannel) -> None:
     """Rename a chat, as editors do it: by the session's action on the chat's channel."""
     action = await _accept(dispatch, session)
     if action is not None:
@@ -116,10 +124,10 @@ def _reject(dispatch: ClientAction, reason: str) -> None:
     core.writer.reject(dispatch, reason)
 
 
-async def _refusal(connection: Connection, channel: LiveChannel, action: Action) -> str | None:
+async def _refusal(connection: Connection, channel: AnyChannel, action: Action) -> str | None:
     core = connection.core
     session = core.directory.get(channel.session) if channel.session else channel
-    if session is not None and session.kind != "session":
+    if session is not None and session.kind is not SESSION:
         session = None
     facts = await core.chats.facts(
         connection.client_id,
@@ -128,7 +136,7 @@ async def _refusal(connection: Connection, channel: LiveChannel, action: Action)
         action,
         core.sessions.models(session),
     )
-    if core.directory.get(channel.uri) is not channel:
+    if not core.directory.has(channel):
         return "the channel was removed meanwhile"
     refusal = check(channel.state, read_answers(channel.state, action), facts)
     if refusal is None and session is not None and _starts_turn(action):
@@ -142,7 +150,7 @@ def _starts_turn(action: Action) -> bool:
     return bool(queues or action["type"] == "chat/turnStarted")
 
 
-def _sign_in_first(connection: Connection, chat: LiveChannel, session: LiveChannel) -> str | None:
+def _sign_in_first(connection: Connection, chat: AnyChannel, session: AnyChannel) -> str | None:
     """Ask for the tokens that the session's agent needs and this client has not brought."""
     core = connection.core
     missing = core.sessions.missing_tokens(session, connection.principal.name)
@@ -153,7 +161,7 @@ def _sign_in_first(connection: Connection, chat: LiveChannel, session: LiveChann
 
 
 def _completed(
-    connection: Connection, channel: LiveChannel, action: Action, as_sent: Action
+    connection: Connection, channel: AnyChannel, action: Action, as_sent: Action
 ) -> Action:
     """Fill in what only the host can measure for clients that do not send it."""
     if action["type"] == "chat/turnCancelled" and "duration" not in as_sent:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agenthost.host.delivery.envelopes import Envelope, encode_envelope, numbered
-from agenthost.host.log.channel import Change, LiveChannel, Subscription
+from agenthost.host.log.channel import AnyChannel, Change, Subscription
 from agenthost.protocol.jsonrpc import Notification, encode
 from agenthost.protocol.versions import echo, translator
 from agenthost.transport import Encoded
@@ -29,7 +29,7 @@ Encodings = dict[tuple[str, str], Sequence[Encoded]]
 class Broadcast:
     """One accepted action on its way to the channel's subscribers."""
 
-    channel: LiveChannel
+    channel: AnyChannel
     # Its own number; those before it may have been taken for versions that need several actions.
     seq: int
     action: dict[str, Any]
@@ -54,7 +54,11 @@ class Broadcast:
         return self._encode(
             uri,
             ladder.action_down(
-                channel.kind, before, self.action, after, reviewable=channel.reviewable
+                channel.kind.name,
+                before,
+                self.action,
+                after,
+                reviewable=channel.kind.is_reviewable(channel),
             ),
         )
 
@@ -69,12 +73,12 @@ class Broadcast:
             uri,
             echo(
                 version,
-                channel.kind,
+                channel.kind.name,
                 words,
                 before,
                 self.action,
                 after,
-                reviewable=channel.reviewable,
+                reviewable=channel.kind.is_reviewable(channel),
             ),
         )
 
@@ -89,7 +93,7 @@ class Broadcast:
 class Notice:
     """A notification on its way to the channel's subscribers; never logged, never replayed."""
 
-    channel: LiveChannel
+    channel: AnyChannel
     method: str
     params: dict[str, Any]
     # Only these connections, where a notification is not for everybody.

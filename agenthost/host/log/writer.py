@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from agenthost.clock import Clock
 from agenthost.host.delivery.envelopes import encode_envelope
 from agenthost.host.delivery.fanout import Broadcast, Fanout, Notice
-from agenthost.host.log.channel import LiveChannel
+from agenthost.host.log.channel import AnyChannel, Change
+from agenthost.host.log.effects import Apply, Effects
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.store import Append
 from agenthost.protocol.jsonrpc import dumps
@@ -54,7 +55,7 @@ class ClientAction:
 class Applied:
     """An action that changed a channel, for those who must follow up on it."""
 
-    channel: LiveChannel
+    channel: AnyChannel
     action: Action
     before: dict[str, Any]
     after: dict[str, Any]
@@ -72,18 +73,20 @@ class Writer:
         # Told of every change but text appends, in order; they may apply further actions.
         self.observers: list[Callable[[Applied], None]] = []
         # Told of a channel whose log has grown long by text appends alone.
-        self.on_long_tail: Callable[[LiveChannel], None] = lambda channel: None
+        self.on_long_tail: Callable[[AnyChannel], None] = lambda channel: None
 
     def apply(
-        self, channel: LiveChannel, action: Action, dispatch: ClientAction | None = None
+        self, channel: AnyChannel, action: Action, dispatch: ClientAction | None = None
     ) -> bool:
         """Apply an action; False when it changed nothing (then only its sender hears of it)."""
         now = self._clock.now()
         change = channel.apply(action, now)
         if change is None:
-            if dispatch is not None:
-                self._answer(dispatch, _void_reason(dispatch, channel))
-            return False
+            if action["type"] not in channel.kind.events:
+                if dispatch is not None:
+                    self._answer(dispatch, _void_reason(dispatch, channel))
+                return False
+            change = Change((channel.state, channel.state))
         # Nothing is decided between them, so nobody's snapshot falls into the middle.
         seq = self.ledger.take_seq(
             1 if change.states is None else numbers_needed(action, *change.states)
@@ -91,10 +94,11 @@ class Writer:
         channel.seq = seq
         action_json = dumps(action)
         origin = dispatch.origin if dispatch is not None else None
-        channel.tail_bytes += len(action_json) + ENTRY_OVERHEAD
-        self.ledger.write(
-            Append(seq, channel.uri, now, action_json, dumps(origin) if origin else None)
-        )
+        if channel.is_logged:
+            channel.tail_bytes += len(action_json) + ENTRY_OVERHEAD
+            self.ledger.write(
+                Append(seq, channel.uri, now, action_json, dumps(origin) if origin else None)
+            )
         broadcast = Broadcast(channel, seq, action, action_json, change, origin)
         if dispatch is not None:
             broadcast.sender = dispatch.connection if not dispatch.rewritten else None
@@ -108,6 +112,13 @@ class Writer:
             self.on_long_tail(channel)
         return True
 
+    def serve(self, effects: Effects) -> None:
+        """Apply the actions that follow from others."""
+        effects.on(Apply, self._follow_up)
+
+    def _follow_up(self, effect: Apply) -> None:
+        self.apply(effect.channel, effect.action)
+
     def reject(self, dispatch: ClientAction, reason: str) -> None:
         """Send a refused action back to its origin alone, with the reason."""
         self._answer(dispatch, reason)
@@ -118,7 +129,7 @@ class Writer:
 
     def notify(
         self,
-        channel: LiveChannel,
+        channel: AnyChannel,
         method: str,
         params: dict[str, Any],
         only: frozenset[Connection] | None = None,
@@ -137,9 +148,9 @@ class Writer:
         self.send(dispatch.connection, (envelope,))
 
 
-def _void_reason(dispatch: ClientAction, channel: LiveChannel) -> str | None:
+def _void_reason(dispatch: ClientAction, channel: AnyChannel) -> str | None:
     """Say why an action is refused that changes nothing here but something for its sender."""
     version = dispatch.connection.version
-    if is_void(version, channel.kind, dispatch.as_sent, channel.state):
+    if is_void(version, channel.kind.name, dispatch.as_sent, channel.state):
         return None
     return f"{dispatch.as_sent['type']} has no effect here"

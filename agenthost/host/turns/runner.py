@@ -12,7 +12,6 @@ import asyncio
 import logging
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from agenthost.agents.api import Agent, AgentError, SessionContext, own_words
@@ -20,10 +19,12 @@ from agenthost.agents.turn import Turn
 from agenthost.agents.turn_port import Interactivity
 from agenthost.clock import Clock
 from agenthost.host.channels.chat.attachments import given_message, turns_as_given
+from agenthost.host.channels.chat.extra import ChatChannel, extra_of
+from agenthost.host.channels.session.kind import SessionChannel
 from agenthost.host.channels.session.permissions import Credentials, Permissions
-from agenthost.host.log.channel import LiveChannel
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import DropRecord, PutRecord, StoreError
+from agenthost.host.trust.principals import NOBODY, Starter
 from agenthost.host.turns.agent_loops import AgentLoops, AgentQuit
 from agenthost.host.turns.agent_port import AgentPort
 from agenthost.host.turns.agent_starts import AgentStarts
@@ -32,7 +33,7 @@ from agenthost.host.turns.running_turn import RunningTurn
 log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
-OpenWorker = Callable[[LiveChannel, Mapping[str, Any], str, Interactivity], LiveChannel]
+OpenWorker = Callable[[SessionChannel, Mapping[str, Any], str, Interactivity], ChatChannel]
 
 # The record of chats whose turn is running, so that a restart can end what a crash interrupted.
 RUNNING = "running"
@@ -60,22 +61,9 @@ def error_action(turn_id: str, duration: int, error_type: str, message: str) -> 
     return {"type": "chat/error", "turnId": turn_id, "duration": duration, "error": error}
 
 
-@dataclass(frozen=True, slots=True)
-class Starter:
-    """On whose behalf a turn runs."""
-
-    principal: str
-    locale: str | None = None
-    # The client at which it was started.
-    client_id: str | None = None
-    # How many workers stand above it.
-    depth: int = 0
-
-
-NOBODY = Starter("")
-BeginTurn = Callable[[LiveChannel, Mapping[str, Any], Starter], None]
-Rename = Callable[[LiveChannel, LiveChannel, str], None]
-Annotate = Callable[[LiveChannel, dict[str, Any]], None]
+BeginTurn = Callable[[ChatChannel, Mapping[str, Any], Starter], None]
+Rename = Callable[[ChatChannel, SessionChannel, str], None]
+Annotate = Callable[[SessionChannel, dict[str, Any]], None]
 
 
 class TurnRunner:
@@ -128,7 +116,7 @@ class TurnRunner:
         """Say whether this is still the turn that its chat is working on."""
         return self._running.get(running.channel.uri) is running
 
-    def works_on(self, chat: LiveChannel) -> bool:
+    def works_on(self, chat: ChatChannel) -> bool:
         """Say whether a turn of the chat is running."""
         return chat.uri in self._running
 
@@ -138,7 +126,7 @@ class TurnRunner:
         return running.duration if running is not None else 0
 
     def start(
-        self, chat: LiveChannel, session: LiveChannel, starter: Starter | None = None
+        self, chat: ChatChannel, session: SessionChannel, starter: Starter | None = None
     ) -> None:
         """Run the agent for the turn that has just become active."""
         state, owner = chat.state, session.state
@@ -163,7 +151,7 @@ class TurnRunner:
             id=active["id"],
             chat=chat.uri,
             message=given_message(chat, active["id"], active["message"]),
-            history=[*chat.context, *turns_as_given(chat)],
+            history=[*extra_of(chat).context, *turns_as_given(chat)],
             session=session_context(session.uri, owner, state),
             models=agent.models if agent is not None else (),
         )
@@ -172,11 +160,11 @@ class TurnRunner:
         if self._silence_limit is not None:
             self._look_after(running)
 
-    def expect(self, chat: LiveChannel, starter: Starter) -> None:
+    def expect(self, chat: ChatChannel, starter: Starter) -> None:
         """Run the turn that the host starts next in a chat on somebody's behalf."""
         self._starters[chat.uri] = starter
 
-    def changed(self, chat: LiveChannel) -> None:
+    def changed(self, chat: ChatChannel) -> None:
         """Let those who wait for something in a chat look again, and its agent see it."""
         running = self._running.get(chat.uri)
         if running is not None:
@@ -185,7 +173,7 @@ class TurnRunner:
             look(chat.state)
 
     async def wait_for(
-        self, chat: LiveChannel, look: Callable[[Mapping[str, Any]], _T | None]
+        self, chat: ChatChannel, look: Callable[[Mapping[str, Any]], _T | None]
     ) -> _T:
         """Wait until looking at a chat's state finds something."""
         found = look(chat.state)
@@ -207,7 +195,7 @@ class TurnRunner:
             if not waiting:
                 del self._waiting[chat.uri]
 
-    def cancel(self, chat: LiveChannel) -> None:
+    def cancel(self, chat: ChatChannel) -> None:
         """Cancel a chat's turn on the host's own initiative."""
         active = chat.state.get("activeTurn")
         if active is not None:

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from agenthost.agents.api import AgentError
 from agenthost.agents.turn_port import Interactivity, Worker
 from agenthost.host.channels.chat.attachments import given_message
-from agenthost.host.log.channel import LiveChannel
+from agenthost.host.channels.chat.extra import ChatChannel
+from agenthost.host.channels.session.kind import SessionChannel
 from agenthost.host.store import PutBlob
 from agenthost.protocol.uris import content_uri
 
 if TYPE_CHECKING:
-    from agenthost.host.turns.runner import Starter, TurnRunner
+    from agenthost.host.trust.principals import Starter
+    from agenthost.host.turns.runner import TurnRunner
 
 _T = TypeVar("_T")
 
@@ -89,8 +91,8 @@ class RunningTurn:
     def __init__(
         self,
         runner: TurnRunner,
-        channel: LiveChannel,
-        session: LiveChannel,
+        channel: ChatChannel,
+        session: SessionChannel,
         *,
         turn_id: str,
         starter: Starter,
@@ -224,14 +226,14 @@ class RunningTurn:
 
     async def open_worker(
         self, title: str, tool_call_id: str, interactivity: Interactivity
-    ) -> LiveChannel:
+    ) -> ChatChannel:
         """Open a chat of its own for the same agent."""
         if self.starter.depth >= DEEPEST_WORKER:
             raise AgentError("workers may not start workers any deeper", "tooDeep")
         origin = {"kind": "tool", "chat": self.channel.uri, "toolCallId": tool_call_id}
         return self._runner.open_worker(self.session, origin, title, interactivity)
 
-    async def run_worker(self, chat: LiveChannel, text: str) -> Worker:
+    async def run_worker(self, chat: ChatChannel, text: str) -> Worker:
         """Let the agent answer ``text`` in a chat that was opened for it."""
         message = {"text": text, "origin": {"kind": "tool"}}
         starter = replace(self.starter, depth=self.starter.depth + 1)
@@ -248,11 +250,11 @@ class RunningTurn:
 
     def is_allowed(self, tool: str) -> bool:
         """Say whether somebody allowed this tool for the whole session; any thread may ask."""
-        return self._runner.permissions.is_allowed(self.session.uri, tool)
+        return self._runner.permissions.is_allowed(self.session, tool)
 
     def allow(self, tool: str) -> None:
         """Remember that this tool is allowed in the whole session."""
-        self._runner.permissions.allow(self.session.uri, tool)
+        self._runner.permissions.allow(self.session, tool)
 
     def credential(self, resource: str) -> str | None:
         """Return the token that a client brought for a resource; any thread may ask."""

@@ -10,16 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from agenthost.host.log.channel import LiveChannel
+from agenthost.host.channels.chat.extra import ATTACHED, ChatChannel, extra_of
+from agenthost.host.log.channel import AnyChannel
 from agenthost.host.store import PutRecord
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.markdown import markdown_of
 
 State = Mapping[str, Any]
-Find = Callable[[str], LiveChannel | None]
+Find = Callable[[str], AnyChannel | None]
 
-# The record of what the messages of a chat attach, as its agent is given it.
-ATTACHED = "attached"
 _REFERENCES = ("chat", "annotations")
 
 
@@ -30,7 +29,7 @@ def references(message: State | None) -> Iterator[tuple[str, str, str | None]]:
             yield item["type"], item["resource"], item.get("endTurn")
 
 
-def pin_attachments(chat: LiveChannel, action: State, find: Find) -> bool:
+def pin_attachments(chat: ChatChannel, action: State, find: Find) -> bool:
     """Write out what a message refers to that a chat has just accepted; say if there was any."""
     if action["type"] == "chat/turnStarted":
         key, pending = action["turnId"], _pending(action.get("queuedMessageId") or "")
@@ -38,40 +37,41 @@ def pin_attachments(chat: LiveChannel, action: State, find: Find) -> bool:
         key, pending = _pending(action["id"]), None
     else:
         return False
-    given = chat.attached.get(pending) if pending is not None else None
+    extra = extra_of(chat)
+    given = extra.attached.get(pending) if pending is not None else None
     if given is None:
         given = _write_out(action["message"], find)
-    if given is None and key not in chat.attached:
+    if given is None and key not in extra.attached:
         return False
-    known = {id: items for id, items in chat.attached.items() if id != key}
+    known = {id: items for id, items in extra.attached.items() if id != key}
     if given is not None:
         known[key] = given
-    chat.attached = {id: known[id] for id in _messages(chat.state) if id in known}
+    extra.attached = {id: known[id] for id in _messages(chat.state) if id in known}
     return True
 
 
-def record(chat: LiveChannel) -> PutRecord:
+def record(chat: ChatChannel) -> PutRecord:
     """Return how what was written out is stored."""
-    return PutRecord(ATTACHED, chat.uri, dumps(chat.attached))
+    return PutRecord(ATTACHED, chat.uri, dumps(extra_of(chat).attached))
 
 
-def given_message(chat: LiveChannel, id: str, message: State, *, pending: bool = False) -> State:
+def given_message(chat: ChatChannel, id: str, message: State, *, pending: bool = False) -> State:
     """Return a message of a chat as its agent is given it."""
-    given = chat.attached.get(_pending(id) if pending else id)
+    given = extra_of(chat).attached.get(_pending(id) if pending else id)
     return {**message, "attachments": given} if given is not None else message
 
 
-def as_given(chat: LiveChannel, turn: State) -> State:
+def as_given(chat: ChatChannel, turn: State) -> State:
     """Return a turn of a chat as its agent is given it."""
     message = given_message(chat, turn["id"], turn["message"])
     return turn if message is turn["message"] else {**turn, "message": message}
 
 
-def turns_as_given(chat: LiveChannel) -> Sequence[Any]:
+def turns_as_given(chat: ChatChannel) -> Sequence[Any]:
     """Return a chat's completed turns as its agent is given them."""
     turns: list[Any] = chat.state["turns"]
     # Few chats attach others, and a long one is not to be walked through at each of its turns.
-    return [as_given(chat, turn) for turn in turns] if chat.attached else turns
+    return [as_given(chat, turn) for turn in turns] if extra_of(chat).attached else turns
 
 
 def _pending(id: str) -> str:
@@ -96,14 +96,15 @@ def _write_out(message: State, find: Find) -> list[Any] | None:
 
 def _given(item: State, find: Find) -> State:
     channel = find(item["resource"]) if item.get("type") in _REFERENCES else None
-    if channel is None or channel.kind != item["type"]:
+    if channel is None or channel.kind.name != item["type"]:
         return item
-    text = _transcript(item, channel) if channel.kind == "chat" else _notes(item, channel.state)
+    told = _transcript if item["type"] == "chat" else _notes
+    text = told(item, channel.state)
     return {**item, "type": "simple", "modelRepresentation": text}
 
 
-def _transcript(item: State, chat: LiveChannel) -> str:
-    turns, end = chat.state["turns"], item.get("endTurn")
+def _transcript(item: State, state: State) -> str:
+    turns, end = state["turns"], item.get("endTurn")
     last = next((n for n, turn in enumerate(turns, 1) if turn["id"] == end), len(turns))
     return "\n\n".join(line for turn in turns[:last] for line in _told(turn))
 

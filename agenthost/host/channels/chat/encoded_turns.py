@@ -2,7 +2,7 @@
 
 A long chat's snapshot is then mostly concatenation. Turns are compared by identity, because
 reducers share what they keep; their JSON lies in blocks, so that thousands of turns are a few
-hundred pieces to join. Knows nothing of channels: ``channel`` asks for whole states.
+hundred pieces to join. Knows nothing of channels.
 """
 
 from __future__ import annotations
@@ -10,22 +10,45 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from operator import is_
-from typing import Any
 
+from agenthost.protocol.chat.state import ChatState, Turn
 from agenthost.protocol.jsonrpc import dumps
-from agenthost.protocol.versions import translator
+from agenthost.protocol.versions import NEWEST, translator
 
 # A block is closed when it reaches this many bytes.
 BLOCK_BYTES = 64 * 1024
 
 
+class ChatEncoder:
+    """Writes the states of one chat in all versions."""
+
+    def __init__(self) -> None:
+        self._turns: dict[str, EncodedTurns] = {}
+
+    def encode(
+        self, state: ChatState, version: str, window: int, *, reviewable: bool
+    ) -> Sequence[bytes]:
+        """Encode a chat from one of its turns on."""
+        return self._turns_in(version).encode(state, window)
+
+    def sizes(self, turns: list[Turn]) -> list[int]:
+        """Return how many bytes each completed turn takes on the wire."""
+        return self._turns_in(NEWEST).sizes(turns)
+
+    def _turns_in(self, version: str) -> EncodedTurns:
+        turns = self._turns.get(version)
+        if turns is None:
+            turns = self._turns[version] = EncodedTurns(version)
+        return turns
+
+
 class EncodedTurns:
-    """The encoded history of one chat."""
+    """The encoded history of one chat in one version."""
 
     def __init__(self, version: str) -> None:
         self._translator = translator(version)
         # The turns that are encoded here.
-        self._turns: list[Any] = []
+        self._turns: list[Turn] = []
         # Where each turn's JSON ends, counted over all blocks; a comma stands before each turn.
         self._ends: list[int] = []
         # The JSON, and where each block begins.
@@ -35,14 +58,14 @@ class EncodedTurns:
         # it was: the next one is likely to ask for the same.
         self._shown: tuple[bytes, int, bytes] = (b"", 0, b"")
 
-    def encode(self, state: dict[str, Any], first_turn: int) -> Sequence[bytes]:
+    def encode(self, state: ChatState, first_turn: int) -> Sequence[bytes]:
         """Encode a chat state from one of its turns on, as pieces that belong together."""
         self._refresh(state["turns"])
         rest = self._translator.state_down("chat", {**state, "turns": []})
         head = dumps({key: value for key, value in rest.items() if key != "turns"})
         return (head[:-1], b',"turns":[', *self._pieces(first_turn), b"]}")
 
-    def sizes(self, turns: list[Any]) -> list[int]:
+    def sizes(self, turns: list[Turn]) -> list[int]:
         """Return how many bytes each turn takes."""
         self._refresh(turns)
         return [end - start for start, end in zip([0, *self._ends], self._ends, strict=False)]
@@ -58,7 +81,7 @@ class EncodedTurns:
             self._shown = (block, place, block[place:])
         return [self._shown[2], *self._blocks[number + 1 :]]
 
-    def _refresh(self, turns: list[Any]) -> None:
+    def _refresh(self, turns: list[Turn]) -> None:
         if turns is self._turns:
             return
         kept = len(self._turns)

@@ -12,7 +12,8 @@ from typing import Any
 
 from agenthost.errors import InvalidParams
 from agenthost.host.channels.chat.attachments import as_given
-from agenthost.host.log.channel import LiveChannel
+from agenthost.host.channels.chat.extra import ChatChannel, extra_of
+from agenthost.host.channels.session.kind import SessionChannel
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class History:
 
 
 def derive(
-    params: Mapping[str, Any], session: LiveChannel, source: LiveChannel | None
+    params: Mapping[str, Any], session: SessionChannel, source: ChatChannel | None
 ) -> tuple[dict[str, Any], History]:
     """Return a new chat's own fields and its history."""
     if source is None:
@@ -45,7 +46,7 @@ def derive(
         kept = {"workingDirectories": inherited} if inherited is not None else {}
         return {**kept, "title": forked.title, "origin": origin}, forked
     turns = _turns_so_far(source.state, wanted["turnId"])
-    context = [*source.context, *(as_given(source, turn) for turn in turns)]
+    context = [*extra_of(source).context, *(as_given(source, turn) for turn in turns)]
     return {**_directories(params, session), "origin": origin}, History(context=context)
 
 
@@ -61,17 +62,18 @@ def _turns_so_far(state: Mapping[str, Any], turn_id: str) -> list[Any]:
     return [*state["turns"], {**active, "state": "cancelled"}]
 
 
-def fork_history(chat: LiveChannel, turn_id: str, session: LiveChannel) -> History | None:
+def fork_history(chat: ChatChannel, turn_id: str, session: SessionChannel) -> History | None:
     """Return what a fork of a chat starts with, or None when it has no such completed turn."""
     turns = _turns_through(chat.state, turn_id)
     if turns is None:
         return None
     kept = {turn["id"] for turn in turns}
-    attached = {id: items for id, items in chat.attached.items() if id in kept}
-    return History(turns, chat.context, attached, title_of(chat, session))
+    extra = extra_of(chat)
+    attached = {id: items for id, items in extra.attached.items() if id in kept}
+    return History(turns, extra.context, attached, title_of(chat, session))
 
 
-def title_of(chat: LiveChannel, session: LiveChannel) -> str:
+def title_of(chat: ChatChannel, session: SessionChannel) -> str:
     """Return a chat's title, which only its entry in the session keeps true."""
     for entry in session.state["chats"]:
         if entry["resource"] == chat.uri:
@@ -88,7 +90,7 @@ def _turns_through(state: Mapping[str, Any], turn_id: str) -> list[Any] | None:
     return None
 
 
-def _directories(params: Mapping[str, Any], session: LiveChannel) -> dict[str, Any]:
+def _directories(params: Mapping[str, Any], session: SessionChannel) -> dict[str, Any]:
     """Return the directories that a new chat chose among its session's, if it chose any."""
     chosen = params.get("workingDirectories")
     allowed = session.state.get("workingDirectories") or ()

@@ -5,25 +5,28 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from agenthost.agents.turn_port import Interactivity
 from agenthost.clock import Clock
 from agenthost.errors import AlreadyExists, InvalidParams, NotFound, SessionNotFound
-from agenthost.host.channels.chat.attachments import ATTACHED, pin_attachments, record, references
+from agenthost.host.channels.annotations_kind import ANNOTATIONS
+from agenthost.host.channels.chat.attachments import pin_attachments, record, references
 from agenthost.host.channels.chat.content_copies import copy_content
+from agenthost.host.channels.chat.extra import ATTACHED, CONTEXTS, ChatChannel, extra_of
 from agenthost.host.channels.chat.fork import History, derive, title_of
-from agenthost.host.channels.chat.loading import reveal
+from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.message_rules import check_message
 from agenthost.host.channels.chat.session_updates import chat_summary
+from agenthost.host.channels.chat.window import reveal
 from agenthost.host.channels.rule_context import Facts
 from agenthost.host.channels.session.drafts import UNTITLED
-from agenthost.host.log.channel import LiveChannel
+from agenthost.host.channels.session.kind import SESSION, SessionChannel
 from agenthost.host.log.directory import Directory
-from agenthost.host.log.stored_values import stored_value
 from agenthost.host.log.writer import Writer
-from agenthost.host.store import DropRecord, PutRecord, Store, WholeChannel
-from agenthost.host.turns.runner import NOBODY, Starter, TurnRunner
+from agenthost.host.store import DropRecord, PutRecord, Store
+from agenthost.host.trust.principals import NOBODY, Starter
+from agenthost.host.turns.runner import TurnRunner
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.status import IDLE
 from agenthost.protocol.uris import (
@@ -37,8 +40,9 @@ from agenthost.protocol.uris import (
     worker_of,
 )
 
-# The record of what a side chat's agent knows beyond the chat's own turns.
-CONTEXTS = "contexts"
+if TYPE_CHECKING:
+    from agenthost.protocol.chat.state import ChatState
+
 # What a chat is called until a first message names it.
 UNTITLED_CHAT = "New chat"
 LONGEST_TITLE = 60
@@ -55,10 +59,8 @@ class ChatRegistry:
         self._directory = directory
         self._turns = turns
         self._clock = clock
-        # Chat URI -> who set each of its queued messages.
-        self._authors: dict[str, dict[str, Starter]] = {}
 
-    def add_default(self, session: LiveChannel, history: History) -> LiveChannel:
+    def add_default(self, session: SessionChannel, history: History) -> ChatChannel:
         """Give a new session its first chat, with the history of a fork if it is one."""
         extra = {"title": history.title} if history.title is not None else {}
         uri = self._free_name(session, default_chat_uri(session.uri))
@@ -76,11 +78,11 @@ class ChatRegistry:
 
     def add_worker(
         self,
-        session: LiveChannel,
+        session: SessionChannel,
         origin: Mapping[str, Any],
         title: str,
         interactivity: Interactivity,
-    ) -> LiveChannel:
+    ) -> ChatChannel:
         """Open a chat for a worker that a tool call starts; people may at most look on."""
         extra = {"title": title, "origin": dict(origin), "interactivity": interactivity}
         uri = self._free_name(session, worker_chat_uri(session.uri, origin["toolCallId"]))
@@ -94,8 +96,8 @@ class ChatRegistry:
         starter: Starter,
     ) -> None:
         """Carry out ``createChat``."""
-        session = await self._directory.find(params["channel"])
-        if session is None or session.kind != "session":
+        session = await self._directory.find(params["channel"], SESSION)
+        if session is None:
             raise SessionNotFound
         uri = params["chat"]
         if not is_nameable(uri):
@@ -108,7 +110,7 @@ class ChatRegistry:
         facts = await self.facts("", session, capabilities, asked, models)
         if is_root(uri) or await self._directory.find(uri) or self._directory.get(uri):
             raise AlreadyExists(f"{uri} is in use")
-        if self._directory.get(session.uri) is not session:
+        if not self._directory.has(session):
             # A chat without its session could never be loaded again.
             raise SessionNotFound("the session was disposed meanwhile")
         if session.state["lifecycle"] == "creationFailed":
@@ -126,16 +128,15 @@ class ChatRegistry:
 
     async def dispose(self, uri: str) -> None:
         """Carry out ``disposeChat``."""
-        chat = await self._directory.find(uri)
-        if chat is None or chat.kind != "chat":
+        chat = await self._directory.find(uri, CHAT)
+        if chat is None:
             raise NotFound(f"there is no chat {uri}")
         self.remove(chat)
 
-    def remove(self, chat: LiveChannel) -> None:
+    def remove(self, chat: ChatChannel) -> None:
         """Stop a chat's turn, take it off its session and forget it."""
         self._turns.stop(chat.uri)
-        self._authors.pop(chat.uri, None)
-        session = self._directory.get(chat.session or "")
+        session = self._directory.get(chat.session or "", SESSION)
         if session is not None:
             for entry in session.state.get("inputNeeded") or ():
                 if entry["chat"] == chat.uri:
@@ -145,18 +146,18 @@ class ChatRegistry:
         self._directory.drop(chat)
         self._writer.ledger.write(DropRecord(CONTEXTS, chat.uri), DropRecord(ATTACHED, chat.uri))
 
-    async def leave_directory(self, session: LiveChannel, directory: str) -> None:
+    async def leave_directory(self, session: SessionChannel, directory: str) -> None:
         """Take a directory that has left the session away from its chats."""
         for entry in session.state["chats"]:
             if directory in entry.get("workingDirectories", ()):
-                chat = await self._directory.find(entry["resource"])
+                chat = await self._directory.find(entry["resource"], CHAT)
                 if chat is not None:
                     action = {"type": "chat/workingDirectoryRemoved", "directory": directory}
                     self._writer.apply(chat, action)
 
     def start_turn(
         self,
-        chat: LiveChannel,
+        chat: ChatChannel,
         message: Mapping[str, Any],
         starter: Starter,
         queued_id: str | None = None,
@@ -173,14 +174,15 @@ class ChatRegistry:
         self._turns.expect(chat, starter)
         self._writer.apply(chat, action)
 
-    def note_author(self, chat: LiveChannel, message_id: str, author: Starter) -> None:
+    def note_author(self, chat: ChatChannel, message_id: str, author: Starter) -> None:
         """Remember who set a pending message: a queued one runs on its author's behalf."""
-        authors = {**self._authors.get(chat.uri, {}), message_id: author}
+        extra = extra_of(chat)
+        authors = {**extra.authors, message_id: author}
         pending = [*(chat.state.get("queuedMessages") or ()), chat.state.get("steeringMessage")]
         queue = [item["id"] for item in pending if item is not None]
-        self._authors[chat.uri] = {id: authors[id] for id in queue if id in authors}
+        extra.authors = {id: authors[id] for id in queue if id in authors}
 
-    def start_next(self, chat: LiveChannel) -> None:
+    def start_next(self, chat: ChatChannel) -> None:
         """Begin the first queued message, if the chat is free and there is one."""
         queue = chat.state.get("queuedMessages")
         if not queue or chat.state.get("activeTurn") is not None:
@@ -188,24 +190,24 @@ class ChatRegistry:
         first = queue[0]
         removed = {"type": "chat/pendingMessageRemoved", "kind": "queued", "id": first["id"]}
         self._writer.apply(chat, removed)
-        author = self._authors.get(chat.uri, {}).pop(first["id"], NOBODY)
+        author = extra_of(chat).authors.pop(first["id"], NOBODY)
         self.start_turn(chat, first["message"], author, first["id"])
 
-    def drop_steering(self, chat: LiveChannel) -> Mapping[str, Any]:
+    def drop_steering(self, chat: ChatChannel) -> Mapping[str, Any]:
         """Take the steering message off a chat whose turn is over, and return it."""
         pending: Mapping[str, Any] = chat.state["steeringMessage"]
         action = {"type": "chat/pendingMessageRemoved", "kind": "steering", "id": pending["id"]}
         self._writer.apply(chat, action)
         return pending
 
-    def queue_steering(self, chat: LiveChannel) -> None:
+    def queue_steering(self, chat: ChatChannel) -> None:
         """Make the steering message that no turn has read the first in the queue."""
         pending = self.drop_steering(chat)
         queued = {"type": "chat/pendingMessageSet", "kind": "queued", **pending}
         self._writer.apply(chat, queued)
         self._writer.apply(chat, {"type": "chat/queuedMessagesReordered", "order": [pending["id"]]})
 
-    def name(self, chat: LiveChannel, session: LiveChannel) -> None:
+    def name(self, chat: ChatChannel, session: SessionChannel) -> None:
         """Name a new chat, and a new session, after the first message."""
         message = chat.state["activeTurn"]["message"]
         text = " ".join(message["text"].split())
@@ -218,7 +220,7 @@ class ChatRegistry:
             action = {"type": "session/chatUpdated", "chat": chat.uri, "changes": {"title": title}}
             self._writer.apply(session, action)
 
-    def rename(self, chat: LiveChannel, session: LiveChannel, title: str) -> None:
+    def rename(self, chat: ChatChannel, session: SessionChannel, title: str) -> None:
         """Give a chat another title, and its session too where it is the default chat."""
         if title_of(chat, session) != title:
             action = {"type": "session/chatUpdated", "chat": chat.uri, "changes": {"title": title}}
@@ -226,13 +228,13 @@ class ChatRegistry:
         if session.state.get("defaultChat") == chat.uri:
             self._writer.apply(session, {"type": "session/titleChanged", "title": title})
 
-    def annotate(self, session: LiveChannel, annotation: dict[str, Any]) -> None:
+    def annotate(self, session: SessionChannel, annotation: dict[str, Any]) -> None:
         """Set an annotation of a session that is in memory, with its annotations."""
-        notes = self._directory.get(annotations_uri(session.uri))
+        notes = self._directory.get(annotations_uri(session.uri), ANNOTATIONS)
         if notes is not None:
             self._writer.apply(notes, {"type": "annotations/set", "annotation": annotation})
 
-    def pin(self, chat: LiveChannel, action: Mapping[str, Any]) -> None:
+    def pin(self, chat: ChatChannel, action: Mapping[str, Any]) -> None:
         """Keep what an accepted message refers to, for the agent that will read it."""
         if pin_attachments(chat, action, self._directory.get):
             self._writer.ledger.write(record(chat))
@@ -240,14 +242,14 @@ class ChatRegistry:
     def reveal_attached(self, message: Mapping[str, Any] | None) -> None:
         """Show the turns that a message names in other chats to those who follow these."""
         for _, uri, end in references(message):
-            chat = self._directory.get(uri)
-            if chat is not None and chat.kind == "chat" and end is not None:
+            chat = self._directory.get(uri, CHAT)
+            if chat is not None and end is not None:
                 reveal(chat, end)
 
     async def facts(
         self,
         client_id: str,
-        session: LiveChannel | None,
+        session: SessionChannel | None,
         capabilities: Mapping[str, Any],
         action: Mapping[str, Any],
         models: Sequence[Mapping[str, Any]] = (),
@@ -258,7 +260,7 @@ class ChatRegistry:
         notes: set[str] = set()
         for kind, uri, _ in references(message):
             channel = await self._directory.find(uri)
-            if channel is None or channel.kind != kind:
+            if channel is None or channel.kind.name != kind:
                 continue
             if kind == "chat":
                 chats[uri] = channel.state
@@ -268,39 +270,27 @@ class ChatRegistry:
         turns = await self._turn_ids(session, action) if session is not None else frozenset()
         return Facts(client_id, state, capabilities, chats, frozenset(notes), models, turns)
 
-    async def _turn_ids(self, session: LiveChannel, action: Mapping[str, Any]) -> frozenset[str]:
+    async def _turn_ids(self, session: SessionChannel, action: Mapping[str, Any]) -> frozenset[str]:
         """Return the turns that an annotation may name; what names none gets none."""
         annotation = action.get("annotation", action)
         if not action.get("type", "").startswith("annotations/") or not annotation.get("turnId"):
             return frozenset()
         found: set[str] = set()
         for entry in list(session.state["chats"]):
-            chat = await self._directory.find(entry["resource"])
+            chat = await self._directory.find(entry["resource"], CHAT)
             if chat is not None:
                 active = chat.state.get("activeTurn")
                 found.update(turn["id"] for turn in chat.state["turns"])
                 found.update([active["id"]] if active is not None else [])
         return frozenset(found)
 
-    def restore(self, channel: LiveChannel, whole: WholeChannel) -> None:
-        """Give a chat that is being loaded back what its agent knows and the chat does not show."""
-        if channel.kind == "chat":
-            context = whole.records.get(CONTEXTS)
-            if context is not None:
-                channel.context = stored_value(context, channel.uri)
-            attached = whole.records.get(ATTACHED)
-            if attached is not None:
-                channel.attached = stored_value(attached, channel.uri)
-
-    def _free_name(self, session: LiveChannel, wanted: str | None) -> str:
+    def _free_name(self, session: SessionChannel, wanted: str | None) -> str:
         """Return the name that a chat should have, or another where that one is taken."""
         chats = {chat["resource"] for chat in session.state["chats"]}
         taken = wanted is None or wanted in chats or self._directory.get(wanted) is not None
         return wanted if wanted and not taken else chat_uri(session.uri, str(uuid.uuid4()))
 
-    def _state(
-        self, uri: str, extra: Mapping[str, Any], turns: Sequence[Any] = ()
-    ) -> dict[str, Any]:
+    def _state(self, uri: str, extra: Mapping[str, Any], turns: Sequence[Any] = ()) -> ChatState:
         state = {
             "resource": uri,
             "title": UNTITLED_CHAT,
@@ -308,42 +298,43 @@ class ChatRegistry:
             "modifiedAt": self._clock.now(),
             "turns": list(turns),
         }
-        return {**state, **extra}
+        return cast("ChatState", {**state, **extra})
 
     def put_back(
         self,
-        session: LiveChannel,
-        state: dict[str, Any],
+        session: SessionChannel,
+        state: ChatState,
         context: Sequence[Any],
         attached: Mapping[str, list[Any]],
     ) -> None:
         """Register a chat again that its session still lists."""
-        chat = self._directory.create(state["resource"], "chat", state, session.uri)
+        chat = self._directory.create(state["resource"], CHAT, state, session.uri)
         self._keep(chat, context, attached)
 
     def _keep(
-        self, chat: LiveChannel, context: Sequence[Any], attached: Mapping[str, list[Any]]
+        self, chat: ChatChannel, context: Sequence[Any], attached: Mapping[str, list[Any]]
     ) -> None:
         """Keep what a chat's agent knows beyond the chat's own turns."""
+        extra = extra_of(chat)
         if context:
-            chat.context = list(context)
-            self._writer.ledger.write(PutRecord(CONTEXTS, chat.uri, dumps(chat.context)))
+            extra.context = list(context)
+            self._writer.ledger.write(PutRecord(CONTEXTS, chat.uri, dumps(extra.context)))
         if attached:
-            chat.attached = dict(attached)
+            extra.attached = dict(attached)
             self._writer.ledger.write(record(chat))
 
     def _register(
-        self, session: LiveChannel, state: dict[str, Any], history: History | None = None
-    ) -> LiveChannel:
-        chat = self._directory.create(state["resource"], "chat", state, session.uri)
+        self, session: SessionChannel, state: ChatState, history: History | None = None
+    ) -> ChatChannel:
+        chat = self._directory.create(state["resource"], CHAT, state, session.uri)
         if history is not None:
             self._keep(chat, history.context, history.attached)
         self._writer.apply(session, {"type": "session/chatAdded", "summary": chat_summary(state)})
         return chat
 
     async def _source(
-        self, params: Mapping[str, Any], session: LiveChannel, capabilities: Mapping[str, Any]
-    ) -> LiveChannel | None:
+        self, params: Mapping[str, Any], session: SessionChannel, capabilities: Mapping[str, Any]
+    ) -> ChatChannel | None:
         multiple = capabilities.get("multipleChats")
         if multiple is None:
             raise InvalidParams("the agent supports one chat per session only", path="chat")
@@ -354,7 +345,7 @@ class ChatRegistry:
             raise InvalidParams(f"the agent does not support {source['kind']}", path="source.kind")
         if source["chat"] == params["chat"]:
             raise InvalidParams("a chat cannot be its own source", path="source.chat")
-        chat = await self._directory.find(source["chat"])
-        if chat is None or chat.session != session.uri or chat.kind != "chat":
+        chat = await self._directory.find(source["chat"], CHAT)
+        if chat is None or chat.session != session.uri:
             raise InvalidParams("the source is no chat of this session", path="source.chat")
         return chat

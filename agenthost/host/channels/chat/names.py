@@ -7,16 +7,16 @@ under such a name is found without this module; it is asked for the others.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agenthost.host.log.channel import LiveChannel
+from agenthost.host.channels.session.kind import SESSION, SessionChannel
+from agenthost.host.log.channel import AnyChannel
+from agenthost.host.log.kind import Find
 from agenthost.protocol.uris import session_of_default_chat, worker_of
 
-Find = Callable[[str], Awaitable[LiveChannel | None]]
 
-
-async def find_named_chat(uri: str, find: Find) -> LiveChannel | None:
+async def find_named_chat(uri: str, find: Find) -> AnyChannel | None:
     """Return the chat that a name describes, though none is registered under it."""
     named = session_of_default_chat(uri)
     if named is not None:
@@ -30,15 +30,15 @@ async def find_named_chat(uri: str, find: Find) -> LiveChannel | None:
     return None
 
 
-async def _session(uri: str, find: Find) -> LiveChannel | None:
+async def _session(uri: str, find: Find) -> SessionChannel | None:
     session = await find(uri)
-    return session if session is not None and session.kind == "session" else None
+    return session if session is not None and session.kind is SESSION else None
 
 
-async def _worker(uri: str, session: LiveChannel, call_id: str, find: Find) -> LiveChannel | None:
+async def _worker(uri: str, session: SessionChannel, call_id: str, find: Find) -> AnyChannel | None:
     entries = list(session.state["chats"])
     for entry in entries:
-        origin = entry.get("origin") or {}
+        origin: Mapping[str, Any] = entry.get("origin") or {}
         if origin.get("kind") == "tool" and origin.get("toolCallId") == call_id:
             return await find(entry["resource"])
     for entry in entries:

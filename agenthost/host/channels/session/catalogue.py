@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import InvalidParams
-from agenthost.host.channels.session.list_news import ListNews
-from agenthost.host.channels.session.summary import (
-    all_fields,
-    annotations_summary,
-    changed_fields,
-    summarize,
-)
-from agenthost.host.log.channel import LiveChannel
+from agenthost.host.channels.session.kind import SESSION, SessionChannel, extra_of
+from agenthost.host.channels.session.summary import all_fields, changed_fields, summarize
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.stored_values import stored_value
 from agenthost.host.log.writer import Applied, Writer
-from agenthost.host.store import BadCursor, DropSession, PutSession, Store, WholeChannel
+from agenthost.host.store import BadCursor, DropSession, PutSession, Store
 from agenthost.protocol.jsonrpc import dumps
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
 
-# What a summary holds that the session's state does not.
-_OWN_FIELDS = ("createdAt", "changes", "_meta")
+# Changes of the list that are remembered, the latest of them.
+MOST_REMEMBERED = 10_000
 
 
 class SessionCatalogue:
@@ -34,9 +28,6 @@ class SessionCatalogue:
         self._store = store
         self._writer = writer
         self._directory = directory
-        # Session URI -> its current summary and what the state does not tell; loaded ones only.
-        self._summaries: dict[str, dict[str, Any]] = {}
-        self._facts: dict[str, dict[str, Any]] = {}
         self._news = ListNews()
         # Sessions in the catalogue, loaded or not.
         self.count = 0
@@ -46,45 +37,43 @@ class SessionCatalogue:
         self.count = await self._store.count_sessions()
 
     def add(
-        self, session: LiveChannel, created_at: str, annotations: Mapping[str, Any] | None = None
+        self, session: SessionChannel, created_at: str, annotations: Mapping[str, Any] | None = None
     ) -> None:
         """Put a session into the catalogue and announce it."""
-        self._facts[session.uri] = {"createdAt": created_at, **_counts(annotations)}
-        summary = self._summarize(session)
-        self._summaries[session.uri] = summary
+        extra = extra_of(session)
+        extra.facts = {"createdAt": created_at, **_counts(annotations)}
+        extra.summary = summary = summarize(session.uri, session.state, extra.facts)
         self._put(summary)
         self._writer.notify(self._directory.root, "root/sessionAdded", {"summary": summary})
         self._news.added(session.uri, self._writer.ledger.take_seq())
         self._count(+1)
 
-    def annotations(self, session: LiveChannel) -> dict[str, Any]:
-        """Say where a session's annotations are, and how many."""
-        return annotations_summary(session.uri, self._facts.get(session.uri, {}))
-
-    def created_at(self, session: LiveChannel) -> str:
+    def created_at(self, session: SessionChannel) -> str:
         """Return when a session was created."""
-        created: str = self._facts[session.uri]["createdAt"]
-        return created
+        facts = extra_of(session).facts
+        assert facts is not None
+        return str(facts["createdAt"])
 
-    def remove(self, uri: str) -> None:
+    def remove(self, session: SessionChannel) -> None:
         """Take a session out of the catalogue, and announce that it is gone."""
+        uri, extra = session.uri, extra_of(session)
         self._writer.notify(self._directory.root, "root/sessionRemoved", {"session": uri})
         self._news.removed(uri, self._writer.ledger.take_seq())
-        self._summaries.pop(uri, None)
-        self._facts.pop(uri, None)
+        extra.summary = extra.facts = None
         self._writer.ledger.write(DropSession(uri))
         self._count(-1)
 
-    def refresh(self, session: LiveChannel) -> None:
+    def refresh(self, session: SessionChannel) -> None:
         """Bring a session's summary up to date, and tell what changed."""
-        before = self._summaries.get(session.uri)
-        if before is None:
+        extra = extra_of(session)
+        before = extra.summary
+        if before is None or extra.facts is None:
             return
-        after = self._summarize(session)
+        after = summarize(session.uri, session.state, extra.facts)
         changes = changed_fields(before, after)
         if not changes:
             return
-        self._summaries[session.uri] = after
+        extra.summary = after
         self._put(after)
         params = {"session": session.uri, "changes": changes}
         self._writer.notify(self._directory.root, "root/sessionSummaryChanged", params)
@@ -98,7 +87,8 @@ class SessionCatalogue:
         for uri in self._news.gone_since(last_seen):
             self._writer.notify(root, "root/sessionRemoved", {"session": uri}, only=only)
         for uri, is_new in missed:
-            summary = self._summaries.get(uri)
+            session = self._directory.get(uri, SESSION)
+            summary = extra_of(session).summary if session is not None else None
             encoded = stored[uri]
             if summary is None and encoded is not None:
                 summary = stored_value(encoded, uri)
@@ -110,35 +100,19 @@ class SessionCatalogue:
                 params = {"session": uri, "changes": all_fields(summary)}
                 self._writer.notify(root, "root/sessionSummaryChanged", params, only=only)
 
-    def count_annotations(self, applied: Applied, session: LiveChannel) -> None:
+    def count_annotations(self, applied: Applied, session: SessionChannel) -> None:
         """Follow a change of a session's annotations."""
-        facts = self._facts.get(session.uri)
-        if facts is not None:
-            facts.update(_counts(applied.after))
+        extra = extra_of(session)
+        if extra.facts is not None:
+            extra.facts = {**extra.facts, **_counts(applied.after)}
             self.refresh(session)
 
-    def add_meta(self, session: LiveChannel, meta: dict[str, Any]) -> None:
+    def add_meta(self, session: SessionChannel, meta: dict[str, Any]) -> None:
         """Tell more in a session's line than its state does; whoever changes that refreshes it."""
-        facts = self._facts.get(session.uri)
-        if facts is not None:
-            facts["_meta"] = {**facts.get("_meta", {}), **meta}
-
-    def restore(self, channel: LiveChannel, whole: WholeChannel) -> None:
-        """Take up the summary of a session that is being loaded."""
-        known = channel.uri in self._summaries
-        if channel.kind != "session" or known or whole.summary is None:
-            return
-        summary = stored_value(whole.summary, channel.uri)
-        counts = summary.get("annotations") or {}
-        facts = {key: summary[key] for key in _OWN_FIELDS if key in summary}
-        facts["annotationCount"] = counts.get("annotationCount", 0)
-        facts["entryCount"] = counts.get("entryCount", 0)
-        self._facts[channel.uri], self._summaries[channel.uri] = facts, summary
-
-    def release(self, uri: str) -> None:
-        """Forget a session's summary in memory, because the session left it."""
-        self._summaries.pop(uri, None)
-        self._facts.pop(uri, None)
+        extra = extra_of(session)
+        if extra.facts is not None:
+            told = {**extra.facts.get("_meta", {}), **meta}
+            extra.facts = {**extra.facts, "_meta": told}
 
     async def page(self, limit: int, cursor: str | None) -> tuple[list[bytes], str | None]:
         """Return one page of encoded summaries, most recently modified first."""
@@ -149,9 +123,6 @@ class SessionCatalogue:
         except BadCursor as error:
             raise InvalidParams("the cursor is not known here", path="cursor") from error
         return [summary for _, summary in page.items], page.next_cursor
-
-    def _summarize(self, session: LiveChannel) -> dict[str, Any]:
-        return summarize(session.uri, session.state, self._facts[session.uri])
 
     def _put(self, summary: dict[str, Any]) -> None:
         self._writer.ledger.write(
@@ -168,3 +139,49 @@ def _counts(annotations: Mapping[str, Any] | None) -> dict[str, int]:
     noted = annotations["annotations"] if annotations is not None else []
     entries = sum(len(item["entries"]) for item in noted)
     return {"annotationCount": len(noted), "entryCount": entries}
+
+
+class ListNews:
+    """When sessions appeared in the list, changed there, and went.
+
+    Notifications are never replayed, and editors that resume do not ask for the list again, so a
+    row would go on saying that something runs. Knows at which number each session last changed
+    since this host started; a client of an earlier one has heard everything before that.
+    """
+
+    def __init__(self) -> None:
+        # Session URI -> the number at which it appeared, if that was here, and last changed.
+        self._changed: dict[str, tuple[int | None, int]] = {}
+        self._removed: dict[str, int] = {}
+
+    def added(self, session: str, seq: int) -> None:
+        """Note that a session appeared."""
+        self._removed.pop(session, None)
+        self._note(session, seq, seq)
+
+    def changed(self, session: str, seq: int) -> None:
+        """Note that a session's line changed."""
+        appeared, _ = self._changed.pop(session, (None, 0))
+        self._note(session, appeared, seq)
+
+    def removed(self, session: str, seq: int) -> None:
+        """Note that a session went."""
+        self._changed.pop(session, None)
+        self._removed[session] = seq
+        if len(self._removed) > MOST_REMEMBERED:
+            del self._removed[next(iter(self._removed))]
+
+    def gone_since(self, seq: int) -> Iterator[str]:
+        """Yield the sessions that went after a number."""
+        yield from (uri for uri, at in self._removed.items() if at > seq)
+
+    def new_since(self, seq: int) -> Iterator[tuple[str, bool]]:
+        """Yield the sessions that changed after a number, and whether they are new since then."""
+        for uri, (appeared, at) in self._changed.items():
+            if at > seq:
+                yield uri, appeared is not None and appeared > seq
+
+    def _note(self, session: str, appeared: int | None, seq: int) -> None:
+        self._changed[session] = (appeared, seq)
+        if len(self._changed) > MOST_REMEMBERED:
+            del self._changed[next(iter(self._changed))]

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from agenthost.host.channels.session.catalogue import SessionCatalogue
-from agenthost.host.log.channel import LiveChannel
+from agenthost.host.channels.session.kind import SESSION, SessionChannel
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.writer import Writer
 from agenthost.tasks import Tasks
@@ -56,7 +56,7 @@ class GitMetadata:
         # Sessions that are being looked at, and whether somebody asked again meanwhile.
         self._asked: dict[str, bool] = {}
 
-    def refresh(self, session: LiveChannel) -> None:
+    def refresh(self, session: SessionChannel) -> None:
         """Look at a session's first folder again, soon."""
         if session.uri in self._asked:
             self._asked[session.uri] = True
@@ -69,7 +69,7 @@ class GitMetadata:
             again = True
             while again:
                 self._asked[uri] = False
-                session = self._directory.get(uri)
+                session = self._directory.get(uri, SESSION)
                 directories = session.state.get("workingDirectories") if session else None
                 folder = file_path(directories[0]) if directories else None
                 if folder is None:
@@ -83,7 +83,7 @@ class GitMetadata:
             del self._asked[uri]
 
     def _tell(self, uri: str, git: dict[str, Any]) -> None:
-        session = self._directory.get(uri)
+        session = self._directory.get(uri, SESSION)
         if session is None:
             return
         meta = session.state.get("_meta") or {}

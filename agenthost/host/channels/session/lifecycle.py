@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from agenthost.agents.api import Agent
 from agenthost.clock import Clock
@@ -15,22 +15,34 @@ from agenthost.errors import (
     SessionAlreadyExists,
     SessionNotFound,
 )
+from agenthost.host.channels.annotations_kind import ANNOTATIONS
+from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.chat.fork import History, fork_history
+from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
-from agenthost.host.channels.chat.loading import reveal
+from agenthost.host.channels.chat.window import reveal
 from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.drafts import UNTITLED, Drafts, holds_nothing
 from agenthost.host.channels.session.git_metadata import GitMetadata
+from agenthost.host.channels.session.kind import SESSION, SessionChannel
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.settings import check_complete, sanitize
-from agenthost.host.log.channel import LiveChannel
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.writer import Writer
-from agenthost.host.store import DropBlobs, WholeChannel
+from agenthost.host.store import DropBlobs
+from agenthost.host.trust.principals import Starter
 from agenthost.host.turns.agent_loops import AgentLoops
-from agenthost.host.turns.runner import Starter, TurnRunner
+from agenthost.host.turns.runner import TurnRunner
 from agenthost.protocol.status import IDLE, IS_READ
 from agenthost.protocol.uris import annotations_uri, default_chat_uri, is_nameable, is_root
+
+if TYPE_CHECKING:
+    from agenthost.protocol.annotations import AnnotationsState
+    from agenthost.protocol.session.state import (
+        SessionConfigSchema,
+        SessionConfigState,
+        SessionState,
+    )
 
 # What becomes of a disposed session that holds anything.
 Disposal = Literal["trash", "delete"]
@@ -82,24 +94,24 @@ class SessionRegistry:
             raise ProviderNotFound(f"there is no agent {provider!r} on this host")
         return agent
 
-    def capabilities(self, session: LiveChannel | None) -> Mapping[str, Any]:
+    def capabilities(self, session: SessionChannel | None) -> Mapping[str, Any]:
         """Return what the agent of a session can do."""
         agent = self._agents.get(session.state["provider"]) if session is not None else None
         return agent.capabilities if agent is not None else {}
 
-    def models(self, session: LiveChannel | None) -> Sequence[Mapping[str, Any]]:
+    def models(self, session: SessionChannel | None) -> Sequence[Mapping[str, Any]]:
         """Return the models that the agent of a session offers."""
         agent = self._agents.get(session.state["provider"]) if session is not None else None
         return agent.models if agent is not None else ()
 
-    async def find(self, uri: str) -> LiveChannel:
+    async def find(self, uri: str) -> SessionChannel:
         """Return a session, or raise SessionNotFound."""
-        session = await self._directory.find(uri)
-        if session is None or session.kind != "session":
+        session = await self._directory.find(uri, SESSION)
+        if session is None:
             raise SessionNotFound(f"there is no session {uri}")
         return session
 
-    def missing_tokens(self, session: LiveChannel, principal: str) -> list[Mapping[str, Any]]:
+    def missing_tokens(self, session: SessionChannel, principal: str) -> list[Mapping[str, Any]]:
         """Return what a session's agent protects and the principal brought no token for."""
         agent = self._agents.get(session.state["provider"])
         resources = agent.protected_resources if agent is not None else ()
@@ -120,7 +132,7 @@ class SessionRegistry:
         if missing:
             raise AuthRequired(missing, f"{agent.display_name} needs you to sign in")
         state = await self._first_state(agent, params, source)
-        existing = await self._directory.find(uri)
+        existing = await self._directory.find(uri, SESSION)
         if existing is not None and await self._is_own_draft(existing, agent, starter):
             # An editor that lost the answer, or forgot that it asked, asks again.
             return
@@ -128,8 +140,9 @@ class SessionRegistry:
         for name in (uri, annotations_uri(uri), default_chat_uri(uri)):
             if is_root(name) or await self._directory.find(name) or self._directory.get(name):
                 raise SessionAlreadyExists(f"{name} is in use")
-        session = self._directory.create(uri, "session", state)
-        self._directory.create(annotations_uri(uri), "annotations", {"annotations": []}, uri)
+        session = self._directory.create(uri, SESSION, state)
+        nothing: AnnotationsState = {"annotations": []}
+        self._directory.create(annotations_uri(uri), ANNOTATIONS, nothing, uri)
         self._chats.add_default(session, history)
         if agent.tools:
             tools = [dict(tool) for tool in agent.tools]
@@ -140,35 +153,30 @@ class SessionRegistry:
         if (params.get("_meta") or {}).get(KEEP) is not True and not history.turns:
             self._drafts.add(uri, starter.client_id or "")
 
-    async def _is_own_draft(self, session: LiveChannel, agent: Agent, starter: Starter) -> bool:
+    async def _is_own_draft(self, session: SessionChannel, agent: Agent, starter: Starter) -> bool:
         creator = self._drafts.creator(session.uri)
         own = creator is not None and creator == starter.client_id
-        same = session.kind == "session" and session.state["provider"] == agent.provider
+        same = session.state["provider"] == agent.provider
         return own and same and await self._is_draft(session)
 
-    async def _is_draft(self, session: LiveChannel) -> bool:
+    async def _is_draft(self, session: SessionChannel) -> bool:
         chats = await self._load_chats(session)
-        annotations = await self._directory.find(annotations_uri(session.uri))
+        annotations = await self._directory.find(annotations_uri(session.uri), ANNOTATIONS)
         noted = annotations.state if annotations is not None else None
         return holds_nothing(session.state, [chat.state for chat in chats], noted)
 
     async def collect_drafts(self, seconds: float) -> None:
         """Remove the drafts that nobody has followed for so long, and tell everybody."""
         for uri in self._drafts.abandoned(seconds):
-            session = await self._directory.find(uri)
-            if session is None or session.kind != "session" or not await self._is_draft(session):
+            session = await self._directory.find(uri, SESSION)
+            if session is None or not await self._is_draft(session):
                 self._drafts.forget(uri)
             elif uri in self._drafts.abandoned(seconds):
                 # Nobody came while it was looked at, and nothing is awaited from here on.
-                chats = [self._directory.get(chat["resource"]) for chat in session.state["chats"]]
+                chats = [
+                    self._directory.get(chat["resource"], CHAT) for chat in session.state["chats"]
+                ]
                 self._delete(session, [chat for chat in chats if chat is not None])
-
-    def restore(self, channel: LiveChannel, _: WholeChannel) -> None:
-        """End the creation of a session that is being loaded, because its host died over it."""
-        if channel.kind == "session" and channel.state["lifecycle"] == "creating":
-            message = "the host stopped while this session was being created"
-            error = {"errorType": "hostRestarted", "message": message}
-            self._writer.apply(channel, {"type": "session/creationFailed", "error": error})
 
     async def dispose(self, uri: str) -> None:
         """Carry out ``disposeSession``: out of every list, and into the trash if it holds anything.
@@ -177,8 +185,8 @@ class SessionRegistry:
         """
         session = await self.find(uri)
         chats = await self._load_chats(session)
-        annotations = await self._directory.find(annotations_uri(uri))
-        if self._directory.get(session.uri) is not session:
+        annotations = await self._directory.find(annotations_uri(uri), ANNOTATIONS)
+        if not self._directory.has(session):
             raise SessionNotFound(f"there is no session {uri}")
         noted = annotations.state if annotations is not None else None
         empty = holds_nothing(session.state, [chat.state for chat in chats], noted)
@@ -202,8 +210,8 @@ class SessionRegistry:
         for name in (uri, annotations_uri(uri), *(state["resource"] for state in states)):
             if await self._directory.find(name) is not None or self._directory.get(name):
                 raise AlreadyExists(f"{name} is in use")
-        session = self._directory.create(uri, "session", packed["state"])
-        self._directory.create(annotations_uri(uri), "annotations", packed["annotations"], uri)
+        session = self._directory.create(uri, SESSION, packed["state"])
+        self._directory.create(annotations_uri(uri), ANNOTATIONS, packed["annotations"], uri)
         for chat in packed["chats"]:
             self._chats.put_back(session, chat["state"], chat["context"], chat["attached"])
         self._trash.drop(uri)
@@ -217,18 +225,18 @@ class SessionRegistry:
         if await self._directory.find(uri) is None:
             self._writer.ledger.write(DropBlobs(uri))
 
-    async def _load_chats(self, session: LiveChannel) -> list[LiveChannel]:
+    async def _load_chats(self, session: SessionChannel) -> list[ChatChannel]:
         """Return all chats of a session, those too that are added while others are loaded."""
-        found: dict[str, LiveChannel | None] = {}
+        found: dict[str, ChatChannel | None] = {}
         while missing := [
             chat["resource"] for chat in session.state["chats"] if chat["resource"] not in found
         ]:
             for uri in missing:
-                found[uri] = await self._directory.find(uri)
-        return [chat for chat in found.values() if chat and self._directory.get(chat.uri) is chat]
+                found[uri] = await self._directory.find(uri, CHAT)
+        return [chat for chat in found.values() if chat and self._directory.has(chat)]
 
     def _delete(
-        self, session: LiveChannel, chats: list[LiveChannel], *, keep_content: bool = False
+        self, session: SessionChannel, chats: list[ChatChannel], *, keep_content: bool = False
     ) -> None:
         for chat in chats:
             self._chats.remove(chat)
@@ -239,13 +247,13 @@ class SessionRegistry:
         self._drafts.forget(session.uri)
         if not keep_content:
             self._writer.ledger.write(DropBlobs(session.uri))
-        self._turns.permissions.forget(session.uri)
-        self._catalogue.remove(session.uri)
+        self._turns.permissions.forget(session)
+        self._catalogue.remove(session)
 
     async def _first_state(
-        self, agent: Agent, params: Mapping[str, Any], source: LiveChannel | None
-    ) -> dict[str, Any]:
-        state: dict[str, Any] = {
+        self, agent: Agent, params: Mapping[str, Any], source: SessionChannel | None
+    ) -> SessionState:
+        state: SessionState = {
             "provider": agent.provider,
             "title": UNTITLED,
             "status": IDLE | IS_READ,
@@ -265,17 +273,19 @@ class SessionRegistry:
         if "activeClient" in params:
             state["activeClients"] = [params["activeClient"]]
         config = await self._config(agent, params, source, directories)
-        return {**state, "config": config} if config["schema"]["properties"] else state
+        if config["schema"]["properties"]:
+            state["config"] = config
+        return state
 
     async def _config(
         self,
         agent: Agent,
         params: Mapping[str, Any],
-        source: LiveChannel | None,
+        source: SessionChannel | None,
         directories: Any,
-    ) -> dict[str, Any]:
-        inherited = (source.state.get("config") or {}).get("values", {}) if source else {}
-        values = {**inherited, **params.get("config", {})}
+    ) -> SessionConfigState:
+        inherited = source.state.get("config") if source is not None else None
+        values = {**(inherited["values"] if inherited else {}), **params.get("config", {})}
         primary = directories[0] if directories else None
         schema = await self._loops.read(agent, agent.config_schema, values, primary)
         # Editors send what they remember of other hosts: what does not fit here is left out.
@@ -283,18 +293,18 @@ class SessionRegistry:
         refusal = check_complete(schema, kept)
         if refusal is not None:
             raise InvalidParams(refusal, path="config")
-        return {"schema": dict(schema), "values": kept}
+        return {"schema": cast("SessionConfigSchema", dict(schema)), "values": kept}
 
     async def _fork_source(
         self, fork: Mapping[str, Any] | None
-    ) -> tuple[LiveChannel | None, History]:
+    ) -> tuple[SessionChannel | None, History]:
         if fork is None:
             return None, History()
         source = await self.find(fork["session"])
         default = source.state.get("defaultChat")
         chats = sorted(source.state["chats"], key=lambda chat: chat["resource"] != default)
         for entry in chats:
-            chat = await self._directory.find(entry["resource"])
+            chat = await self._directory.find(entry["resource"], CHAT)
             history = fork_history(chat, fork["turnId"], source) if chat is not None else None
             if chat is not None and history is not None:
                 reveal(chat, fork["turnId"])

@@ -1,0 +1,106 @@
+"""The session's room: what is particular to session channels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from agenthost.host.channels.session.summary import aggregated_status, annotations_summary
+from agenthost.host.log.channel import AnyChannel, LiveChannel
+from agenthost.host.log.effects import Apply, Effect
+from agenthost.host.log.kind import ChannelKind
+from agenthost.host.log.stored_values import stored_value
+from agenthost.protocol.session.state import SessionState
+
+if TYPE_CHECKING:
+    from agenthost.host.store import WholeChannel
+    from agenthost.protocol.annotations import AnnotationsSummary
+
+SessionChannel: TypeAlias = LiveChannel[SessionState]
+
+# The record of the tools that are allowed in a session.
+PERMISSIONS = "permissions"
+# What a summary holds that the session's state does not.
+_OWN_FIELDS = ("createdAt", "changes", "_meta")
+
+
+@dataclass(slots=True)
+class SessionExtra:
+    """What is known of a session besides its state; replaced, never changed in place."""
+
+    # Its line in the catalogue, and what that has and the state does not; None when it has none.
+    summary: dict[str, Any] | None = None
+    facts: dict[str, Any] | None = None
+    # Tools that run without asking; agents look at it from their threads.
+    allowed: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitClients(Effect):
+    """Give clients that count as active in a session time to show up."""
+
+    clients: tuple[str, ...]
+
+
+class SessionKind(ChannelKind[SessionState]):
+    """Session channels."""
+
+    name = "session"
+    buckets = (PERMISSIONS,)
+
+    def extra(self) -> SessionExtra:
+        """Make what a session keeps besides its state."""
+        return SessionExtra()
+
+    def restore(self, channel: SessionChannel, whole: WholeChannel) -> None:
+        """Take up a session's summary, and what is allowed in it."""
+        extra = extra_of(channel)
+        tools = whole.records.get(PERMISSIONS)
+        if tools is not None:
+            extra.allowed = frozenset(stored_value(tools, channel.uri))
+        if whole.summary is not None:
+            summary = stored_value(whole.summary, channel.uri)
+            counts = summary.get("annotations") or {}
+            facts = {key: summary[key] for key in _OWN_FIELDS if key in summary}
+            facts["annotationCount"] = counts.get("annotationCount", 0)
+            facts["entryCount"] = counts.get("entryCount", 0)
+            extra.summary, extra.facts = summary, facts
+
+    def loaded(self, channel: SessionChannel) -> Sequence[Effect]:
+        """Await the active clients, and end a creation over which the host died."""
+        active = tuple(client["clientId"] for client in channel.state["activeClients"])
+        effects: list[Effect] = [AwaitClients(active)] if active else []
+        if channel.state["lifecycle"] == "creating":
+            message = "the host stopped while this session was being created"
+            error = {"errorType": "hostRestarted", "message": message}
+            effects.append(Apply(channel, {"type": "session/creationFailed", "error": error}))
+        return effects
+
+    def snapshot(
+        self, channel: SessionChannel, owner: AnyChannel | None, window: int
+    ) -> SessionState:
+        """Add what no action tells a session: what its chats do, and its annotations."""
+        state = channel.state
+        noted = annotations_summary(channel.uri, extra_of(channel).facts or {})
+        shown: SessionState = {
+            **state,
+            "annotations": cast("AnnotationsSummary", noted),
+            "status": aggregated_status(state),
+        }
+        return shown
+
+    def unfollowed(self, channel: SessionChannel, client_id: str) -> Sequence[Effect]:
+        """Take an active client that leaves off the session."""
+        removed = {"type": "session/activeClientRemoved", "clientId": client_id}
+        return (Apply(channel, removed),)
+
+
+SESSION = SessionKind()
+
+
+def extra_of(session: SessionChannel) -> SessionExtra:
+    """Return what is known of a session besides its state."""
+    extra = session.extra
+    assert isinstance(extra, SessionExtra)
+    return extra

@@ -1,0 +1,139 @@
+"""The kinds of channels: all that the host must know of one, in one class per kind.
+
+The log, the clients and the delivery are the same for all channels. Where a kind differs from
+others they ask its ``ChannelKind``: how its state is shown, what it keeps besides, what clients may
+do in it, and what follows from what they did. ``channels.registry`` lists the kinds of this host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
+
+from agenthost.protocol.jsonrpc import dumps
+from agenthost.protocol.versions import translator
+
+if TYPE_CHECKING:
+    from agenthost.host.log.channel import AnyChannel, LiveChannel
+    from agenthost.host.log.effects import Effect
+    from agenthost.host.store import WholeChannel
+    from agenthost.protocol.reducer_registry import Kind
+
+S = TypeVar("S")
+_S_contra = TypeVar("_S_contra", contravariant=True)
+Action = dict[str, Any]
+Find = Callable[[str], Awaitable["AnyChannel | None"]]
+
+
+class Kept(Enum):
+    """What of a channel outlives the host."""
+
+    # Its snapshots and its log.
+    LOGGED = "logged"
+    # Nothing: none of it ever reaches the store.
+    MEMORY = "memory"
+
+
+class Resumed(Enum):
+    """What a client that was away gets of a channel."""
+
+    # The log since then, or a snapshot where that is too long.
+    REPLAY = "replay"
+    # Always a snapshot, for there is no log.
+    SNAPSHOT = "snapshot"
+    # Nothing: it must be made anew, because what happened meanwhile is lost.
+    MISSING = "missing"
+
+
+class Encoder(Protocol[_S_contra]):
+    """Writes the states of one channel as JSON, and may remember what it wrote."""
+
+    def encode(
+        self, state: _S_contra, version: str, window: int, *, reviewable: bool
+    ) -> Sequence[bytes]:
+        """Encode a state for one version from a window's beginning on, in pieces."""
+        ...
+
+
+class PlainEncoder(Generic[S]):
+    """Writes a state anew each time."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+
+    def encode(self, state: S, version: str, window: int, *, reviewable: bool) -> Sequence[bytes]:
+        """Encode the whole state for one version."""
+        return (dumps(translator(version).state_down(self._kind, state, reviewable=reviewable)),)
+
+
+class ChannelKind(Generic[S]):
+    """One kind of channels, with ``S`` as their state; the defaults do for a simple one."""
+
+    # The protocol's word for it, under which snapshots are stored.
+    name: Kind
+    kept = Kept.LOGGED
+    resumed = Resumed.REPLAY
+    # Actions that are told to everybody although they change no state.
+    events: frozenset[str] = frozenset()
+    # Whether a channel that nobody uses is sent back to the store.
+    leaves_memory = True
+    # Actions that may shorten the state below where somebody's window begins.
+    cuts: frozenset[str] = frozenset()
+    # Buckets of records under a channel's URI that belong to it.
+    buckets: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<kind {self.name}>"
+
+    # What there is besides the state.
+
+    def extra(self) -> object:
+        """Make what a channel of this kind keeps besides its state."""
+        return None
+
+    def restore(self, channel: LiveChannel[S], whole: WholeChannel) -> None:
+        """Fill in what is kept besides the state of a channel that is being loaded."""
+
+    def loaded(self, channel: LiveChannel[S]) -> Sequence[Effect]:
+        """Say what must be done now that a channel is back in memory."""
+        return ()
+
+    async def find_alias(self, uri: str, find: Find) -> AnyChannel | None:
+        """Return the channel that a URI describes under which none is registered."""
+        return None
+
+    # How it is shown.
+
+    def encoder(self) -> Encoder[S]:
+        """Make what writes the states of one channel."""
+        return PlainEncoder(self.name)
+
+    def snapshot(self, channel: LiveChannel[S], owner: AnyChannel | None, window: int) -> S:
+        """Return the state as a new subscriber is to see it; ``owner`` is the channel's session."""
+        return channel.state
+
+    def is_reviewable(self, channel: LiveChannel[S]) -> bool:
+        """Say whether files can be marked as reviewed, which older versions show in the state."""
+        return False
+
+    def window(self, state: S, view: Mapping[str, Any]) -> int:
+        """Return where the window begins that a subscriber asks for; 0 shows everything."""
+        return 0
+
+    def clamp(self, window: int, state: S) -> int:
+        """Return a window that does not begin behind the end of a state."""
+        return window
+
+    def window_resumed(self, channel: LiveChannel[S], window: int, page: int) -> int:
+        """Return a window that shows something to one who gets a new snapshot."""
+        return window
+
+    # What happens in it.
+
+    def unfollowed(self, channel: LiveChannel[S], client_id: str) -> Sequence[Effect]:
+        """Say what must be done because a client does not follow a channel any more."""
+        return ()
+
+
+AnyKind: TypeAlias = ChannelKind[Any]
