@@ -27,6 +27,7 @@ from agenthost.host.http.metrics import Metrics
 from agenthost.host.log.channel import AnyChannel
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
+from agenthost.host.log.kind import Handler
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import Store
 from agenthost.host.trust import Facts, Limits, Policy
@@ -68,6 +69,8 @@ class HostCore:
     # Held while a large frame is looked over.
     large_frames: asyncio.Lock
     policy: Policy
+    # The methods that single kinds of channels bring.
+    kind_methods: Mapping[str, Handler]
     metrics: Metrics
     wire_log: WireLog | None
     # What ``initialize`` tells of this host.

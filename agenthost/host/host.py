@@ -350,6 +350,7 @@ class Host:
             pacing=Pacing(),
             large_frames=asyncio.Lock(),
             policy=self._policy,
+            kind_methods={name: h for kind in self._kinds for name, h in kind.methods.items()},
             metrics=self._metrics(ledger, fanout, turns, catalogue),
             wire_log=wire_log,
             server_info=server_info(),

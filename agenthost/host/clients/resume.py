@@ -13,6 +13,7 @@ from agenthost.host.clients.client_records import EVERYTHING, View
 from agenthost.host.clients.subscriptions import follow, listed, snapshot
 from agenthost.host.delivery.envelopes import numbered
 from agenthost.host.log.channel import AnyChannel, LiveChannel, Subscription
+from agenthost.host.log.kind import Resumed
 from agenthost.host.log.replay import ReplayLog, SendSnapshots, plan_reconnect
 from agenthost.host.log.stored_values import stored_value
 from agenthost.host.store import Append, StoreDamaged, StoredChannel
@@ -42,11 +43,14 @@ async def catch_up(
     record = core.clients.recall(connection.client_id)
     # As they were before this connection follows anything.
     views = dict(record.views) if record is not None else {}
+    lost = [uri for uri, channel in channels.items() if channel.kind.resumed is Resumed.MISSING]
+    missing += lost
+    channels = {uri: channel for uri, channel in channels.items() if uri not in lost}
     uris = {channel.uri: uri for uri, channel in channels.items()}
     # What was created a moment ago is not in the store yet, and so has no position there.
     await ledger.settle()
-    long = any(last_seen <= channel.long_since for channel in channels.values())
-    if not long and isinstance(await _plan(core, uris, last_seen), ReplayLog):
+    no_replay = any(_needs_snapshot(channel, last_seen) for channel in channels.values())
+    if not no_replay and isinstance(await _plan(core, uris, last_seen), ReplayLog):
         # Some may have been disposed meanwhile.
         missing += [uri for uri, channel in channels.items() if not core.directory.has(channel)]
         channels = {
@@ -78,6 +82,11 @@ async def catch_up(
         if subscription.view != views.get(channel.uri, EVERYTHING):
             core.clients.note_view(connection.client_id, channel.uri, subscription.view)
     return (b'{"type":"snapshot","snapshots":[', *listed(snapshots), b"]}")
+
+
+def _needs_snapshot(channel: AnyChannel, last_seen: int) -> bool:
+    """Say whether there is no use in looking at the log."""
+    return channel.kind.resumed is Resumed.SNAPSHOT or last_seen <= channel.long_since
 
 
 def _resume(connection: Connection, channel: AnyChannel, uri: str, view: View) -> Subscription:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import Enum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from agenthost.protocol.jsonrpc import dumps
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 _S_contra = TypeVar("_S_contra", contravariant=True)
 Action = dict[str, Any]
+# Takes a connection and the params, and returns the result.
+Handler = Callable[[Any, dict[str, Any]], Awaitable[Any]]
 Find = Callable[[str], Awaitable["AnyChannel | None"]]
 
 
@@ -31,7 +34,7 @@ class Kept(Enum):
 
     # Its snapshots and its log.
     LOGGED = "logged"
-    # Nothing: none of it ever reaches the store.
+    # Nothing: none of it ever reaches the store. It has no log, so it is not resumed by replay.
     MEMORY = "memory"
 
 
@@ -80,6 +83,8 @@ class ChannelKind(Generic[S]):
     leaves_memory = True
     # Actions that may shorten the state below where somebody's window begins.
     cuts: frozenset[str] = frozenset()
+    # Methods of its own -> their handlers.
+    methods: Mapping[str, Handler] = MappingProxyType({})
     # Buckets of records under a channel's URI that belong to it.
     buckets: tuple[str, ...] = ()
 
