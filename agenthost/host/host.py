@@ -27,9 +27,8 @@ from agenthost.agents.demo import Demo
 from agenthost.clock import Clock, SystemClock
 from agenthost.host import served_methods as handlers
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
-from agenthost.host.channels.reactions import Reactions
 from agenthost.host.channels.registry import KINDS
-from agenthost.host.channels.root import announce_agents, open_root, recover
+from agenthost.host.channels.root import announce_agents, open_root
 from agenthost.host.channels.session.active_clients import ACTIVE_GRACE, ActiveClients
 from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.drafts import DRAFT_SECONDS, Drafts
@@ -183,7 +182,7 @@ class Host:
             await core.clients.open()
             await core.drafts.open()
             await open_root(core)
-            await recover(core)
+            await core.turns.end_interrupted(store, core.directory)
             self._listen_to_agents(core)
             core.tasks.start(self._sweep(), "sweep")
             if self._draft_seconds is not None:
@@ -284,18 +283,19 @@ class Host:
         ledger = Ledger(store, release=fanout.release, on_failure=self._fail)
         clock, tasks = self._clock, Tasks()
         effects = Effects()
-        writer = Writer(ledger, fanout, clock)
-        writer.serve(effects)
         directory = Directory(store, ledger, clock, self._kinds, effects)
-        writer.on_long_tail = directory.save_if_due
-        catalogue = SessionCatalogue(store, writer, directory)
+        writer = Writer(ledger, fanout, directory, effects, clock)
+        catalogue = SessionCatalogue(store, writer, directory, effects)
         permissions, credentials = Permissions(ledger), Credentials()
-        git = GitMetadata(writer, directory, catalogue, tasks)
+        git = GitMetadata(writer, directory, catalogue, effects, tasks)
         trash = Trash(store, ledger, clock)
         drafts = Drafts(store, ledger, directory, clock)
         loops = AgentLoops(self._agents, ledger)
+        chats = ChatRegistry(store, writer, directory, effects, clock)
         turns = TurnRunner(
             writer,
+            chats,
+            effects,
             clock,
             self._agents,
             loops,
@@ -305,9 +305,6 @@ class Host:
             prompt_timeout=self._prompt_timeout,
             silence_limit=self._silence_limit,
         )
-        chats = ChatRegistry(store, writer, directory, turns, clock)
-        turns.open_worker, turns.begin_turn = chats.add_worker, chats.start_turn
-        turns.rename, turns.annotate = chats.rename, chats.annotate
         clients = Clients(store, ledger)
         active = ActiveClients(clients, writer, directory, effects, self._active_grace)
         sessions = SessionRegistry(
@@ -315,7 +312,9 @@ class Host:
             directory=directory,
             catalogue=catalogue,
             chats=chats,
-            turns=turns,
+            effects=effects,
+            permissions=permissions,
+            credentials=credentials,
             drafts=drafts,
             git=git,
             trash=trash,
@@ -325,7 +324,6 @@ class Host:
             default_directory=self._directory_uri,
             disposal=self._disposal,
         )
-        writer.observers.append(Reactions(writer, directory, catalogue, chats, turns, active, git))
         return HostCore(
             store=store,
             writer=writer,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 
 from agenthost.agents import Agent, Turn
@@ -80,11 +81,12 @@ class Gated(Agent):
 
     provider = "gated"
     display_name = "Gated"
-    may_answer = False
+
+    def __init__(self) -> None:
+        self.may_answer = threading.Event()
 
     async def run(self, turn: Turn) -> None:
-        while not self.may_answer:
-            await asyncio.sleep(0.01)
+        await asyncio.to_thread(self.may_answer.wait)
         await turn.set_activity("about to answer")
         await turn.write("done")
 
@@ -105,7 +107,7 @@ async def test_a_turn_and_the_queued_one_behind_it_are_told_in_this_order(tmp_pa
             await one.dispatch(chat, one.turn_started("t1", "say it"))
             queued = {"kind": "queued", "id": "q", "message": user_message("and again")}
             await two.accepted(chat, {"type": "chat/pendingMessageSet", **queued})
-            agent.may_answer = True
+            agent.may_answer.set()
             await one.until(lambda: {} if len(one.states[chat]["turns"]) == 2 else None)
             for client in (one, two):
                 await client.ping()

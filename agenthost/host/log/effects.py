@@ -14,29 +14,29 @@ if TYPE_CHECKING:
     from agenthost.host.log.channel import AnyChannel
 
 
-class Effect:
+class Consequence:
     """One thing to do; the rooms' own are frozen dataclasses that derive from this."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Apply(Effect):
+class Apply(Consequence):
     """Apply one more action."""
 
     channel: AnyChannel
     action: dict[str, Any]
 
 
-_E = TypeVar("_E", bound=Effect)
+_E = TypeVar("_E", bound=Consequence)
 
 
 class Effects:
     """Which service carries out which effect."""
 
     def __init__(self) -> None:
-        self._doers: dict[type[Effect], Callable[[Any], None]] = {}
-        self._patient: dict[type[Effect], Callable[[Any], Awaitable[None]]] = {}
+        self._doers: dict[type[Consequence], Callable[[Any], None]] = {}
+        self._patient: dict[type[Consequence], Callable[[Any], Awaitable[None]]] = {}
 
     def on(self, effect: type[_E], carry_out: Callable[[_E], None]) -> None:
         """Let somebody carry out one sort of effect."""
@@ -46,10 +46,10 @@ class Effects:
         """Let somebody carry out one sort of effect that takes its time."""
         self._patient[effect] = carry_out
 
-    def carry_out(self, effect: Effect) -> None:
+    def carry_out(self, effect: Consequence) -> None:
         """Do what is to be done, now; an effect that nobody serves is a mistake in the host."""
         self._doers[type(effect)](effect)
 
-    async def carry_out_later(self, effect: Effect) -> None:
+    async def carry_out_later(self, effect: Consequence) -> None:
         """Do something that takes its time, and wait for it."""
         await self._patient[type(effect)](effect)

@@ -8,6 +8,7 @@ do in it, and what follows from what they did. ``channels.registry`` lists the k
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
@@ -17,8 +18,10 @@ from agenthost.protocol.versions import translator
 
 if TYPE_CHECKING:
     from agenthost.host.log.channel import AnyChannel, LiveChannel
-    from agenthost.host.log.effects import Effect
+    from agenthost.host.log.effects import Consequence
+    from agenthost.host.log.writer import ClientAction
     from agenthost.host.store import WholeChannel
+    from agenthost.host.trust.principals import Starter
     from agenthost.protocol.reducer_registry import Kind
 
 S = TypeVar("S")
@@ -47,6 +50,20 @@ class Resumed(Enum):
     SNAPSHOT = "snapshot"
     # Nothing: it must be made anew, because what happened meanwhile is lost.
     MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Applied(Generic[S]):
+    """An action that was applied to a channel."""
+
+    channel: LiveChannel[S]
+    action: Action
+    before: S
+    after: S
+    # The client's dispatch, where it was one.
+    dispatch: ClientAction | None = None
+    # On whose behalf, where the host acts for somebody.
+    starter: Starter | None = None
 
 
 class Encoder(Protocol[_S_contra]):
@@ -100,7 +117,7 @@ class ChannelKind(Generic[S]):
     def restore(self, channel: LiveChannel[S], whole: WholeChannel) -> None:
         """Fill in what is kept besides the state of a channel that is being loaded."""
 
-    def loaded(self, channel: LiveChannel[S]) -> Sequence[Effect]:
+    def loaded(self, channel: LiveChannel[S]) -> Sequence[Consequence]:
         """Say what must be done now that a channel is back in memory."""
         return ()
 
@@ -136,7 +153,11 @@ class ChannelKind(Generic[S]):
 
     # What happens in it.
 
-    def unfollowed(self, channel: LiveChannel[S], client_id: str) -> Sequence[Effect]:
+    def follow(self, applied: Applied[S], owner: AnyChannel | None) -> Sequence[Consequence]:
+        """Say what must be done because of an action, in order; ``owner`` is the session."""
+        return ()
+
+    def unfollowed(self, channel: LiveChannel[S], client_id: str) -> Sequence[Consequence]:
         """Say what must be done because a client does not follow a channel any more."""
         return ()
 

@@ -1,12 +1,13 @@
 """The one writer: reduce, number, log, and queue for everybody who is owed it.
 
 Every change of every channel goes through ``apply``, wherever it comes from. What must follow a
-change (catalogue, prompts, turns) is told to the observers, which call ``apply`` again.
+change (catalogue, prompts, turns) the channel's kind says; whoever carries it out may call
+``apply`` again, and is through with it before the next consequence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,9 @@ from agenthost.clock import Clock
 from agenthost.host.delivery.envelopes import encode_envelope
 from agenthost.host.delivery.fanout import Broadcast, Fanout, Notice
 from agenthost.host.log.channel import AnyChannel, Change
+from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Apply, Effects
+from agenthost.host.log.kind import Applied
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.store import Append
 from agenthost.protocol.jsonrpc import dumps
@@ -23,6 +26,7 @@ from agenthost.transport import Encoded
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
+    from agenthost.host.trust.principals import Starter
 
 Action = dict[str, Any]
 
@@ -51,34 +55,35 @@ class ClientAction:
         return {"clientId": self.connection.client_id, "clientSeq": self.client_seq}
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """An action that changed a channel, for those who must follow up on it."""
-
-    channel: AnyChannel
-    action: Action
-    before: dict[str, Any]
-    after: dict[str, Any]
-    # The client's dispatch, where it was one.
-    dispatch: ClientAction | None = None
-
-
 class Writer:
     """Applies actions to channels and sends them on their way."""
 
-    def __init__(self, ledger: Ledger, fanout: Fanout, clock: Clock) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        fanout: Fanout,
+        directory: Directory,
+        effects: Effects,
+        clock: Clock,
+    ) -> None:
         self.ledger = ledger
         self._fanout = fanout
+        self._directory = directory
+        self._effects = effects
         self._clock = clock
-        # Told of every change but text appends, in order; they may apply further actions.
-        self.observers: list[Callable[[Applied], None]] = []
-        # Told of a channel whose log has grown long by text appends alone.
-        self.on_long_tail: Callable[[AnyChannel], None] = lambda channel: None
+        effects.on(Apply, self._follow_up)
 
     def apply(
-        self, channel: AnyChannel, action: Action, dispatch: ClientAction | None = None
+        self,
+        channel: AnyChannel,
+        action: Action,
+        dispatch: ClientAction | None = None,
+        starter: Starter | None = None,
     ) -> bool:
-        """Apply an action; False when it changed nothing (then only its sender hears of it)."""
+        """Apply an action; False when it changed nothing (then only its sender hears of it).
+
+        ``starter`` is on whose behalf the host does it, where that is somebody's and not its own.
+        """
         now = self._clock.now()
         change = channel.apply(action, now)
         if change is None:
@@ -105,16 +110,13 @@ class Writer:
             broadcast.as_sent = dispatch.as_sent
         self.ledger.deliver(broadcast)
         if change.states is not None:
-            applied = Applied(channel, action, *change.states, dispatch)
-            for observer in self.observers:
-                observer(applied)
+            applied = Applied(channel, action, *change.states, dispatch, starter)
+            for consequence in channel.kind.follow(applied, self._directory.owner(channel)):
+                self._effects.carry_out(consequence)
+            self._directory.save_if_due(channel)
         elif channel.tail_bytes > LONG_TAIL:
-            self.on_long_tail(channel)
+            self._directory.save_if_due(channel)
         return True
-
-    def serve(self, effects: Effects) -> None:
-        """Apply the actions that follow from others."""
-        effects.on(Apply, self._follow_up)
 
     def _follow_up(self, effect: Apply) -> None:
         self.apply(effect.channel, effect.action)

@@ -16,14 +16,23 @@ from typing import Any, TypeVar
 
 from agenthost.agents.api import Agent, AgentError, SessionContext, own_words
 from agenthost.agents.turn import Turn
-from agenthost.agents.turn_port import Interactivity
 from agenthost.clock import Clock
 from agenthost.host.channels.chat.attachments import given_message, turns_as_given
+from agenthost.host.channels.chat.consequences import (
+    CancelTurn,
+    ChatChanged,
+    StartTurn,
+    StopTurn,
+)
 from agenthost.host.channels.chat.extra import ChatChannel, extra_of
-from agenthost.host.channels.session.kind import SessionChannel
+from agenthost.host.channels.chat.kind import CHAT
+from agenthost.host.channels.chat.lifecycle import ChatRegistry
+from agenthost.host.channels.session.kind import EndAgentSession, SessionChannel
 from agenthost.host.channels.session.permissions import Credentials, Permissions
+from agenthost.host.log.directory import Directory
+from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
-from agenthost.host.store import DropRecord, PutRecord, StoreError
+from agenthost.host.store import DropRecord, PutRecord, Store, StoreDamaged, StoreError
 from agenthost.host.trust.principals import NOBODY, Starter
 from agenthost.host.turns.agent_loops import AgentLoops, AgentQuit
 from agenthost.host.turns.agent_port import AgentPort
@@ -33,7 +42,6 @@ from agenthost.host.turns.running_turn import RunningTurn
 log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
-OpenWorker = Callable[[SessionChannel, Mapping[str, Any], str, Interactivity], ChatChannel]
 
 # The record of chats whose turn is running, so that a restart can end what a crash interrupted.
 RUNNING = "running"
@@ -61,17 +69,14 @@ def error_action(turn_id: str, duration: int, error_type: str, message: str) -> 
     return {"type": "chat/error", "turnId": turn_id, "duration": duration, "error": error}
 
 
-BeginTurn = Callable[[ChatChannel, Mapping[str, Any], Starter], None]
-Rename = Callable[[ChatChannel, SessionChannel, str], None]
-Annotate = Callable[[SessionChannel, dict[str, Any]], None]
-
-
 class TurnRunner:
     """All running turns of the host."""
 
     def __init__(
         self,
         writer: Writer,
+        chats: ChatRegistry,
+        effects: Effects,
         clock: Clock,
         agents: Mapping[str, Agent],
         loops: AgentLoops,
@@ -83,6 +88,7 @@ class TurnRunner:
         silence_limit: float | None = SILENCE_LIMIT,
     ) -> None:
         self.writer = writer
+        self.chats = chats
         self.starts = starts
         self.clock = clock
         self.permissions = permissions
@@ -91,21 +97,19 @@ class TurnRunner:
         self._silence_limit = silence_limit
         self._agents = agents
         self._loops = loops
-        # Set by those who make chats, which need this runner themselves.
-        self.open_worker: OpenWorker
-        self.begin_turn: BeginTurn
-        self.rename: Rename
-        self.annotate: Annotate
         # Chat URI -> its running turn. One slot per chat, never per session.
         self._running: dict[str, RunningTurn] = {}
         # Chat URI -> those who wait for something in its state.
         self._waiting: dict[str, list[Callable[[Mapping[str, Any]], None]]] = {}
-        # Chat URI -> on whose behalf its next turn runs, where the host itself starts it.
-        self._starters: dict[str, Starter] = {}
         # Tasks of turns that are over and still let go of their agents.
         self._ending: set[asyncio.Task[None]] = set()
         # Why no turn runs any more, once the host stops.
         self._closed_because: str | None = None
+        effects.on(StartTurn, lambda e: self.start(e.chat, e.session, e.starter or NOBODY))
+        effects.on(StopTurn, lambda e: self.stop(e.chat.uri))
+        effects.on(CancelTurn, lambda e: self.cancel(e.chat))
+        effects.on(ChatChanged, lambda e: self.changed(e.chat))
+        effects.on(EndAgentSession, self._end_session)
 
     @property
     def running(self) -> int:
@@ -125,9 +129,7 @@ class TurnRunner:
         running = self._running.get(chat)
         return running.duration if running is not None else 0
 
-    def start(
-        self, chat: ChatChannel, session: SessionChannel, starter: Starter | None = None
-    ) -> None:
+    def start(self, chat: ChatChannel, session: SessionChannel, starter: Starter) -> None:
         """Run the agent for the turn that has just become active."""
         state, owner = chat.state, session.state
         active = state["activeTurn"]
@@ -136,7 +138,7 @@ class TurnRunner:
             chat,
             session,
             turn_id=active["id"],
-            starter=starter or self._starters.pop(chat.uri, NOBODY),
+            starter=starter,
         )
         self._running[chat.uri] = running
         chat.holds += 1
@@ -160,12 +162,8 @@ class TurnRunner:
         if self._silence_limit is not None:
             self._look_after(running)
 
-    def expect(self, chat: ChatChannel, starter: Starter) -> None:
-        """Run the turn that the host starts next in a chat on somebody's behalf."""
-        self._starters[chat.uri] = starter
-
     def changed(self, chat: ChatChannel) -> None:
-        """Let those who wait for something in a chat look again, and its agent see it."""
+        """Wake those who wait for a change of the chat, and let its agent see it."""
         running = self._running.get(chat.uri)
         if running is not None:
             running.publish()
@@ -230,6 +228,28 @@ class TurnRunner:
         """End a turn with an error that is not its agent's own, and stop the agent."""
         self._finish(running, *describe_failure(error, running.channel.uri, self.credentials.mask))
         self._cancel(running)
+
+    async def end_interrupted(self, store: Store, directory: Directory) -> None:
+        """End the turns that were running when the last host died; sessions stay as they were."""
+        for chat_uri in await store.records(RUNNING):
+            try:
+                chat = await directory.find(chat_uri, CHAT)
+            except StoreDamaged as error:
+                # It cannot be opened until it is repaired, and its turn ends with it then.
+                log.error("a turn that was interrupted cannot be ended: %s", error)
+                continue
+            active = chat.state.get("activeTurn") if chat is not None else None
+            if chat is not None and active is not None:
+                message = "the host stopped while this turn was running"
+                action = error_action(active["id"], 0, "hostRestarted", message)
+                self.writer.apply(chat, action)
+            self.writer.ledger.write(DropRecord(RUNNING, chat_uri))
+        await self.writer.ledger.settle()
+
+    def _end_session(self, effect: EndAgentSession) -> None:
+        agent = self._agents.get(effect.session.state["provider"])
+        if agent is not None:
+            self.starts.end(agent, effect.session.uri, had_turns=effect.had_turns)
 
     async def _run(
         self, agent: Agent | None, turn: Turn, port: AgentPort, running: RunningTurn

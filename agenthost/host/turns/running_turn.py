@@ -170,7 +170,7 @@ class RunningTurn:
     def rename(self, title: str) -> None:
         """Give the chat another title, and the session where it is the default chat."""
         if not self.over and title.strip():
-            self._runner.rename(self.channel, self.session, title)
+            self._runner.chats.rename(self.channel, self.session, title)
 
     def set_meta(self, entry: tuple[str, Any]) -> None:
         """Set, or with None remove, one entry of the session's free-form data."""
@@ -183,7 +183,7 @@ class RunningTurn:
     def annotate(self, annotation: dict[str, Any]) -> None:
         """Set an annotation of the session."""
         if not self.over:
-            self._runner.annotate(self.session, annotation)
+            self._runner.chats.annotate(self.session, annotation)
 
     def show_activity(self, activity: str | None) -> None:
         """Say what the turn is doing, in a few words; None for nothing in particular."""
@@ -231,13 +231,13 @@ class RunningTurn:
         if self.starter.depth >= DEEPEST_WORKER:
             raise AgentError("workers may not start workers any deeper", "tooDeep")
         origin = {"kind": "tool", "chat": self.channel.uri, "toolCallId": tool_call_id}
-        return self._runner.open_worker(self.session, origin, title, interactivity)
+        return self._runner.chats.add_worker(self.session, origin, title, interactivity)
 
     async def run_worker(self, chat: ChatChannel, text: str) -> Worker:
         """Let the agent answer ``text`` in a chat that was opened for it."""
         message = {"text": text, "origin": {"kind": "tool"}}
         starter = replace(self.starter, depth=self.starter.depth + 1)
-        self._runner.begin_turn(chat, message, starter)
+        self._runner.chats.start_turn(chat, message, starter)
         try:
             # Its last state is all there is when the chat is removed over its turn.
             state = await self._runner.wait_for(

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from agenthost.host.channels.chat.consequences import (
+    ChatChanged,
+    DropSteering,
+    KeepAttachments,
+    QueueSteering,
+    RememberAuthor,
+    StartNextQueued,
+    StartTurn,
+    StopTurn,
+    TitleFromFirstMessage,
+)
+from agenthost.host.channels.chat.effects import Effect, chat_effects
 from agenthost.host.channels.chat.encoded_turns import ChatEncoder
 from agenthost.host.channels.chat.extra import (
     ATTACHED,
@@ -16,14 +28,21 @@ from agenthost.host.channels.chat.extra import (
 )
 from agenthost.host.channels.chat.fork import title_of
 from agenthost.host.channels.chat.names import find_named_chat
+from agenthost.host.channels.chat.session_updates import session_actions
 from agenthost.host.channels.chat.window import cursor_before, first_shown, page_start
+from agenthost.host.channels.session.kind import RefreshGit
 from agenthost.host.log.channel import AnyChannel
-from agenthost.host.log.kind import ChannelKind, Find
+from agenthost.host.log.effects import Apply, Consequence
+from agenthost.host.log.kind import Applied, ChannelKind, Find
 from agenthost.host.log.stored_values import stored_value
 from agenthost.protocol.chat.state import ChatState
 
 if TYPE_CHECKING:
     from agenthost.host.store import WholeChannel
+
+
+# Actions that bring a message, which may attach something.
+_HAS_MESSAGE = frozenset({"chat/turnStarted", "chat/pendingMessageSet"})
 
 
 class ChatKind(ChannelKind[ChatState]):
@@ -64,6 +83,12 @@ class ChatKind(ChannelKind[ChatState]):
             state = {**state, "turnsNextCursor": cursor_before(state["turns"], window)}
         return state
 
+    def follow(
+        self, applied: Applied[ChatState], owner: AnyChannel | None
+    ) -> Sequence[Consequence]:
+        """Keep session, catalogue and turns in step with a chat."""
+        return _follow(applied, owner) if owner is not None else ()
+
     def window(self, state: ChatState, view: Mapping[str, Any]) -> int:
         """Return where the newest turns begin that a subscriber asks for."""
         return first_shown(state["turns"], view.get("turns"))
@@ -81,3 +106,41 @@ class ChatKind(ChannelKind[ChatState]):
 
 
 CHAT = ChatKind()
+
+
+def _follow(applied: Applied[ChatState], session: AnyChannel) -> Sequence[Consequence]:
+    chat, action, before, after = applied.channel, applied.action, applied.before, applied.after
+    by_client = applied.dispatch is not None
+    follows: list[Consequence] = []
+    if action["type"] == "chat/pendingMessageSet" and applied.dispatch is not None:
+        author = applied.dispatch.connection.starter
+        follows.append(RememberAuthor(chat, action["id"], author))
+    if action["type"] in _HAS_MESSAGE:
+        follows.append(KeepAttachments(chat, action))
+    follows += [Apply(session, each) for each in session_actions(action, after, session.state)]
+    for effect in chat_effects(action, before, after, by_client=by_client):
+        follows += _carrying_out(effect, applied, session)
+    follows.append(ChatChanged(chat))
+    if "activeTurn" in before and "activeTurn" not in after:
+        follows.append(RefreshGit(session))
+    return follows
+
+
+def _carrying_out(
+    effect: Effect, applied: Applied[ChatState], session: AnyChannel
+) -> Sequence[Consequence]:
+    chat, dispatch = applied.channel, applied.dispatch
+    match effect:
+        case Effect.START_TURN:
+            starter = dispatch.connection.starter if dispatch is not None else applied.starter
+            return (TitleFromFirstMessage(chat, session), StartTurn(chat, session, starter))
+        case Effect.STOP_TURN:
+            return (StopTurn(chat),)
+        case Effect.CLEAR_ACTIVITY:
+            return (Apply(chat, {"type": "chat/activityChanged"}),)
+        case Effect.DROP_STEERING:
+            return (DropSteering(chat),)
+        case Effect.QUEUE_STEERING:
+            return (QueueSteering(chat),)
+        case Effect.NEXT_IN_QUEUE:
+            return (StartNextQueued(chat),)

@@ -12,6 +12,15 @@ from agenthost.clock import Clock
 from agenthost.errors import AlreadyExists, InvalidParams, NotFound, SessionNotFound
 from agenthost.host.channels.annotations_kind import ANNOTATIONS
 from agenthost.host.channels.chat.attachments import pin_attachments, record, references
+from agenthost.host.channels.chat.consequences import (
+    DropSteering,
+    KeepAttachments,
+    QueueSteering,
+    RememberAuthor,
+    StartNextQueued,
+    StopTurn,
+    TitleFromFirstMessage,
+)
 from agenthost.host.channels.chat.content_copies import copy_content
 from agenthost.host.channels.chat.extra import ATTACHED, CONTEXTS, ChatChannel, extra_of
 from agenthost.host.channels.chat.fork import History, derive, title_of
@@ -23,10 +32,10 @@ from agenthost.host.channels.rule_context import Facts
 from agenthost.host.channels.session.drafts import UNTITLED
 from agenthost.host.channels.session.kind import SESSION, SessionChannel
 from agenthost.host.log.directory import Directory
+from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import DropRecord, PutRecord, Store
 from agenthost.host.trust.principals import NOBODY, Starter
-from agenthost.host.turns.runner import TurnRunner
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.status import IDLE
 from agenthost.protocol.uris import (
@@ -52,13 +61,19 @@ class ChatRegistry:
     """Makes and ends chats, and moves their queues on."""
 
     def __init__(
-        self, store: Store, writer: Writer, directory: Directory, turns: TurnRunner, clock: Clock
+        self, store: Store, writer: Writer, directory: Directory, effects: Effects, clock: Clock
     ) -> None:
         self._store = store
         self._writer = writer
         self._directory = directory
-        self._turns = turns
+        self._effects = effects
         self._clock = clock
+        effects.on(RememberAuthor, lambda e: self.note_author(e.chat, e.message_id, e.author))
+        effects.on(KeepAttachments, lambda e: self.pin(e.chat, e.action))
+        effects.on(TitleFromFirstMessage, lambda e: self.name(e.chat, e.session))
+        effects.on(DropSteering, lambda e: self.drop_steering(e.chat))
+        effects.on(QueueSteering, lambda e: self.queue_steering(e.chat))
+        effects.on(StartNextQueued, lambda e: self.start_next(e.chat))
 
     def add_default(self, session: SessionChannel, history: History) -> ChatChannel:
         """Give a new session its first chat, with the history of a fork if it is one."""
@@ -135,7 +150,7 @@ class ChatRegistry:
 
     def remove(self, chat: ChatChannel) -> None:
         """Stop a chat's turn, take it off its session and forget it."""
-        self._turns.stop(chat.uri)
+        self._effects.carry_out(StopTurn(chat))
         session = self._directory.get(chat.session or "", SESSION)
         if session is not None:
             for entry in session.state.get("inputNeeded") or ():
@@ -171,8 +186,7 @@ class ChatRegistry:
         }
         if queued_id is not None:
             action["queuedMessageId"] = queued_id
-        self._turns.expect(chat, starter)
-        self._writer.apply(chat, action)
+        self._writer.apply(chat, action, starter=starter)
 
     def note_author(self, chat: ChatChannel, message_id: str, author: Starter) -> None:
         """Remember who set a pending message: a queued one runs on its author's behalf."""
@@ -193,16 +207,16 @@ class ChatRegistry:
         author = extra_of(chat).authors.pop(first["id"], NOBODY)
         self.start_turn(chat, first["message"], author, first["id"])
 
-    def drop_steering(self, chat: ChatChannel) -> Mapping[str, Any]:
-        """Take the steering message off a chat whose turn is over, and return it."""
-        pending: Mapping[str, Any] = chat.state["steeringMessage"]
-        action = {"type": "chat/pendingMessageRemoved", "kind": "steering", "id": pending["id"]}
+    def drop_steering(self, chat: ChatChannel) -> None:
+        """Take the steering message off a chat whose turn is over."""
+        id = chat.state["steeringMessage"]["id"]
+        action = {"type": "chat/pendingMessageRemoved", "kind": "steering", "id": id}
         self._writer.apply(chat, action)
-        return pending
 
     def queue_steering(self, chat: ChatChannel) -> None:
         """Make the steering message that no turn has read the first in the queue."""
-        pending = self.drop_steering(chat)
+        pending = chat.state["steeringMessage"]
+        self.drop_steering(chat)
         queued = {"type": "chat/pendingMessageSet", "kind": "queued", **pending}
         self._writer.apply(chat, queued)
         self._writer.apply(chat, {"type": "chat/queuedMessagesReordered", "order": [pending["id"]]})

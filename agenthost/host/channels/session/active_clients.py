@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.chat.kind import CHAT
-from agenthost.host.channels.session.kind import SESSION, AwaitClients, SessionChannel
+from agenthost.host.channels.session.kind import SESSION, AwaitClients, FailCallsOf
 from agenthost.host.clients.client_records import Clients
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
@@ -43,6 +43,7 @@ class ActiveClients:
         # Clients that are away and still count as active, until the timer fires.
         self._leaving: dict[str, asyncio.TimerHandle] = {}
         effects.on(AwaitClients, self._await)
+        effects.on(FailCallsOf, self._fail_calls_of)
 
     def close(self) -> None:
         """Stop all timers."""
@@ -62,11 +63,10 @@ class ActiveClients:
             loop = asyncio.get_running_loop()
             self._leaving[client_id] = loop.call_later(self._grace, self._expire, client_id)
 
-    def fail_calls(self, client_id: str, session: SessionChannel) -> None:
-        """Fail what a client was to run in a session that it has left."""
+    def _fail_calls_of(self, effect: FailCallsOf) -> None:
         for chat in self._directory.loaded(CHAT):
-            if chat.session == session.uri:
-                self._fail_calls(client_id, chat)
+            if chat.session == effect.session.uri:
+                self._fail_calls(effect.client_id, chat)
 
     def fail_call(
         self, chat: ChatChannel, call: Mapping[str, Any], message: Any, code: str

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import InvalidParams
-from agenthost.host.channels.session.kind import SESSION, SessionChannel, extra_of
+from agenthost.host.channels.annotations_kind import CountAnnotations
+from agenthost.host.channels.session.kind import SESSION, RefreshSummary, SessionChannel, extra_of
 from agenthost.host.channels.session.summary import all_fields, changed_fields, summarize
 from agenthost.host.log.directory import Directory
+from agenthost.host.log.effects import Effects
 from agenthost.host.log.stored_values import stored_value
-from agenthost.host.log.writer import Applied, Writer
+from agenthost.host.log.writer import Writer
 from agenthost.host.store import BadCursor, DropSession, PutSession, Store
 from agenthost.protocol.jsonrpc import dumps
 
@@ -24,13 +26,17 @@ MOST_REMEMBERED = 10_000
 class SessionCatalogue:
     """Summaries of the sessions in memory, and pages over all that are stored."""
 
-    def __init__(self, store: Store, writer: Writer, directory: Directory) -> None:
+    def __init__(
+        self, store: Store, writer: Writer, directory: Directory, effects: Effects
+    ) -> None:
         self._store = store
         self._writer = writer
         self._directory = directory
         self._news = ListNews()
         # Sessions in the catalogue, loaded or not.
         self.count = 0
+        effects.on(RefreshSummary, lambda effect: self.refresh(effect.session))
+        effects.on(CountAnnotations, self._count_annotations)
 
     async def open(self) -> None:
         """Count what is stored."""
@@ -100,12 +106,11 @@ class SessionCatalogue:
                 params = {"session": uri, "changes": all_fields(summary)}
                 self._writer.notify(root, "root/sessionSummaryChanged", params, only=only)
 
-    def count_annotations(self, applied: Applied, session: SessionChannel) -> None:
-        """Follow a change of a session's annotations."""
-        extra = extra_of(session)
+    def _count_annotations(self, effect: CountAnnotations) -> None:
+        extra = extra_of(effect.session)
         if extra.facts is not None:
-            extra.facts = {**extra.facts, **_counts(applied.after)}
-            self.refresh(session)
+            extra.facts = {**extra.facts, **_counts(effect.annotations)}
+            self.refresh(effect.session)
 
     def add_meta(self, session: SessionChannel, meta: dict[str, Any]) -> None:
         """Tell more in a session's line than its state does; whoever changes that refreshes it."""

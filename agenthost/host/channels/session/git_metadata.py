@@ -11,8 +11,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from agenthost.host.channels.session.catalogue import SessionCatalogue
-from agenthost.host.channels.session.kind import SESSION, SessionChannel
+from agenthost.host.channels.session.kind import SESSION, RefreshGit, SessionChannel
 from agenthost.host.log.directory import Directory
+from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
 from agenthost.tasks import Tasks
 from agenthost.workspace import GitStatus, file_path, git_status
@@ -46,7 +47,12 @@ class GitMetadata:
     """Keeps the ``git`` entry of sessions' metadata."""
 
     def __init__(
-        self, writer: Writer, directory: Directory, catalogue: SessionCatalogue, tasks: Tasks
+        self,
+        writer: Writer,
+        directory: Directory,
+        catalogue: SessionCatalogue,
+        effects: Effects,
+        tasks: Tasks,
     ) -> None:
         self._writer = writer
         self._directory = directory
@@ -55,6 +61,7 @@ class GitMetadata:
         self._seats = asyncio.Semaphore(MOST_AT_ONCE)
         # Sessions that are being looked at, and whether somebody asked again meanwhile.
         self._asked: dict[str, bool] = {}
+        effects.on(RefreshGit, lambda effect: self.refresh(effect.session))
 
     def refresh(self, session: SessionChannel) -> None:
         """Look at a session's first folder again, soon."""

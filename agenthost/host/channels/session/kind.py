@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from agenthost.host.channels.session.summary import aggregated_status, annotations_summary
+from agenthost.host.channels.session.summary import (
+    aggregated_status,
+    annotations_summary,
+    leading_chat,
+)
 from agenthost.host.log.channel import AnyChannel, LiveChannel
-from agenthost.host.log.effects import Apply, Effect
-from agenthost.host.log.kind import ChannelKind
+from agenthost.host.log.effects import Apply, Consequence
+from agenthost.host.log.kind import Applied, ChannelKind
 from agenthost.host.log.stored_values import stored_value
 from agenthost.protocol.session.state import SessionState
 
@@ -37,10 +41,40 @@ class SessionExtra:
 
 
 @dataclass(frozen=True, slots=True)
-class AwaitClients(Effect):
+class AwaitClients(Consequence):
     """Give clients that count as active in a session time to show up."""
 
     clients: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshSummary(Consequence):
+    """Bring a session's line in the catalogue up to date."""
+
+    session: SessionChannel
+
+
+@dataclass(frozen=True, slots=True)
+class FailCallsOf(Consequence):
+    """Fail what a client was to run in a session that it has left."""
+
+    session: SessionChannel
+    client_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshGit(Consequence):
+    """Look at the git repository of a session again."""
+
+    session: SessionChannel
+
+
+@dataclass(frozen=True, slots=True)
+class EndAgentSession(Consequence):
+    """Let the agent go of a session that is gone."""
+
+    session: SessionChannel
+    had_turns: bool
 
 
 class SessionKind(ChannelKind[SessionState]):
@@ -67,10 +101,10 @@ class SessionKind(ChannelKind[SessionState]):
             facts["entryCount"] = counts.get("entryCount", 0)
             extra.summary, extra.facts = summary, facts
 
-    def loaded(self, channel: SessionChannel) -> Sequence[Effect]:
+    def loaded(self, channel: SessionChannel) -> Sequence[Consequence]:
         """Await the active clients, and end a creation over which the host died."""
         active = tuple(client["clientId"] for client in channel.state["activeClients"])
-        effects: list[Effect] = [AwaitClients(active)] if active else []
+        effects: list[Consequence] = [AwaitClients(active)] if active else []
         if channel.state["lifecycle"] == "creating":
             message = "the host stopped while this session was being created"
             error = {"errorType": "hostRestarted", "message": message}
@@ -90,7 +124,23 @@ class SessionKind(ChannelKind[SessionState]):
         }
         return shown
 
-    def unfollowed(self, channel: SessionChannel, client_id: str) -> Sequence[Effect]:
+    def follow(
+        self, applied: Applied[SessionState], owner: AnyChannel | None
+    ) -> Sequence[Consequence]:
+        """Let a session say what the chat is doing that stands for it, and its line too."""
+        session, action = applied.channel, applied.action
+        follows: list[Consequence] = []
+        lead = leading_chat(applied.after)
+        activity = lead.get("activity") if lead is not None else None
+        if applied.after.get("activity") != activity:
+            shown = {"activity": activity} if activity else {}
+            follows.append(Apply(session, {"type": "session/activityChanged", **shown}))
+        follows.append(RefreshSummary(session))
+        if action["type"] == "session/activeClientRemoved":
+            follows.append(FailCallsOf(session, action["clientId"]))
+        return follows
+
+    def unfollowed(self, channel: SessionChannel, client_id: str) -> Sequence[Consequence]:
         """Take an active client that leaves off the session."""
         removed = {"type": "session/activeClientRemoved", "clientId": client_id}
         return (Apply(channel, removed),)

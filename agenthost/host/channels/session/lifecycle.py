@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeVar, cast
 
 from agenthost.agents.api import Agent
 from agenthost.clock import Clock
@@ -16,6 +16,7 @@ from agenthost.errors import (
     SessionNotFound,
 )
 from agenthost.host.channels.annotations_kind import ANNOTATIONS
+from agenthost.host.channels.chat.consequences import CancelTurn
 from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.chat.fork import History, fork_history
 from agenthost.host.channels.chat.kind import CHAT
@@ -24,15 +25,15 @@ from agenthost.host.channels.chat.window import reveal
 from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.drafts import UNTITLED, Drafts, holds_nothing
 from agenthost.host.channels.session.git_metadata import GitMetadata
-from agenthost.host.channels.session.kind import SESSION, SessionChannel
+from agenthost.host.channels.session.kind import SESSION, EndAgentSession, SessionChannel
+from agenthost.host.channels.session.permissions import Credentials, Permissions
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.settings import check_complete, sanitize
 from agenthost.host.log.directory import Directory
+from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import DropBlobs
 from agenthost.host.trust.principals import Starter
-from agenthost.host.turns.agent_loops import AgentLoops
-from agenthost.host.turns.runner import TurnRunner
 from agenthost.protocol.status import IDLE, IS_READ
 from agenthost.protocol.uris import annotations_uri, default_chat_uri, is_nameable, is_root
 
@@ -44,11 +45,24 @@ if TYPE_CHECKING:
         SessionState,
     )
 
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
 # What becomes of a disposed session that holds anything.
 Disposal = Literal["trash", "delete"]
 
 # The key in a creation's ``_meta`` that keeps a session although nobody uses it.
 KEEP = "agenthost.keep"
+
+
+class AgentCalls(Protocol):
+    """The way into the agents' own code."""
+
+    async def read(
+        self, agent: Agent, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs
+    ) -> _T:
+        """Call a plain function of an agent where that lives."""
+        ...
 
 
 class SessionRegistry:
@@ -61,13 +75,15 @@ class SessionRegistry:
         directory: Directory,
         catalogue: SessionCatalogue,
         chats: ChatRegistry,
-        turns: TurnRunner,
+        effects: Effects,
+        permissions: Permissions,
+        credentials: Credentials,
         drafts: Drafts,
         git: GitMetadata,
         trash: Trash,
         clock: Clock,
         agents: Mapping[str, Agent],
-        loops: AgentLoops,
+        loops: AgentCalls,
         default_directory: str,
         disposal: Disposal,
     ) -> None:
@@ -75,7 +91,9 @@ class SessionRegistry:
         self._directory = directory
         self._catalogue = catalogue
         self._chats = chats
-        self._turns = turns
+        self._effects = effects
+        self._permissions = permissions
+        self._credentials = credentials
         self._drafts = drafts
         self._git = git
         self._trash = trash
@@ -115,7 +133,7 @@ class SessionRegistry:
         """Return what a session's agent protects and the principal brought no token for."""
         agent = self._agents.get(session.state["provider"])
         resources = agent.protected_resources if agent is not None else ()
-        return self._turns.credentials.missing(principal, resources)
+        return self._credentials.missing(principal, resources)
 
     async def create(self, params: Mapping[str, Any], starter: Starter) -> None:
         """Carry out ``createSession``: when this returns, the session and its chat take turns.
@@ -128,7 +146,7 @@ class SessionRegistry:
         source, history = await self._fork_source(params.get("fork"))
         provider = source.state["provider"] if source is not None else params.get("provider")
         agent = self.agent(provider)
-        missing = self._turns.credentials.missing(starter.principal, agent.protected_resources)
+        missing = self._credentials.missing(starter.principal, agent.protected_resources)
         if missing:
             raise AuthRequired(missing, f"{agent.display_name} needs you to sign in")
         state = await self._first_state(agent, params, source)
@@ -192,14 +210,12 @@ class SessionRegistry:
         empty = holds_nothing(session.state, [chat.state for chat in chats], noted)
         had_turns = any(chat.state["turns"] or chat.state.get("activeTurn") for chat in chats)
         for chat in chats:
-            self._turns.cancel(chat)
+            self._effects.carry_out(CancelTurn(chat))
         keeps = self._disposal == "trash" and not empty
         if keeps:
             self._trash.put(session, chats, annotations, self._catalogue.created_at(session))
         self._delete(session, chats, keep_content=keeps)
-        agent = self._agents.get(session.state["provider"])
-        if agent is not None:
-            self._turns.starts.end(agent, session.uri, had_turns=had_turns)
+        self._effects.carry_out(EndAgentSession(session, had_turns))
 
     async def restore_disposed(self, uri: str) -> None:
         """Take a session back from the trash, as it was, except that nobody is active in it."""
@@ -247,7 +263,7 @@ class SessionRegistry:
         self._drafts.forget(session.uri)
         if not keep_content:
             self._writer.ledger.write(DropBlobs(session.uri))
-        self._turns.permissions.forget(session)
+        self._permissions.forget(session)
         self._catalogue.remove(session)
 
     async def _first_state(
