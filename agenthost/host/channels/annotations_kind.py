@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from agenthost.host.channels.ruled_kind import RuledKind
 from agenthost.host.log.channel import AnyChannel, LiveChannel
 from agenthost.host.log.effects import Consequence
-from agenthost.host.log.kind import Applied, ChannelKind
+from agenthost.host.log.kind import Applied
 from agenthost.protocol.annotations import AnnotationsState
 
 AnnotationsChannel: TypeAlias = LiveChannel[AnnotationsState]
@@ -22,7 +23,7 @@ class CountAnnotations(Consequence):
     annotations: AnnotationsState
 
 
-class AnnotationsKind(ChannelKind[AnnotationsState]):
+class AnnotationsKind(RuledKind[AnnotationsState]):
     """The annotations of a session."""
 
     name = "annotations"

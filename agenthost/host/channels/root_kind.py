@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from agenthost.host.log.kind import ChannelKind
+from agenthost.host.channels.ruled_kind import RuledKind
 from agenthost.protocol.root import RootState
 
 
-class RootKind(ChannelKind[RootState]):
+class RootKind(RuledKind[RootState]):
     """The root channel."""
 
     name = "root"

@@ -66,6 +66,54 @@ class Applied(Generic[S]):
     starter: Starter | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PreparedAction:
+    """A client's action that nothing speaks against, ready to be applied."""
+
+    # None where the consequences are all there is to do; then its sender is told that it is done.
+    action: Action | None
+    # What must be done before it is applied.
+    first: Sequence[Consequence] = ()
+    # What must be done afterwards, and awaited.
+    later: Consequence | None = None
+    # Whether the host made something else of it, so that its sender must be told what.
+    rewritten: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeclinedAction:
+    """Why a client's action is refused."""
+
+    reason: str
+    # Notifications for its sender alone.
+    notices: Sequence[tuple[str, dict[str, Any]]] = ()
+
+
+class Surroundings(Protocol):
+    """What a kind may ask for to judge a client's action."""
+
+    @property
+    def client_id(self) -> str:
+        """Who dispatches."""
+        ...
+
+    async def find(self, uri: str) -> AnyChannel | None:
+        """Return a channel, loading it when it must be."""
+        ...
+
+    def capabilities(self, session: AnyChannel) -> Mapping[str, Any]:
+        """Return what the agent of a session can do."""
+        ...
+
+    def models(self, session: AnyChannel) -> Sequence[Mapping[str, Any]]:
+        """Return the models that the agent of a session offers."""
+        ...
+
+    def missing_tokens(self, session: AnyChannel) -> Sequence[Mapping[str, Any]]:
+        """Return what the session's agent protects and this client brought no token for."""
+        ...
+
+
 class Encoder(Protocol[_S_contra]):
     """Writes the states of one channel as JSON, and may remember what it wrote."""
 
@@ -150,6 +198,32 @@ class ChannelKind(Generic[S]):
     def window_resumed(self, channel: LiveChannel[S], window: int, page: int) -> int:
         """Return a window that shows something to one who gets a new snapshot."""
         return window
+
+    # What clients may do in it.
+
+    def judged_on(self, channel: LiveChannel[S], owner: AnyChannel | None, type: str) -> AnyChannel:
+        """Return the channel whose state and rules decide on an action of that type."""
+        return channel
+
+    async def gather(
+        self,
+        channel: LiveChannel[S],
+        owner: AnyChannel | None,
+        action: Action,
+        around: Surroundings,
+    ) -> Any:
+        """Look up what ``judge`` must know; nothing is awaited from then on until it is applied."""
+        return None
+
+    def judge(self, channel: LiveChannel[S], action: Action, context: Any) -> DeclinedAction | None:
+        """Return why a client's action is refused, or None when it is fine."""
+        return None
+
+    def prepare(
+        self, channel: LiveChannel[S], owner: AnyChannel | None, action: Action, as_sent: Action
+    ) -> PreparedAction:
+        """Make of a client's action what is to be applied."""
+        return PreparedAction(action)
 
     # What happens in it.
 

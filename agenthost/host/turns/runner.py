@@ -24,7 +24,7 @@ from agenthost.host.channels.chat.consequences import (
     StartTurn,
     StopTurn,
 )
-from agenthost.host.channels.chat.extra import ChatChannel, extra_of
+from agenthost.host.channels.chat.extra import ChatChannel, extra_of, nothing_runs
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.session.kind import EndAgentSession, SessionChannel
@@ -124,11 +124,6 @@ class TurnRunner:
         """Say whether a turn of the chat is running."""
         return chat.uri in self._running
 
-    def elapsed(self, chat: str) -> int:
-        """Return how many milliseconds the chat's turn has been running."""
-        running = self._running.get(chat)
-        return running.duration if running is not None else 0
-
     def start(self, chat: ChatChannel, session: SessionChannel, starter: Starter) -> None:
         """Run the agent for the turn that has just become active."""
         state, owner = chat.state, session.state
@@ -141,6 +136,7 @@ class TurnRunner:
             starter=starter,
         )
         self._running[chat.uri] = running
+        extra_of(chat).elapsed = lambda: running.duration
         chat.holds += 1
         self.writer.ledger.write(PutRecord(RUNNING, chat.uri, session.uri.encode()))
         if self._closed_because is not None:
@@ -197,7 +193,7 @@ class TurnRunner:
         """Cancel a chat's turn on the host's own initiative."""
         active = chat.state.get("activeTurn")
         if active is not None:
-            duration = self.elapsed(chat.uri)
+            duration = extra_of(chat).elapsed()
             action = {"type": "chat/turnCancelled", "turnId": active["id"], "duration": duration}
             self.writer.apply(chat, action)
 
@@ -309,6 +305,7 @@ class TurnRunner:
 
     def _release(self, running: RunningTurn) -> None:
         running.end()
+        extra_of(running.channel).elapsed = nothing_runs
         running.channel.holds -= 1
         self.writer.ledger.write(DropRecord(RUNNING, running.channel.uri))
 

@@ -88,3 +88,37 @@ class ChatChanged(Consequence):
     """Wake those who wait for a change of the chat."""
 
     chat: ChatChannel
+
+
+@dataclass(frozen=True, slots=True)
+class ShowTurn(Consequence):
+    """Show a turn to every subscriber that was not shown it, before something names it."""
+
+    chat: ChatChannel
+    turn_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShowAttached(Consequence):
+    """Show the turns that a message names in other chats to those who follow these."""
+
+    message: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RenameChat(Consequence):
+    """Give a chat another title, and its session too where it is the default chat."""
+
+    chat: ChatChannel
+    session: SessionChannel
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class FailCall(Consequence):
+    """End a tool call of the running turn that its client does not finish."""
+
+    chat: ChatChannel
+    call: Mapping[str, Any]
+    message: Any
+    code: str

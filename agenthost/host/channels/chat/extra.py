@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -20,6 +21,11 @@ CONTEXTS = "contexts"
 ATTACHED = "attached"
 
 
+def nothing_runs() -> int:
+    """Return for how long a turn has been running that there is not."""
+    return 0
+
+
 @dataclass(slots=True)
 class ChatExtra:
     """What is known of a chat besides its state; replaced, never changed in place."""
@@ -30,6 +36,8 @@ class ChatExtra:
     attached: dict[str, list[Any]] = field(default_factory=dict)
     # Pending message -> who set it, since this host started.
     authors: dict[str, Starter] = field(default_factory=dict)
+    # How many milliseconds its turn has been running.
+    elapsed: Callable[[], int] = nothing_runs
 
 
 def extra_of(chat: ChatChannel) -> ChatExtra:

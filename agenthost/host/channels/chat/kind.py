@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from agenthost.host.channels.chat.answers import read_answers
 from agenthost.host.channels.chat.consequences import (
     ChatChanged,
     DropSteering,
+    FailCall,
     KeepAttachments,
     QueueSteering,
     RememberAuthor,
+    RenameChat,
+    ShowAttached,
+    ShowTurn,
     StartNextQueued,
     StartTurn,
     StopTurn,
@@ -28,12 +33,14 @@ from agenthost.host.channels.chat.extra import (
 )
 from agenthost.host.channels.chat.fork import title_of
 from agenthost.host.channels.chat.names import find_named_chat
+from agenthost.host.channels.chat.rules import find_call
 from agenthost.host.channels.chat.session_updates import session_actions
 from agenthost.host.channels.chat.window import cursor_before, first_shown, page_start
+from agenthost.host.channels.ruled_kind import RuledKind
 from agenthost.host.channels.session.kind import RefreshGit
 from agenthost.host.log.channel import AnyChannel
 from agenthost.host.log.effects import Apply, Consequence
-from agenthost.host.log.kind import Applied, ChannelKind, Find
+from agenthost.host.log.kind import Action, Applied, Find, PreparedAction
 from agenthost.host.log.stored_values import stored_value
 from agenthost.protocol.chat.state import ChatState
 
@@ -41,11 +48,13 @@ if TYPE_CHECKING:
     from agenthost.host.store import WholeChannel
 
 
+# The session's action by which editors rename a chat, on the chat's own channel.
+RENAME = "session/titleChanged"
 # Actions that bring a message, which may attach something.
 _HAS_MESSAGE = frozenset({"chat/turnStarted", "chat/pendingMessageSet"})
 
 
-class ChatKind(ChannelKind[ChatState]):
+class ChatKind(RuledKind[ChatState]):
     """Chat channels."""
 
     name = "chat"
@@ -82,6 +91,43 @@ class ChatKind(ChannelKind[ChatState]):
         if window:
             state = {**state, "turnsNextCursor": cursor_before(state["turns"], window)}
         return state
+
+    def judged_on(self, channel: ChatChannel, owner: AnyChannel | None, type: str) -> AnyChannel:
+        """Let the session decide on its own action, by which editors rename a chat."""
+        return owner if owner is not None and type == RENAME else channel
+
+    def needs_agent(self, action: Action) -> bool:
+        """Say whether an action makes the agent work, now or as soon as it has time."""
+        queues = action["type"] == "chat/pendingMessageSet" and action["kind"] == "queued"
+        return bool(queues or action["type"] == "chat/turnStarted")
+
+    def understood(self, state: ChatState, action: Action) -> Action:
+        """Return an action with its answers as the questions mean them."""
+        return read_answers(state, action)
+
+    def prepare(
+        self, channel: ChatChannel, owner: AnyChannel | None, action: Action, as_sent: Action
+    ) -> PreparedAction:
+        """Make of a client's action what is to be applied to a chat."""
+        if action["type"] == RENAME and owner is not None:
+            return PreparedAction(None, (RenameChat(channel, owner, action["title"]),))
+        first: list[Consequence] = []
+        if action["type"] == "chat/truncated" and "turnId" in action:
+            first.append(ShowTurn(channel, action["turnId"]))
+        if action.get("message") is not None:
+            first.append(ShowAttached(action["message"]))
+        if action["type"] == "chat/toolCallConfirmed" and not action["approved"]:
+            call = find_call(channel.state, action)
+            if call is not None and call["status"] == "running":
+                # No denial changes a call that runs, so its owner's is carried out as a failure.
+                reason = action.get("reasonMessage") or "the client does not run this tool"
+                return PreparedAction(None, (*first, FailCall(channel, call, reason, "denied")))
+        understood = self.understood(channel.state, action)
+        rewritten = understood is not action
+        if action["type"] == "chat/turnCancelled" and "duration" not in as_sent:
+            # Only the host can measure it for clients that do not send it.
+            understood = {**understood, "duration": extra_of(channel).elapsed()}
+        return PreparedAction(understood, first, rewritten=rewritten)
 
     def follow(
         self, applied: Applied[ChatState], owner: AnyChannel | None

@@ -17,6 +17,9 @@ from agenthost.host.channels.chat.consequences import (
     KeepAttachments,
     QueueSteering,
     RememberAuthor,
+    RenameChat,
+    ShowAttached,
+    ShowTurn,
     StartNextQueued,
     StopTurn,
     TitleFromFirstMessage,
@@ -28,9 +31,9 @@ from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.message_rules import check_message
 from agenthost.host.channels.chat.session_updates import chat_summary
 from agenthost.host.channels.chat.window import reveal
-from agenthost.host.channels.rule_context import Facts
+from agenthost.host.channels.ruled_kind import gather_facts
 from agenthost.host.channels.session.drafts import UNTITLED
-from agenthost.host.channels.session.kind import SESSION, SessionChannel
+from agenthost.host.channels.session.kind import SESSION, LeaveDirectory, SessionChannel
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
@@ -73,6 +76,10 @@ class ChatRegistry:
         effects.on(TitleFromFirstMessage, lambda e: self.name(e.chat, e.session))
         effects.on(DropSteering, lambda e: self.drop_steering(e.chat))
         effects.on(QueueSteering, lambda e: self.queue_steering(e.chat))
+        effects.on(RenameChat, lambda e: self.rename(e.chat, e.session, e.title))
+        effects.on(ShowTurn, lambda e: reveal(e.chat, e.turn_id))
+        effects.on(ShowAttached, lambda e: self.reveal_attached(e.message))
+        effects.on_later(LeaveDirectory, lambda e: self.leave_directory(e.session, e.directory))
         effects.on(StartNextQueued, lambda e: self.start_next(e.chat))
 
     def add_default(self, session: SessionChannel, history: History) -> ChatChannel:
@@ -122,7 +129,8 @@ class ChatRegistry:
         source = await self._source(params, session, capabilities)
         message = params.get("initialMessage")
         asked = {"message": message} if message is not None else {}
-        facts = await self.facts("", session, capabilities, asked, models)
+        find = self._directory.find
+        facts = await gather_facts(find, "", session, capabilities, asked, models)
         if is_root(uri) or await self._directory.find(uri) or self._directory.get(uri):
             raise AlreadyExists(f"{uri} is in use")
         if not self._directory.has(session):
@@ -259,44 +267,6 @@ class ChatRegistry:
             chat = self._directory.get(uri, CHAT)
             if chat is not None and end is not None:
                 reveal(chat, end)
-
-    async def facts(
-        self,
-        client_id: str,
-        session: SessionChannel | None,
-        capabilities: Mapping[str, Any],
-        action: Mapping[str, Any],
-        models: Sequence[Mapping[str, Any]] = (),
-    ) -> Facts:
-        """Gather what the rules need to know, loading what an action refers to."""
-        message = action.get("message") or action.get("userSuggestion")
-        chats: dict[str, Mapping[str, Any] | None] = {}
-        notes: set[str] = set()
-        for kind, uri, _ in references(message):
-            channel = await self._directory.find(uri)
-            if channel is None or channel.kind.name != kind:
-                continue
-            if kind == "chat":
-                chats[uri] = channel.state
-            else:
-                notes.add(uri)
-        state = session.state if session is not None else None
-        turns = await self._turn_ids(session, action) if session is not None else frozenset()
-        return Facts(client_id, state, capabilities, chats, frozenset(notes), models, turns)
-
-    async def _turn_ids(self, session: SessionChannel, action: Mapping[str, Any]) -> frozenset[str]:
-        """Return the turns that an annotation may name; what names none gets none."""
-        annotation = action.get("annotation", action)
-        if not action.get("type", "").startswith("annotations/") or not annotation.get("turnId"):
-            return frozenset()
-        found: set[str] = set()
-        for entry in list(session.state["chats"]):
-            chat = await self._directory.find(entry["resource"], CHAT)
-            if chat is not None:
-                active = chat.state.get("activeTurn")
-                found.update(turn["id"] for turn in chat.state["turns"])
-                found.update([active["id"]] if active is not None else [])
-        return frozenset(found)
 
     def _free_name(self, session: SessionChannel, wanted: str | None) -> str:
         """Return the name that a chat should have, or another where that one is taken."""

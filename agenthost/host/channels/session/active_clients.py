@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, cast
 
+from agenthost.host.channels.chat.consequences import FailCall
 from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.session.kind import SESSION, AwaitClients, FailCallsOf
@@ -43,6 +44,7 @@ class ActiveClients:
         # Clients that are away and still count as active, until the timer fires.
         self._leaving: dict[str, asyncio.TimerHandle] = {}
         effects.on(AwaitClients, self._await)
+        effects.on(FailCall, lambda e: self._fail_call(e.chat, e.call, e.message, e.code))
         effects.on(FailCallsOf, self._fail_calls_of)
 
     def close(self) -> None:
@@ -68,7 +70,7 @@ class ActiveClients:
             if chat.session == effect.session.uri:
                 self._fail_calls(effect.client_id, chat)
 
-    def fail_call(
+    def _fail_call(
         self, chat: ChatChannel, call: Mapping[str, Any], message: Any, code: str
     ) -> None:
         """End a tool call of the running turn that its client does not finish."""
@@ -105,4 +107,4 @@ class ActiveClients:
             call = cast("Mapping[str, Any]", part.get("toolCall") or {})
             contributor = call.get("contributor") or {}
             if contributor.get("clientId") == client_id and call["status"] in _UNFINISHED:
-                self.fail_call(chat, call, "the client that runs this tool left", "clientLeft")
+                self._fail_call(chat, call, "the client that runs this tool left", "clientLeft")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from agenthost.host.channels.ruled_kind import RuledKind
 from agenthost.host.channels.session.summary import (
     aggregated_status,
     annotations_summary,
@@ -13,7 +14,7 @@ from agenthost.host.channels.session.summary import (
 )
 from agenthost.host.log.channel import AnyChannel, LiveChannel
 from agenthost.host.log.effects import Apply, Consequence
-from agenthost.host.log.kind import Applied, ChannelKind
+from agenthost.host.log.kind import Action, Applied, PreparedAction
 from agenthost.host.log.stored_values import stored_value
 from agenthost.protocol.session.state import SessionState
 
@@ -77,7 +78,15 @@ class EndAgentSession(Consequence):
     had_turns: bool
 
 
-class SessionKind(ChannelKind[SessionState]):
+@dataclass(frozen=True, slots=True)
+class LeaveDirectory(Consequence):
+    """Take a directory that has left the session away from its chats."""
+
+    session: SessionChannel
+    directory: str
+
+
+class SessionKind(RuledKind[SessionState]):
     """Session channels."""
 
     name = "session"
@@ -123,6 +132,14 @@ class SessionKind(ChannelKind[SessionState]):
             "status": aggregated_status(state),
         }
         return shown
+
+    def prepare(
+        self, channel: SessionChannel, owner: AnyChannel | None, action: Action, as_sent: Action
+    ) -> PreparedAction:
+        """Let chats leave the directory that the session leaves."""
+        if action["type"] == "session/workingDirectoryRemoved":
+            return PreparedAction(action, later=LeaveDirectory(channel, action["directory"]))
+        return PreparedAction(action)
 
     def follow(
         self, applied: Applied[SessionState], owner: AnyChannel | None
