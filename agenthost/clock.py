@@ -1,17 +1,18 @@
-"""Time, as the host reads it for channels, so that their tests need no clock of the machine's.
+"""The clock that host and client read and wait by; tests bring their own and never wait.
 
-Whether a token has expired is asked of the machine's own clock: see ``door``.
+Whether a token has expired is asked of the machine's own clock: see ``host.http.admission``.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
 from datetime import UTC, datetime
 from typing import Protocol
 
 
 class Clock(Protocol):
-    """What the host needs to know of time."""
+    """What host and client need of time."""
 
     def now(self) -> str:
         """Return the wall clock as ISO 8601 UTC with milliseconds and ``Z``."""
@@ -19,6 +20,10 @@ class Clock(Protocol):
 
     def monotonic(self) -> float:
         """Return seconds that never run backwards."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
         ...
 
 
@@ -47,3 +52,7 @@ class SystemClock:
     def monotonic(self) -> float:
         """Return seconds that never run backwards."""
         return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await asyncio.sleep(seconds)

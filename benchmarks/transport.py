@@ -23,7 +23,8 @@ from typing import Any
 
 from websockets.asyncio.server import ServerConnection, broadcast, serve
 
-from agenthost.host.transports import Accept, WebSocketServer
+from agenthost.host.transports import WebSocketServer
+from agenthost.host.trust import LOCAL_OWNER
 from agenthost.transport import Encoded, Transport
 
 __all__ = ["allow_files", "run"]
@@ -141,7 +142,7 @@ async def ours(crowd: Audience, count: int, joined: int) -> Figure:
         return max(transport.backlog for transport in transports)
 
     async with WebSocketServer(
-        "127.0.0.1", 0, gate=lambda request: Accept(), serve=serve, close_grace=0.1
+        "127.0.0.1", 0, gate=lambda request: LOCAL_OWNER, serve=serve, close_grace=0.1
     ) as server:
         await crowd.command("connect", server.port, count)
         figure = await measure(crowd, count, send, backlog)

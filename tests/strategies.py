@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from agenthost.protocol.reducer_registry import Kind
 from tests.simulation.chat import NOW, ChatSimulation
 from tests.simulation.generate import Gen
-from tests.simulation.nodes import read_text
 from tests.simulation.session import SessionSimulation, changeset_actions, root_actions
 
 __all__ = [
@@ -26,7 +25,6 @@ __all__ = [
     "chat_histories",
     "histories",
     "json_values",
-    "read_text",
     "root_histories",
     "session_histories",
 ]

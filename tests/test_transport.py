@@ -11,7 +11,7 @@ from websockets.frames import Frame, Opcode
 from websockets.streams import StreamReader
 
 from agenthost.errors import AgentHostError
-from agenthost.transport import LOW_WATER, Encoded, Inbox, TransportClosed, memory_pair
+from agenthost.transport import LOW_WATER, Encoded, ReceiveQueue, TransportClosed, memory_pair
 
 
 def parse_frame(data: bytes) -> Frame:
@@ -61,7 +61,7 @@ def test_the_end_of_a_transport_tells_code_and_reason() -> None:
 
 
 async def test_an_inbox_gives_what_came_before_the_end_and_only_that() -> None:
-    inbox = Inbox()
+    inbox = ReceiveQueue()
     inbox.put(b"before")
     inbox.end(1000, "bye")
     inbox.put(b"after")
@@ -74,7 +74,7 @@ async def test_an_inbox_gives_what_came_before_the_end_and_only_that() -> None:
 
 async def test_an_inbox_counts_its_bytes_and_tells_when_one_is_taken() -> None:
     sizes: list[int] = []
-    inbox = Inbox(on_take=lambda: sizes.append(inbox.size))
+    inbox = ReceiveQueue(on_take=lambda: sizes.append(inbox.size))
     inbox.put(b"12")
     inbox.put(b"345")
     await inbox.take()

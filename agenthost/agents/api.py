@@ -36,13 +36,13 @@ class AgentError(AgentHostError):
         return super().__str__().encode(errors="replace").decode() or type(self).__name__
 
 
-def own_words(error: BaseException) -> AgentError | None:
+def agent_message(error: BaseException) -> AgentError | None:
     """Return what an agent has to say, also where a TaskGroup has wrapped it up; None if nothing.
 
     In a group that holds anything else as well, that is what went wrong.
     """
     if isinstance(error, BaseExceptionGroup):
-        said = [own_words(inner) for inner in error.exceptions]
+        said = [agent_message(inner) for inner in error.exceptions]
         return said[0] if all(said) else None
     return error if isinstance(error, AgentError) else None
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from agenthost.agents.inputs import check_unique
+
 ALLOW_ONCE: Final = "allow-once"
 ALLOW_IN_SESSION: Final = "allow-in-session"
 DENY: Final = "deny"
@@ -60,3 +62,9 @@ def without_remembering(options: Iterable[Any]) -> list[Any]:
         for item in options
         if not isinstance(item, Mapping) or item.get("id") != ALLOW_IN_SESSION
     ]
+
+
+def check_options(options: Iterable[Any]) -> None:
+    """Refuse the choices under an approval when nobody could tell which one was meant."""
+    ids = [item.get("id") for item in options if isinstance(item, Mapping)]
+    check_unique((id for id in ids if isinstance(id, str)), "options of an approval")

@@ -20,7 +20,7 @@ read -r group && ! read -r released && {
 """
 
 
-class Lifeline:
+class ChildGuard:
     """Ends a process group when this process is gone."""
 
     def __init__(self, watcher: Process) -> None:
@@ -48,7 +48,7 @@ class Lifeline:
             )
         )
 
-    def hold(self, group: int) -> None:
+    def watch(self, group: int) -> None:
         """Watch a process group from now on."""
         self._held = True
         self._input.write(b"%d\n" % group)

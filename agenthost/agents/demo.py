@@ -15,8 +15,7 @@ from typing import Any, ClassVar
 
 from agenthost.agents import content, inputs
 from agenthost.agents.api import Agent, AgentError, SlashCommand
-from agenthost.agents.edits import changed_lines
-from agenthost.agents.folders import FileRefused, Folders, OutsideFolders
+from agenthost.agents.folders import FileRefused, Folders, NoSuchFile, OutsideFolders
 from agenthost.agents.turn import Turn
 
 # About the size of what models stream.
@@ -123,9 +122,9 @@ class Demo(Agent):
         if not name:
             raise AgentError("usage: /edit PATH TEXT", "badArguments")
         folders = Folders(turn.session.working_directories)
-        with _refusals(name):
+        with _refusals():
             path, old = folders.resolve(name), _read(folders, name)
-        edit = await self._preview(turn, path.as_uri(), old, text + "\n")
+        edit = await content.stored_edit(turn, path, old, text + "\n")
         async with turn.tool(
             "edit", display_name="Edit file", input={"path": name, "text": text}
         ) as call:
@@ -133,22 +132,13 @@ class Demo(Agent):
             if not answer:
                 await turn.write(_refused(answer.reason_message, answer.suggestion))
                 return
-            with _refusals(name):
+            with _refusals():
                 if _read(folders, name) != old:
                     # What people approved must still be what happens.
                     raise AgentError(f"{name} has changed in the meantime", "changed")
                 folders.write(name, f"{text}\n".encode())
             await call.complete(f"Edited {name}", [content.file_edit(edit)])
         await turn.write(f"`{name}` is written.")
-
-    async def _preview(self, turn: Turn, uri: str, old: str | None, text: str) -> dict[str, Any]:
-        called = os.path.basename(uri)
-        after = await turn.store(text.encode(), "text/plain", name=called)
-        edit: dict[str, Any] = {"after": {"uri": uri, "content": after}}
-        if old is not None:
-            before = await turn.store(old.encode(), "text/plain", name=called)
-            edit["before"] = {"uri": uri, "content": before}
-        return {**edit, "diff": changed_lines(old or "", text)}
 
     async def _review(self, turn: Turn, rest: str) -> None:
         """A tool call whose result must be approved."""
@@ -283,12 +273,14 @@ def _folder(turn: Turn) -> str:
 def _read(folders: Folders, name: str) -> str | None:
     try:
         return folders.read(name, MOST_FILE).decode()
-    except FileNotFoundError:
+    except NoSuchFile:
         return None
+    except UnicodeDecodeError as error:
+        raise AgentError(f"{name} cannot be read as text", "unreadable") from error
 
 
 @contextmanager
-def _refusals(name: str) -> Iterator[None]:
+def _refusals() -> Iterator[None]:
     """Say in words fit for people why a file cannot be used."""
     try:
         yield
@@ -296,10 +288,6 @@ def _refusals(name: str) -> Iterator[None]:
         raise AgentError(str(error), "outside") from error
     except FileRefused as error:
         raise AgentError(str(error), "unusable") from error
-    except UnicodeDecodeError as error:
-        raise AgentError(f"{name} cannot be read as text", "unreadable") from error
-    except OSError as error:
-        raise AgentError(f"{name} cannot be used: {error.strerror}", "unusable") from error
 
 
 def _refused(reason: str | None, suggestion: str | None) -> str:

@@ -32,6 +32,10 @@ class OutsideFolders(FileRefused):
     """A path lies outside of the session's working directories."""
 
 
+class NoSuchFile(FileRefused):
+    """There is no file of that name."""
+
+
 class Folders:
     """The working directories of a session, the primary one first."""
 
@@ -73,10 +77,14 @@ class Folders:
         """Open a regular file to read it.
 
         Raises:
-            FileRefused: it is outside, or no regular file.
-            OSError: it cannot be opened, for instance because there is none.
+            NoSuchFile: there is none.
+            FileRefused: it is outside, no regular file, or cannot be read.
         """
-        with self._opened(name, os.O_RDONLY) as number, open(number, "rb", closefd=False) as file:
+        with (
+            refusing(name, "read"),
+            self._opened(name, os.O_RDONLY) as number,
+            open(number, "rb", closefd=False) as file,
+        ):
             yield file
 
     def read(self, name: str, most: int) -> bytes:
@@ -94,11 +102,14 @@ class Folders:
         """Write a file, and make the folders it needs.
 
         Raises:
-            FileRefused: it is outside, or there is something else than a regular file.
-            OSError: it cannot be written.
+            FileRefused: it is outside, something else than a regular file, or cannot be written.
         """
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-        with self._opened(name, flags) as number, open(number, "wb", closefd=False) as file:
+        with (
+            refusing(name, "written"),
+            self._opened(name, flags) as number,
+            open(number, "wb", closefd=False) as file,
+        ):
             file.write(data)
 
     def _root_of(self, path: Path) -> Path | None:
@@ -118,6 +129,16 @@ class Folders:
             yield number
         finally:
             os.close(number)
+
+
+@contextlib.contextmanager
+def refusing(name: str, done: str) -> Iterator[None]:
+    """Turn what the system says of a file into a refusal: that it cannot be read, or written."""
+    try:
+        yield
+    except OSError as error:
+        refusal = NoSuchFile if isinstance(error, FileNotFoundError) else FileRefused
+        raise refusal(f"{name} cannot be {done}: {error.strerror}") from error
 
 
 def _resolved(path: Path) -> Path | None:

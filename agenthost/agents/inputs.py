@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from agenthost.agents.api import AgentError
 
 __all__ = ["Answers", "boolean", "choice", "choices", "integer", "number", "read_answers", "text"]
 
@@ -151,3 +153,44 @@ def _options(options: Sequence[str | Mapping[str, Any]]) -> list[dict[str, Any]]
     return [
         {"id": item, "label": item} if isinstance(item, str) else dict(item) for item in options
     ]
+
+
+def check_request(request: Mapping[str, Any]) -> None:
+    """Refuse a well-formed request that nobody could answer, or whose answer nobody could read."""
+    questions = request.get("questions") or ()
+    if not questions and not request.get("message") and not request.get("url"):
+        raise _unanswerable("it asks nothing: there is no question, no message and no url")
+    check_unique([question["id"] for question in questions], "questions")
+    for question in questions:
+        _check_question(question)
+
+
+def _check_question(question: Mapping[str, Any]) -> None:
+    name = f"the question {question['id']!r}"
+    counts = question["kind"] in ("text", "multi-select")
+    least, most = question.get("min", 0 if counts else None), question.get("max")
+    if least is not None and most is not None and least > most:
+        raise _unanswerable(f"{name} wants at least {least:g} and at most {most:g}")
+    if "options" not in question:
+        return
+    check_unique([option["id"] for option in question["options"]], f"options of {name}")
+    if question.get("allowFreeformInput"):
+        return
+    # What is not required can still be left open.
+    if question.get("required") and not question["options"]:
+        raise _unanswerable(f"{name} must be answered and offers nothing to choose from")
+    if question.get("required") and (least or 0) > len(question["options"]):
+        raise _unanswerable(f"{name} wants more choices than it offers")
+
+
+def check_unique(ids: Iterable[str], what: str) -> None:
+    """Refuse prompts in which two things have one id, as nobody could tell which was meant."""
+    seen: set[str] = set()
+    for id in ids:
+        if id in seen:
+            raise _unanswerable(f"two {what} are called {id!r}")
+        seen.add(id)
+
+
+def _unanswerable(why: str) -> AgentError:
+    return AgentError(f"the agent made a mistake: {why}", "badAction")

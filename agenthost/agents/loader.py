@@ -19,8 +19,8 @@ from typing import Any
 
 from agenthost.agents.api import Agent
 from agenthost.agents.demo import Demo
-from agenthost.agents.extras import how_to_install
-from agenthost.agents.sanitize import fit_data
+from agenthost.agents.optional_dependencies import how_to_install
+from agenthost.agents.sanitize import json_copy
 from agenthost.errors import AgentHostError, InvalidParams
 from agenthost.protocol.schema.validation import validate_as
 
@@ -33,7 +33,7 @@ class UnknownAgent(AgentHostError):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class AgentCandidate:
     """An agent that could be offered: the agent itself, or why not."""
 
     spec: str
@@ -78,7 +78,7 @@ def load_agents(specs: Sequence[str]) -> list[Agent]:
     return list(agents.values())
 
 
-def find_agents(specs: Sequence[str] = ()) -> list[Found]:
+def find_agents(specs: Sequence[str] = ()) -> list[AgentCandidate]:
     """Look at every agent that could be offered, and say why one cannot."""
     installed = sorted(entry_points(group=ENTRY_POINTS).names)
     sources = dict.fromkeys(specs, "named")
@@ -107,11 +107,11 @@ def configured_specs(path: Path) -> list[str]:
     return specs
 
 
-def _look(spec: str, source: str) -> Found:
+def _look(spec: str, source: str) -> AgentCandidate:
     try:
-        return Found(spec, source, agent=load_agent(spec))
+        return AgentCandidate(spec, source, agent=load_agent(spec))
     except UnknownAgent as error:
-        return Found(spec, source, problem=str(error))
+        return AgentCandidate(spec, source, problem=str(error))
 
 
 def _made(spec: str, find: Callable[[], Any]) -> Agent:
@@ -157,7 +157,7 @@ def _place(file: str, line: int | None) -> str:
 def _check_info(spec: str, agent: Agent) -> None:
     """Refuse an agent that clients could not be told of, before any is connected."""
     try:
-        validate_as("AgentInfo", fit_data(agent.info()))
+        validate_as("AgentInfo", json_copy(agent.info()))
     except InvalidParams as error:
         raise UnknownAgent(f"agent {spec} describes itself wrongly: {error.message}") from error
     except Exception as error:

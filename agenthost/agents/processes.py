@@ -12,14 +12,15 @@ import codecs
 import contextlib
 import errno
 import os
+import re
 import signal
 from asyncio.subprocess import DEVNULL, STDOUT, Process
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
-from agenthost.agents.child_guard import Lifeline
-from agenthost.agents.environment import command_environment
+from agenthost.agents.child_guard import ChildGuard
 
 OnOutput = Callable[[str], Awaitable[None]]
 
@@ -34,6 +35,17 @@ SLOW_REPORT_INTERVAL = 1.0
 LEFTOVER_GRACE = 0.2
 # Seconds between asking a process group to end and making it.
 TERMINATION_GRACE = 0.5
+
+# A command that a model thought of needs no key to do its work, and could send one anywhere. What
+# it does need is named here, or given to it in code.
+PASS = "AGENTHOST_PASS_ENV"
+"""Names the secret variables that commands get all the same: ``GITHUB_TOKEN,AWS_*``."""
+
+_OURS = "AGENTHOST_"
+_SECRET = re.compile(
+    r"api_?key|(?:token|tkn|secret|password|passwd|passphrase|(?:access|secret|private)_?key)\Z",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +80,18 @@ async def run_command(
     """
     words = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
     output = _Output(on_output)
-    lifeline = await Lifeline.start()
+    guard = await ChildGuard.start()
     try:
         async with _pipe() as (stream, writing):
             process = await _start(words, cwd, env, writing)
-            lifeline.hold(process.pid)
+            guard.watch(process.pid)
             try:
                 async with asyncio.timeout(timeout):
                     code = await _follow(process, output, stream)
             finally:
                 await _end_group(process)
     finally:
-        await lifeline.release()
+        await guard.release()
     return CommandResult(128 - code if code < 0 else code, output.text, output.truncated)
 
 
@@ -279,3 +291,33 @@ def signal_group(group: int, number: int) -> bool:
         # Whoever changed its user cannot be reached; there is nothing more to be done.
         return False
     return True
+
+
+def command_environment(
+    added: Mapping[str, str] | None = None, given: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return the variables for a command: the host's without secrets, and those that are added."""
+    given = os.environ if given is None else given
+    passed = [name.strip() for name in given.get(PASS, "").split(",")]
+    kept = {
+        name: value
+        for name, value in given.items()
+        if not _SECRET.search(name) or any(fnmatchcase(name, wanted) for wanted in passed)
+    }
+    return {**kept, **(added or {})}
+
+
+def program_environment(
+    added: Mapping[str, str] | None = None, given: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return the variables for an agent's own program, which calls its model with its own key.
+
+    Only what is the host's alone is left out: its token, and the key of its models.
+    """
+    given = os.environ if given is None else given
+    kept = {
+        name: value
+        for name, value in given.items()
+        if not (name.startswith(_OURS) and _SECRET.search(name))
+    }
+    return {**kept, **(added or {})}

@@ -26,13 +26,13 @@ LONGEST_PIECE = 128 * 1024
 
 def emit(port: TurnPort, action: dict[str, Any]) -> None:
     """Emit an action, or raise AgentError when the protocol does not know such a one."""
-    port.emit(fit_action(action))
+    port.emit(checked_action(action))
 
 
-def fit_action(action: dict[str, Any]) -> dict[str, Any]:
+def checked_action(action: dict[str, Any]) -> dict[str, Any]:
     """Return an action as the protocol knows it, or raise AgentError."""
     forgiven, find_unknown = _looking_into()
-    made: dict[str, Any] = fit_data(action)
+    made: dict[str, Any] = json_copy(action)
     try:
         # Agents write None for what they do not have, like some peers.
         checked = validate_action(forgiven(made, state_action(), nulls=True))
@@ -47,22 +47,22 @@ def fit_action(action: dict[str, Any]) -> dict[str, Any]:
 @cache
 def _looking_into() -> tuple[Callable[..., Any], Callable[..., str | None]]:
     """Return what walks along the wire types, which are not loaded before the first action."""
-    from agenthost.agents.strictness import find_unknown
-    from agenthost.protocol.schema.normalization import forgiven
+    from agenthost.protocol.schema.normalization import normalized
+    from agenthost.protocol.schema.unknown_variants import find_unknown
 
-    return forgiven, find_unknown
+    return normalized, find_unknown
 
 
-def pieces_of(text: str) -> Iterator[str]:
+def text_pieces(text: str) -> Iterator[str]:
     """Return text that is fit to be sent, in pieces that every connection carries."""
-    fit = fit_text(text)
+    fit = valid_text(text)
     if len(fit) <= LONGEST_PIECE:
         # By far the most.
         return iter((fit,) if fit else ())
     return (fit[at : at + LONGEST_PIECE] for at in range(0, len(fit), LONGEST_PIECE))
 
 
-def fit_text(text: str) -> str:
+def valid_text(text: str) -> str:
     """Return text that UTF-8 can carry: what is half a character becomes a replacement for one."""
     if not isinstance(text, str):
         raise _wrong("text", text)
@@ -75,17 +75,17 @@ def fit_text(text: str) -> str:
     return text
 
 
-def fit_bytes(data: bytes | bytearray | memoryview) -> bytes:
+def as_bytes(data: bytes | bytearray | memoryview) -> bytes:
     """Return the bytes that were given; text is refused, for its encoding is the agent's choice."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise _wrong("bytes", data)
     return bytes(data)
 
 
-def fit_data(value: Any) -> Any:
+def json_copy(value: Any) -> Any:
     """Return a value as JSON data that nobody else holds; numbers that are none become null."""
     if isinstance(value, str):
-        return fit_text(value)
+        return valid_text(value)
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
@@ -93,9 +93,9 @@ def fit_data(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {_key(key): fit_data(member) for key, member in value.items()}
+        return {_key(key): json_copy(member) for key, member in value.items()}
     if isinstance(value, list | tuple):
-        return [fit_data(item) for item in value]
+        return [json_copy(item) for item in value]
     raise _wrong("JSON data", value)
 
 
@@ -109,7 +109,7 @@ def _rounded(value: int) -> float | None:
 def _key(key: Any) -> str:
     if not isinstance(key, str):
         raise _wrong("the name of a field", key)
-    return fit_text(key)
+    return valid_text(key)
 
 
 def _wrong(wanted: str, found: object) -> AgentError:

@@ -14,16 +14,17 @@ from types import TracebackType
 from typing import Any, Self, get_args
 
 from agenthost.agents import content as contents
-from agenthost.agents.api import AgentError, own_words
+from agenthost.agents.api import AgentError, agent_message
 from agenthost.agents.approval_options import (
     ALLOW_IN_SESSION,
+    check_options,
     standard_options,
     without_remembering,
 )
 from agenthost.agents.processes import CommandResult, run_command
-from agenthost.agents.prompts import check_options
-from agenthost.agents.sanitize import emit, fit_data, fit_text, pieces_of
+from agenthost.agents.sanitize import emit, json_copy, text_pieces, valid_text
 from agenthost.agents.turn_port import Interactivity, TurnPort, Worker
+from agenthost.protocol.chat.active_turn import find_tool_call
 from agenthost.protocol.markdown import markdown_of
 
 # Partial content is resent as a whole, so it is kept short while a call runs.
@@ -102,7 +103,7 @@ class ToolCall:
             # Of a turn that is over the host has ended everything; here only this call may be.
             self._give_up("it was cancelled", "cancelled")
         elif exc is not None:
-            self._give_up(str(own_words(exc) or f"it failed ({type(exc).__name__})"))
+            self._give_up(str(agent_message(exc) or f"it failed ({type(exc).__name__})"))
         elif self.status in ("streaming", "running"):
             await self.complete()
         else:
@@ -111,7 +112,7 @@ class ToolCall:
     @property
     def state(self) -> Mapping[str, Any]:
         """The call as the chat's state has it."""
-        found = _find(self._port.state, self.id)
+        found = find_tool_call(self._port.state, self.id)
         if found is None:
             raise asyncio.CancelledError("the turn of this tool call is over")
         return found
@@ -119,12 +120,12 @@ class ToolCall:
     @property
     def status(self) -> str:
         """The call's status, such as running or completed."""
-        found = _find(self._port.state, self.id)
+        found = find_tool_call(self._port.state, self.id)
         return "cancelled" if found is None else str(found["status"])
 
     async def stream_input(self, text: str) -> None:
         """Show parameters while they are still being made."""
-        for piece in pieces_of(text):
+        for piece in text_pieces(text):
             self._emit("chat/toolCallDelta", content=piece)
             await self._port.flow()
 
@@ -191,7 +192,7 @@ class ToolCall:
 
     async def write(self, text: str) -> None:
         """Show output while the call runs; of a long one, the newest part."""
-        await self._show((self._live_text + fit_text(text))[-MOST_LIVE_TEXT:], self._blocks)
+        await self._show((self._live_text + valid_text(text))[-MOST_LIVE_TEXT:], self._blocks)
 
     async def show(self, *content: Mapping[str, Any]) -> None:
         """Show further content while the call runs."""
@@ -305,8 +306,8 @@ class ToolCall:
             self._emit("chat/toolCallContentChanged", content=self._blocks, _meta=meta)
 
         worker = await self._port.run_worker(
-            fit_text(text),
-            title=fit_text(title),
+            valid_text(text),
+            title=valid_text(title),
             tool_call_id=self.id,
             interactivity=interactivity,
             announce=announce,
@@ -362,7 +363,7 @@ class ToolCall:
         """Wait until the call has another status; False when that takes people too long."""
 
         def left(state: Mapping[str, Any]) -> bool | None:
-            call = _find(state, self.id)
+            call = find_tool_call(state, self.id)
             return True if call is not None and call["status"] not in statuses else None
 
         try:
@@ -436,7 +437,7 @@ class ToolCall:
         return result
 
     async def _show(self, text: str, blocks: Sequence[Mapping[str, Any]]) -> None:
-        blocks = fit_data(blocks)
+        blocks = json_copy(blocks)
         self._emit("chat/toolCallContentChanged", content=_content(text, blocks))
         # Only now: what was refused must not come back with the result.
         self._live_text, self._blocks = text, blocks
@@ -449,15 +450,6 @@ class ToolCall:
         emit(self._port, {"type": action_type, **target, **fields})
 
 
-def _find(state: Mapping[str, Any], call_id: str) -> Mapping[str, Any] | None:
-    active = state.get("activeTurn") or {}
-    for part in active.get("responseParts", ()):
-        if part.get("kind") == "toolCall" and part["toolCall"]["toolCallId"] == call_id:
-            found: Mapping[str, Any] = part["toolCall"]
-            return found
-    return None
-
-
 def _content(text: str, blocks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [contents.text(text), *blocks] if text else list(blocks)
 
@@ -465,7 +457,7 @@ def _content(text: str, blocks: Sequence[Mapping[str, Any]]) -> list[Mapping[str
 def _as_text(input: Any) -> str | None:
     if input is None or isinstance(input, str):
         return input
-    return json.dumps(fit_data(input), ensure_ascii=False)
+    return json.dumps(json_copy(input), ensure_ascii=False)
 
 
 def _prompt(

@@ -14,11 +14,18 @@ from typing import Any
 
 from agenthost.agents import inputs
 from agenthost.agents.api import AgentError, SessionContext
-from agenthost.agents.inputs import Answers, read_answers
-from agenthost.agents.prompts import check_request
-from agenthost.agents.sanitize import emit, fit_action, fit_bytes, fit_data, fit_text, pieces_of
+from agenthost.agents.inputs import Answers, check_request, read_answers
+from agenthost.agents.sanitize import (
+    as_bytes,
+    checked_action,
+    emit,
+    json_copy,
+    text_pieces,
+    valid_text,
+)
 from agenthost.agents.tool_call import ToolCall
 from agenthost.agents.turn_port import TurnPort
+from agenthost.protocol.chat.active_turn import find_request
 
 # Seconds that a client's tool may take.
 CLIENT_TOOL_TIMEOUT = 300.0
@@ -135,8 +142,8 @@ class Turn:
 
         ``name`` is how clients may call it, for instance the name of the file that it is of.
         """
-        kind = None if content_type is None else fit_text(content_type)
-        return await self._port.store_content(fit_bytes(data), kind, name)
+        kind = None if content_type is None else valid_text(content_type)
+        return await self._port.store_content(as_bytes(data), kind, name)
 
     async def report_usage(self, usage: Mapping[str, Any]) -> None:
         """Report what the turn used so far; the last report counts."""
@@ -153,12 +160,12 @@ class Turn:
 
     async def set_title(self, title: str) -> None:
         """Name the chat, and the session where this is its default chat."""
-        self._port.rename(fit_text(title))
+        self._port.rename(valid_text(title))
         await self._port.flow()
 
     async def set_meta(self, key: str, value: Any) -> None:
         """Tell programs more about the session under a key of yours; None takes it back."""
-        self._port.set_meta(fit_text(key), fit_data(value))
+        self._port.set_meta(valid_text(key), json_copy(value))
         await self._port.flow()
 
     async def annotate(
@@ -173,7 +180,7 @@ class Turn:
 
         ``resource`` is the file's URI, ``range`` a TextRange in it; without, the whole file.
         """
-        id = self._port.new_id("note") if id is None else fit_text(id)
+        id = self._port.new_id("note") if id is None else valid_text(id)
         annotation: dict[str, Any] = {
             "id": id,
             "turnId": self.id,
@@ -183,7 +190,7 @@ class Turn:
         }
         if range is not None:
             annotation["range"] = dict(range)
-        action = fit_action({"type": "annotations/set", "annotation": annotation})
+        action = checked_action({"type": "annotations/set", "annotation": annotation})
         self._port.annotate(action["annotation"])
         await self._port.flow()
         return id
@@ -259,19 +266,19 @@ class Turn:
             request["message"] = message
         if url is not None:
             request["url"] = url
-        action = fit_action({"type": "chat/inputRequested", "request": request})
+        action = checked_action({"type": "chat/inputRequested", "request": request})
         check_request(action["request"])
         self._port.emit(action)
         id = request["id"]
         with contextlib.suppress(TimeoutError):
             try:
                 async with asyncio.timeout(self._port.prompt_timeout):
-                    await self._port.wait_for(lambda state: _completed(state, id))
+                    await self._port.wait_for(lambda state: find_request(state, id, answered=True))
             finally:
                 # Nobody came, or nobody waits any more; what is completed takes no notice.
                 cancel = {"type": "chat/inputCompleted", "requestId": id, "response": "cancel"}
                 self._port.emit(cancel)
-        part = _completed(self._port.state, id)
+        part = find_request(self._port.state, id, answered=True)
         return read_answers(part) if part is not None else Answers("cancel", {})
 
     async def next_steering(self) -> str:
@@ -293,7 +300,7 @@ class Turn:
         return self._port.client if self._port.client in owners else next(iter(owners), None)
 
     async def _append(self, kind: str, action_type: str, text: str) -> None:
-        for piece in pieces_of(text):
+        for piece in text_pieces(text):
             await self._append_piece(kind, action_type, piece)
 
     async def _append_piece(self, kind: str, action_type: str, text: str) -> None:
@@ -313,16 +320,3 @@ class Turn:
     def _emit_part(self, part: dict[str, Any]) -> None:
         self._open_part = None
         emit(self._port, {"type": "chat/responsePart", "turnId": self.id, "part": part})
-
-
-def _completed(state: Mapping[str, Any], request_id: str) -> Mapping[str, Any] | None:
-    active = state.get("activeTurn") or {}
-    for part in active.get("responseParts", ()):
-        if (
-            part.get("kind") == "inputRequest"
-            and part["request"]["id"] == request_id
-            and part.get("response") is not None
-        ):
-            found: Mapping[str, Any] = part
-            return found
-    return None

@@ -1,4 +1,4 @@
-"""Where the command line keeps and finds things: the data directory, folders that people name."""
+"""The data directory, and folders that people name on the command line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def import_from_here() -> None:
 def default_data_dir(
     environ: Mapping[str, str] | None = None, platform: str = sys.platform
 ) -> Path:
-    """Return the data directory of this user: the variable's, or where the platform keeps data."""
+    """Return the user's data directory: from the variable, or the platform's default."""
     environ = os.environ if environ is None else environ
     if named := environ.get(DATA_DIR_VARIABLE):
         return Path(named).expanduser()
@@ -37,5 +37,5 @@ def default_data_dir(
 
 
 def directory_uri(text: str) -> str:
-    """Return the URI of a folder that somebody named by its path; a URI stays as it is."""
+    """Return the URI of a folder given by its path; a URI stays as it is."""
     return text if "://" in text else Path(text).expanduser().resolve().as_uri()

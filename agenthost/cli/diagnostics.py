@@ -1,4 +1,4 @@
-"""What can be told without speaking the protocol: files of this machine, and what an address says.
+"""Checks for ``agenthost doctor`` without a protocol connection: files, port, health page.
 
 Looks and changes nothing. What a host that can be reached has to say is ``commands.doctor``'s.
 """
@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeAlias
 from urllib.parse import SplitResult, urlsplit
 
 from agenthost.cli.connection.host_lookup import RunningHost
-from agenthost.cli.format.state_format import Ink, Style, one_line
+from agenthost.cli.format.terminal_text import Ink, Style, one_line
 from agenthost.tokens import TokenError, read_owner_token
 
 PATIENCE = 5.0
@@ -46,7 +46,7 @@ _STYLES: dict[Verdict, Style] = {
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What was looked at, how it is, and what to do about it."""
+    """One check: its subject, its verdict, and how to fix what it found."""
 
     name: str
     verdict: Verdict
@@ -56,18 +56,18 @@ class Check:
     data: Any = None
 
     def lines(self, ink: Ink) -> list[str]:
-        """Return the check for a person."""
+        """Return the check as lines of text."""
         head = ink(_STYLES[self.verdict], self.verdict.ljust(8))
         lines = [f"{head}  {self.name:<15} {self.detail}"]
         return [*lines, f"{'':<8}  {'':<15} fix: {self.fix}"] if self.fix else lines
 
     def as_json(self) -> dict[str, Any]:
-        """Return the check for a program."""
+        """Return the check as a ``--json`` object."""
         return {**asdict(self), "fix": self.fix or None}
 
 
 def check_data_dir(path: Path) -> Check:
-    """Say whether a data directory is there, ours, and closed to others."""
+    """Check that a data directory exists, is ours, and is closed to others."""
     name = "data directory"
     try:
         info = path.stat()
@@ -87,7 +87,7 @@ def check_data_dir(path: Path) -> Check:
 
 
 def check_token_file(path: Path) -> Check:
-    """Say whether the owner's token can be read, and by nobody else."""
+    """Check that the owner's token can be read, and by nobody else."""
     name = "token"
     try:
         read_owner_token(path)
@@ -100,7 +100,7 @@ def check_token_file(path: Path) -> Check:
 
 
 def check_store(path: Path, announced: int | None) -> Check:
-    """Say whether the store is in use, by the host that was announced if there is one."""
+    """Check that the store is whole, and in use by the announced host if there is one."""
     name = "store"
     if not path.exists():
         return Check(name, "skipped", f"{path} does not exist yet")
@@ -126,7 +126,7 @@ def check_store(path: Path, announced: int | None) -> Check:
 
 
 def _is_locked(path: Path) -> bool:
-    """Say whether a host has locked the database itself, which it does besides the lock file."""
+    """Return whether a host has locked the database file itself, besides the lock file."""
     if sys.platform != "linux":
         return False
     try:
@@ -186,7 +186,7 @@ def _is_alive(pid: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address in parts."""
+    """A host's URL split into scheme, name and port."""
 
     host: RunningHost
     parts: SplitResult
@@ -195,7 +195,7 @@ class Address:
 
     @classmethod
     def of(cls, host: RunningHost) -> Address:
-        """Take an address apart; ValueError where it is none."""
+        """Split a host's URL; ValueError if it is not one."""
         parts = urlsplit(host.url)
         if parts.scheme not in ("ws", "wss") or not parts.hostname:
             raise ValueError("this is no address of a host")
@@ -209,7 +209,7 @@ class Address:
 
 
 async def check_port(address: Address) -> Check:
-    """Say whether anything listens at an address."""
+    """Check that something listens at an address."""
     shown = f"{address.name}:{address.port}"
     start = time.perf_counter()
     try:
@@ -231,8 +231,8 @@ async def check_port(address: Address) -> Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """What the health page said, and by how many seconds the host's clock is ahead."""
+class HealthPage:
+    """The health page's answer, and the difference between the two clocks in seconds."""
 
     check: Check
     skew: float | None = None
@@ -240,8 +240,8 @@ class Page:
     is_silent: bool = False
 
 
-def check_health(address: Address) -> Page:
-    """Ask an address, by plain HTTP, how it is; blocks."""
+def check_health(address: Address) -> HealthPage:
+    """Request the health page over HTTP; blocks."""
     secure = address.parts.scheme == "wss"
     kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
     connection = kind(address.name, address.port, timeout=PATIENCE)
@@ -252,21 +252,21 @@ def check_health(address: Address) -> Page:
         body = one_line(response.read(200).decode(errors="replace"))
         date = response.headers.get("Date")
     except TimeoutError:
-        return Page(Check("health", "warning", "/healthz: no answer in time"), is_silent=True)
+        return HealthPage(Check("health", "warning", "/healthz: no answer in time"), is_silent=True)
     except http.client.HTTPException:
-        return Page(Check("health", "warning", "/healthz: what answers there speaks no HTTP"))
+        return HealthPage(Check("health", "warning", "/healthz: what answers there speaks no HTTP"))
     except OSError as error:
-        return Page(Check("health", "warning", f"/healthz: {one_line(str(error))}"))
+        return HealthPage(Check("health", "warning", f"/healthz: {one_line(str(error))}"))
     finally:
         connection.close()
     skew = _skew(date, (start + time.time()) / 2)
     match response.status:
         case 200:
-            return Page(Check("health", "ok", "the host says that it is well"), skew)
+            return HealthPage(Check("health", "ok", "the host says that it is well"), skew)
         case 503:
             fix = "look at the host's log and at its disk, then start it again"
-            return Page(Check("health", "problem", f"the host says: {body}", fix), skew)
-    return Page(Check("health", "skipped", f"/healthz answers {response.status}"), skew)
+            return HealthPage(Check("health", "problem", f"the host says: {body}", fix), skew)
+    return HealthPage(Check("health", "skipped", f"/healthz answers {response.status}"), skew)
 
 
 def _skew(date: str | None, now: float) -> float | None:

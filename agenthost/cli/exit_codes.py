@@ -1,7 +1,7 @@
-"""How a command fails: a line for a person, a code for a script, an object for a program.
+"""Exit codes and error output of commands.
 
 Knows the exit codes and how a failure is told. Which error of a host or a client is which failure
-is ``connecting``'s; what a command does about it is its own.
+is ``host_connection``'s; what a command does about it is its own.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import json
 import sys
 from typing import Literal, TypeAlias
 
-from agenthost.cli.format.state_format import plain
+from agenthost.cli.arguments import JSON_EVENT
+from agenthost.cli.format.terminal_text import safe_text
 from agenthost.errors import AgentHostError
 
 # What scripts can rely on. 4 is a turn that did not get the approval it asked for.
 OK, FAILED, USAGE, UNREACHABLE, DENIED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
-Kind: TypeAlias = Literal[
+FailureKind: TypeAlias = Literal[
     "failed",
     "usage",
     "noHost",
@@ -33,51 +34,31 @@ Kind: TypeAlias = Literal[
 ]
 """What went wrong, for programs; documented, so that none may be renamed."""
 
-_EVENT = "json_event"
-
 
 class CommandFailed(AgentHostError):
-    """A command cannot do what was asked; the message is for a person, the rest for programs."""
+    """A command cannot go on; carries the exit code and the machine-readable kind."""
 
-    def __init__(self, message: str, code: int = FAILED, kind: Kind | None = None) -> None:
+    def __init__(self, message: str, code: int = FAILED, kind: FailureKind | None = None) -> None:
         self.code = code
-        self.kind: Kind = kind or ("usage" if code == USAGE else "failed")
+        self.kind: FailureKind = kind or ("usage" if code == USAGE else "failed")
         super().__init__(message)
 
 
-def add_json_option(
-    parser: argparse.ArgumentParser,
-    what: str = "print JSON",
-    *,
-    inherited: bool = False,
-    events: bool = False,
-) -> None:
-    """Add ``--json``; ``events`` is for lines that say in ``event`` what they are."""
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        default=argparse.SUPPRESS if inherited else False,
-        help=what,
-    )
-    if events:
-        parser.set_defaults(**{_EVENT: True})
-
-
-def fail(args: argparse.Namespace, what: object, code: int, kind: Kind) -> int:
-    """Say what is wrong, with ``--json`` on standard output as well; return the exit code."""
+def report_failure(args: argparse.Namespace, what: object, code: int, kind: FailureKind) -> int:
+    """Print an error, with ``--json`` on standard output as well; return the exit code."""
     if getattr(args, "json", False):
-        print_failure(what, code, kind, event=getattr(args, _EVENT, False))
-    return complain(what, code)
+        print_json_failure(what, code, kind, event=getattr(args, JSON_EVENT, False))
+    return print_error(what, code)
 
 
-def print_failure(what: object, code: int, kind: Kind, *, event: bool = False) -> None:
-    """Print a failure as the one document of a command, or as the last of its lines."""
-    error = {"kind": kind, "message": plain(str(what)), "exitCode": code}
+def print_json_failure(what: object, code: int, kind: FailureKind, *, event: bool = False) -> None:
+    """Print a failure as a JSON document, or as the last JSON line."""
+    error = {"kind": kind, "message": safe_text(str(what)), "exitCode": code}
     print(json.dumps({"event": "error", "error": error} if event else {"error": error}), flush=True)
 
 
-def complain(what: object, code: int) -> int:
-    """Say on standard error what is wrong, and return the exit code for it."""
+def print_error(what: object, code: int) -> int:
+    """Print an error on standard error and return the exit code."""
     # Part of it may be a host's or an agent's words.
-    print(f"agenthost: {plain(str(what))}", file=sys.stderr)
+    print(f"agenthost: {safe_text(str(what))}", file=sys.stderr)
     return code

@@ -31,12 +31,12 @@ _COMMANDS = (
 _INTERRUPTED, _UNREAD = 130, 141
 
 
-# As in ``failing``, which takes longer to load than most errors take to be made.
+# As in ``exit_codes``, which takes longer to load than most errors take to be made.
 _USAGE = 2
 
 
 class _Misuse(SystemExit):
-    """The words make no command; said on standard error already."""
+    """Wrong command-line usage; already reported on stderr."""
 
     def __init__(self, message: str, *, event: bool) -> None:
         super().__init__(_USAGE)
@@ -46,7 +46,7 @@ class _Misuse(SystemExit):
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that says what is wrong to whoever catches its exit, too."""
+    """A parser whose exit carries the error message."""
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
@@ -55,7 +55,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Version(argparse.Action):
-    """Prints the version, which takes long to find out, when it is asked for."""
+    """Prints the version; looked up only when asked for, because that is slow."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from importlib.metadata import version
@@ -98,9 +98,9 @@ def _run(words: list[str]) -> int:
         sys.stdout.flush()
     except _Misuse as misuse:
         if "--json" in words:
-            from agenthost.cli.exit_codes import print_failure
+            from agenthost.cli.exit_codes import print_json_failure
 
-            print_failure(misuse.message, _USAGE, "usage", event=misuse.event)
+            print_json_failure(misuse.message, _USAGE, "usage", event=misuse.event)
         raise
     except KeyboardInterrupt:
         return _INTERRUPTED
@@ -112,7 +112,7 @@ def _run(words: list[str]) -> int:
 
 
 def _open_standard_streams() -> None:
-    """Put nothing where a standard stream was closed, before a file or socket takes its number."""
+    """Open /dev/null for closed standard streams, before a file or socket takes their number."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             # Takes the lowest number that is free, which is the closed stream's own.
@@ -122,7 +122,7 @@ def _open_standard_streams() -> None:
 
 
 def _accept_any_text() -> None:
-    """Let no character be one too many for the locale: spell out those that it does not have."""
+    """Write characters that the locale lacks as escapes."""
     for stream, errors in (
         (sys.stdin, "surrogateescape"),
         (sys.stdout, "backslashreplace"),

@@ -1,4 +1,4 @@
-"""Marking a session as read for a person who sees it happen."""
+"""Marking a session as read while a person watches it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agenthost.errors import AgentHostError
 
 
 class ReadMark:
-    """Says that somebody has seen what happened in a session, whenever that is news.
+    """Marks a session as read while a person watches it.
 
     Only while nothing runs: of a turn that goes on when its watcher leaves, the end is unread.
     """
@@ -19,8 +19,8 @@ class ReadMark:
         self._session = session
         self._last: Dispatch | None = None
 
-    def look(self, *, running: bool) -> Dispatch | None:
-        """Take note of how the session is now; return what was dispatched, if anything was."""
+    def mark_if_unread(self, *, running: bool) -> Dispatch | None:
+        """Mark the session as read if it is unread; return the dispatch, if any."""
         if running or not is_unread(self._session.channel.confirmed["status"]):
             return None
         if self._last is not None and not _is_taken(self._last):
@@ -32,5 +32,5 @@ class ReadMark:
 
 
 def _is_taken(dispatch: Dispatch) -> bool:
-    """Say whether the host has taken an action; one that it refused would be refused again."""
+    """Return whether the host accepted an action; a rejected one is not repeated."""
     return dispatch.done and not isinstance(dispatch.outcome.exception(), Rejected)

@@ -1,8 +1,8 @@
-"""How ``agenthost serve`` ends: by a signal, within a stated time, and with an honest exit code.
+"""Shutdown of ``agenthost serve``: signals, time limit, exit code.
 
-The first signal asks for a clean stop, the next ones for one that waits for nobody. Whatever keeps
-the process from ending is left behind: a thread or a job of an agent, when all else is done, and
-everything there is when the time is up. Knows no hosts.
+The first signal asks for a clean stop, further ones for one without waiting. Threads and jobs of
+agents that outlast a clean stop are abandoned, and so is everything when the time is up. Knows no
+hosts.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOP_LIMIT = 10.0
 
 
-class Stopping:
-    """The signals that stop this process, and its end."""
+class Shutdown:
+    """Handles the stop signals of this process, and ends it in time."""
 
     def __init__(self) -> None:
         # Set by the first signal.
@@ -44,7 +44,7 @@ class Stopping:
         self._wake: tuple[socket.socket, socket.socket] | None = None
 
     def listen(self) -> None:
-        """Take the signals from now on, in the running loop."""
+        """Start to handle the signals, in the running loop."""
         # Not by the loop's own handlers: closing it brings back those that kill, and a signal that
         # comes then makes a clean stop look like a crash.
         self._wake = reading, writing = socket.socketpair()
@@ -56,10 +56,10 @@ class Stopping:
             # Under nohup a host outlives its terminal. A script that starts one with `&` has it
             # ignore Ctrl-C as well, but means to stop it all the same when it sends that signal.
             if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, self._time_is_running)
+                signal.signal(number, self._start_time_limit)
 
     def finish(self) -> None:
-        """All is done and kept: whatever signal comes now can only spoil a clean stop."""
+        """Ignore signals from now on: everything is stored, and a clean stop must stay one."""
         self.all_done = True
         for number in STOP_SIGNALS:
             signal.signal(number, signal.SIG_IGN)
@@ -71,7 +71,7 @@ class Stopping:
             writing.close()
 
     def leave(self, code: int) -> int:
-        """Return the exit code; do not come back when threads are left that Python would await."""
+        """Return the exit code; exit at once if threads are left that Python would wait for."""
         self._code = code
         left = set(threading.enumerate()) - self._threads
         if self.all_done and any(not thread.daemon for thread in left):
@@ -88,14 +88,14 @@ class Stopping:
                     self.on_hurry()
                 self.requested.set()
 
-    def _time_is_running(self, number: int, frame: FrameType | None) -> None:
-        """Start the clock at the first signal, also when the loop is not there to hear of it."""
+    def _start_time_limit(self, number: int, frame: FrameType | None) -> None:
+        """Start the time limit at the first signal, even if the loop is blocked."""
         if not self._timing:
             self._timing = True
             # No Thread: starting one takes locks, which whoever was interrupted may hold.
-            _thread.start_new_thread(self._give_up_in_time, ())
+            _thread.start_new_thread(self._exit_at_time_limit, ())
 
-    def _give_up_in_time(self) -> None:
+    def _exit_at_time_limit(self) -> None:
         time.sleep(STOP_LIMIT)
         if not self.all_done:
             os.write(2, b"agenthost: the host did not stop in time and was ended\n")

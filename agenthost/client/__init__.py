@@ -3,7 +3,6 @@
 from agenthost.client.annotations import Annotations
 from agenthost.client.chat import Chat, TurnStream
 from agenthost.client.client import Client, connect
-from agenthost.client.clock import Clock, SystemClock
 from agenthost.client.errors import (
     CannotConnect,
     ChannelGone,
@@ -52,6 +51,7 @@ from agenthost.client.state.channel import Channel, Reset
 from agenthost.client.state.dispatches import Dispatch
 from agenthost.client.state.mirror import Mirror
 from agenthost.client.tools import ToolFailure, ToolResult, ToolRun
+from agenthost.clock import Clock, SystemClock
 
 __all__ = [
     "Annotations",

@@ -7,9 +7,12 @@ is acceptable is for the host to say.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from agenthost.protocol.json_edits import index_by
+
+if TYPE_CHECKING:
+    from agenthost.protocol.common import JsonObject
 
 __all__ = [
     "answers_to",
@@ -24,8 +27,6 @@ __all__ = [
     "user_message",
 ]
 
-Json = dict[str, Any]
-
 
 def user_message(
     text: str,
@@ -33,9 +34,9 @@ def user_message(
     attachments: Sequence[Mapping[str, Any]] = (),
     model: str | Mapping[str, Any] | None = None,
     agent: str | None = None,
-) -> Json:
+) -> JsonObject:
     """Build a message that a person sends; ``model`` is an id or a selection, ``agent`` a URI."""
-    message: Json = {"text": text, "origin": {"kind": "user"}}
+    message: JsonObject = {"text": text, "origin": {"kind": "user"}}
     if attachments:
         message["attachments"] = [dict(attachment) for attachment in attachments]
     if model is not None:
@@ -45,7 +46,7 @@ def user_message(
     return message
 
 
-def turn_started(turn_id: str, message: Mapping[str, Any], now: str) -> Json:
+def turn_started(turn_id: str, message: Mapping[str, Any], now: str) -> JsonObject:
     """Build the action that starts a turn."""
     return {
         "type": "chat/turnStarted",
@@ -55,14 +56,14 @@ def turn_started(turn_id: str, message: Mapping[str, Any], now: str) -> Json:
     }
 
 
-def turn_cancelled(turn_id: str, duration: int) -> Json:
+def turn_cancelled(turn_id: str, duration: int) -> JsonObject:
     """Build the action that stops a turn; ``duration`` is in milliseconds."""
     return {"type": "chat/turnCancelled", "turnId": turn_id, "duration": duration}
 
 
 def pending_message(
     kind: Literal["queued", "steering"], id: str, message: Mapping[str, Any]
-) -> Json:
+) -> JsonObject:
     """Build the action that queues a message, or steers with it."""
     return {"type": "chat/pendingMessageSet", "kind": kind, "id": id, "message": dict(message)}
 
@@ -73,7 +74,7 @@ def approval(
     *,
     option: str | None = None,
     edited_input: str | None = None,
-) -> Json:
+) -> JsonObject:
     """Build the action that approves a call, or its result, whichever waits."""
     target = _target(turn_id, call)
     if call["status"] == "pending-result-confirmation":
@@ -93,7 +94,7 @@ def denial(
     reason: str | None = None,
     suggestion: str | None = None,
     skip: bool = False,
-) -> Json:
+) -> JsonObject:
     """Build the action that denies a call, or its result; ``suggestion`` tells the agent more."""
     target = _target(turn_id, call)
     if call["status"] == "pending-result-confirmation":
@@ -107,7 +108,7 @@ def denial(
     return _with_option(action, option)
 
 
-def completion(turn_id: str, call_id: str, result: Mapping[str, Any]) -> Json:
+def completion(turn_id: str, call_id: str, result: Mapping[str, Any]) -> JsonObject:
     """Build the action that completes a client's own tool call."""
     return {
         "type": "chat/toolCallComplete",
@@ -117,7 +118,7 @@ def completion(turn_id: str, call_id: str, result: Mapping[str, Any]) -> Json:
     }
 
 
-def content_change(turn_id: str, call_id: str, content: Sequence[Mapping[str, Any]]) -> Json:
+def content_change(turn_id: str, call_id: str, content: Sequence[Mapping[str, Any]]) -> JsonObject:
     """Build the action that replaces what a client's running tool call shows so far."""
     return {
         "type": "chat/toolCallContentChanged",
@@ -131,15 +132,19 @@ def input_completed(
     request_id: str,
     response: Literal["accept", "decline", "cancel"],
     answers: Mapping[str, Any] | None = None,
-) -> Json:
+) -> JsonObject:
     """Build the action that settles an agent's questions."""
-    action: Json = {"type": "chat/inputCompleted", "requestId": request_id, "response": response}
+    action: JsonObject = {
+        "type": "chat/inputCompleted",
+        "requestId": request_id,
+        "response": response,
+    }
     if answers:
         action["answers"] = dict(answers)
     return action
 
 
-def answers_to(request: Mapping[str, Any], given: Any) -> Json:
+def answers_to(request: Mapping[str, Any], given: Any) -> JsonObject:
     """Turn plain values by question id into submitted answers; one value will do for one question.
 
     Text, numbers and booleans stand for themselves, options for their id or label, None for a
@@ -153,7 +158,7 @@ def answers_to(request: Mapping[str, Any], given: Any) -> Json:
         if len(questions) != 1:
             raise ValueError("name the question that each answer is for")
         given = {questions[0]["id"]: given}
-    answers: Json = {}
+    answers: JsonObject = {}
     for question_id, value in given.items():
         index = index_by(questions, "id", question_id)
         if index is None:
@@ -162,7 +167,7 @@ def answers_to(request: Mapping[str, Any], given: Any) -> Json:
     return answers
 
 
-def _answer(question: Mapping[str, Any], value: Any) -> Json:
+def _answer(question: Mapping[str, Any], value: Any) -> JsonObject:
     if value is None:
         return {"state": "skipped"}
     if isinstance(value, Mapping):
@@ -171,7 +176,7 @@ def _answer(question: Mapping[str, Any], value: Any) -> Json:
     return {"state": "submitted", "value": _value(question, value)}
 
 
-def _value(question: Mapping[str, Any], value: Any) -> Json:
+def _value(question: Mapping[str, Any], value: Any) -> JsonObject:
     match question["kind"]:
         case "text" if isinstance(value, str):
             return {"kind": "text", "value": value}
@@ -204,13 +209,13 @@ def _choose(question: Mapping[str, Any], wanted: Sequence[str]) -> tuple[list[st
     return chosen, free
 
 
-def _with_free(value: Json, free: list[str]) -> Json:
+def _with_free(value: JsonObject, free: list[str]) -> JsonObject:
     return {**value, "freeformValues": free} if free else value
 
 
-def _with_option(action: Json, option: str | None) -> Json:
+def _with_option(action: JsonObject, option: str | None) -> JsonObject:
     return action if option is None else {**action, "selectedOptionId": option}
 
 
-def _target(turn_id: str, call: Mapping[str, Any]) -> Json:
+def _target(turn_id: str, call: Mapping[str, Any]) -> JsonObject:
     return {"turnId": turn_id, "toolCallId": call["toolCallId"]}

@@ -15,7 +15,7 @@ from agenthost.client import actions
 from agenthost.client.errors import TurnFailed, Uncertain
 from agenthost.client.events import ChatEvent, TurnEnded, chat_events
 from agenthost.client.handle import Handle
-from agenthost.protocol import translator
+from agenthost.protocol.chat.active_turn import find_request, find_tool_call
 
 if TYPE_CHECKING:
     from agenthost.client.state.channel import Channel
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agenthost.protocol.chat.commands import CompletionItem
     from agenthost.protocol.chat.input_state import ChatInputRequest
     from agenthost.protocol.chat.messages import PendingMessageKind
-    from agenthost.protocol.chat.state import ActiveTurn, ChatState, Turn
+    from agenthost.protocol.chat.state import ActiveTurn, ChatState, CompletedTurn
     from agenthost.protocol.chat.tool_state import ToolCallState
 
 Json = Mapping[str, Any]
@@ -84,7 +84,7 @@ class Chat(Handle["ChatState"]):
             for event in chat_events(before, after):
                 yield event
             before = after
-            await self.channel.changed.beyond(count)
+            await self.channel.changed.wait_past(count)
 
     def queue(self, text: str, **options: Unpack[MessageOptions]) -> Dispatch:
         """Queue a message, to be sent when the turns before it are over."""
@@ -196,20 +196,7 @@ class Chat(Handle["ChatState"]):
 
     async def load_earlier(self) -> bool:
         """Load the next older turns into the state; False when there are none left."""
-        cursor = self.state.get("turnsNextCursor")
-        if cursor is None:
-            return False
-        params = {"channel": self.uri, "cursor": cursor}
-        page = await self._core.ask("fetchTurns", params)
-        if not translator(self._core.version).pages_into_state:
-            # Old hosts answer with the turns; all others have put them into the state by now.
-            self.channel.mirror.load_page(page["turns"], has_more=bool(page.get("hasMore")))
-            self.channel.changed.send()
-        if self.channel.turns is not None:
-            # After a reconnect as much is to be there as before it.
-            self.channel.turns = max(self.channel.turns, len(self.state["turns"]))
-            self.channel.asked = self.channel.wanted
-        return "turnsNextCursor" in self.state
+        return await self.channel.load_earlier(self._core.request_raw)
 
     async def completions(self, text: str, offset: int | None = None) -> list[CompletionItem]:
         """Ask what could be inserted; ``offset`` counts characters and defaults to the end."""
@@ -238,23 +225,18 @@ class Chat(Handle["ChatState"]):
 
     def _call(self, call: str | Json) -> tuple[str, ToolCallState]:
         call_id = call if isinstance(call, str) else call["toolCallId"]
-        active: Any = self.active_turn or {"responseParts": ()}
-        for part in active["responseParts"]:
-            match part:
-                case {"kind": "toolCall", "toolCall": {"toolCallId": id}} if id == call_id:
-                    return active["id"], part["toolCall"]
-        raise LookupError(f"there is no tool call {call_id} in the turn under way")
+        active = self.active_turn
+        found = find_tool_call(self.state, call_id)
+        if active is None or found is None:
+            raise LookupError(f"there is no tool call {call_id} in the turn under way")
+        return active["id"], found
 
     def _request(self, request: str | Json) -> ChatInputRequest:
         request_id = request if isinstance(request, str) else request["id"]
-        active: Any = self.active_turn or {"responseParts": ()}
-        for part in active["responseParts"]:
-            match part:
-                case {"kind": "inputRequest", "request": {"id": id}} if id == request_id:
-                    if part.get("response") is None:
-                        found: ChatInputRequest = part["request"]
-                        return found
-        raise LookupError(f"there is no open request {request_id}")
+        found = find_request(self.state, request_id, answered=False)
+        if found is None:
+            raise LookupError(f"there is no open request {request_id}")
+        return found["request"]
 
 
 class TurnStream:
@@ -293,7 +275,7 @@ class TurnStream:
                     if isinstance(event, TurnEnded):
                         return
             before = after
-            await self._channel.changed.beyond(count)
+            await self._channel.changed.wait_past(count)
 
     async def text(self) -> str:
         """Follow the turn to its end and return the markdown of its answer.
@@ -336,7 +318,7 @@ def _markdown(parts: Sequence[Any]) -> str:
 
 def _has_turn(chat: ChatState, turn_id: str) -> bool:
     active = chat.get("activeTurn")
-    turns: list[Turn] = chat["turns"]
+    turns: list[CompletedTurn] = chat["turns"]
     return (active is not None and active["id"] == turn_id) or any(
         turn["id"] == turn_id for turn in reversed(turns)
     )

@@ -21,17 +21,18 @@ from importlib.metadata import PackageNotFoundError, version
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from agenthost.client.clock import Clock, SystemClock
 from agenthost.client.errors import ClientClosed, ClientError
 from agenthost.client.link.connection_status import Closed, Connected, ConnectionStatus
 from agenthost.client.link.host_link import LinkOptions, Observe
 from agenthost.client.link.resume import Introduction
 from agenthost.client.link.supervisor import Dial, Supervisor
 from agenthost.client.link.transports import websocket
-from agenthost.client.resources import Allow, ResourceProvider, reading
+from agenthost.client.resources import Allow, ResourceProvider, read_only
 from agenthost.client.sessions import Session, Sessions
-from agenthost.client.state.client_core import Core
-from agenthost.client.tools import Toolbox, ToolFunction
+from agenthost.client.state.client_core import ClientCore
+from agenthost.client.state.turn_window import TurnWindow
+from agenthost.client.tools import ClientTools, ToolFunction
+from agenthost.clock import Clock, SystemClock
 from agenthost.errors import WireError
 from agenthost.protocol import SUPPORTED_VERSIONS
 from agenthost.protocol.uris import ROOT
@@ -148,7 +149,7 @@ class Client:
         if self._started:
             raise RuntimeError("a client connects once; make another one")
         self._started = True
-        self._core = Core(
+        self._core = ClientCore(
             client_id=self.client_id,
             clock=self._clock,
             # Numbers go on rising over restarts of a client that keeps its id, unless it sent more
@@ -158,7 +159,7 @@ class Client:
             request_timeout=self._request_timeout,
         )
         self._core.on_up.append(self._authenticate_again)
-        self._tools = Toolbox(self._core, self._display_name)
+        self._tools = ClientTools(self._core, self._display_name)
         self._root: Channel[RootState] = self._core.follow(ROOT)
         # All sessions of the host.
         self.sessions = Sessions(self._core)
@@ -195,7 +196,7 @@ class Client:
         self._running.cancel()
         await asyncio.gather(self._running, return_exceptions=True)
         if not isinstance(self.connection.state, Closed):
-            self.connection.set(Closed())
+            self.connection.change_to(Closed())
         self._core.close(None)
         await self._core.tasks.close()
 
@@ -245,11 +246,11 @@ class Client:
             WireError: the host refuses; NotFound where there is no such channel.
             TimeoutError: the host was there and did not answer in time.
         """
-        return await self._core.subscribe(uri, turns, max_latency_ms)
+        return await self._core.subscribe(uri, TurnWindow(turns), max_latency_ms)
 
     def unsubscribe(self, channel: Channel[Any]) -> None:
         """Stop following a channel, once everybody who subscribed to it has done so."""
-        self._core.release(channel)
+        self._core.unfollow(channel)
 
     def dispatch(self, uri: str, action: Mapping[str, Any]) -> Dispatch:
         """Dispatch an action on a channel, followed or not; await it for what became of it."""
@@ -272,7 +273,7 @@ class Client:
     # What the host may ask of this client.
 
     def serve_resources(
-        self, prefix: str, provider: ResourceProvider, *, allow: Allow = reading
+        self, prefix: str, provider: ResourceProvider, *, allow: Allow = read_only
     ) -> Callable[[], None]:
         """Let the host reach URIs that begin with a prefix; return what ends that.
 
@@ -304,7 +305,7 @@ class Client:
                     return
                 case Closed(error):
                     raise error or ClientClosed("the client was closed")
-            await self.connection.changed.beyond(count)
+            await self.connection.changed.wait_past(count)
 
     def _authenticate_again(self) -> None:
         for params in self._tokens.values():

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Literal
 from agenthost.errors import AgentHostError
 
 if TYPE_CHECKING:
-    from agenthost.protocol.chat.state import Turn
+    from agenthost.protocol.chat.state import CompletedTurn
     from agenthost.protocol.common import ErrorInfo
     from agenthost.protocol.envelopes import ActionEnvelope
 
@@ -127,7 +127,9 @@ class TurnFailed(ClientError):
     """A turn failed, was cancelled or was removed; ``turn`` is what is left of it."""
 
     def __init__(
-        self, state: Literal["complete", "cancelled", "error", "removed"], turn: Turn | None
+        self,
+        state: Literal["complete", "cancelled", "error", "removed"],
+        turn: CompletedTurn | None,
     ) -> None:
         self.state = state
         self.turn = turn

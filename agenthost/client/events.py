@@ -16,7 +16,7 @@ from agenthost.protocol.json_edits import without
 if TYPE_CHECKING:
     from agenthost.protocol.chat.input_state import ChatInputRequest, ChatInputResponseKind
     from agenthost.protocol.chat.messages import Message
-    from agenthost.protocol.chat.state import ResponsePart, Turn
+    from agenthost.protocol.chat.state import CompletedTurn, ResponsePart
     from agenthost.protocol.chat.tool_state import ToolCallConfirmationState, ToolCallState
     from agenthost.protocol.common import ErrorInfo, UsageInfo
 
@@ -138,7 +138,7 @@ class TurnEnded:
     turn_id: str
     state: Literal["complete", "cancelled", "error", "removed"]
     # The completed turn, unless it was removed.
-    turn: Turn | None
+    turn: CompletedTurn | None
 
     @property
     def error(self) -> ErrorInfo | None:

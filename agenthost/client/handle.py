@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Generic, Self, TypeVar
 
 from agenthost.client.state.channel import Channel
-from agenthost.client.state.client_core import Core
+from agenthost.client.state.client_core import ClientCore
 from agenthost.client.state.dispatches import Dispatch
 
 S = TypeVar("S")
@@ -18,7 +18,7 @@ S = TypeVar("S")
 class Handle(Generic[S]):
     """One channel that the client follows, until ``close`` or the end of ``async with``."""
 
-    def __init__(self, core: Core, channel: Channel[S]) -> None:
+    def __init__(self, core: ClientCore, channel: Channel[S]) -> None:
         self._core = core
         self.channel = channel
         self._closed = False
@@ -37,7 +37,7 @@ class Handle(Generic[S]):
         """Stop following the channel; idempotent."""
         if not self._closed:
             self._closed = True
-            self._core.release(self.channel)
+            self._core.unfollow(self.channel)
 
     async def __aenter__(self) -> Self:
         return self

@@ -18,6 +18,7 @@ from agenthost.protocol.inbound import accept_params
 from agenthost.protocol.uris import ROOT
 
 if TYPE_CHECKING:
+    from agenthost.protocol.common import JsonObject
     from agenthost.protocol.resources import (
         DirectoryEntry,
         ResourceCopyParams,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
         ResourceWriteResult,
     )
 
-Json = dict[str, Any]
 Allow = Callable[[str, str], bool]
 """Says whether a method, such as ``resourceRead``, may be carried out on a URI."""
 
@@ -51,7 +51,7 @@ _TARGETS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def reading(method: str, uri: str) -> bool:
+def read_only(method: str, uri: str) -> bool:
     """Allow to look at everything and to change nothing: the policy unless another is given."""
     return method in READING
 
@@ -155,7 +155,7 @@ class ResourceServer:
         self._offers: list[_Offer] = []
 
     def offer(
-        self, prefix: str, provider: ResourceProvider, allow: Allow = reading
+        self, prefix: str, provider: ResourceProvider, allow: Allow = read_only
     ) -> Callable[[], None]:
         """Serve the URIs that begin with a prefix; return what ends that."""
         if not prefix:
@@ -169,7 +169,7 @@ class ResourceServer:
 
         return end
 
-    async def serve(self, method: str, params: Json, version: str) -> Any:
+    async def serve(self, method: str, params: JsonObject, version: str) -> Any:
         """Carry out a request of the host, or raise the error that it gets."""
         if not self._offers:
             raise MethodNotFound(f"this client does not serve {method}")
@@ -196,7 +196,7 @@ class ResourceServer:
                 return offer
         raise _denied(method, uri)
 
-    def _grant(self, params: Json, offer: _Offer) -> Json:
+    def _grant(self, params: JsonObject, offer: _Offer) -> JsonObject:
         wanted = {"resourceWrite"} if params.get("write") else set()
         if params.get("read") or not wanted:
             wanted.add("resourceRead")

@@ -11,14 +11,14 @@ from agenthost.client.annotations import Annotations
 from agenthost.client.chat import Chat
 from agenthost.client.errors import ConnectionLost, CreationFailed
 from agenthost.client.handle import Handle
-from agenthost.client.needs import sessions_list_needs
-from agenthost.client.state.session_list import Catalogue
+from agenthost.client.state.session_list import SessionList
+from agenthost.client.state.turn_window import TurnWindow
 from agenthost.errors import AlreadyExists, SessionAlreadyExists, SessionNotFound, WireError
 from agenthost.protocol.session.input_needed import needs_of
 from agenthost.protocol.uris import annotations_uri, chat_uri, session_uri
 
 if TYPE_CHECKING:
-    from agenthost.client.state.client_core import Core
+    from agenthost.client.state.client_core import ClientCore
     from agenthost.client.state.dispatches import Dispatch
     from agenthost.protocol.chat.state import ChatSummary
     from agenthost.protocol.commands import (
@@ -40,7 +40,7 @@ _MOST_TRIES = 10
 class Sessions:
     """The sessions of a host."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: ClientCore) -> None:
         self._core = core
 
     async def page(
@@ -81,7 +81,7 @@ class Sessions:
 
     async def watch(self) -> AsyncIterator[Mapping[str, SessionSummary]]:
         """Yield the whole catalogue by URI, now and after every change of it."""
-        async for summaries in Catalogue(self._core, self.list):
+        async for summaries in SessionList(self._core, self.list):
             yield summaries
 
     async def get(self, uri: str) -> Session:
@@ -136,7 +136,7 @@ class Sessions:
 
     async def dispose(self, uri: str) -> None:
         """Give up a session; the host may keep it in its trash for a while."""
-        await _once(self._core, "disposeSession", {"channel": uri}, SessionNotFound)
+        await _until_done(self._core, "disposeSession", {"channel": uri}, SessionNotFound)
 
     def archive(self, uri: str, archived: bool = True) -> Dispatch:
         """Put a session among the archived ones, or take it back."""
@@ -161,7 +161,9 @@ class Sessions:
     async def _create(self, uri: str | None, params: dict[str, Any], wait: bool) -> Session:
         uri = uri or session_uri(str(uuid.uuid4()))
         # The name is ours: if it is taken after an answer was lost, then by us.
-        await _once(self._core, "createSession", {"channel": uri, **params}, SessionAlreadyExists)
+        await _until_done(
+            self._core, "createSession", {"channel": uri, **params}, SessionAlreadyExists
+        )
         session = await self.get(uri)
         try:
             return await session.ready() if wait else session
@@ -201,7 +203,7 @@ class Session(Handle["SessionState"]):
 
         The oldest hosts do not list it; of theirs, the chats that this client follows are known.
         """
-        if sessions_list_needs(self._core.version):
+        if self._core.lists_input_needed:
             return self.state.get("inputNeeded") or []
         followed = (self._core.channels.get(chat["resource"]) for chat in self.chats)
         known = [chat for chat in followed if chat is not None and chat.kind == "chat"]
@@ -226,7 +228,7 @@ class Session(Handle["SessionState"]):
             state = await self.channel.until(lambda state: _default_chat(self.uri, state))
             uri = _default_chat(self.uri, state)
             assert uri is not None
-        channel = await self._core.subscribe(uri, turns)
+        channel = await self._core.subscribe(uri, TurnWindow(turns))
         channel.owner = self.uri
         return Chat(self._core, channel)
 
@@ -247,7 +249,7 @@ class Session(Handle["SessionState"]):
             params["source"] = dict(source)
         if directories is not None:
             params["workingDirectories"] = list(directories)
-        await _once(self._core, "createChat", params, AlreadyExists)
+        await _until_done(self._core, "createChat", params, AlreadyExists)
         return await self.chat(uri)
 
     async def fork_chat(self, chat: str, turn_id: str) -> Chat:
@@ -301,7 +303,9 @@ class Session(Handle["SessionState"]):
         await Sessions(self._core).dispose(self.uri)
 
 
-async def _once(core: Core, method: str, params: Mapping[str, Any], done: type[WireError]) -> None:
+async def _until_done(
+    core: ClientCore, method: str, params: Mapping[str, Any], done: type[WireError]
+) -> None:
     """Carry out a request that can tell when it has been carried out already.
 
     Where an answer was lost, the request is made again, and ``done`` then means success.

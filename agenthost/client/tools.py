@@ -18,19 +18,18 @@ from typing import TYPE_CHECKING, Any
 
 from agenthost.client import actions
 from agenthost.client.errors import ClientError, DispatchFailed, Uncertain
-from agenthost.client.needs import sessions_list_needs
 from agenthost.errors import AgentHostError
 from agenthost.protocol.session.input_needed import needs_of
 from agenthost.tasks import Tasks
 
 if TYPE_CHECKING:
     from agenthost.client.state.channel import Channel
-    from agenthost.client.state.client_core import Core
+    from agenthost.client.state.client_core import ClientCore
     from agenthost.protocol.chat.tool_state import ToolCallRunningState
+    from agenthost.protocol.common import JsonObject
 
 log = logging.getLogger(__name__)
 
-Json = dict[str, Any]
 _CallKey = tuple[str, str]
 
 
@@ -51,7 +50,7 @@ class ToolResult:
 class ToolRun:
     """One call while it runs: what a tool may want to know, and a way to show progress."""
 
-    def __init__(self, core: Core, entry: Mapping[str, Any]) -> None:
+    def __init__(self, core: ClientCore, entry: Mapping[str, Any]) -> None:
         self._core = core
         # The chat, the turn and the call in it.
         self.chat: str = entry["chat"]
@@ -78,7 +77,7 @@ class ToolRun:
                 # Showing the same a second time changes nothing.
                 continue
 
-    async def arguments(self) -> Json:
+    async def arguments(self) -> JsonObject:
         """Return the call's arguments."""
         given = self.call.get("toolInput")
         if isinstance(given, Mapping):
@@ -99,13 +98,13 @@ ToolFunction = Callable[..., Awaitable[Any]]
 
 @dataclass(slots=True)
 class _Tool:
-    definition: Json
+    definition: JsonObject
     function: ToolFunction
     takes_run: bool
 
 
 @dataclass(slots=True)
-class _Bench:
+class _SessionTools:
     """The tools of one session, and the calls under way."""
 
     channel: Channel[Any]
@@ -120,19 +119,19 @@ class _Bench:
     refused: bool = False
 
 
-class Toolbox:
+class ClientTools:
     """All client tools of one client."""
 
-    def __init__(self, core: Core, display_name: str | None = None) -> None:
+    def __init__(self, core: ClientCore, display_name: str | None = None) -> None:
         self._core = core
         self._display_name = display_name
         self._tasks = Tasks()
-        self._benches: dict[str, _Bench] = {}
+        self._sessions: dict[str, _SessionTools] = {}
         core.on_up.append(self._on_up)
 
     async def add(
         self,
-        session: str,
+        uri: str,
         name: str,
         function: ToolFunction,
         *,
@@ -144,171 +143,172 @@ class Toolbox:
         Raises:
             Rejected: the host does not take it.
         """
-        definition: Json = {"name": name, "inputSchema": dict(schema or {"type": "object"})}
+        definition: JsonObject = {"name": name, "inputSchema": dict(schema or {"type": "object"})}
         if description:
             definition["description"] = description
         tool = _Tool(definition, function, _parameters(function) > 1)
-        bench = await self._bench(session)
-        bench.tools[name] = tool
+        session = await self._session(uri)
+        session.tools[name] = tool
         try:
-            await self._announce(bench)
+            await self._announce(session)
         except DispatchFailed:
-            bench.tools.pop(name, None)
+            session.tools.pop(name, None)
             raise
         except BaseException:
             # It may have been announced all the same.
-            self._remove(bench, name, tool)
+            self._remove(session, name, tool)
             raise
-        return lambda: self._remove(bench, name, tool)
+        return lambda: self._remove(session, name, tool)
 
-    async def _bench(self, session: str) -> _Bench:
-        """Return the bench of a session, which it gets with its first tool."""
-        if session in self._benches:
-            return self._benches[session]
-        bench = _Bench(await self._core.subscribe(session))
+    async def _session(self, uri: str) -> _SessionTools:
+        """Return a session's tools; it is followed from the first one on."""
+        if uri in self._sessions:
+            return self._sessions[uri]
+        session = _SessionTools(await self._core.subscribe(uri))
         try:
-            await self._follow_chats(bench)
+            await self._follow_chats(session)
         except BaseException:
-            self._let_go(bench)
+            self._unfollow(session)
             raise
-        if session in self._benches:
+        if uri in self._sessions:
             # Another tool of this session was faster.
-            self._let_go(bench)
-            return self._benches[session]
-        self._benches[session] = bench
+            self._unfollow(session)
+            return self._sessions[uri]
+        self._sessions[uri] = session
         # Calls of an earlier life of this client: whether they were begun nobody knows.
-        self._disown(bench)
-        self._tasks.start(self._work(bench), name=f"tools of {session}")
-        return bench
+        self._fail_orphans(session)
+        self._tasks.start(self._work(session), name=f"tools of {uri}")
+        return session
 
-    def _let_go(self, bench: _Bench) -> None:
-        for channel in (bench.channel, *bench.chats.values()):
-            self._core.release(channel)
+    def _unfollow(self, session: _SessionTools) -> None:
+        for channel in (session.channel, *session.chats.values()):
+            self._core.unfollow(channel)
 
     async def close(self) -> None:
         """Stop all calls, and tell the host that nobody will run them any more."""
         await self._tasks.close()
-        for bench in self._benches.values():
-            if self._core.link is not None and bench.channel.live:
-                self._core.link.notify("unsubscribe", {"channel": bench.channel.uri})
+        for session in self._sessions.values():
+            if self._core.link is not None and session.channel.live:
+                self._core.link.notify("unsubscribe", {"channel": session.channel.uri})
 
     def _on_up(self) -> None:
-        for bench in self._benches.values():
-            bench.refused = False
-            bench.channel.changed.send()
+        for session in self._sessions.values():
+            session.refused = False
+            session.channel.changed.send()
 
-    def _remove(self, bench: _Bench, name: str, tool: _Tool) -> None:
-        if bench.tools.get(name) is not tool:
+    def _remove(self, session: _SessionTools, name: str, tool: _Tool) -> None:
+        if session.tools.get(name) is not tool:
             # Taken back already, or another one goes by this name now.
             return
-        del bench.tools[name]
-        if bench.channel.gone is None:
-            self._core.dispatch(bench.channel.uri, self._announcement(bench))
+        del session.tools[name]
+        if session.channel.gone is None:
+            self._core.dispatch(session.channel.uri, self._announcement(session))
 
-    async def _announce(self, bench: _Bench) -> None:
-        bench.announcing, bench.refused = True, False
+    async def _announce(self, session: _SessionTools) -> None:
+        session.announcing, session.refused = True, False
         try:
             while True:
                 try:
-                    await self._core.dispatch(bench.channel.uri, self._announcement(bench))
+                    await self._core.dispatch(session.channel.uri, self._announcement(session))
                     return
                 except Uncertain:
                     # Announcing a second time changes nothing.
                     continue
         except DispatchFailed:
             # Not again before something changes: a host that refuses has its reasons.
-            bench.refused = True
+            session.refused = True
             raise
         finally:
-            bench.announcing = False
+            session.announcing = False
             # The host may have taken us off again meanwhile.
-            bench.channel.changed.send()
+            session.channel.changed.send()
 
-    def _announcement(self, bench: _Bench) -> Json:
-        client: Json = {
+    def _announcement(self, session: _SessionTools) -> JsonObject:
+        client: JsonObject = {
             "clientId": self._core.client_id,
-            "tools": [tool.definition for tool in bench.tools.values()],
+            "tools": [tool.definition for tool in session.tools.values()],
         }
         if self._display_name is not None:
             client["displayName"] = self._display_name
         return {"type": "session/activeClientSet", "activeClient": client}
 
-    async def _work(self, bench: _Bench) -> None:
+    async def _work(self, session: _SessionTools) -> None:
         """Watch a session: run what is this client's, stop what is not any more."""
-        channel = bench.channel
+        channel = session.channel
         while channel.gone is None:
-            counts = [(c, c.changed.count) for c in (channel, *bench.chats.values())]
-            await self._follow_chats(bench)
-            self._keep_announced(bench)
-            self._take_calls(bench)
-            await _any_beyond(counts)
-        for task in bench.running.values():
+            counts = [(c, c.changed.count) for c in (channel, *session.chats.values())]
+            await self._follow_chats(session)
+            self._announce_if_missing(session)
+            self._take_calls(session)
+            await _any_changed(counts)
+        for task in session.running.values():
             task.cancel()
-        self._benches.pop(channel.uri, None)
+        self._sessions.pop(channel.uri, None)
 
-    def _keep_announced(self, bench: _Bench) -> None:
-        clients = bench.channel.state["activeClients"]
+    def _announce_if_missing(self, session: _SessionTools) -> None:
+        clients = session.channel.state["activeClients"]
         absent = all(client["clientId"] != self._core.client_id for client in clients)
-        if absent and bench.tools and not bench.announcing and not bench.refused:
-            self._tasks.start(self._announce_again(bench), name="announce tools")
+        if absent and session.tools and not session.announcing and not session.refused:
+            self._tasks.start(self._announce_again(session), name="announce tools")
 
-    async def _announce_again(self, bench: _Bench) -> None:
+    async def _announce_again(self, session: _SessionTools) -> None:
         try:
-            await self._announce(bench)
+            await self._announce(session)
         except ClientError as error:
             log.warning("the tools cannot be offered any more: %s", error)
 
-    async def _follow_chats(self, bench: _Bench) -> None:
-        if sessions_list_needs(self._core.version):
+    async def _follow_chats(self, session: _SessionTools) -> None:
+        if self._core.lists_input_needed:
             return
-        for chat in bench.channel.state["chats"]:
-            if chat["resource"] not in bench.chats:
+        for chat in session.channel.state["chats"]:
+            if chat["resource"] not in session.chats:
                 try:
                     followed = await self._core.subscribe(chat["resource"])
                 except (AgentHostError, TimeoutError):
                     continue
-                bench.chats[chat["resource"]] = followed
+                session.chats[chat["resource"]] = followed
 
-    def _take_calls(self, bench: _Bench) -> None:
-        calls = {_key(entry): entry for entry in self._calls(bench)}
-        for key, task in bench.running.items():
+    def _take_calls(self, session: _SessionTools) -> None:
+        calls = {_key(entry): entry for entry in self._calls(session)}
+        for key, task in session.running.items():
             if key not in calls:
                 # Somebody else ended it: the turn was cancelled, or the host gave up on us.
                 task.cancel()
-        bench.ended &= calls.keys()
+        session.ended &= calls.keys()
         for key, entry in calls.items():
-            if key not in bench.running and key not in bench.ended:
+            if key not in session.running and key not in session.ended:
                 name = f"tool {entry['toolCall']['toolName']}"
-                bench.running[key] = self._tasks.start(self._run(bench, key, entry), name=name)
+                session.running[key] = self._tasks.start(self._run(session, key, entry), name=name)
 
-    def _calls(self, bench: _Bench) -> Iterator[Mapping[str, Any]]:
+    def _calls(self, session: _SessionTools) -> Iterator[Mapping[str, Any]]:
         """Yield the calls that the host waits for this client to run."""
-        listed = bench.channel.confirmed.get("inputNeeded") or ()
-        unlisted = (need for c in bench.chats.values() for need in needs_of(c.uri, c.confirmed))
+        listed = session.channel.confirmed.get("inputNeeded") or ()
+        unlisted = (need for c in session.chats.values() for need in needs_of(c.uri, c.confirmed))
         for entry in (*listed, *unlisted):
             if entry["kind"] == "toolClientExecution" and entry["clientId"] == self._core.client_id:
                 yield entry
 
-    def _disown(self, bench: _Bench) -> None:
-        for entry in self._calls(bench):
-            bench.ended.add(_key(entry))
+    def _fail_orphans(self, session: _SessionTools) -> None:
+        """Fail calls left over from an earlier process of this client."""
+        for entry in self._calls(session):
+            session.ended.add(_key(entry))
             failure = _failed("the client that was to run this tool was restarted")
             run = ToolRun(self._core, entry)
             self._core.dispatch(run.chat, actions.completion(run.turn_id, run.id, failure))
 
-    async def _run(self, bench: _Bench, key: _CallKey, entry: Mapping[str, Any]) -> None:
+    async def _run(self, session: _SessionTools, key: _CallKey, entry: Mapping[str, Any]) -> None:
         run = ToolRun(self._core, entry)
         try:
-            result = await self._result(bench, run)
-            await self._complete(bench, key, run, result)
+            result = await self._result(session, run)
+            await self._complete(session, key, run, result)
         except DispatchFailed as error:
             log.info("%s: the host did not take the result: %s", run.id, error)
         finally:
-            bench.ended.add(key)
-            bench.running.pop(key, None)
+            session.ended.add(key)
+            session.running.pop(key, None)
 
-    async def _result(self, bench: _Bench, run: ToolRun) -> Json:
-        tool = bench.tools.get(run.call["toolName"])
+    async def _result(self, session: _SessionTools, run: ToolRun) -> JsonObject:
+        tool = session.tools.get(run.call["toolName"])
         if tool is None:
             return _failed(f"this client has no tool {run.call['toolName']!r}")
         try:
@@ -321,14 +321,16 @@ class Toolbox:
             log.exception("the tool %s failed", run.call["toolName"])
             return _failed(f"{type(error).__name__}: {error}")
 
-    async def _complete(self, bench: _Bench, key: _CallKey, run: ToolRun, result: Json) -> None:
+    async def _complete(
+        self, session: _SessionTools, key: _CallKey, run: ToolRun, result: JsonObject
+    ) -> None:
         while True:
             try:
                 await self._core.dispatch(run.chat, actions.completion(run.turn_id, run.id, result))
                 return
             except Uncertain:
                 # A call can be completed only once, so a second time does no harm.
-                if all(_key(entry) != key for entry in self._calls(bench)):
+                if all(_key(entry) != key for entry in self._calls(session)):
                     return
 
 
@@ -341,16 +343,16 @@ def _parameters(function: ToolFunction) -> int:
     return sum(p.kind in positional for p in inspect.signature(function).parameters.values())
 
 
-def _blocks(content: str | Sequence[Mapping[str, Any]]) -> list[Json]:
+def _blocks(content: str | Sequence[Mapping[str, Any]]) -> list[JsonObject]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return [dict(block) for block in content]
 
 
-def _succeeded(run: ToolRun, returned: Any) -> Json:
+def _succeeded(run: ToolRun, returned: Any) -> JsonObject:
     made = returned if isinstance(returned, ToolResult) else _made(returned)
     name = run.call.get("displayName") or run.call["toolName"]
-    result: Json = {"success": True, "pastTenseMessage": made.summary or f"Ran {name}"}
+    result: JsonObject = {"success": True, "pastTenseMessage": made.summary or f"Ran {name}"}
     if made.content:
         result["content"] = [dict(block) for block in made.content]
     if made.structured is not None:
@@ -368,7 +370,7 @@ def _made(returned: Any) -> ToolResult:
     return ToolResult(_blocks(returned))
 
 
-def _failed(message: str) -> Json:
+def _failed(message: str) -> JsonObject:
     return {
         "success": False,
         "pastTenseMessage": message,
@@ -376,9 +378,9 @@ def _failed(message: str) -> Json:
     }
 
 
-async def _any_beyond(counts: Sequence[tuple[Channel[Any], int]]) -> None:
+async def _any_changed(counts: Sequence[tuple[Channel[Any], int]]) -> None:
     """Wait until one of several channels has changed since it was looked at."""
-    waits = [asyncio.ensure_future(channel.changed.beyond(count)) for channel, count in counts]
+    waits = [asyncio.ensure_future(channel.changed.wait_past(count)) for channel, count in counts]
     try:
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
     finally:

@@ -30,7 +30,7 @@ from agenthost.host.log.effects import Effects
 from agenthost.host.log.kind import Handler
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import Store
-from agenthost.host.trust import Facts, Limits, Policy
+from agenthost.host.trust import Limits, Policy, PolicyContext
 from agenthost.host.turns.agent_loops import AgentLoops
 from agenthost.host.turns.runner import TurnRunner
 from agenthost.protocol.uris import content_uri
@@ -85,9 +85,9 @@ class HostCore:
         return self.directory.root
 
     @property
-    def policy_facts(self) -> Facts:
+    def policy_facts(self) -> PolicyContext:
         """What the policy may need to know of this host."""
-        return Facts(host_roots=self.roots, is_content=_is_content)
+        return PolicyContext(host_roots=self.roots, is_content=_is_content)
 
 
 def _is_content(uri: str) -> bool:

@@ -52,7 +52,7 @@ from agenthost.host.log.kind import AnyKind
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import MemoryStore, Store, StoreError
-from agenthost.host.transports import WebSocketServer, WebSocketTransport
+from agenthost.host.transports import ServerWebSocket, WebSocketServer
 from agenthost.host.trust import (
     LOCAL_OWNER,
     Gate,
@@ -261,7 +261,7 @@ class Host:
             log.info("%s left", connection.name)
 
     async def _serve_websocket(
-        self, transport: WebSocketTransport, principal: Principal, gate: Gate
+        self, transport: ServerWebSocket, principal: Principal, gate: Gate
     ) -> None:
         size = self._limits.frame_bytes(principal)
         await self.serve(

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from agenthost.protocol.common import ContentRef, JsonObject, StringOrMarkdown, TextRange
 from agenthost.protocol.envelopes import ActionEnvelope, Snapshot, StateAction
+from agenthost.protocol.notifications import TelemetryCapabilities
 from agenthost.protocol.schema.scalars import (
     URI,
     Channel,
@@ -26,7 +27,6 @@ from agenthost.protocol.session.state import (
     SessionConfigSchema,
     SessionSummary,
 )
-from agenthost.protocol.telemetry import TelemetryCapabilities
 from agenthost.protocol.terminal import TerminalClaim
 
 

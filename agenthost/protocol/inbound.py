@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from agenthost.errors import InvalidParams, WireError, shortened
-from agenthost.protocol.methods import ROOT_METHODS
+from agenthost.protocol.methods import METHODS
 from agenthost.protocol.reducer_registry import Kind, client_may_dispatch, kind_of
 from agenthost.protocol.schema.validation import validate_action, validate_params
 from agenthost.protocol.uris import ROOT
@@ -21,7 +21,7 @@ _T = TypeVar("_T")
 
 def accept_params(version: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
     """Return canonical, validated params, or raise InvalidParams."""
-    if method in ROOT_METHODS and "channel" not in params:
+    if "channel" not in params and method in METHODS and METHODS[method].concerns_root:
         params = {**params, "channel": ROOT}
     canonical = _translated(lambda: translator(version).params_up(method, params))
     return _checked(version, lambda: validate_params(method, canonical))

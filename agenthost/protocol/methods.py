@@ -1,7 +1,7 @@
-"""Every method of the protocol: its params, its result, who sends it, whether it is answered.
+"""Every method: its params, its result, who sends it, who may call it, how it is answered.
 
-A table and nothing else. Checking params against it is ``validation``'s affair, and what a method
-does is the host's and the client's.
+A table and nothing else. Checking params against it is ``validation``'s affair, whether somebody
+may call a method ``host.trust.policy``'s, and what it does is the host's and the client's.
 """
 
 from __future__ import annotations
@@ -20,6 +20,22 @@ class Direction(Enum):
     TO_CLIENT = "host to client"
 
 
+class Access(Enum):
+    """Who may call a method of the host's."""
+
+    EVERYONE = "any role"
+    OPERATE = "owners and operators"
+    OWNER = "owners"
+    RESOURCE = "owners; operators inside their sessions' folders"
+    CONTENT = "as RESOURCE; anyone for content the host minted"
+    DISPATCH = "anyone may send it; each action inside is asked about by itself"
+
+
+_TO_HOST = frozenset({Direction.TO_HOST})
+_TO_CLIENT = frozenset({Direction.TO_CLIENT})
+_EITHER_WAY = _TO_HOST | _TO_CLIENT
+
+
 @dataclass(frozen=True, slots=True)
 class Method:
     """One row of the table."""
@@ -28,9 +44,17 @@ class Method:
     # The TypedDict of the params, by name; every message has params, and a channel in them.
     params_type: str
     # The type of the result; None where the result is null or, for a notification, where it ends.
-    result_type: str | None
-    directions: frozenset[Direction]
-    is_notification: bool
+    result_type: str | None = None
+    directions: frozenset[Direction] = _TO_HOST
+    is_notification: bool = False
+    access: Access = Access.OWNER
+    # Its answer may be large: it is made when the host's budget has room for it.
+    large: bool = False
+    # Its handler translates and validates by itself: openers negotiate before anything else can be
+    # understood, and a dispatched action is answered by an envelope.
+    raw: bool = False
+    # It can only concern the root, so that editors leave the channel out.
+    concerns_root: bool = False
 
     @property
     def params(self) -> Any:
@@ -50,108 +74,75 @@ def _wire_type(name: str) -> Any:
     return WIRE_TYPES[name]
 
 
-_TO_HOST = frozenset({Direction.TO_HOST})
-_TO_CLIENT = frozenset({Direction.TO_CLIENT})
-_EITHER_WAY = _TO_HOST | _TO_CLIENT
+def _request(
+    name: str,
+    access: Access,
+    *,
+    answers: bool = False,
+    directions: frozenset[Direction] = _TO_HOST,
+    **columns: bool,
+) -> Method:
+    """Make the row of a request; its types are named after it."""
+    stem = name[0].upper() + name[1:]
+    result = f"{stem}Result" if answers else None
+    return Method(name, f"{stem}Params", result, directions, access=access, **columns)
 
-_REQUESTS_TO_HOST: dict[str, tuple[str, str | None]] = {
-    "initialize": ("InitializeParams", "InitializeResult"),
-    "ping": ("PingParams", None),
-    "reconnect": ("ReconnectParams", "ReconnectResult"),
-    "subscribe": ("SubscribeParams", "SubscribeResult"),
-    "authenticate": ("AuthenticateParams", "AuthenticateResult"),
-    "listSessions": ("ListSessionsParams", "ListSessionsResult"),
-    "resolveSessionConfig": (
-        "ResolveSessionConfigParams",
-        "ResolveSessionConfigResult",
-    ),
-    "sessionConfigCompletions": (
-        "SessionConfigCompletionsParams",
-        "SessionConfigCompletionsResult",
-    ),
-    "createSession": ("CreateSessionParams", None),
-    "disposeSession": ("DisposeSessionParams", None),
-    "createChat": ("CreateChatParams", None),
-    "disposeChat": ("DisposeChatParams", None),
-    "fetchTurns": ("FetchTurnsParams", "FetchTurnsResult"),
-    "completions": ("CompletionsParams", "CompletionsResult"),
-    "createTerminal": ("CreateTerminalParams", None),
-    "disposeTerminal": ("DisposeTerminalParams", None),
-    "invokeChangesetOperation": (
-        "InvokeChangesetOperationParams",
-        "InvokeChangesetOperationResult",
-    ),
-}
 
-_REQUESTS_EITHER_WAY: dict[str, tuple[str, str | None]] = {
-    "resourceRead": ("ResourceReadParams", "ResourceReadResult"),
-    "resourceWrite": ("ResourceWriteParams", "ResourceWriteResult"),
-    "resourceList": ("ResourceListParams", "ResourceListResult"),
-    "resourceCopy": ("ResourceCopyParams", "ResourceCopyResult"),
-    "resourceMove": ("ResourceMoveParams", "ResourceMoveResult"),
-    "resourceDelete": ("ResourceDeleteParams", "ResourceDeleteResult"),
-    "resourceResolve": ("ResourceResolveParams", "ResourceResolveResult"),
-    "resourceMkdir": ("ResourceMkdirParams", "ResourceMkdirResult"),
-    "resourceRequest": ("ResourceRequestParams", "ResourceRequestResult"),
-    "createResourceWatch": (
-        "CreateResourceWatchParams",
-        "CreateResourceWatchResult",
-    ),
-}
+def _event(name: str, params: str) -> Method:
+    return Method(name, params, None, _TO_CLIENT, is_notification=True)
 
-_NOTIFICATIONS_TO_HOST: dict[str, str] = {
-    "unsubscribe": "UnsubscribeParams",
-    "dispatchAction": "DispatchActionParams",
-}
 
-_NOTIFICATIONS_TO_CLIENT: dict[str, str] = {
-    "action": "ActionEnvelope",
-    "root/sessionAdded": "SessionAddedParams",
-    "root/sessionRemoved": "SessionRemovedParams",
-    "root/sessionSummaryChanged": "SessionSummaryChangedParams",
-    "root/progress": "ProgressParams",
-    "auth/required": "AuthRequiredParams",
-    "otlp/exportLogs": "OtlpExportLogsParams",
-    "otlp/exportTraces": "OtlpExportTracesParams",
-    "otlp/exportMetrics": "OtlpExportMetricsParams",
-}
-
-METHODS: Mapping[str, Method] = MappingProxyType(
-    {
-        **{
-            name: Method(name, params, result, directions, is_notification=False)
-            for table, directions in (
-                (_REQUESTS_TO_HOST, _TO_HOST),
-                (_REQUESTS_EITHER_WAY, _EITHER_WAY),
-            )
-            for name, (params, result) in table.items()
-        },
-        **{
-            name: Method(name, params, None, directions, is_notification=True)
-            for table, directions in (
-                (_NOTIFICATIONS_TO_HOST, _TO_HOST),
-                (_NOTIFICATIONS_TO_CLIENT, _TO_CLIENT),
-            )
-            for name, params in table.items()
-        },
-    }
+_ROWS = (
+    # From clients to the host.
+    _request("initialize", Access.EVERYONE, answers=True, raw=True, concerns_root=True),
+    _request("ping", Access.EVERYONE, concerns_root=True),
+    _request("reconnect", Access.EVERYONE, answers=True, large=True, concerns_root=True),
+    _request("subscribe", Access.EVERYONE, answers=True, large=True),
+    _request("authenticate", Access.OPERATE, answers=True),
+    _request("listSessions", Access.EVERYONE, answers=True, large=True, concerns_root=True),
+    _request("resolveSessionConfig", Access.EVERYONE, answers=True),
+    _request("sessionConfigCompletions", Access.EVERYONE, answers=True),
+    _request("createSession", Access.OPERATE),
+    _request("disposeSession", Access.OPERATE),
+    _request("createChat", Access.OPERATE),
+    _request("disposeChat", Access.OPERATE),
+    _request("fetchTurns", Access.EVERYONE, answers=True, large=True),
+    # Completes a message being written, and a viewer writes none.
+    _request("completions", Access.OPERATE, answers=True),
+    _request("createTerminal", Access.OPERATE),
+    _request("disposeTerminal", Access.OPERATE),
+    _request("invokeChangesetOperation", Access.OPERATE, answers=True),
+    _request("unsubscribe", Access.EVERYONE, is_notification=True),
+    _request("dispatchAction", Access.DISPATCH, is_notification=True, raw=True),
+    # What this product adds to the protocol, for owners: disposed sessions, listed and taken back.
+    Method("agenthost/listTrash", "PingParams", "ListTrashResult"),
+    Method("agenthost/restoreSession", "BaseParams"),
+    Method("agenthost/purgeSession", "BaseParams"),
+    # Either way.
+    _request("resourceRead", Access.CONTENT, answers=True, directions=_EITHER_WAY, large=True),
+    _request("resourceWrite", Access.RESOURCE, answers=True, directions=_EITHER_WAY),
+    _request("resourceList", Access.RESOURCE, answers=True, directions=_EITHER_WAY),
+    _request("resourceCopy", Access.RESOURCE, answers=True, directions=_EITHER_WAY),
+    _request("resourceMove", Access.RESOURCE, answers=True, directions=_EITHER_WAY),
+    _request("resourceDelete", Access.RESOURCE, answers=True, directions=_EITHER_WAY),
+    _request("resourceResolve", Access.RESOURCE, answers=True, directions=_EITHER_WAY),
+    _request("resourceMkdir", Access.RESOURCE, answers=True, directions=_EITHER_WAY),
+    _request("resourceRequest", Access.RESOURCE, answers=True, directions=_EITHER_WAY),
+    _request("createResourceWatch", Access.RESOURCE, answers=True, directions=_EITHER_WAY),
+    # From the host to clients.
+    _event("action", "ActionEnvelope"),
+    _event("root/sessionAdded", "SessionAddedParams"),
+    _event("root/sessionRemoved", "SessionRemovedParams"),
+    _event("root/sessionSummaryChanged", "SessionSummaryChangedParams"),
+    _event("root/progress", "ProgressParams"),
+    _event("auth/required", "AuthRequiredParams"),
+    _event("otlp/exportLogs", "OtlpExportLogsParams"),
+    _event("otlp/exportTraces", "OtlpExportTracesParams"),
+    _event("otlp/exportMetrics", "OtlpExportMetricsParams"),
 )
 
-
-# What this product adds to the protocol, for owners: disposed sessions, listed and taken back.
-EXTENSIONS: Mapping[str, Method] = MappingProxyType(
-    {
-        name: Method(name, params, result, _TO_HOST, is_notification=False)
-        for name, params, result in (
-            ("agenthost/listTrash", "PingParams", "ListTrashResult"),
-            ("agenthost/restoreSession", "BaseParams", None),
-            ("agenthost/purgeSession", "BaseParams", None),
-        )
-    }
-)
-
-# Methods that can only concern the root, so that editors leave its name out.
-ROOT_METHODS: frozenset[str] = frozenset({"initialize", "listSessions", "ping", "reconnect"})
+METHODS: Mapping[str, Method] = MappingProxyType({row.name: row for row in _ROWS})
+"""All methods by name; one that is missing here is the owner's alone."""
 
 
 def methods(direction: Direction, *, is_notification: bool) -> frozenset[str]:

@@ -1,21 +1,47 @@
 """Params of the notifications that a host sends beside actions: never stored, never replayed.
 
-Types only; telemetry's are in ``telemetry``, and the envelope of an action is in ``envelopes``.
+Types only; the envelope of an action is in ``envelopes``. The telemetry channels have no state:
+they carry OTLP batches, and what is exported is the host's affair.
 """
 
 from typing import Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
+from agenthost.protocol.common import JsonObject
 from agenthost.protocol.schema.scalars import URI, Channel, Number
 from agenthost.protocol.session.state import PartialSessionSummary, SessionSummary
-from agenthost.protocol.telemetry import (
-    OtlpExportLogsParams,
-    OtlpExportMetricsParams,
-    OtlpExportTracesParams,
-)
 
 AuthRequiredReason: TypeAlias = Literal["required", "expired"]
+
+
+class TelemetryCapabilities(TypedDict):
+    """Where telemetry can be subscribed to: URIs or templates; absent signals are not sent."""
+
+    logs: NotRequired[URI]
+    traces: NotRequired[URI]
+    metrics: NotRequired[URI]
+
+
+class OtlpExportLogsParams(TypedDict):
+    """A batch of log records in OTLP/JSON."""
+
+    channel: Channel
+    payload: JsonObject
+
+
+class OtlpExportTracesParams(TypedDict):
+    """A batch of spans in OTLP/JSON."""
+
+    channel: Channel
+    payload: JsonObject
+
+
+class OtlpExportMetricsParams(TypedDict):
+    """A batch of metrics in OTLP/JSON."""
+
+    channel: Channel
+    payload: JsonObject
 
 
 class AuthRequiredParams(TypedDict):

@@ -26,7 +26,7 @@ from agenthost.errors import (
 )
 from agenthost.protocol import jsonrpc
 from agenthost.protocol.jsonrpc import Failure, Id, InboundError, Notification, Request, Success
-from agenthost.protocol.methods import EXTENSIONS, Direction, methods
+from agenthost.protocol.methods import Direction, methods
 
 Role: TypeAlias = Literal["host", "client"]
 
@@ -36,7 +36,7 @@ OPENERS = frozenset({"initialize", "reconnect"})
 ALWAYS_ALLOWED = frozenset({"ping"})
 
 
-class Handshake(Enum):
+class HandshakeState(Enum):
     """How far the opening of a connection has come."""
 
     AWAITING = "awaiting"
@@ -45,7 +45,7 @@ class Handshake(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class CallAnswered:
     """A call that this side made has its result."""
 
     id: int
@@ -54,7 +54,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class CallRefused:
     """A call that this side made was answered with an error."""
 
     id: int
@@ -71,7 +71,7 @@ class Violation:
 
 # One encoded message: whole, or in pieces that belong together.
 Frame: TypeAlias = bytes | Sequence[bytes]
-Event: TypeAlias = Request | Notification | Answered | Refused | Violation
+Event: TypeAlias = Request | Notification | CallAnswered | CallRefused | Violation
 
 
 class Peer:
@@ -80,7 +80,7 @@ class Peer:
     def __init__(self, role: Role) -> None:
         self.role = role
         # Openers move it forward; a refused opener moves it back.
-        self.handshake = Handshake.AWAITING
+        self.handshake = HandshakeState.AWAITING
         # The opener being decided, to recognise its answer.
         self._opener: Id = None
         # Frames that were fed and not looked at yet.
@@ -94,8 +94,6 @@ class Peer:
         self._open_requests: dict[Id, str] = {}
         direction = Direction.TO_HOST if role == "host" else Direction.TO_CLIENT
         self._known_requests = methods(direction, is_notification=False)
-        if role == "host":
-            self._known_requests |= EXTENSIONS.keys()
         self._known_notifications = methods(direction, is_notification=True)
 
     def feed(self, frame: bytes | str) -> None:
@@ -104,7 +102,9 @@ class Peer:
 
     def next_event(self) -> Event | None:
         """Return the next thing to act on, or None when there is nothing (yet)."""
-        while self._inbox and not (self.role == "host" and self.handshake is Handshake.NEGOTIATING):
+        while self._inbox and not (
+            self.role == "host" and self.handshake is HandshakeState.NEGOTIATING
+        ):
             event = self._read(self._inbox.popleft())
             if event is not None:
                 return event
@@ -121,13 +121,13 @@ class Peer:
         return len(self._calls)
 
     def call(self, method: str, params: dict[str, Any]) -> int:
-        """Send a request and return its id; the answer comes as Answered or Refused."""
+        """Send a request and return its id; the answer comes as CallAnswered or CallRefused."""
         id = self._next_id
         frame = jsonrpc.encode(Request(id, method, params))
         self._next_id += 1
         self._calls[id] = method
         if self.role == "client" and method in OPENERS:
-            self.handshake, self._opener = Handshake.NEGOTIATING, id
+            self.handshake, self._opener = HandshakeState.NEGOTIATING, id
         self._output.append(frame)
         return id
 
@@ -159,7 +159,7 @@ class Peer:
         if method is None:
             raise LocalProtocolError(f"there is no open request {id!r} to answer")
         if method in OPENERS and self._opener == id:
-            self.handshake = Handshake.ESTABLISHED if succeeded else Handshake.AWAITING
+            self.handshake = HandshakeState.ESTABLISHED if succeeded else HandshakeState.AWAITING
             self._opener = None
 
     def _read(self, frame: bytes | str) -> Event | None:
@@ -184,7 +184,7 @@ class Peer:
             return Violation(f"{shortened(request.method)}: {refusal.message}")
         self._open_requests[request.id] = request.method
         if self.role == "host" and request.method in OPENERS:
-            self.handshake, self._opener = Handshake.NEGOTIATING, request.id
+            self.handshake, self._opener = HandshakeState.NEGOTIATING, request.id
         return request
 
     def _refusal(self, request: Request) -> WireError | None:
@@ -195,17 +195,17 @@ class Peer:
         if self.role == "client" or request.method in ALWAYS_ALLOWED:
             return None
         if request.method in OPENERS:
-            if self.handshake is Handshake.ESTABLISHED:
+            if self.handshake is HandshakeState.ESTABLISHED:
                 return InvalidRequest("this connection is initialized already")
             return None
-        if self.handshake is not Handshake.ESTABLISHED:
+        if self.handshake is not HandshakeState.ESTABLISHED:
             return InvalidRequest("send initialize or reconnect first")
         return None
 
     def _read_notification(self, notification: Notification) -> Event | None:
         if notification.method not in self._known_notifications:
             return None
-        if self.role == "host" and self.handshake is not Handshake.ESTABLISHED:
+        if self.role == "host" and self.handshake is not HandshakeState.ESTABLISHED:
             return Violation(f"{notification.method} before initialize")
         return notification
 
@@ -217,11 +217,11 @@ class Peer:
         method = self._calls.pop(id)
         if self.role == "client" and method in OPENERS and self._opener == id:
             succeeded = isinstance(message, Success)
-            self.handshake = Handshake.ESTABLISHED if succeeded else Handshake.AWAITING
+            self.handshake = HandshakeState.ESTABLISHED if succeeded else HandshakeState.AWAITING
             self._opener = None
         if isinstance(message, Success):
-            return Answered(id, method, message.result)
-        return Refused(id, method, message.error)
+            return CallAnswered(id, method, message.result)
+        return CallRefused(id, method, message.error)
 
 
 def _quoted(id: Id) -> str:

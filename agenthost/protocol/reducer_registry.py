@@ -20,18 +20,27 @@ _R = TypeVar("_R", bound=Reducer)
 _reducers: dict[str, Reducer] = {}
 _client_dispatchable: set[str] = set()
 _touched: dict[str, frozenset[str]] = {}
+_appended_fields: dict[str, str] = {}
 
-# A live read-only view: action type -> reducer.
+# Live read-only views: action type -> reducer, and appending action type -> the field that holds
+# the appended text.
 reducers: Mapping[str, Reducer] = MappingProxyType(_reducers)
+appended_fields: Mapping[str, str] = MappingProxyType(_appended_fields)
 
 
 def reduces(
-    *action_types: str, client: bool = False, touches: tuple[str, ...] | None = None
+    *action_types: str,
+    client: bool = False,
+    touches: tuple[str, ...] | None = None,
+    appends: str | None = None,
 ) -> Callable[[_R], _R]:
     """Register the decorated reducer; ``client`` says that clients may dispatch the action too.
 
     ``touches`` promises that the reducer looks at no other members of the state than these and
     changes no others, so that it need not run anew when something else has changed.
+
+    ``appends`` names the field with the text of an action that only appends: two neighbours on one
+    target (see ``appending``) reduce to the same state as one that carries both texts.
     """
 
     def register(function: _R) -> _R:
@@ -45,6 +54,8 @@ def reduces(
                 _client_dispatchable.add(action_type)
             if touches is not None:
                 _touched[action_type] = frozenset(touches)
+            if appends is not None:
+                _appended_fields[action_type] = appends
         return function
 
     return register

@@ -20,7 +20,7 @@ from agenthost.protocol.chat import input_reducers as _inputs
 from agenthost.protocol.chat import pending_reducers as _pending
 from agenthost.protocol.chat import tool_call_reducers as _tool_calls
 from agenthost.protocol.chat import turn_reducers as _turns
-from agenthost.protocol.reducer_registry import Kind, kind_of, reducers
+from agenthost.protocol.reducer_registry import Kind, appended_fields, kind_of, reducers
 from agenthost.protocol.session import customization_reducers as _customizations
 from agenthost.protocol.session import reducers as _session
 
@@ -43,6 +43,9 @@ REDUCER_MODULES = (
     _annotations,
     _resource_watch,
 )
+
+# Appending action type -> the field that holds the appended text, all of them: see ``appending``.
+APPENDED_FIELDS: Mapping[str, str] = appended_fields
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -1,7 +1,7 @@
 """The status bitset that sessions and chats share: one activity at a time, plus independent flags.
 
 Owns the bits and how to set them while keeping those that it does not know. Knows neither channel:
-``chat.status`` computes a chat's activity, the session reducers write a session's.
+``chat.active_turn`` computes a chat's activity, the session reducers write a session's.
 """
 
 from __future__ import annotations

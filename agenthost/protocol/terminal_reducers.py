@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     )
 
 
-@reduces("terminal/data")
+@reduces("terminal/data", appends="data")
 def data(state: TerminalState, action: TerminalDataAction, now: str) -> TerminalState:
     """Append output to the command that runs, or to what belongs to none."""
     content = state["content"]

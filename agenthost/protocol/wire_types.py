@@ -18,7 +18,6 @@ from agenthost.protocol import (
     resource_watch,
     resources,
     root,
-    telemetry,
     terminal,
 )
 from agenthost.protocol.chat import actions as chat_actions
@@ -45,13 +44,16 @@ _MODULES = (
     changeset,
     resource_watch,
     root,
-    telemetry,
     terminal,
     envelopes,
     commands,
     resources,
     notifications,
 )
+
+# What is called otherwise here than in the protocol: ours -> the protocol's. Agents are given a
+# ``Turn`` of another sort.
+_SPEC_NAMES = {"CompletedTurn": "Turn"}
 
 
 def _types_in(module: ModuleType) -> Iterator[tuple[str, Any]]:
@@ -66,5 +68,9 @@ def _types_in(module: ModuleType) -> Iterator[tuple[str, Any]]:
 WIRE_TYPES: Mapping[str, Any] = MappingProxyType(
     # Of the scalars' module the aliases alone: its classes are the rules behind them.
     {name: getattr(scalars, name) for name in scalars.__annotations__}
-    | {name: value for module in _MODULES for name, value in _types_in(module)}
+    | {
+        _SPEC_NAMES.get(name, name): value
+        for module in _MODULES
+        for name, value in _types_in(module)
+    }
 )

@@ -1,6 +1,51 @@
 from __future__ import annotations
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from agenthost.agents import content
+from agenthost.agents.content import MOST_COMPARED, changed_lines
+
+texts = st.lists(st.sampled_from("abc")).map("\n".join)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "added", "removed"),
+    [
+        ("", "", 0, 0),
+        ("", "a\nb\n", 2, 0),
+        ("a\nb\n", "", 0, 2),
+        ("a\nb\nc\n", "a\nx\nc\n", 1, 1),
+        ("a\n", "a\na\n", 1, 0),
+        ("a\nb\nc\nd\n", "b\nx\nd\n", 1, 2),
+    ],
+)
+def test_lines_that_come_and_go_are_counted(
+    before: str, after: str, added: int, removed: int
+) -> None:
+    assert changed_lines(before, after) == {"added": added, "removed": removed}
+
+
+@given(texts, texts)
+def test_what_is_kept_and_what_comes_make_the_new_text(before: str, after: str) -> None:
+    counted = changed_lines(before, after)
+    kept = len(before.splitlines()) - counted["removed"]
+    assert kept + counted["added"] == len(after.splitlines())
+    assert min(*counted.values(), kept) >= 0
+
+
+def test_one_line_of_a_long_file_is_one_line() -> None:
+    lines = [str(number) for number in range(100 * MOST_COMPARED)]
+    after = [*lines[:5000], "new", *lines[5001:]]
+    assert changed_lines("\n".join(lines), "\n".join(after)) == {"added": 1, "removed": 1}
+
+
+def test_what_takes_too_long_to_compare_counts_as_changed() -> None:
+    count = MOST_COMPARED
+    before = "\n".join(["a", "same", "b"] * count)
+    after = "\n".join(["c", "same", "d"] * count)
+    assert changed_lines(before, after) == {"added": 3 * count, "removed": 3 * count}
 
 
 def test_each_block_is_what_the_protocol_calls_it() -> None:

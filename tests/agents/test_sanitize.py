@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from agenthost.agents import AgentError
 from agenthost.agents import sanitize as emitting
-from agenthost.agents.sanitize import emit, fit_bytes, fit_data, fit_text, pieces_of
+from agenthost.agents.sanitize import as_bytes, emit, json_copy, text_pieces, valid_text
 from tests.agents.fakes import TURN, FakePort
 
 any_text = st.text(st.characters(exclude_categories=()))
@@ -37,24 +37,24 @@ json_like = st.recursive(
     ],
 )
 def test_half_a_character_is_replaced(text: str, fit: str) -> None:
-    assert fit_text(text) == fit
+    assert valid_text(text) == fit
 
 
 @given(json_like)
 def test_whatever_is_like_json_can_be_encoded(value: Any) -> None:
-    fit = fit_data(value)
+    fit = json_copy(value)
     assert orjson.loads(orjson.dumps(fit)) == fit
 
 
 def test_what_json_cannot_say_is_left_out() -> None:
     given_ = {"nan": math.nan, "inf": -math.inf, "wide": 2**70, "huge": 10**400, "n": 2**64 - 1}
     fit = {"nan": None, "inf": None, "wide": float(2**70), "huge": None, "n": 2**64 - 1}
-    assert fit_data(given_) == fit
+    assert json_copy(given_) == fit
 
 
 def test_nobody_else_holds_what_is_emitted() -> None:
     inner = [1]
-    fit = fit_data(MappingProxyType({"a": (inner, {"b": inner})}))
+    fit = json_copy(MappingProxyType({"a": (inner, {"b": inner})}))
     inner.append(2)
     assert fit == {"a": [[1], {"b": [1]}]}
 
@@ -62,16 +62,16 @@ def test_nobody_else_holds_what_is_emitted() -> None:
 @pytest.mark.parametrize("value", [{1, 2}, object(), b"x", {1: "x"}, [len]])
 def test_what_is_no_data_is_the_agents_mistake(value: Any) -> None:
     with pytest.raises(AgentError, match="the agent made a mistake: it gave") as raised:
-        fit_data(value)
+        json_copy(value)
     assert raised.value.error_type == "badAction"
 
 
 def test_text_is_no_bytes_and_bytes_are_no_text() -> None:
-    assert fit_bytes(bytearray(b"x")) == fit_bytes(memoryview(b"x")) == b"x"
+    assert as_bytes(bytearray(b"x")) == as_bytes(memoryview(b"x")) == b"x"
     with pytest.raises(AgentError, match="it gave str for bytes"):
-        fit_bytes("x")  # type: ignore[arg-type]
+        as_bytes("x")  # type: ignore[arg-type]
     with pytest.raises(AgentError, match="it gave bytes for text"):
-        fit_text(b"x")  # type: ignore[arg-type]
+        valid_text(b"x")  # type: ignore[arg-type]
 
 
 def test_an_action_that_the_protocol_does_not_know_changes_nothing() -> None:
@@ -135,14 +135,14 @@ def test_what_the_protocol_leaves_open_stays_open() -> None:
 def test_pieces_are_the_text_and_each_is_whole(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(emitting, "LONGEST_PIECE", 3)
-        pieces = list(pieces_of(text))
-    assert "".join(pieces) == fit_text(text)
+        pieces = list(text_pieces(text))
+    assert "".join(pieces) == valid_text(text)
     assert all(0 < len(piece) <= 3 and piece.encode() for piece in pieces)
 
 
 @pytest.mark.parametrize("character", ["x", "\x00", "ä", "😀"])
 def test_no_piece_is_more_than_a_frame_may_be(character: str) -> None:
-    pieces = list(pieces_of(character * 1_000_000))
+    pieces = list(text_pieces(character * 1_000_000))
     assert max(len(orjson.dumps(piece)) for piece in pieces) < 800_000
 
 

@@ -314,7 +314,7 @@ async def test_the_commands_of_the_chat_itself(tmp_path: Path) -> None:
 async def test_a_misspelt_command_is_asked_about_and_not_sent(tmp_path: Path) -> None:
     async with chatting(tmp_path) as (host, tty):
         await tty.enter("/sesions")
-        await tty.see("there is no /sesions: did you mean /sessions?", "› /sesions")
+        await tty.see("unknown command /sesions; did you mean /sessions?", "› /sesions")
         await tty.key("C-u")
         # Close to /show and /exit, but the agent's own.
         await tty.enter("/slow 0")
@@ -322,7 +322,7 @@ async def test_a_misspelt_command_is_asked_about_and_not_sent(tmp_path: Path) ->
         await tty.enter("/edit")
         await tty.see("✗ usage: /edit PATH TEXT", READY)
         await tty.enter("/rnu ls")
-        await tty.see("there is no /rnu: did you mean /run?")
+        await tty.see("unknown command /rnu; did you mean /run?")
         await tty.key("C-u")
         await tty.enter("//sesions")
         await tty.see("✗ unknown command /sesions", READY)

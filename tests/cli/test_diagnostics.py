@@ -18,7 +18,7 @@ from agenthost.cli.diagnostics import (
     check_token_file,
     lock_holder,
 )
-from agenthost.cli.format.state_format import Ink
+from agenthost.cli.format.terminal_text import Ink
 from agenthost.host.store import SqliteStore
 from agenthost.tokens import load_or_create_owner_token
 

@@ -112,7 +112,7 @@ async def test_a_damaged_store_is_told_with_what_to_do_about_it(tmp_path: Path) 
 async def test_a_host_that_is_stopped_is_told_by_its_process_and_soon(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("checkup.PATIENCE", "commands.doctor.PATIENCE", "commands.doctor._GLANCE"):
+    for name in ("diagnostics.PATIENCE", "commands.doctor.PATIENCE", "commands.doctor._GLANCE"):
         monkeypatch.setattr(f"agenthost.cli.{name}", 0.2)
     async with serving(tmp_path) as cli:
         os.kill(cli.host.pid, signal.SIGSTOP)

@@ -174,7 +174,7 @@ async def test_an_answer_that_does_not_fit_is_the_caller_s_mistake(cli: Cli, ans
     done = await cli("send", "/ask", "--answer", "name=Ada", "--answer", answer)
     assert done.code == 1
     assert done.out == "You chose to decline.\n"
-    assert "an answer did not fit its question" in done.err
+    assert "an --answer does not fit its question" in done.err
 
 
 async def test_an_answer_to_nothing_is_mentioned(cli: Cli) -> None:
@@ -261,12 +261,12 @@ async def test_a_host_that_dies_and_comes_back_ends_the_turn_with_an_error(tmp_p
 
 
 MISUSE = {
-    ("send", "x", "--approve", "maybe"): "'maybe' is none of",
-    ("send", "x", "--approve", "tool="): "'tool=' is none of",
+    ("send", "x", "--approve", "maybe"): "--approve 'maybe': use",
+    ("send", "x", "--approve", "tool="): "--approve 'tool=': use",
     ("send", "x", "--answer", "Ada"): "not of the form ID=VALUE",
     ("send", "x", "--session", "s", "--dir", "."): "for new sessions",
-    ("send", "-"): "nothing to send",
-    ("send",): "nothing to send",
+    ("send", "-"): "the prompt is empty",
+    ("send",): "the prompt is empty",
     ("send", "x", "--timeout", "0"): "above 0",
     ("send", "x", "--timeout", "soon"): "above 0",
     ("send", "x", "--new", "--session", "s"): "not allowed with",

@@ -14,7 +14,8 @@ from unittest import mock
 
 import pytest
 
-from agenthost.cli.format.state_format import columns, plain, session_id, short_id
+from agenthost.cli.format.state_format import session_id, short_id
+from agenthost.cli.format.terminal_text import columns, safe_text
 from agenthost.client import connect
 from agenthost.client.sessions import Sessions
 from agenthost.protocol import SUPPORTED_VERSIONS
@@ -240,7 +241,7 @@ async def test_a_terminal_gets_colours_and_lines_that_fit_it(cli: Cli) -> None:
     await cli.new("a title that is much too long for a narrow terminal to show it whole")
     shown = await on_terminal(cli, 60, "sessions")
     assert "\x1b[" in shown
-    assert max(columns(plain(line)) for line in shown.splitlines()) <= 60
+    assert max(columns(safe_text(line)) for line in shown.splitlines()) <= 60
     assert "…" in shown
     colourless = await on_terminal(cli, 60, "sessions", NO_COLOR="1")
     assert "\x1b[" not in colourless

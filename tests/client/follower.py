@@ -62,7 +62,7 @@ async def until(client: Client, holds: Any) -> None:
     """Wait until something holds, looking whenever the state of the connection changes."""
     async with asyncio.timeout(PATIENCE):
         while not holds():
-            await client.connection.changed.beyond(client.connection.changed.count)
+            await client.connection.changed.wait_past(client.connection.changed.count)
 
 
 async def assert_quiet(client: Client, side: Side) -> None:

@@ -281,7 +281,7 @@ async def assert_all_agree(play: Play) -> None:
                 (held.mirror.raw, fresh.mirror.raw),
                 (held.state, fresh.state),
             ):
-                shown = one if held.turns is None else unwindowed(one, other)
+                shown = one if held.window.is_whole else unwindowed(one, other)
                 assert promised(shown) == promised(other), held.uri
         if person.version == SUPPORTED_VERSIONS[0] and person.turns is None:
             host = play.world.host

@@ -116,4 +116,4 @@ async def slept(host: ScriptedHost, times: int) -> None:
     """Wait until the link has gone to sleep that often."""
     async with asyncio.timeout(10):
         while len(host.clock.asked) < times:
-            await host.clock.fell_asleep.beyond(host.clock.fell_asleep.count)
+            await host.clock.fell_asleep.wait_past(host.clock.fell_asleep.count)

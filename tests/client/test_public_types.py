@@ -35,7 +35,7 @@ from agenthost.client import (
 )
 from agenthost.protocol.chat.input_state import ChatInputRequest, ChatInputResponseKind
 from agenthost.protocol.chat.messages import Message
-from agenthost.protocol.chat.state import ChatState, ResponsePart, Turn
+from agenthost.protocol.chat.state import ChatState, CompletedTurn, ResponsePart
 from agenthost.protocol.chat.tool_state import (
     ToolCallConfirmationState,
     ToolCallRunningState,
@@ -49,6 +49,8 @@ from agenthost.protocol.wire_types import WIRE_TYPES
 
 # What a tool's author hands in is for the host to check.
 INPUT = {sdk.ToolResult}
+# What the annotations of what is told name.
+NAMES = {**WIRE_TYPES, "CompletedTurn": CompletedTurn}
 TOLD = [
     each
     for name in sdk.__all__
@@ -66,7 +68,7 @@ def members_of(hint: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("told", TOLD)
 def test_nothing_that_is_told_is_of_any_type(told: type) -> None:
-    for name, hint in get_type_hints(told, localns=dict(WIRE_TYPES)).items():
+    for name, hint in get_type_hints(told, localns=NAMES).items():
         assert Any not in members_of(hint), f"{told.__name__}.{name}"
 
 
@@ -91,7 +93,7 @@ def check_events(
     assert_type(question.request, ChatInputRequest)
     assert_type(settled.response, ChatInputResponseKind | None)
     assert_type(started.message, Message)
-    assert_type(ended.turn, Turn | None)
+    assert_type(ended.turn, CompletedTurn | None)
     assert_type(ended.error, ErrorInfo | None)
 
 
@@ -103,7 +105,7 @@ def check_the_rest_of_events(added: PartAdded, used: UsageReported, redrawn: Red
 
 def check_errors(rejected: Rejected, failed: TurnFailed, unmade: CreationFailed) -> None:
     assert_type(rejected.envelope, ActionEnvelope)
-    assert_type(failed.turn, Turn | None)
+    assert_type(failed.turn, CompletedTurn | None)
     assert_type(unmade.error, ErrorInfo | None)
 
 

@@ -21,7 +21,7 @@ from agenthost.clock import SystemClock
 from agenthost.host import Host
 from agenthost.host.store import Append, MemoryBacking, MemoryStore
 from agenthost.protocol.jsonrpc import loads
-from agenthost.transport import Encoded, Inbox, Transport, TransportClosed
+from agenthost.transport import Encoded, ReceiveQueue, Transport, TransportClosed
 
 __all__ = ["Backing", "Chatter", "Wire", "World"]
 
@@ -61,7 +61,7 @@ class End:
 
     def __init__(self, peer: str) -> None:
         self._peer = peer
-        self.inbox = Inbox()
+        self.inbox = ReceiveQueue()
         # Written here and not let through yet.
         self.outgoing: deque[bytes] = deque()
         self.wire: Wire

@@ -18,16 +18,18 @@ EITHER_WAY = {
 }  # fmt: skip
 ON_ROOT = EITHER_WAY | {
     "initialize", "ping", "reconnect", "listSessions", "authenticate", "resolveSessionConfig",
-    "sessionConfigCompletions",
+    "sessionConfigCompletions", "agenthost/listTrash",
 }  # fmt: skip
+# What this product adds to the protocol.
+OURS = 3
 
 
 def test_there_are_as_many_methods_as_the_protocol_has() -> None:
-    assert len(methods(Direction.TO_HOST, is_notification=False)) == 27
+    assert len(methods(Direction.TO_HOST, is_notification=False)) == 27 + OURS
     assert len(methods(Direction.TO_HOST, is_notification=True)) == 2
     assert len(methods(Direction.TO_CLIENT, is_notification=False)) == 10
     assert len(methods(Direction.TO_CLIENT, is_notification=True)) == 9
-    assert len(METHODS) == 27 + 2 + 9
+    assert len(METHODS) == 27 + OURS + 2 + 9
 
 
 def test_the_resource_methods_go_either_way_and_nothing_else_does() -> None:

@@ -7,7 +7,14 @@ import pytest
 
 from agenthost.errors import InternalError, LocalProtocolError, NotFound
 from agenthost.protocol.jsonrpc import Notification, Request
-from agenthost.protocol.peer import Answered, Event, Handshake, Peer, Refused, Violation
+from agenthost.protocol.peer import (
+    CallAnswered,
+    CallRefused,
+    Event,
+    HandshakeState,
+    Peer,
+    Violation,
+)
 
 ROOT = {"channel": "ahp-root://"}
 
@@ -51,8 +58,8 @@ def test_both_roles_talk_to_each_other_through_a_whole_handshake() -> None:
     for output in host.take_output():
         assert isinstance(output, bytes)
         client.feed(output)
-    assert events(client) == [Answered(1, "initialize", {"protocolVersion": "x"})]
-    assert host.handshake is client.handshake is Handshake.ESTABLISHED
+    assert events(client) == [CallAnswered(1, "initialize", {"protocolVersion": "x"})]
+    assert host.handshake is client.handshake is HandshakeState.ESTABLISHED
 
 
 def test_ping_is_answered_before_initialize() -> None:
@@ -135,7 +142,7 @@ def test_each_direction_has_its_own_ids() -> None:
     assert peer.call("resourceRead", ROOT | {"uri": "virtual:/x"}) == 1
     events(peer)
     peer.feed(b'{"jsonrpc":"2.0","id":1,"result":{"data":"","encoding":"utf-8"}}')
-    assert [type(event) for event in events(peer)] == [Answered]
+    assert [type(event) for event in events(peer)] == [CallAnswered]
     peer.respond(1, None)
 
 
@@ -169,9 +176,9 @@ def test_an_answer_finds_its_call_however_its_number_is_spelled(id: str) -> None
     client = Peer("client")
     client.call("initialize", ROOT)
     client.feed(f'{{"jsonrpc":"2.0","id":{id},"result":{{}}}}')
-    assert events(client) == [Answered(1, "initialize", {})]
+    assert events(client) == [CallAnswered(1, "initialize", {})]
     assert type(client.call("ping", ROOT)) is int
-    assert client.handshake is Handshake.ESTABLISHED
+    assert client.handshake is HandshakeState.ESTABLISHED
     assert client.pending_calls == 1
 
 
@@ -205,7 +212,7 @@ def test_a_call_that_cannot_be_encoded_was_never_made() -> None:
     client = Peer("client")
     with pytest.raises(TypeError):
         client.call("initialize", {"x": object()})
-    assert (client.pending_calls, client.handshake) == (0, Handshake.AWAITING)
+    assert (client.pending_calls, client.handshake) == (0, HandshakeState.AWAITING)
     assert client.take_output() == []
 
 
@@ -225,7 +232,7 @@ def test_a_refused_call_carries_the_peers_error() -> None:
     id = peer.call("resourceRead", ROOT)
     peer.feed(b'{"jsonrpc":"2.0","id":1,"error":{"code":-32008,"message":"gone"}}')
     [event] = events(peer)
-    assert isinstance(event, Refused)
+    assert isinstance(event, CallRefused)
     assert (event.id, event.method, type(event.error)) == (id, "resourceRead", NotFound)
     assert peer.pending_calls == 0
 

@@ -166,7 +166,7 @@ class ChatSimulation:
         return self._on(call, "Delta", {}, **more)
 
     def _ready(self, call: Json) -> Json:
-        references = [{"uri": uri} for uri in (*nodes.READABLE, nodes.UNREADABLE)]
+        references = [{"uri": uri} for uri in nodes.REFERENCES]
         extras = {
             "toolInput": one_of("", "input", *references),
             "intention": nodes.TEXT,

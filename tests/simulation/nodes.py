@@ -13,15 +13,8 @@ META = one_of(*[{}, {"k": None}, {"k": {"deep": [1, True]}}])
 WORDS = one_of(TEXT, node({"markdown": TEXT}))
 FLAG = one_of(False, True)
 
-# References to these are readable as text by the host; see ``read_text``.
-READABLE = {"res:/a": "text of a", "res:/b": ""}
-UNREADABLE = "res:/binary"
-
-
-def read_text(uri: str) -> str | None:
-    """Read a resource as the host would."""
-    return READABLE.get(uri)
-
+# Content that tool inputs refer to.
+REFERENCES = ("res:/a", "res:/b", "res:/binary")
 
 CONTENT_REF = node({"uri": "res:/c"}, sizeHint=3, contentType="text/plain", nonce="n1")
 FILE_VERSION = node({"uri": "file:///f", "content": CONTENT_REF})
@@ -97,7 +90,7 @@ _CALL = {"toolCallId": "k", "toolName": "n", "displayName": "N", "invocationMess
 _CALL_EXTRAS: dict[str, Any] = {
     "intention": TEXT,
     "contributor": {"kind": "mcp", "customizationId": "mcp"},
-    "toolInput": one_of("in", {"uri": "res:/a"}, {"uri": UNREADABLE}),
+    "toolInput": one_of("in", {"uri": "res:/a"}, {"uri": "res:/binary"}),
 }
 PENDING_CALL = node({**_CALL, "status": "pending-confirmation"}, **_CALL_EXTRAS, **CONFIRMATION)
 RUNNING_CALL = node(

@@ -11,7 +11,7 @@ import pytest_asyncio
 from agenthost.host.clients.methods import DECLINED
 from agenthost.host.trust import Limits
 from agenthost.protocol import SUPPORTED_VERSIONS
-from agenthost.protocol.methods import METHODS, ROOT_METHODS, Direction, methods
+from agenthost.protocol.methods import METHODS, Direction, methods
 from agenthost.protocol.schema.scalars import Channel, NonEmptyString
 from tests.host.transports.raw import frame as wire_frame
 from tests.host.transports.raw import open_raw
@@ -36,7 +36,11 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS = -32700, -32600, -32601, -32602
 INTERNAL_ERROR = -32603
-REQUESTS = sorted(methods(Direction.TO_HOST, is_notification=False))
+REQUESTS = sorted(
+    name
+    for name in methods(Direction.TO_HOST, is_notification=False)
+    if not name.startswith("agenthost/")
+)
 OPENERS = {"initialize", "reconnect"}
 
 Json = dict[str, Any]
@@ -323,7 +327,7 @@ def wrong_params(method: str) -> list[tuple[Place, Json]]:
         samples = [{**sample, "protocolVersions": [NEWEST]} for sample in samples]
     wrong = [fault for sample in samples for fault in faults(sample, METHODS[method].params, seen)]
     # Where only the root can be meant, it need not be named.
-    optional = {"channel"} if method in ROOT_METHODS else set()
+    optional = {"channel"} if METHODS[method].concerns_root else set()
     return [(place, params) for place, params in wrong if optional <= params.keys()]
 
 

@@ -21,10 +21,8 @@ from agenthost.cli.main import main
 from agenthost.host import Gate, Host
 from agenthost.host import host as host_module
 from agenthost.host.trust import HostTokens, Limits
-from agenthost.host.trust.policy import METHODS as ACCESS
-from agenthost.host.trust.policy import Access
 from agenthost.host.trust.throttle import FAILURES
-from agenthost.protocol.methods import METHODS
+from agenthost.protocol.methods import METHODS, Access
 from agenthost.tokens import BOOK_FILE, Role, TokenBook
 from agenthost.transport import memory_pair
 from tests.host.transports.raw import open_raw, upgrade_head
@@ -216,7 +214,7 @@ async def test_a_viewer_may_call_nothing_that_changes_anything(guarded: Guarded)
     async with open_client(guarded.url(guarded.token(Role.VIEWER)[1]), "caller") as viewer:
         await viewer.initialize(ROOT)
         for method in ("createSession", "disposeSession", "createChat", "disposeChat"):
-            assert ACCESS[method] is Access.OPERATE
+            assert METHODS[method].access is Access.OPERATE
             failure = await viewer.refusal(method, **full(METHODS[method].params))
             assert (failure.code, failure.message) == (
                 DENIED,

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from agenthost.agents.acp.settings import Setting, schema_of
 from agenthost.agents.api import Agent, AgentError, SessionContext
-from agenthost.agents.environment import program_environment
-from agenthost.agents.extras import how_to_install
+from agenthost.agents.optional_dependencies import how_to_install
+from agenthost.agents.processes import program_environment
 from agenthost.agents.turn import Turn
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import shlex
 import shutil
 
 from agenthost.agents.acp.agent import AcpAgent
-from agenthost.agents.extras import how_to_install
+from agenthost.agents.optional_dependencies import how_to_install
 from agenthost.errors import AgentHostError
 
 _PREFIX = "acp:"

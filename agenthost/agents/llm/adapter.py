@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agenthost.agents.api import Agent, AgentError
-from agenthost.agents.llm.extra import load, require_extra
 from agenthost.agents.llm.models import chosen_model, model_info, thinking_settings
+from agenthost.agents.optional_dependencies import load_with_pydantic_ai, require_pydantic_ai
 from agenthost.agents.turn import Turn
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def from_pydantic_ai(
     ``models`` are pydantic-ai model names that people may choose from, the default one first;
     without any, the agent uses its own. ``deps`` makes the agent's dependencies for each turn.
     """
-    require_extra()
+    require_pydantic_ai()
     name = display_name or agent.name or "Agent"
     return PydanticAiAgent(
         agent,
@@ -66,7 +66,7 @@ class PydanticAiAgent(Agent):
 
     async def run(self, turn: Turn) -> None:
         """Run the agent on one turn."""
-        runner = await load("agenthost.agents.llm.runner")
+        runner = await load_with_pydantic_ai("agenthost.agents.llm.runner")
         deps = self._deps
         run = runner.Run(
             agent=self._agent,

@@ -10,9 +10,13 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Final
 
 from agenthost.agents.api import Agent, AgentError, SessionContext
-from agenthost.agents.llm.extra import INSTALL_HINT, has_extra, load
 from agenthost.agents.llm.models import LlmSettings, chosen_model, make_model, model_info
 from agenthost.agents.llm.settings import SETTINGS
+from agenthost.agents.optional_dependencies import (
+    NO_PYDANTIC_AI,
+    has_pydantic_ai,
+    load_with_pydantic_ai,
+)
 from agenthost.agents.turn import Turn
 
 if TYPE_CHECKING:
@@ -75,7 +79,7 @@ class LlmAgent(Agent):
     @staticmethod
     def availability() -> str | None:
         """Return why this agent cannot run as things are configured; None when it can."""
-        return LlmSettings.from_environment().trouble() if has_extra() else INSTALL_HINT
+        return LlmSettings.from_environment().trouble() if has_pydantic_ai() else NO_PYDANTIC_AI
 
     def config_schema(
         self, values: Mapping[str, Any], working_directory: str | None
@@ -85,11 +89,11 @@ class LlmAgent(Agent):
 
     async def start_session(self, session: SessionContext) -> None:
         """Load what the agent needs, so that the first turn does not wait for it."""
-        await load("agenthost.agents.llm.coding_agent")
+        await load_with_pydantic_ai("agenthost.agents.llm.coding_agent")
 
     async def run(self, turn: Turn) -> None:
         """Work on one turn."""
-        coding = await load("agenthost.agents.llm.coding_agent")
+        coding = await load_with_pydantic_ai("agenthost.agents.llm.coding_agent")
         name = chosen_model(turn, self._settings.models)
         if name is None:
             raise AgentError(self._settings.trouble() or "no model is configured", "noModel")

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from pydantic_ai.messages import BinaryContent, UserContent
 
-from agenthost.agents.folders import FileRefused, Folders
+from agenthost.agents.folders import FileRefused, Folders, refusing
 from agenthost.workspace import file_path
 
 # About what providers accept in one request.
@@ -64,13 +64,12 @@ def _resource(label: str, attachment: Mapping[str, Any], folders: Folders) -> li
         return _note(label, f"it is kept at {attachment['uri']}, which is not read here")
     try:
         path = folders.resolve(str(path))
-        if path.is_dir():
-            return _note(label, f"it is the folder {folders.shown(path)}")
+        with refusing(str(path), "read"):
+            if path.is_dir():
+                return _note(label, f"it is the folder {folders.shown(path)}")
         data = folders.read(str(path), MOST_BINARY)
     except FileRefused as error:
         return _note(label, str(error))
-    except OSError as error:
-        return _note(label, f"it cannot be read: {error.strerror}")
     guessed = mimetypes.guess_type(path.name)[0]
     media_type = attachment.get("contentType") or guessed or "application/octet-stream"
     return _content(label, data, media_type, attachment.get("selection"))

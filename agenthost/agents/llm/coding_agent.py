@@ -16,8 +16,8 @@ from pydantic_ai.usage import UsageLimits
 from agenthost.agents.folders import Folders
 from agenthost.agents.llm.models import thinking_settings
 from agenthost.agents.llm.runner import Run, run_turn
-from agenthost.agents.llm.settings import plans_only, works_alone
-from agenthost.agents.llm.tools import KINDS, TOOLS, Desk
+from agenthost.agents.llm.settings import is_autopilot, is_plan_mode
+from agenthost.agents.llm.tools import KINDS, TOOLS, ToolContext
 from agenthost.agents.llm.turn_bridge import TurnBridge
 from agenthost.agents.turn import Turn
 
@@ -47,7 +47,7 @@ Nobody is there to answer: work to the end by yourself, ask nothing, and where s
 undecided choose what is most sensible and say so in your answer."""
 
 
-def _instructions(ctx: RunContext[Desk]) -> str:
+def _instructions(ctx: RunContext[ToolContext]) -> str:
     # In one piece: some local servers take only one system message.
     folders = "\n".join(f"- {path}" for path in ctx.deps.folders.paths) or "(none)"
     pieces = [
@@ -55,12 +55,12 @@ def _instructions(ctx: RunContext[Desk]) -> str:
         f"Working directories; relative paths start in the first:\n{folders}",
     ]
     config = ctx.deps.turn.config
-    pieces += [_PLANNING] if plans_only(config) else [_ALONE] if works_alone(config) else []
+    pieces += [_PLANNING] if is_plan_mode(config) else [_ALONE] if is_autopilot(config) else []
     return "\n\n".join(pieces)
 
 
-_AGENT: Final[pydantic_ai.Agent[Desk, str]] = pydantic_ai.Agent(
-    deps_type=Desk,
+_AGENT: Final[pydantic_ai.Agent[ToolContext, str]] = pydantic_ai.Agent(
+    deps_type=ToolContext,
     name="llm",
     instructions=_instructions,
     tools=TOOLS,
@@ -72,14 +72,14 @@ async def answer(turn: Turn, model: Model, titles: Mapping[str, str]) -> None:
     """Work on one turn with a model."""
     folders = Folders(turn.session.working_directories)
 
-    def make_desk(bridge: TurnBridge) -> Desk:
-        return Desk(turn, bridge, folders)
+    def make_context(bridge: TurnBridge) -> ToolContext:
+        return ToolContext(turn, bridge, folders)
 
     names = {tool.name for tool in TOOLS}
     run = Run(
         agent=_AGENT,
         model=model,
-        deps=make_desk,
+        deps=make_context,
         toolsets=_client_tools(turn, names),
         settings={**thinking_settings(turn), "cache": True},
         limits=UsageLimits(request_limit=MOST_STEPS),
@@ -103,7 +103,7 @@ def _client_tools(turn: Turn, taken: set[str]) -> list[AbstractToolset[Any]]:
         if name not in taken and _TOOL_NAME.fullmatch(name)
     ]
     # What a client's tool does nobody here knows: while a plan is wanted it is left out.
-    tools = ExternalToolset[Any](offered).filtered(lambda ctx, tool: not plans_only(turn.config))
+    tools = ExternalToolset[Any](offered).filtered(lambda ctx, tool: not is_plan_mode(turn.config))
     return [tools] if offered else []
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from pydantic_ai import exceptions as ai
 
 from agenthost.agents.api import AgentError
-from agenthost.agents.plain import plain
+from agenthost.protocol.markdown import without_code_marks
 
 # Of what a provider says, about two lines are shown.
 MOST_SAID: Final = 240
@@ -128,5 +128,5 @@ def _said(error: ai.ModelAPIError) -> str:
 
 
 def _harmless(text: str) -> str:
-    line = plain(_MAYBE_SECRET.sub("…", " ".join(text.split())))
+    line = without_code_marks(_MAYBE_SECRET.sub("…", " ".join(text.split())))
     return line if len(line) <= MOST_SAID else line[:MOST_SAID] + "…"

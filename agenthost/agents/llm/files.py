@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from agenthost.agents.folders import Folders
-from agenthost.agents.llm.texts import MOST_RESULT
-from agenthost.errors import AgentHostError
+from agenthost.agents.folders import FileRefused, Folders, NoSuchFile, refusing
+from agenthost.agents.llm.history import MOST_RESULT
 
 # Folders full of what others made; their names are listed, their insides are not.
 IGNORED: Final = frozenset(
@@ -27,21 +26,18 @@ MOST_READ: Final = 20 * 1024 * 1024
 MOST_EDITED: Final = 2 * 1024 * 1024
 
 
-class Refused(AgentHostError):
-    """A file cannot be used as asked; the message is written for the model."""
-
-
 def list_folder(folders: Folders, name: str, depth: int) -> str:
     """List a folder and, up to a depth, those inside; links are not followed."""
     folder = folders.resolve(name)
-    if not folder.is_dir():
-        raise Refused("that is not a folder")
     names: list[str] = []
-    for entry in _walk(folder, "", max(1, min(depth, DEEPEST))):
-        if len(names) == MOST_ENTRIES:
-            names.append(f"… (more than {MOST_ENTRIES} entries; list a folder inside)")
-            break
-        names.append(entry)
+    with refusing(name, "listed"):
+        if not folder.is_dir():
+            raise FileRefused(f"{name}: that is not a folder")
+        for entry in _walk(folder, "", max(1, min(depth, DEEPEST))):
+            if len(names) == MOST_ENTRIES:
+                names.append(f"… (more than {MOST_ENTRIES} entries; list a folder inside)")
+                break
+            names.append(entry)
     return "\n".join(names) or "(empty)"
 
 
@@ -66,14 +62,14 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 def read_lines(folders: Folders, name: str, start: int, count: int) -> str:
     """Return some lines of a text file, under a line that says which they are."""
-    _check(folders.resolve(name), MOST_READ)
+    _check(folders, name, MOST_READ)
     start, count = max(1, start), max(1, min(count, MOST_LINES))
     kept: list[str] = []
     size, number = 0, 0
     with folders.open(name) as file:
         for number, line in enumerate(file, 1):
             if b"\0" in line:
-                raise Refused("that is not a text file")
+                raise FileRefused(f"{name}: that is not a text file")
             if start <= number < start + count and size < MOST_RESULT:
                 kept.append(line.decode(errors="replace").rstrip("\r\n")[: MOST_RESULT - size])
                 size += len(kept[-1]) + 1
@@ -85,29 +81,30 @@ def read_lines(folders: Folders, name: str, start: int, count: int) -> str:
 
 def read_text(folders: Folders, name: str) -> str | None:
     """Return the text of a file as it is, line ends included; None when there is none."""
-    path = folders.resolve(name)
-    if not path.exists():
-        return None
-    _check(path, MOST_EDITED)
     try:
+        _check(folders, name, MOST_EDITED)
         return folders.read(name, MOST_EDITED).decode()
+    except NoSuchFile:
+        return None
     except UnicodeDecodeError as error:
-        raise Refused("that is not a text file") from error
+        raise FileRefused(f"{name}: that is not a text file") from error
 
 
-def _check(path: Path, most: int) -> None:
-    if path.is_dir():
-        raise Refused("that is a folder")
-    if not path.exists():
-        raise Refused("there is no such file")
-    if not path.is_file():
-        # Reading a pipe would wait for ever.
-        raise Refused("that is not a regular file")
-    if path.stat().st_size > most:
-        raise Refused("the file is too large")
+def _check(folders: Folders, name: str, most: int) -> None:
+    path = folders.resolve(name)
+    with refusing(name, "read"):
+        if path.is_dir():
+            raise FileRefused(f"{name}: that is a folder")
+        if not path.exists():
+            raise NoSuchFile(f"{name}: there is no such file")
+        if not path.is_file():
+            # Reading a pipe would wait for ever.
+            raise FileRefused(f"{name}: that is not a regular file")
+        if path.stat().st_size > most:
+            raise FileRefused(f"{name}: the file is too large")
 
 
-def plan(before: str | None, old_text: str | None, new_text: str) -> str:
+def edited_text(name: str, before: str | None, old_text: str | None, new_text: str) -> str:
     """Return what a file will contain once the one occurrence of ``old_text`` is replaced.
 
     Without ``old_text`` the whole file is written anew.
@@ -115,16 +112,18 @@ def plan(before: str | None, old_text: str | None, new_text: str) -> str:
     if not old_text:
         after = new_text
     elif before is None:
-        raise Refused("the file does not exist; leave out old_text to create it")
+        raise FileRefused(f"{name}: the file does not exist; leave out old_text to create it")
     else:
         found = before.count(old_text)
         if found == 0:
-            raise Refused("old_text does not occur in the file; read it again")
+            raise FileRefused(f"{name}: old_text does not occur in the file; read it again")
         if found > 1:
-            raise Refused(f"old_text occurs {found} times; include more lines around it")
+            raise FileRefused(
+                f"{name}: old_text occurs {found} times; include more lines around it"
+            )
         after = before.replace(old_text, new_text)
     if after == before:
-        raise Refused("that changes nothing")
+        raise FileRefused(f"{name}: that changes nothing")
     if len(after) > MOST_EDITED:
-        raise Refused("that is too large for one file")
+        raise FileRefused(f"{name}: that is too large for one file")
     return after

@@ -25,7 +25,6 @@ from pydantic_ai.native_tools import NATIVE_TOOL_TYPES
 
 from agenthost.agents.folders import Folders
 from agenthost.agents.llm.attachments import prompt_of
-from agenthost.agents.llm.texts import clipped
 from agenthost.protocol.markdown import markdown_of
 
 Outcome = Literal["success", "failed", "denied", "interrupted"]
@@ -35,6 +34,8 @@ Outcome = Literal["success", "failed", "denied", "interrupted"]
 MOST_HISTORY: Final = 400_000
 # Of pictures and the like providers count no bytes, but about this much.
 PER_FILE: Final = 4000
+# Characters of one tool result that a model gets: some ten thousand tokens.
+MOST_RESULT: Final = 32_000
 LEFT_OUT: Final = "(The conversation began earlier; the beginning is left out.)"
 _ENDINGS: Final = {
     "cancelled": "(The user cancelled this answer before it was complete.)",
@@ -68,12 +69,12 @@ def _retold(
     turn: Mapping[str, Any], folders: Folders, plain_inputs: Mapping[str, str]
 ) -> list[ModelMessage]:
     retelling = _Retelling(plain_inputs, was_cut_short=turn["state"] != "complete")
-    retelling.said(prompt_of(turn["message"], folders))
+    retelling.add_user(prompt_of(turn["message"], folders))
     for part in turn["responseParts"]:
-        retelling.tell(part)
+        retelling.add_part(part)
     ending = _ENDINGS.get(turn["state"])
     if ending is not None:
-        retelling.said(ending)
+        retelling.add_user(ending)
     retelling.flush()
     return retelling.messages
 
@@ -100,6 +101,15 @@ def denial(reason: str | None, suggestion: str | None) -> str:
     return f"The user did not allow this.{told}{instead}"
 
 
+def clipped(text: str, most: int = MOST_RESULT) -> str:
+    """Return a text, or the beginning and the end of a longer one."""
+    if len(text) <= most:
+        return text
+    head, tail = most // 4, most - most // 4
+    left_out = len(text) - most
+    return f"{text[:head]}\n… ({left_out} characters left out) …\n{text[-tail:]}"
+
+
 class _Retelling:
     """The conversation so far, and the step of the model that is being told."""
 
@@ -112,21 +122,21 @@ class _Retelling:
         self._answer: list[ModelResponsePart] = []
         self._results: list[ToolReturnPart] = []
 
-    def said(self, content: str | Sequence[UserContent]) -> None:
+    def add_user(self, content: str | Sequence[UserContent]) -> None:
         """Tell what somebody said to the model."""
         self.flush()
         self.messages.append(ModelRequest(parts=[UserPromptPart(content=content)]))
 
-    def tell(self, part: Mapping[str, Any]) -> None:
+    def add_part(self, part: Mapping[str, Any]) -> None:
         """Tell one part of an answer."""
         match part["kind"]:
             case "markdown":
-                self._wrote(part["content"])
+                self._add_text(part["content"])
             case "toolCall":
-                self._called(part["toolCall"])
+                self._add_call(part["toolCall"])
             case "systemNotification":
                 # What people said while the turn was running was shown as a notice.
-                self.said(markdown_of(part["content"]))
+                self.add_user(markdown_of(part["content"]))
 
     def flush(self) -> None:
         """End the step that is being told."""
@@ -136,18 +146,18 @@ class _Retelling:
             self.messages.append(ModelRequest(parts=self._results))
         self._answer, self._results = [], []
 
-    def _wrote(self, text: str) -> None:
+    def _add_text(self, text: str) -> None:
         if self._results:
             # Text behind results is the next step; calls in a row are told as parallel ones.
             self.flush()
         self._answer.append(TextPart(content=text))
 
-    def _called(self, call: Mapping[str, Any]) -> None:
+    def _add_call(self, call: Mapping[str, Any]) -> None:
         name, id = call["toolName"], call["toolCallId"]
         outcome, result = _result(call, self._was_cut_short)
         if name in NATIVE_TOOL_TYPES:
             # The provider ran it itself, and takes back only what it has written itself.
-            self._wrote(f"({name}: {result})")
+            self._add_text(f"({name}: {result})")
             return
         args = _arguments(call, self._plain_inputs.get(name))
         self._answer.append(ToolCallPart(tool_name=name, args=args, tool_call_id=id))

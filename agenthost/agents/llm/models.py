@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from agenthost.agents.api import AgentError
-from agenthost.agents.plain import plain
 from agenthost.agents.turn import Turn
+from agenthost.protocol.markdown import without_code_marks
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -153,7 +153,7 @@ def make_model(name: str, settings: LlmSettings) -> Model:
         return infer_model(name)
     except (UserError, ImportError) as error:
         # What follows is for those who write programs.
-        why = plain(str(error).partition(" To try Pydantic AI")[0])
+        why = without_code_marks(str(error).partition(" To try Pydantic AI")[0])
         raise AgentError(f"the model {name} cannot be used: {why}", "noModel") from error
 
 

@@ -30,16 +30,16 @@ SETTINGS: Final[Mapping[str, Any]] = {
 }
 
 
-def asks_nothing(config: Mapping[str, Any]) -> bool:
+def auto_approves(config: Mapping[str, Any]) -> bool:
     """Say whether edits and commands may run unasked."""
-    return allows_everything(config) or works_alone(config)
+    return allows_everything(config) or is_autopilot(config)
 
 
-def plans_only(config: Mapping[str, Any]) -> bool:
+def is_plan_mode(config: Mapping[str, Any]) -> bool:
     """Say whether the agent may look at everything and change nothing."""
     return config.get("mode") == "plan"
 
 
-def works_alone(config: Mapping[str, Any]) -> bool:
+def is_autopilot(config: Mapping[str, Any]) -> bool:
     """Say whether the agent is to go on to the end without anybody."""
     return config.get("mode") == "autopilot"

@@ -19,19 +19,16 @@ from pydantic_ai.tools import ToolDefinition
 
 from agenthost.agents import content
 from agenthost.agents.api import AgentError
-from agenthost.agents.edits import changed_lines
 from agenthost.agents.folders import FileRefused, Folders, OutsideFolders
 from agenthost.agents.llm.files import (
     IGNORED,
-    Refused,
+    edited_text,
     list_folder,
-    plan,
     read_lines,
     read_text,
 )
-from agenthost.agents.llm.history import denial
-from agenthost.agents.llm.settings import asks_nothing, plans_only
-from agenthost.agents.llm.texts import clipped
+from agenthost.agents.llm.history import clipped, denial
+from agenthost.agents.llm.settings import auto_approves, is_plan_mode
 from agenthost.agents.llm.turn_bridge import TurnBridge
 from agenthost.agents.processes import run_command as run_process
 from agenthost.agents.tool_call import Confirmation, ToolCall
@@ -45,7 +42,7 @@ LONGEST_MATCH: Final = 300
 
 
 @dataclass(frozen=True)
-class Desk:
+class ToolContext:
     """What the tools of one turn work with."""
 
     turn: Turn
@@ -57,14 +54,14 @@ class Desk:
     ) -> Confirmation:
         """Ask people to allow a call, unless the session allows everything."""
         # Looked up for each call: people may change it while the turn runs.
-        if asks_nothing(self.turn.config):
+        if auto_approves(self.turn.config):
             await call.start(input, invocation=invocation, by_setting=True)
             return Confirmation(True, input if isinstance(input, str) else None)
         return await call.confirm(title, input=input, invocation=invocation, **how)
 
     def check_may_act(self) -> None:
         """Refuse what changes anything while the session only plans."""
-        if plans_only(self.turn.config):
+        if is_plan_mode(self.turn.config):
             raise ToolFailed("refused: the user asked for a plan; nothing may be changed now")
 
 
@@ -77,13 +74,11 @@ def _refusals(name: str) -> Iterator[None]:
         raise ToolFailed(f"refused: {error}") from None
     except FileRefused as error:
         raise ToolFailed(str(error)) from None
-    except Refused as error:
-        raise ToolFailed(f"{name}: {error}") from None
     except OSError as error:
         raise ToolFailed(f"{name}: {error.strerror or 'it cannot be used'}") from None
 
 
-async def list_files(ctx: RunContext[Desk], path: str = ".", depth: int = 1) -> str:
+async def list_files(ctx: RunContext[ToolContext], path: str = ".", depth: int = 1) -> str:
     """List the files and folders in a folder.
 
     Args:
@@ -99,7 +94,7 @@ async def list_files(ctx: RunContext[Desk], path: str = ".", depth: int = 1) -> 
 
 
 async def read_file(
-    ctx: RunContext[Desk], path: str, start_line: int = 1, line_count: int = 500
+    ctx: RunContext[ToolContext], path: str, start_line: int = 1, line_count: int = 500
 ) -> str:
     """Read some lines of a text file.
 
@@ -118,7 +113,7 @@ async def read_file(
 
 
 async def search_files(
-    ctx: RunContext[Desk], pattern: str, path: str = ".", include: str = "*"
+    ctx: RunContext[ToolContext], pattern: str, path: str = ".", include: str = "*"
 ) -> str:
     """Search text files for an extended regular expression (as grep -E does), line by line.
 
@@ -144,11 +139,12 @@ async def _grep(folders: Folders, pattern: str, path: str, include: str) -> str:
     try:
         result = await run_process(words, cwd=folders.primary, timeout=SEARCH_TIMEOUT)
     except TimeoutError:
-        raise Refused("the search took too long; search a folder inside") from None
+        raise FileRefused(f"{path}: the search took too long; search a folder inside") from None
     if result.exit_code == 1 and not result.output:
         return "(nothing found)"
     if result.exit_code > 1:
-        raise Refused(result.output.strip()[:LONGEST_MATCH] or "the search failed")
+        told = result.output.strip()[:LONGEST_MATCH]
+        raise FileRefused(f"{path}: {told or 'the search failed'}")
     lines = [line[:LONGEST_MATCH] for line in result.output.splitlines()]
     if len(lines) > MOST_MATCHES:
         lines[MOST_MATCHES:] = [f"… (more than {MOST_MATCHES} matches; search more narrowly)"]
@@ -156,7 +152,7 @@ async def _grep(folders: Folders, pattern: str, path: str, include: str) -> str:
 
 
 async def edit_file(
-    ctx: RunContext[Desk], path: str, new_text: str, old_text: str | None = None
+    ctx: RunContext[ToolContext], path: str, new_text: str, old_text: str | None = None
 ) -> str:
     """Change a text file: replace one exact piece of text, or write the whole file.
 
@@ -168,51 +164,38 @@ async def edit_file(
         old_text: the text to replace, exactly as it is in the file, where it occurs only once.
             Leave it out to write the whole file.
     """
-    desk, call = ctx.deps, ctx.deps.bridge.call(ctx)
-    desk.check_may_act()
+    context, call = ctx.deps, ctx.deps.bridge.call(ctx)
+    context.check_may_act()
     with _refusals(path):
-        file = desk.folders.resolve(path)
-        before = await asyncio.to_thread(read_text, desk.folders, path)
-        after = plan(before, old_text, new_text)
-    edit = await _preview(desk.turn, file, before, after)
+        file = context.folders.resolve(path)
+        before = await asyncio.to_thread(read_text, context.folders, path)
+        after = edited_text(path, before, old_text, new_text)
+    edit = await content.stored_edit(context.turn, file, before, after)
     shown: dict[str, Any] = {"path": path, "new_text": new_text}
     if old_text is not None:
         shown["old_text"] = old_text
     invocation = f"Edit {path}" if before is not None else f"Create {path}"
-    answer = await desk.ask(
+    answer = await context.ask(
         call, f"{invocation}?", input=shown, invocation=invocation, edits=[edit]
     )
     if not answer:
         return denial(answer.reason_message, answer.suggestion)
     with _refusals(path):
-        await asyncio.to_thread(_write, desk.folders, path, file, before, after)
+        await asyncio.to_thread(_write, context.folders, path, file, before, after)
     told = f"{path} is written: {edit['diff']['added']} lines added, "
     told += f"{edit['diff']['removed']} removed."
     await call.complete(f"Edited {path}", [content.text(told), content.file_edit(edit)])
     return told
 
 
-async def _preview(turn: Turn, file: Path, before: str | None, after: str) -> dict[str, Any]:
-    uri = file.as_uri()
-    kept = await turn.store(after.encode(), "text/plain", name=file.name)
-    edit: dict[str, Any] = {
-        "after": {"uri": uri, "content": kept},
-        "diff": await asyncio.to_thread(changed_lines, before or "", after),
-    }
-    if before is not None:
-        content_ref = await turn.store(before.encode(), "text/plain", name=file.name)
-        edit["before"] = {"uri": uri, "content": content_ref}
-    return edit
-
-
 def _write(folders: Folders, name: str, file: Path, before: str | None, after: str) -> None:
     # People may take their time: what they approved must still be what happens.
     if folders.resolve(name) != file or read_text(folders, name) != before:
-        raise Refused("the file has changed in the meantime; read it again")
+        raise FileRefused(f"{name}: the file has changed in the meantime; read it again")
     folders.write(name, after.encode())
 
 
-async def run_command(ctx: RunContext[Desk], command: str) -> str:
+async def run_command(ctx: RunContext[ToolContext], command: str) -> str:
     """Run a shell command in the working directory and return its output and exit code.
 
     The user may refuse the command or change it first. It gets no input and must not need any.
@@ -220,11 +203,11 @@ async def run_command(ctx: RunContext[Desk], command: str) -> str:
     Args:
         command: the command line for /bin/sh.
     """
-    desk, call = ctx.deps, ctx.deps.bridge.call(ctx)
-    desk.check_may_act()
+    context, call = ctx.deps, ctx.deps.bridge.call(ctx)
+    context.check_may_act()
     with _refusals(command):
-        folder = str(desk.folders.primary)
-    answer = await desk.ask(
+        folder = str(context.folders.primary)
+    answer = await context.ask(
         call,
         "Run this command?",
         input=command,
@@ -246,12 +229,12 @@ async def run_command(ctx: RunContext[Desk], command: str) -> str:
 
 
 async def _unless_planning(
-    ctx: RunContext[Desk], definition: ToolDefinition
+    ctx: RunContext[ToolContext], definition: ToolDefinition
 ) -> ToolDefinition | None:
-    return None if plans_only(ctx.deps.turn.config) else definition
+    return None if is_plan_mode(ctx.deps.turn.config) else definition
 
 
-TOOLS: Final[list[Tool[Desk]]] = [
+TOOLS: Final[list[Tool[ToolContext]]] = [
     Tool(list_files),
     Tool(read_file),
     Tool(search_files),

@@ -7,13 +7,14 @@ import json
 import sys
 from pathlib import Path
 
+from agenthost.cli.arguments import Subparsers, add_command
 from agenthost.cli.data_dir import import_from_here
 from agenthost.errors import AgentHostError
 
 
-def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(subparsers: Subparsers) -> None:
     """Add ``agents`` to the argument tree."""
-    agents = subparsers.add_parser("agents", help="list the agents that can be offered")
+    agents = add_command(subparsers, "agents", "list the agents that can be offered", run)
     agents.add_argument(
         "--agent",
         action="append",
@@ -23,7 +24,6 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     agents.add_argument("--config", type=Path, metavar="FILE", help="agenthost.toml to read")
     agents.add_argument("--json", action="store_true", help="print JSON on standard output")
-    agents.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

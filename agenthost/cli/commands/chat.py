@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from agenthost.cli.arguments import Subparsers, add_command, add_json_option
 from agenthost.cli.connection.host_connection import add_connection_options, run_command
-from agenthost.cli.exit_codes import add_json_option
 
 _EXAMPLES = """examples:
   agenthost chat                      a new session with the host's agent
@@ -20,13 +20,10 @@ While a turn runs, what you type is queued; !TEXT steers, Ctrl-C cancels, Ctrl-D
 """
 
 
-def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(subparsers: Subparsers) -> None:
     """Add ``chat`` to the argument tree."""
-    chat = subparsers.add_parser(
-        "chat",
-        help="talk to an agent, in a new session or an old one",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    chat = add_command(
+        subparsers, "chat", "talk to an agent, in a new session or an old one", run, _EXAMPLES
     )
     add = chat.add_argument
     add("session", metavar="SESSION", nargs="?", help="URI, id or title (default: a new session)")
@@ -36,7 +33,6 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--model", metavar="ID", help="the model for what you say (default: the agent's)")
     add_json_option(chat, "events and commands as JSON lines, without a terminal", events=True)
     add_connection_options(chat, patience=None)
-    chat.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

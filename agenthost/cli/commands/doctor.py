@@ -1,4 +1,4 @@
-"""``agenthost doctor``: can I reach it, who am I, what is wrong, and how to fix it."""
+"""``agenthost doctor``: check the connection to a host and say how to fix what is wrong."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from agenthost.cli.arguments import Subparsers, add_command, add_json_option
 from agenthost.cli.connection.host_connection import (
     TOKEN_VARIABLE,
     URL_VARIABLE,
     add_connection_options,
-    in_words,
+    explain_reason,
     run_command,
     use_colour,
 )
@@ -29,15 +30,15 @@ from agenthost.cli.diagnostics import (
     PATIENCE,
     Address,
     Check,
-    Page,
+    HealthPage,
     check_data_dir,
     check_health,
     check_port,
     check_store,
     check_token_file,
 )
-from agenthost.cli.exit_codes import FAILED, OK, add_json_option
-from agenthost.cli.format.state_format import Ink, one_line
+from agenthost.cli.exit_codes import FAILED, OK
+from agenthost.cli.format.terminal_text import Ink, one_line
 from agenthost.client import CannotConnect, Client, GivenUp, NoCommonVersion, NotAdmitted, connect
 from agenthost.errors import AgentHostError, PermissionDenied
 from agenthost.protocol import SUPPORTED_VERSIONS
@@ -61,24 +62,20 @@ exit codes: 0 nothing is wrong, or nothing but warnings; 1 something is
 """
 
 
-def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(subparsers: Subparsers) -> None:
     """Add ``doctor`` to the argument tree."""
-    doctor = subparsers.add_parser(
-        "doctor",
-        help="find out what is wrong, and how to fix it",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    doctor = add_command(
+        subparsers, "doctor", "find out what is wrong, and how to fix it", run, _EXAMPLES
     )
     doctor.add_argument(
         "--deep", action="store_true", help="read the whole store of this machine's host too"
     )
     add_json_option(doctor)
     add_connection_options(doctor)
-    doctor.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Look at everything; 1 when something is wrong."""
+    """Run all checks; 1 when one found a problem."""
     return run_command(args, _examine)
 
 
@@ -156,7 +153,7 @@ def _local_checks(folder: Path, token: str | None) -> Iterator[Check]:
 
 
 def _check_contents(path: Path) -> Check:
-    """Say whether every row of a store is as it was written; takes as long as reading it does."""
+    """Check that every row of a store is as it was written; reads the whole store."""
     # The host's, and slow to import: nothing else here needs it.
     from agenthost.host.store.inspection import inspect_store
 
@@ -180,7 +177,7 @@ def _check_contents(path: Path) -> Check:
 
 
 def _announced(path: Path) -> tuple[int | None, str | None]:
-    """Return the process and the token's file that a host has written down."""
+    """Return the process id and the token file from a host's announcement file."""
     try:
         told = json.loads(path.read_text())
         return int(told["pid"]), told["tokenFile"]
@@ -241,7 +238,7 @@ def _refused(error: Exception, address: Address) -> Check:
             fix = "is this the address of a host, and of its WebSocket?"
         case CannotConnect() | GivenUp():
             fix = "is something else than a host listening there? look at the host's log"
-    return Check("connection", "problem", in_words(one_line(str(error))), fix)
+    return Check("connection", "problem", explain_reason(one_line(str(error))), fix)
 
 
 def _silent(pid: int | None) -> Check:
@@ -271,9 +268,9 @@ async def _check_versions(address: Address) -> Check:
 
 
 async def _check_role(client: Client) -> Check:
-    """Find out what this token allows by asking for what does not exist.
+    """Check what the token allows, by asking for things that do not exist.
 
-    Whoever may not even ask is refused for the role, and everybody else because nothing is there.
+    Without the role the host denies permission; with it, the host says that there is no such thing.
     """
     nothing = str(uuid.uuid4())
     message = {"kind": "userMessage", "text": "", "offset": 0}
@@ -314,7 +311,7 @@ async def _check_latency(client: Client) -> Check:
     return Check("latency", "ok", f"{median} ms (median of {_PINGS})", data=median)
 
 
-async def _check_clock(address: Address, client: Client, page: Page) -> Check:
+async def _check_clock(address: Address, client: Client, page: HealthPage) -> Check:
     skew = page.skew
     if skew is None:
         if address.is_local:
@@ -330,7 +327,7 @@ async def _check_clock(address: Address, client: Client, page: Page) -> Check:
 
 
 async def _lead(client: Client) -> float | None:
-    """Return by how much the newest session was changed in what is the future here."""
+    """Return how far in the future, by this clock, the newest session was changed."""
     try:
         items = (await client.sessions.page(limit=1))["items"]
         changed = datetime.fromisoformat(items[0]["modifiedAt"]) if items else None

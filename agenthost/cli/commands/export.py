@@ -1,4 +1,4 @@
-"""``agenthost export``: a whole session as one document, markdown or JSON."""
+"""``agenthost export``: write a whole session as one markdown or JSON document."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from agenthost.cli.arguments import Subparsers, add_command, add_json_option
 from agenthost.cli.connection.host_connection import add_connection_options, connected, run_command
 from agenthost.cli.connection.session_lookup import open_session
-from agenthost.cli.exit_codes import OK, USAGE, CommandFailed, add_json_option
+from agenthost.cli.exit_codes import OK, USAGE, CommandFailed
 from agenthost.cli.format.session_markdown import session_markdown
 from agenthost.client import Client, Session
 
@@ -22,13 +23,10 @@ _EXAMPLES = """examples:
 """
 
 
-def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(subparsers: Subparsers) -> None:
     """Add ``export`` to the argument tree."""
-    export = subparsers.add_parser(
-        "export",
-        help="write a session as markdown or JSON",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    export = add_command(
+        subparsers, "export", "write a session as markdown or JSON", run, _EXAMPLES
     )
     export.add_argument("session", metavar="SESSION", help="URI, id or title")
     export.add_argument("--format", choices=("markdown", "json"), help="default: markdown")
@@ -37,7 +35,6 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add_json_option(export, "the same as --format json")
     add_connection_options(export)
-    export.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:

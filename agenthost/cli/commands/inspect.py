@@ -1,4 +1,4 @@
-"""``agenthost inspect``: a wire log, or a connection as it lives, made readable."""
+"""``agenthost inspect``: show a wire log or a live connection in readable lines."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Literal
 
+from agenthost.cli.arguments import Subparsers, add_command, add_json_option
 from agenthost.cli.connection.host_connection import (
     add_connection_options,
     connected,
@@ -21,9 +22,15 @@ from agenthost.cli.connection.host_connection import (
     use_colour,
 )
 from agenthost.cli.connection.session_lookup import open_session
-from agenthost.cli.exit_codes import FAILED, OK, USAGE, add_json_option, fail
-from agenthost.cli.format.state_format import Ink
-from agenthost.cli.format.wire_log_format import Conversation, Filter, Said, said_json, said_line
+from agenthost.cli.exit_codes import FAILED, OK, USAGE, report_failure
+from agenthost.cli.format.terminal_text import Ink
+from agenthost.cli.format.wire_log_format import (
+    Filter,
+    WireLogReader,
+    WireMessage,
+    message_json,
+    message_line,
+)
 from agenthost.client import Client
 
 # Seconds between two looks at a file that somebody else writes.
@@ -41,13 +48,10 @@ _EXAMPLES = """examples:
 """
 
 
-def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(subparsers: Subparsers) -> None:
     """Add ``inspect`` to the argument tree."""
-    inspect = subparsers.add_parser(
-        "inspect",
-        help="make a wire log, or a live connection, readable",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    inspect = add_command(
+        subparsers, "inspect", "make a wire log, or a live connection, readable", run, _EXAMPLES
     )
     add = inspect.add_argument
     add("what", metavar="FILE", nargs="?", help="a log of `serve --wire-log`; - is standard input")
@@ -58,7 +62,6 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--errors", action="store_true", help="only what was refused, rejected or is malformed")
     add_json_option(inspect, "print one JSON object per line")
     add_connection_options(inspect, patience=None)
-    inspect.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -66,9 +69,9 @@ def run(args: argparse.Namespace) -> int:
     if args.live:
         return run_command(args, _inspect_live)
     if args.what is None:
-        return fail(args, "name a FILE, or use --live", USAGE, "usage")
+        return report_failure(args, "name a FILE, or use --live", USAGE, "usage")
     printer = _Printer(args)
-    conversation = Conversation()
+    conversation = WireLogReader()
     understood = False
     try:
         for line in _lines(args.what, follow=args.follow):
@@ -79,10 +82,12 @@ def run(args: argparse.Namespace) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        return fail(args, f"{args.what} cannot be read: {error.strerror}", FAILED, "failed")
+        return report_failure(
+            args, f"{args.what} cannot be read: {error.strerror}", FAILED, "failed"
+        )
     if not understood:
         what = f"there is no message in {args.what}; is it a log of `agenthost serve --wire-log`?"
-        return fail(args, what, FAILED, "failed")
+        return report_failure(args, what, FAILED, "failed")
     return OK
 
 
@@ -96,15 +101,15 @@ class _Printer:
         # A log is read at once, but a growing one is watched.
         self._flush: bool = args.follow or args.live
 
-    def print(self, said: Said) -> None:
+    def print(self, said: WireMessage) -> None:
         """Print one message."""
         if not self._filter(said):
             return
         if self._as_json:
-            print(json.dumps(said_json(said)), flush=self._flush)
+            print(json.dumps(message_json(said)), flush=self._flush)
             return
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        print(said_line(said, width, self._ink), flush=self._flush)
+        print(message_line(said, width, self._ink), flush=self._flush)
 
 
 # A file.
@@ -136,7 +141,7 @@ def _lines(name: str, *, follow: bool) -> Iterator[bytes]:
 
 
 def _current(path: Path, file: IO[bytes]) -> IO[bytes]:
-    """Return the file that is under a name now, from where it was read up to."""
+    """Reopen a log file that was rotated, and rewind one that was truncated."""
     try:
         now, was = path.stat(), os.fstat(file.fileno())
     except FileNotFoundError:
@@ -155,7 +160,7 @@ def _current(path: Path, file: IO[bytes]) -> IO[bytes]:
 
 async def _inspect_live(args: argparse.Namespace) -> int:
     printer = _Printer(args)
-    conversation = Conversation()
+    conversation = WireLogReader()
     # Bounded by nothing, as nothing else runs while a line is printed.
     seen: asyncio.Queue[tuple[str, Literal["in", "out"], bytes]] = asyncio.Queue()
 
@@ -181,8 +186,8 @@ async def _inspect_live(args: argparse.Namespace) -> int:
 
 
 def _said(
-    conversation: Conversation, now: str, direction: Literal["in", "out"], payload: bytes
-) -> Said:
+    conversation: WireLogReader, now: str, direction: Literal["in", "out"], payload: bytes
+) -> WireMessage:
     # A log is written by the host, for which our "out" is its "in".
     entry = {"time": now, "connection": "live", "direction": "in" if direction == "out" else "out"}
     try:
@@ -192,7 +197,7 @@ def _said(
 
 
 async def _follow(client: Client, session: str | None) -> None:
-    """Follow a session and its chats, so that there is something to see, until it is gone."""
+    """Follow a session and its chats until it is gone, so that messages are exchanged."""
     if session is None:
         await asyncio.Event().wait()
         return

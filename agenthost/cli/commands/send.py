@@ -1,4 +1,4 @@
-"""``agenthost send``: one prompt in, the answer out, and nobody there to ask.
+"""``agenthost send``: send one prompt and print the answer, without a person to ask.
 
 The answer's markdown is all that goes to standard output (or one JSON document); what happens on
 the way goes to standard error.
@@ -14,27 +14,26 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agenthost.cli.beginning import begin_session, check_model
+from agenthost.cli.arguments import Subparsers, add_command, add_json_option, positive_seconds
 from agenthost.cli.connection.host_connection import (
     add_connection_options,
-    as_typed,
     connected,
+    decode_argument,
     run_command,
 )
-from agenthost.cli.connection.session_lookup import open_session
+from agenthost.cli.connection.session_lookup import begin_session, check_model, open_session
 from agenthost.cli.exit_codes import (
     DENIED,
     FAILED,
     OK,
     USAGE,
     CommandFailed,
-    add_json_option,
-    complain,
+    print_error,
 )
 from agenthost.cli.format.state_format import error_lines, tool_json
 from agenthost.cli.headless.answer_output import Output
-from agenthost.cli.headless.auto_answers import Answers, Approvals
-from agenthost.cli.headless.headless_turn import Unattended
+from agenthost.cli.headless.auto_answers import ApprovalPolicy, GivenAnswers
+from agenthost.cli.headless.headless_turn import HeadlessTurn
 from agenthost.cli.read_mark import ReadMark
 from agenthost.client import Chat, Client, Session
 from agenthost.errors import AgentHostError
@@ -58,14 +57,9 @@ exit codes: 0 the turn is complete, 1 it failed or was cancelled, 2 misuse, 3 no
 """
 
 
-def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(subparsers: Subparsers) -> None:
     """Add ``send`` to the argument tree."""
-    parser = subparsers.add_parser(
-        "send",
-        help="send one prompt and print the answer",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = add_command(subparsers, "send", "send one prompt and print the answer", run, _EXAMPLES)
     add = parser.add_argument
     add("text", metavar="TEXT", nargs="?", help="what to say (default, or -: standard input)")
     which = parser.add_mutually_exclusive_group()
@@ -89,12 +83,11 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default=[],
         help="the answer to a question of the agent; may be repeated",
     )
-    add("--timeout", metavar="SECONDS", type=_seconds, help="cancel the turn after so long")
+    add("--timeout", metavar="SECONDS", type=positive_seconds, help="cancel the turn after so long")
     add_json_option(parser, "print one JSON document instead of the answer")
     add("-q", "--quiet", action="store_true", help="nothing but errors on standard error")
     add("-v", "--verbose", action="store_true", help="reasoning and tool output as well")
     add_connection_options(parser, patience=_PATIENCE)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -107,8 +100,8 @@ async def send(args: argparse.Namespace) -> int:
     if args.session is not None and (args.agent or args.dir):
         raise CommandFailed("--agent and --dir are for new sessions", USAGE)
     try:
-        given = [as_typed(answer) for answer in args.answer]
-        approvals, answers = Approvals.read(args.approve), Answers.read(given)
+        given = [decode_argument(answer) for answer in args.answer]
+        approvals, answers = ApprovalPolicy.read(args.approve), GivenAnswers.read(given)
     except ValueError as error:
         raise CommandFailed(str(error), USAGE) from None
     text = _text(args.text)
@@ -118,10 +111,10 @@ async def send(args: argparse.Namespace) -> int:
         # Of a long chat no more is needed than what this adds to it.
         chat = await session.chat(turns=1)
         out.note(f"session {session.uri}", "dim")
-        turn = Unattended(client, session, chat, approvals, answers, out)
+        turn = HeadlessTurn(client, session, chat, approvals, answers, out)
         await turn.send(text, model=args.model, timeout=args.timeout)
         for id in answers.unused:
-            out.note(f"nothing was asked that --answer {id}=… answers", "yellow")
+            out.note(f"--answer {id}=… was not used: the agent asked no question {id}", "yellow")
         if turn.end is not None and sys.stdout.isatty() and not args.json:
             await _mark_read(session)
         code = _exit_code(turn)
@@ -131,12 +124,12 @@ async def send(args: argparse.Namespace) -> int:
 
 
 def _text(given: str | None) -> str:
-    """Return what to say, from the command line or from standard input."""
+    """Return the prompt, from the command line or from standard input."""
     if given is None and sys.stdin.isatty():
-        raise CommandFailed("say TEXT, or let something be read from standard input", USAGE)
-    text = as_typed(sys.stdin.read() if given in (None, "-") else given)
+        raise CommandFailed("no prompt: give TEXT, or pipe it to standard input", USAGE)
+    text = decode_argument(sys.stdin.read() if given in (None, "-") else given)
     if not text.strip():
-        raise CommandFailed("there is nothing to send", USAGE)
+        raise CommandFailed("the prompt is empty; give some TEXT", USAGE)
     return text
 
 
@@ -149,35 +142,37 @@ async def _session(client: Client, args: argparse.Namespace) -> Session:
 
 
 async def _mark_read(session: Session) -> None:
-    """Say that somebody has seen the answer, who sits at the terminal that it went to."""
-    marking = ReadMark(session).look(running=False)
+    """Mark the session as read, because the answer went to a terminal."""
+    marking = ReadMark(session).mark_if_unread(running=False)
     if marking is not None:
         with contextlib.suppress(AgentHostError, TimeoutError):
             async with asyncio.timeout(_MARKING):
                 await marking
 
 
-def _exit_code(turn: Unattended) -> int:
-    if turn.stopped is not None:
-        return turn.stopped
+def _exit_code(turn: HeadlessTurn) -> int:
+    if turn.stop_code is not None:
+        return turn.stop_code
     assert turn.end is not None
     match turn.end.state:
         case "error":
             why = "\n".join(error_lines(turn.end.error))
-            return complain(f"the turn failed: {why}", FAILED)
+            return print_error(f"the turn failed: {why}", FAILED)
         case "cancelled":
-            return complain("the turn was cancelled", FAILED)
+            return print_error("the turn was cancelled", FAILED)
         case "removed":
-            return complain("the turn was removed from its chat", FAILED)
-    if turn.misfit:
-        return complain("an answer did not fit its question", FAILED)
+            return print_error("the turn was removed from its chat", FAILED)
+    if turn.bad_answer:
+        return print_error("an --answer does not fit its question; see the notes above", FAILED)
     parts = turn.end.turn["responseParts"] if turn.end.turn is not None else ()
     if turn.denied or any(map(_was_denied, parts)):
-        return complain("not everything was approved; see --approve", DENIED)
+        return print_error(
+            "a tool call was denied; allow it with --approve tool=NAME or --approve always", DENIED
+        )
     return OK
 
 
-def _document(session: Session, chat: Chat, sent: Unattended, code: int) -> dict[str, Any]:
+def _document(session: Session, chat: Chat, sent: HeadlessTurn, code: int) -> dict[str, Any]:
     turn: Any = (sent.end.turn if sent.end is not None else chat.active_turn) or {}
     parts = turn.get("responseParts", [])
     return {
@@ -207,13 +202,3 @@ def _joined(parts: Sequence[Json], kind: str) -> str:
 def _was_denied(part: Json) -> bool:
     call = part["toolCall"] if part["kind"] == "toolCall" else {}
     return call.get("status") == "cancelled" and call["reason"] in ("denied", "result-denied")
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError("seconds are a number above 0")
-    return seconds

@@ -12,15 +12,16 @@ import importlib
 import logging
 import os
 import sys
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from agenthost.cli.connection.command_hints import next_step, reachable
+from agenthost.cli.arguments import Subparsers, add_command, directory, existing_file, port, seconds
+from agenthost.cli.connection.command_hints import command_line, reachable_addresses
 from agenthost.cli.connection.host_lookup import announce
 from agenthost.cli.data_dir import DATA_DIR_VARIABLE, STORE_FILE, default_data_dir, import_from_here
-from agenthost.cli.shutdown import Stopping
+from agenthost.cli.shutdown import Shutdown
 from agenthost.errors import AgentHostError
 from agenthost.tokens import OWNER_FILE
 
@@ -30,12 +31,12 @@ if TYPE_CHECKING:
 STDOUT, STDERR = 1, 2
 
 
-def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(subparsers: Subparsers) -> None:
     """Add ``serve`` to the argument tree."""
-    serve = subparsers.add_parser("serve", help="run a host")
+    serve = add_command(subparsers, "serve", "run a host", run)
     add = serve.add_argument
     add("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (%(default)s)")
-    add("--port", type=_port, default=8765, help="0 takes a free one (%(default)s)")
+    add("--port", type=port, default=8765, help="0 takes a free one (%(default)s)")
     add(
         "--data-dir",
         type=Path,
@@ -57,7 +58,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add(
         "--root",
         action="append",
-        type=_directory,
+        type=directory,
         metavar="DIR",
         help="where sessions may work; the first is the default (this directory)",
     )
@@ -71,20 +72,20 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add(
         "--config",
-        type=_file,
+        type=existing_file,
         metavar="FILE",
         help="a file that names agents to offer (default: agenthost.toml in this directory)",
     )
     add(
         "--prompt-timeout",
-        type=_seconds,
+        type=seconds,
         default=86_400.0,
         metavar="SECONDS",
         help="give up on a question that nobody answers; 0 waits for ever (%(default)g)",
     )
     add(
         "--draft-seconds",
-        type=_seconds,
+        type=seconds,
         default=30.0,
         metavar="SECONDS",
         help="remove a session that holds nothing so long after its last client has left; "
@@ -92,7 +93,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add(
         "--silence-limit",
-        type=_seconds,
+        type=seconds,
         default=3600.0,
         metavar="SECONDS",
         help="end a turn in which nothing is written, asked or running for so long; "
@@ -121,14 +122,13 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add("--stdio", action="store_true", help="serve one client on standard input and output")
     add("-v", "--verbose", action="store_true", help="log what goes on, not only what goes wrong")
-    serve.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until interrupted; 0 after a clean stop, 1 with one line when it cannot be."""
+    """Serve until interrupted; 0 after a clean stop, 1 with one line when serving fails."""
     _load_host()
     _start_logging(verbose=args.verbose)
-    stopping, code = Stopping(), 0
+    stopping, code = Shutdown(), 0
     try:
         asyncio.run(_serve(args, stopping))
     except AgentHostError as error:
@@ -142,7 +142,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _load_host() -> None:
-    """Import the host; what is loaded stays, so there is no garbage to look for meanwhile."""
+    """Import the host without collecting garbage, because everything loaded stays."""
     gc.disable()
     try:
         for name in ("agenthost.host", "agenthost.agents.loader"):
@@ -151,7 +151,7 @@ def _load_host() -> None:
         gc.enable()
 
 
-async def _serve(args: argparse.Namespace, stopping: Stopping) -> None:
+async def _serve(args: argparse.Namespace, stopping: Shutdown) -> None:
     from agenthost.agents.loader import CONFIG_FILE, configured_specs, load_agents
     from agenthost.host import Host, SqliteStore
     from agenthost.host.trust import check_bind
@@ -181,7 +181,7 @@ async def _serve(args: argparse.Namespace, stopping: Stopping) -> None:
             if not args.stdio:
                 secret, gate = _gate(args, data_dir)
                 url = await host.listen(args.host, args.port, gate=gate)
-                local = f"ws://{reachable(url.removeprefix('ws://'))[0]}"
+                local = f"ws://{reachable_addresses(url.removeprefix('ws://'))[0]}"
                 announced.enter_context(announce(data_dir, local, _token_file(args, data_dir)))
                 # Last, because scripts take it as the sign that everything is in place.
                 _tell(url, secret, data_dir)
@@ -198,10 +198,10 @@ async def _serve(args: argparse.Namespace, stopping: Stopping) -> None:
 
 
 def _tell(url: str, secret: str | None, data_dir: Path) -> None:
-    """Say where the host listens and how to connect to it."""
+    """Print where the host listens and how to connect to it."""
     query = f"/?tkn={quote(secret, safe='')}" if secret is not None else "/"
     bound = url.removeprefix("ws://")
-    address, *elsewhere = reachable(bound)
+    address, *elsewhere = reachable_addresses(bound)
     token = f', "connectionToken": "{secret}"' if secret is not None else ""
     lines = [
         f"agenthost is listening on {bound}",
@@ -213,7 +213,7 @@ def _tell(url: str, secret: str | None, data_dir: Path) -> None:
         "  VS Code    " + '"chat.remoteAgentHostsEnabled": true,',
         "             "
         + f'"chat.remoteAgentHosts": [{{"name": "agenthost", "address": "{address}"{token}}}]',
-        f"  next       {next_step('chat', data_dir=data_dir)}",
+        f"  next       {command_line('chat', data_dir=data_dir)}",
         "",
         "Ctrl-C stops it; sessions are kept in " + str(data_dir),
     ]
@@ -253,7 +253,7 @@ async def _serve_stdio(host: Host) -> None:
 
 
 async def _until(stop: asyncio.Event, serving: asyncio.Task[None]) -> None:
-    """Wait until the work ends or a signal comes; raise what the work failed with."""
+    """Wait until the work ends or a signal comes; re-raise the work's error."""
     stopping = asyncio.create_task(stop.wait(), name="wait for a signal")
     await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
@@ -268,33 +268,3 @@ def _start_logging(*, verbose: bool) -> None:
     handler.addFilter(RedactTokens())
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
-
-
-def _seconds(text: str) -> float:
-    with suppress(ValueError):
-        seconds = float(text)
-        if 0 <= seconds < float("inf"):
-            return seconds
-    raise argparse.ArgumentTypeError("seconds are a number from 0 on")
-
-
-def _port(text: str) -> int:
-    with suppress(ValueError):
-        port = int(text)
-        if 0 <= port <= 65535:
-            return port
-    raise argparse.ArgumentTypeError("a port is between 0 and 65535")
-
-
-def _file(text: str) -> Path:
-    path = Path(text).expanduser()
-    if not path.exists():
-        raise argparse.ArgumentTypeError(f"there is no file {text}")
-    return path
-
-
-def _directory(text: str) -> Path:
-    path = Path(text).expanduser()
-    if not path.is_dir():
-        raise argparse.ArgumentTypeError(f"{text} is not a directory")
-    return path.resolve()

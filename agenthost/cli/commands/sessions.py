@@ -1,4 +1,4 @@
-"""``agenthost sessions``: list them, look at one, rename, archive, dispose."""
+"""``agenthost sessions``: list, show, rename, archive, dispose of and restore sessions."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from agenthost.cli.arguments import Subparsers, add_command, add_json_option, count
 from agenthost.cli.connection.host_connection import (
-    WentAway,
+    HostWentAway,
     add_connection_options,
-    as_typed,
+    command_for_host,
     connected,
+    decode_argument,
     run_command,
-    same_host,
     use_colour,
 )
 from agenthost.cli.connection.session_lookup import find_sessions, open_session
@@ -27,27 +28,23 @@ from agenthost.cli.exit_codes import (
     OK,
     UNREACHABLE,
     CommandFailed,
-    add_json_option,
-    complain,
+    print_error,
 )
 from agenthost.cli.format.state_format import (
-    Ink,
-    Style,
     activity_word,
     age,
     directory_text,
     error_text,
     is_archived,
-    one_line,
     question_line,
     session_id,
     session_json,
     short_id,
     status_style,
     status_words,
-    table,
     tool_line,
 )
+from agenthost.cli.format.terminal_text import Ink, Style, one_line, table
 from agenthost.errors import AgentHostError, NotFound, SessionNotFound
 
 if TYPE_CHECKING:
@@ -86,18 +83,18 @@ _DONE = {
 _UNDOING = {"archived": "unarchive", "in the trash": "restore"}
 
 
-def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(subparsers: Subparsers) -> None:
     """Add ``sessions`` and its verbs to the argument tree."""
-    sessions = subparsers.add_parser(
+    sessions = add_command(
+        subparsers,
         "sessions",
-        help="list, show, rename, archive, dispose of and restore sessions",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "list, show, rename, archive, dispose of and restore sessions",
+        run,
+        _EXAMPLES,
     )
     _add_list_options(sessions, inherited=False)
     add_connection_options(sessions)
     add_json_option(sessions)
-    sessions.set_defaults(run=run)
     verbs = sessions.add_subparsers(dest="verb", metavar="VERB", help="list if there is none")
     added = [verbs.add_parser("list", help="list sessions, newest first")]
     _add_list_options(added[0], inherited=True)
@@ -135,14 +132,14 @@ def _add_list_options(parser: argparse.ArgumentParser, *, inherited: bool) -> No
     parser.add_argument(
         "--limit",
         metavar="N",
-        type=_count,
+        type=count,
         default=default(None),
         help="no more than the N newest",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry out the verb."""
+    """Run the verb."""
     match args.verb:
         case None | "list":
             return run_command(args, _list)
@@ -171,7 +168,11 @@ async def _list(args: argparse.Namespace) -> int:
             print(line)
     else:
         narrowed = args.filter is not None or args.archived
-        more = "like that." if narrowed else f"yet; `{same_host(args, 'send', 'TEXT')}` starts one."
+        more = (
+            "like that."
+            if narrowed
+            else f"yet; `{command_for_host(args, 'send', 'TEXT')}` starts one."
+        )
         print(f"There are no sessions {more}", file=sys.stderr)
     return OK
 
@@ -206,7 +207,7 @@ async def _wanted(client: Client, args: argparse.Namespace) -> AsyncIterator[Ses
         archived = is_archived(summary["status"])
         if archived != args.archived and not args.all:
             continue
-        if args.filter is None or _mentions(summary, as_typed(args.filter).casefold()):
+        if args.filter is None or _mentions(summary, decode_argument(args.filter).casefold()):
             yield summary
 
 
@@ -264,7 +265,7 @@ async def _show(args: argparse.Namespace) -> int:
 
 
 async def _needed(session: Session) -> Sequence[SessionInputRequest]:
-    """Return what a session waits for; where it does not list that, its chats are looked at."""
+    """Return what a session waits for; of hosts that do not list it, from its chats."""
     if session.input_needed:
         return session.input_needed
     waiting = [chat for chat in session.chats if activity_word(chat["status"]) == "needs input"]
@@ -404,7 +405,7 @@ async def _change(args: argparse.Namespace) -> int:
     try:
         async with connected(args) as client:
             await _change_all(client, args, outcomes)
-    except WentAway as error:
+    except HostWentAway as error:
         if not outcomes:
             raise
         # What is done is done, and worth knowing.
@@ -413,7 +414,7 @@ async def _change(args: argparse.Namespace) -> int:
             outcome.error = outcome.error or str(error)
     for outcome in outcomes:
         if not outcome.done:
-            complain(f"{outcome.session}: {outcome.error}", FAILED)
+            print_error(f"{outcome.session}: {outcome.error}", FAILED)
         elif not args.json:
             print(_told(outcome, args))
     if args.json:
@@ -422,12 +423,12 @@ async def _change(args: argparse.Namespace) -> int:
 
 
 def _told(outcome: _Outcome, args: argparse.Namespace) -> str:
-    """Return what was done to a session, and how to undo it where the host decided what."""
+    """Describe what was done to a session and how to undo it."""
     told = f"{outcome.became or _DONE[args.verb]}  {one_line(outcome.session)}"
     undoing = _UNDOING.get(outcome.became or "")
     if undoing is None:
         return told
-    undo = same_host(args, "sessions", undoing, short_id(outcome.session))
+    undo = command_for_host(args, "sessions", undoing, short_id(outcome.session))
     return f"{told}\n  `{undo}` takes it back"
 
 
@@ -449,7 +450,7 @@ async def _change_all(client: Client, args: argparse.Namespace, outcomes: list[_
 
 
 async def _change_one(client: Client, uri: str, args: argparse.Namespace) -> str | None:
-    """Carry the verb out; return what became of the session where the host decides that."""
+    """Apply the verb to a session; return what the host did where that is its decision."""
     if args.verb == "dispose":
         await client.sessions.dispose(uri)
         return await _disposed_how(client, uri)
@@ -460,7 +461,7 @@ async def _change_one(client: Client, uri: str, args: argparse.Namespace) -> str
     async with await open_session(client, uri) as session:
         match args.verb:
             case "rename":
-                await session.rename(as_typed(args.title))
+                await session.rename(decode_argument(args.title))
             case "read":
                 await session.mark_read()
             case verb:
@@ -469,7 +470,7 @@ async def _change_one(client: Client, uri: str, args: argparse.Namespace) -> str
 
 
 async def _disposed_how(client: Client, uri: str) -> str:
-    """Return what a host made of a session that it was to dispose of."""
+    """Return what the host did with a disposed session: archived, in the trash, removed."""
     try:
         async with await client.sessions.get(uri) as session:
             # Other hosts have no trash.
@@ -480,9 +481,3 @@ async def _disposed_how(client: Client, uri: str) -> str:
             if any(entry["session"] == uri for entry in await client.sessions.trash()):
                 return "in the trash"
         return "removed"
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise argparse.ArgumentTypeError("N is a whole number, 1 or more")
-    return int(text)

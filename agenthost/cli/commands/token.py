@@ -1,4 +1,4 @@
-"""``agenthost token create|list|revoke``: the named tokens of a data directory.
+"""``agenthost token create|list|revoke``: manage the named tokens of a data directory.
 
 Edits the book that a running host reads, so no host needs to be reached or restarted. A secret is
 printed once, alone on standard output; everything a person should know goes to standard error.
@@ -15,17 +15,18 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from agenthost.cli.arguments import Subparsers, add_command, add_json_option
 from agenthost.cli.data_dir import DATA_DIR_VARIABLE, default_data_dir
-from agenthost.cli.exit_codes import FAILED, OK, USAGE, add_json_option, fail
+from agenthost.cli.exit_codes import FAILED, OK, USAGE, report_failure
 from agenthost.tokens import BOOK_FILE, Role, TokenBook, TokenEntry, TokenError, check_name
 
 _SPAN = re.compile(r"(?P<count>[0-9]{1,6})(?P<unit>[mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(subparsers: Subparsers) -> None:
     """Add ``token`` and its verbs to the argument tree."""
-    token = subparsers.add_parser("token", help="create, list and revoke named tokens")
+    token = add_command(subparsers, "token", "create, list and revoke named tokens", run)
     verbs = token.add_subparsers(dest="verb", metavar="VERB", required=True)
 
     create = verbs.add_parser("create", help="create a token and print its secret once")
@@ -56,11 +57,10 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
             help=f"the host's data directory (default: ${DATA_DIR_VARIABLE}, or the user's own)",
         )
         add_json_option(verb, "print JSON on standard output")
-        verb.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry out the verb; 0 when done, 1 with one line on standard error when not, 2 for misuse."""
+    """Run the verb; 0 when done, 1 with one line on standard error when not, 2 for wrong usage."""
     book = TokenBook((args.data_dir or default_data_dir()) / BOOK_FILE)
     now = time.time()
     try:
@@ -70,11 +70,11 @@ def run(args: argparse.Namespace) -> int:
             return _list(book.list(), now, as_json=args.json)
         return _revoke(book, args.name, now, as_json=args.json)
     except TokenError as error:
-        return fail(args, error, FAILED, "failed")
+        return report_failure(args, error, FAILED, "failed")
 
 
 def parse_expiry(text: str, now: float) -> datetime:
-    """Return the moment that ``30d``, ``12h`` or a date means; ValueError when it means none."""
+    """Return the time that ``30d``, ``12h`` or a date means; ValueError for anything else."""
     moment = datetime.fromtimestamp(int(now), UTC)
     span = _SPAN.fullmatch(text)
     try:
@@ -90,9 +90,9 @@ def _create(book: TokenBook, args: argparse.Namespace, now: float) -> int:
     try:
         expires = None if args.expires is None else parse_expiry(args.expires, now)
     except ValueError as error:
-        return fail(args, error, USAGE, "usage")
+        return report_failure(args, error, USAGE, "usage")
     if expires is not None and expires.timestamp() <= now:
-        return fail(args, f"--expires {args.expires} lies in the past", USAGE, "usage")
+        return report_failure(args, f"--expires {args.expires} lies in the past", USAGE, "usage")
     made = book.create(args.name, Role(args.role), expires=expires, now=now)
     if args.json:
         print(json.dumps({**_as_json(made.entry, now), "token": made.secret}, indent=2))

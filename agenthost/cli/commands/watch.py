@@ -1,4 +1,4 @@
-"""``agenthost watch``: follow one session, or all of them, one line per event, until Ctrl-C."""
+"""``agenthost watch``: follow one session, or all, and print one line per event until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from collections.abc import Coroutine, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from agenthost.cli.arguments import Subparsers, add_command, add_json_option
 from agenthost.cli.connection.host_connection import (
     add_connection_options,
     connected,
@@ -19,22 +20,19 @@ from agenthost.cli.connection.host_connection import (
     use_colour,
 )
 from agenthost.cli.connection.session_lookup import open_session
-from agenthost.cli.exit_codes import OK, add_json_option
-from agenthost.cli.format.event_format import Line, event_json, event_line
+from agenthost.cli.exit_codes import OK
+from agenthost.cli.format.event_format import EventLine, event_json, event_line
 from agenthost.cli.format.state_format import (
     SHORT_ID,
-    Ink,
     activity_word,
-    clip,
     is_archived,
     is_unread,
-    one_line,
-    plain,
     session_json,
     short_id,
     status_style,
     status_words,
 )
+from agenthost.cli.format.terminal_text import Ink, clip, one_line, safe_text
 from agenthost.cli.read_mark import ReadMark
 from agenthost.client import (
     ChannelGone,
@@ -62,20 +60,14 @@ _EXAMPLES = """examples:
 """
 
 
-def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(subparsers: Subparsers) -> None:
     """Add ``watch`` to the argument tree."""
-    watch = subparsers.add_parser(
-        "watch",
-        help="follow one session or all of them",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    watch = add_command(subparsers, "watch", "follow one session or all of them", run, _EXAMPLES)
     watch.add_argument(
         "session", metavar="SESSION", nargs="?", help="URI, id or title (default: all sessions)"
     )
     add_json_option(watch, "print one JSON object per line", events=True)
     add_connection_options(watch, patience=None)
-    watch.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -93,18 +85,18 @@ async def _watch(args: argparse.Namespace) -> int:
 
 
 class _Printer:
-    """Prints happenings as lines, of text or of JSON."""
+    """Prints events as text or as JSON lines."""
 
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
         self._ink = Ink(use_colour())
 
-    def print_line(self, where: str, line: Line) -> None:
-        """Print a line of text, or several: when, where, what."""
+    def print_line(self, where: str, line: EventLine) -> None:
+        """Print an event as one or more lines of text: time, chat, label, text."""
         for text in line.text.split("\n"):
-            self._print_row(where, Line(line.what, text, line.style))
+            self._print_row(where, EventLine(line.what, text, line.style))
 
-    def _print_row(self, where: str, line: Line) -> None:
+    def _print_row(self, where: str, line: EventLine) -> None:
         now = datetime.now().astimezone().strftime("%H:%M:%S")
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         head = f"{now}  {where}  {line.what:<12}"
@@ -114,7 +106,7 @@ class _Printer:
         print(f"{self._ink('dim', now)}  {where}  {what}  {text}".rstrip(), flush=True)
 
     def print_json(self, happening: Json) -> None:
-        """Print an object on a line."""
+        """Print an event as one line of JSON, with the time."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         print(json.dumps({"time": now, **happening}), flush=True)
 
@@ -137,9 +129,9 @@ async def _watch_all(client: Client, printer: _Printer) -> int:
 def catalogue_changes(
     before: Mapping[str, SessionSummary] | None, after: Mapping[str, SessionSummary]
 ) -> Iterator[tuple[str, SessionSummary]]:
-    """Tell what became of the catalogue: ``present`` at first, then added, changed, removed.
+    """Yield changes of the session list: ``present`` at first, then added, changed, removed.
 
-    At first archived sessions are left out. That a session changed just now is no change.
+    ``present`` leaves archived sessions out. A newer ``modifiedAt`` alone is not a change.
     """
     if before is None:
         for summary in list(after.values())[::-1]:
@@ -157,13 +149,13 @@ def catalogue_changes(
             yield "changed", summary
 
 
-def _summary_line(change: str, summary: SessionSummary) -> Line:
+def _summary_line(change: str, summary: SessionSummary) -> EventLine:
     if change == "removed":
-        return Line("removed", one_line(summary["title"]), "dim")
+        return EventLine("removed", one_line(summary["title"]), "dim")
     words = ", ".join(status_words(summary["status"])[1:])
     activity = one_line(summary.get("activity") or "")
     text = " - ".join(filter(None, (one_line(summary["title"]) or "(no title)", activity)))
-    return Line(
+    return EventLine(
         activity_word(summary["status"]),
         f"{text} ({words})" if words else text,
         status_style(summary["status"]),
@@ -174,7 +166,7 @@ def _summary_line(change: str, summary: SessionSummary) -> Line:
 
 
 class _SessionWatch:
-    """Follows a session and all of its chats, those that are opened meanwhile too."""
+    """Follows a session and all of its chats, new ones included."""
 
     def __init__(self, client: Client, session: Session, printer: _Printer) -> None:
         self._client = client
@@ -234,10 +226,10 @@ class _SessionWatch:
         chats = self._session.chats
         running = any(activity_word(chat["status"]) in ("running", "needs input") for chat in chats)
         if self._read is not None:
-            self._read.look(running=running)
+            self._read.mark_if_unread(running=running)
 
     async def _begin(self) -> SessionState:
-        """Follow the chats that are there, and say what there is once nothing can be missed."""
+        """Subscribe to the existing chats, then print what the session has."""
         state = self._session.state
         uris = [chat["resource"] for chat in state["chats"]]
         chats = await asyncio.gather(*(self._session.chat(uri, turns=1) for uri in uris))
@@ -248,7 +240,7 @@ class _SessionWatch:
         return state
 
     async def _follow_new(self, summary: ChatSummary) -> None:
-        """Follow a chat that was opened meanwhile, from its beginning."""
+        """Follow a chat that was opened later, from its beginning."""
         origin = summary.get("origin")
         with contextlib.suppress(ChannelGone):
             chat = await self._session.chat(summary["resource"])
@@ -282,7 +274,7 @@ class _SessionWatch:
             self._printer.print_line(_short(chat), line)
 
     def _collect(self, chat: str, event: Text | Reasoning) -> None:
-        """Print what is whole of an answer, which comes in crumbs, line by line."""
+        """Print the complete lines of streamed text."""
         if self._text_of != (chat, event.part_id):
             self._print_text(self._text)
             self._text_of = (chat, event.part_id)
@@ -295,8 +287,12 @@ class _SessionWatch:
     def _print_text(self, text: str) -> None:
         self._text = ""
         if text.strip():
-            shown = plain(text).rstrip()
-            line = Line("reasoning", shown, "dim") if self._is_thought else Line("answer", shown)
+            shown = safe_text(text).rstrip()
+            line = (
+                EventLine("reasoning", shown, "dim")
+                if self._is_thought
+                else EventLine("answer", shown)
+            )
             self._printer.print_line(_short(self._text_of[0]), line)
 
 
@@ -309,7 +305,7 @@ def _present(state: SessionState) -> Json:
 
 
 def session_changes(before: SessionState, after: SessionState) -> Iterator[tuple[str, Json]]:
-    """Tell what became of a session itself: its title, its flags, its chats, its lifecycle."""
+    """Yield changes of a session itself: title, flags, chats, lifecycle."""
     if before["title"] != after["title"]:
         yield "title", {"title": after["title"]}
     if before["lifecycle"] != after["lifecycle"]:
@@ -325,12 +321,12 @@ def session_changes(before: SessionState, after: SessionState) -> Iterator[tuple
         yield "chatRemoved", {"chat": uri, "title": was[uri]["title"]}
 
 
-def _change_line(kind: str, fields: Json) -> Line:
+def _change_line(kind: str, fields: Json) -> EventLine:
     if kind in ("archived", "unread"):
-        return Line(kind if fields[kind] else f"not {kind}", "", "magenta")
+        return EventLine(kind if fields[kind] else f"not {kind}", "", "magenta")
     words = {"chatAdded": "new chat", "chatRemoved": "chat closed"}
     text = fields.get("title", fields.get("lifecycle", ""))
-    return Line(words.get(kind, kind), one_line(text), "magenta")
+    return EventLine(words.get(kind, kind), one_line(text), "magenta")
 
 
 def _short(uri: str) -> str:

@@ -1,4 +1,4 @@
-"""What to type next, and where to point a browser: words that work when they are copied."""
+"""Command lines and addresses to show to people, ready to copy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EVERYWHERE = {
 }
 
 
-def next_step(
+def command_line(
     *words: str, data_dir: Path | None = None, url: str | None = None, token: str | None = None
 ) -> str:
     """Return a command line that calls this program again for the same host.
@@ -38,20 +38,20 @@ def next_step(
         options = ["--url", url.partition("?")[0].rstrip("/")]
         if token is not None or parts.query:
             options += ["--token", "TOKEN"]
-    elif data_dir is not None and data_dir.absolute() != _found_anyway():
+    elif data_dir is not None and data_dir.absolute() != _default_data_dir():
         # Absolute, because the next terminal may be elsewhere, and without this one's variable.
         options = ["--data-dir", str(data_dir.absolute())]
     return f"{_this_command()} {shlex.join([*words, *options])}"
 
 
-def _found_anyway() -> Path:
-    """Return the data directory of a command that is told of none, not even by a variable."""
+def _default_data_dir() -> Path:
+    """Return the data directory used when neither option nor variable names one."""
     environ = {name: text for name, text in os.environ.items() if name != DATA_DIR_VARIABLE}
     return default_data_dir(environ)
 
 
 def _this_command() -> str:
-    """Return how to call this program from here: by its name only where that finds it."""
+    """Return how to call this program from here: by name if the shell finds it, else by path."""
     called = Path(sys.argv[0])
     found = shutil.which(called.name)
     if called.name != "agenthost" or (found is not None and Path(found).samefile(called)):
@@ -61,11 +61,11 @@ def _this_command() -> str:
     return shlex.quote(str(called.relative_to(here) if called.is_relative_to(here) else called))
 
 
-def reachable(address: str) -> list[str]:
-    """Return the addresses, with ports, at which who listens at this one is reached.
+def reachable_addresses(address: str) -> list[str]:
+    """Return the addresses, with ports, at which a listening host can be reached.
 
-    Who listens on all addresses is reached from here by the loopback one, which comes first, and
-    from elsewhere by the one that leads out of this machine.
+    A host that listens on all addresses is reached from this machine by the loopback address,
+    which comes first, and from others by this machine's address on the network.
     """
     host, _, port = address.rpartition(":")
     if host not in _EVERYWHERE:
@@ -77,7 +77,7 @@ def reachable(address: str) -> list[str]:
 
 
 def _outward(family: socket.AddressFamily) -> str | None:
-    """Return this machine's address on the way out of it; None where there is no way out."""
+    """Return this machine's address on the network; None without one."""
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
             # For datagrams this only looks up the route.

@@ -1,4 +1,4 @@
-"""What every command that talks to a host shares: its options, its connection, its failures."""
+"""Connecting a command to a host: options, connection, and mapping errors to exit codes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from agenthost.cli.connection.command_hints import next_step
+from agenthost.cli.connection.command_hints import command_line
 from agenthost.cli.connection.host_lookup import NoHost, find_host
 from agenthost.cli.data_dir import DATA_DIR_VARIABLE, default_data_dir
 from agenthost.cli.exit_codes import (
@@ -20,10 +20,10 @@ from agenthost.cli.exit_codes import (
     UNREACHABLE,
     USAGE,
     CommandFailed,
-    Kind,
-    fail,
+    FailureKind,
+    report_failure,
 )
-from agenthost.cli.format.state_format import Ink, plain
+from agenthost.cli.format.terminal_text import Ink, safe_text
 from agenthost.client import (
     CannotConnect,
     Client,
@@ -72,14 +72,14 @@ _WORDS = {
 }
 
 
-class WentAway(CannotConnect):
-    """The host was there, went away, and stayed away for longer than a command waits."""
+class HostWentAway(CannotConnect):
+    """The connection was lost and the host did not come back within the command's patience."""
 
 
 def add_connection_options(
     parser: argparse.ArgumentParser, *, patience: float | None = PATIENCE, inherited: bool = False
 ) -> None:
-    """Add the options that say which host to talk to, and how long it may stay away.
+    """Add the options that name the host, and set how long it may stay away.
 
     Args:
         parser: the command's, or one of its verbs'.
@@ -137,7 +137,7 @@ async def connected(
         raise CommandFailed(str(error), USAGE) from None
     async with client:
         try:
-            async with patiently(client, args.patience, tell or LinkNews()):
+            async with host_patience(client, args.patience, tell or ConnectionNotices()):
                 yield client
         except ClientError as error:
             # Everything ends with the connection, but why that ended is what matters.
@@ -148,7 +148,7 @@ async def connected(
 
 
 def _client(args: argparse.Namespace, options: dict[str, Any]) -> Client:
-    """Make the client; a host that was found on this machine is looked for wherever it went."""
+    """Make the client; a host found on this machine is looked up again at every reconnect."""
     host = find_host(args.url, args.token, args.data_dir)
     if args.url is not None:
         return connect(host.url, token=host.token, **options)
@@ -161,10 +161,10 @@ def _client(args: argparse.Namespace, options: dict[str, Any]) -> Client:
 
 
 @asynccontextmanager
-async def patiently(
+async def host_patience(
     client: Client, patience: float | None, tell: Callable[[ConnectionState], None]
 ) -> AsyncIterator[None]:
-    """Tell how the connection is doing, and end a block when the host stays away for too long."""
+    """Limit how long a block waits for a host that went away; ``tell`` gets state changes."""
     loop = asyncio.get_running_loop()
     reason = ""
 
@@ -190,21 +190,23 @@ async def patiently(
     except TimeoutError:
         if not limit.expired():
             raise
-        raise WentAway(f"the host went away and did not come back: {in_words(reason)}") from None
+        raise HostWentAway(
+            f"the host went away and did not come back: {explain_reason(reason)}"
+        ) from None
 
 
-class LinkNews:
-    """Says that the connection is lost, once, and that it is there again."""
+class ConnectionNotices:
+    """Prints one notice when the connection is lost and one when it is back."""
 
     def __init__(self, say: Callable[[str], None] | None = None) -> None:
         self._say = say or _say
         self._is_lost = False
 
     def __call__(self, state: ConnectionState) -> None:
-        """Take a change of the connection's state."""
+        """Handle a change of the connection's state."""
         if isinstance(state, Reconnecting) and not self._is_lost:
             self._is_lost = True
-            self._say(f"connection lost ({in_words(state.reason)}); trying again")
+            self._say(f"connection lost ({explain_reason(state.reason)}); trying again")
         elif isinstance(state, Connected) and self._is_lost:
             self._is_lost = False
             self._say("connected again")
@@ -212,13 +214,13 @@ class LinkNews:
 
 def _say(text: str) -> None:
     ink = Ink(use_colour(sys.stderr))
-    print(ink("yellow", plain(text)), file=sys.stderr, flush=True)
+    print(ink("yellow", safe_text(text)), file=sys.stderr, flush=True)
 
 
 def run_command(
     args: argparse.Namespace, work: Callable[[argparse.Namespace], Awaitable[int]]
 ) -> int:
-    """Run a command's coroutine; what goes wrong is told, and turned into an exit code."""
+    """Run a command's coroutine; report errors and turn them into an exit code."""
 
     async def run() -> int:
         return await work(args)
@@ -228,21 +230,21 @@ def run_command(
     except KeyboardInterrupt:
         return INTERRUPTED
     except (AgentHostError, TimeoutError) as error:
-        kind, code = _judged(error)
+        kind, code = _failure_of(error)
         words = (
             str(error) if isinstance(error, AgentHostError) else "the host did not answer in time"
         )
-        return fail(args, f"{in_words(words)}{_hint(error, args)}", code, kind)
+        return report_failure(args, f"{explain_reason(words)}{_hint(error, args)}", code, kind)
 
 
-def _judged(error: Exception) -> tuple[Kind, int]:
-    """Return which failure an error is."""
+def _failure_of(error: Exception) -> tuple[FailureKind, int]:
+    """Return the kind of failure and the exit code of an error."""
     match error:
         case CommandFailed():
             return error.kind, error.code
         case NoHost():
             return "noHost", UNREACHABLE
-        case WentAway() | ConnectionLost():
+        case HostWentAway() | ConnectionLost():
             return "wentAway", UNREACHABLE
         case CannotConnect():
             return "unreachable", UNREACHABLE
@@ -261,26 +263,26 @@ def _judged(error: Exception) -> tuple[Kind, int]:
     return "failed", FAILED
 
 
-def in_words(text: str) -> str:
-    """Return what a connection ended with in words, where it ends with the name of a class."""
+def explain_reason(text: str) -> str:
+    """Replace an exception class name at the end of a reason by words."""
     head, joint, last = text.rpartition(": ")
     return f"{head}{joint}{_WORDS.get(last, last)}"
 
 
-def same_host(args: argparse.Namespace, *words: str) -> str:
-    """Return a command line for the host that the options name, to be copied by a person.
+def command_for_host(args: argparse.Namespace, *words: str) -> str:
+    """Return the command line that runs a command for the same host, ready to copy.
 
-    What the environment says need not be said again.
+    Options that the environment variables already give are left out.
     """
     if args.url is None:
-        return next_step(*words, data_dir=args.data_dir or default_data_dir())
+        return command_line(*words, data_dir=args.data_dir or default_data_dir())
     url = None if args.url == os.environ.get(URL_VARIABLE) else args.url
     token = None if args.token == os.environ.get(TOKEN_VARIABLE) else args.token
-    return next_step(*words, url=url, token=token)
+    return command_line(*words, url=url, token=token)
 
 
-def as_typed(text: str) -> str:
-    """Return text that can be sent: bytes that the locale could not read are read as UTF-8."""
+def decode_argument(text: str) -> str:
+    """Decode a command-line argument as UTF-8, whatever the locale."""
     try:
         raw = text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -290,7 +292,7 @@ def as_typed(text: str) -> str:
 
 
 def use_colour(stream: object = None) -> bool:
-    """Say whether to colour: only on a terminal, and never against NO_COLOR."""
+    """Return whether to colour output: on a terminal, unless NO_COLOR is set."""
     target = sys.stdout if stream is None else stream
     isatty = getattr(target, "isatty", None)
     return bool(isatty and isatty()) and not os.environ.get("NO_COLOR")
@@ -301,5 +303,5 @@ def _hint(error: Exception, args: argparse.Namespace) -> str:
         case NotAdmitted(status=status) if status == _UNAUTHORIZED:
             return f"\n  give a valid token with --token or ${TOKEN_VARIABLE}"
         case CannotConnect() | GivenUp():
-            return f"\n  `{same_host(args, 'doctor')}` looks for what is wrong"
+            return f"\n  `{command_for_host(args, 'doctor')}` looks for what is wrong"
     return ""

@@ -1,4 +1,4 @@
-"""How commands on the same machine find a running host: a small file in its data directory.
+"""Finding the host that runs on this machine, by the file it writes to its data directory.
 
 ``serve`` writes it when it listens and removes it when it stops; it names the URL, the process and
 the file that holds the token, never the token itself.
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from agenthost.cli.connection.command_hints import next_step
+from agenthost.cli.connection.command_hints import command_line
 from agenthost.cli.data_dir import default_data_dir
 from agenthost.errors import AgentHostError
 from agenthost.tokens import TokenError, read_owner_token
@@ -25,11 +25,11 @@ _SCHEMES = {"http": "ws", "https": "wss"}
 
 
 class NoHost(AgentHostError):
-    """No running host was found; the message says where was looked and what to do."""
+    """No running host was found; the message names the place searched and the next step."""
 
 
 class NoToken(NoHost):
-    """A host runs, but the file with its token is of no use; the message says why."""
+    """The running host's token file cannot be used; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class RunningHost:
 
 @contextmanager
 def announce(data_dir: Path, url: str, token_file: Path | None) -> Iterator[None]:
-    """Tell other commands of this host for the length of a block."""
+    """Write the file by which other commands find this host, for the length of a block."""
     path = data_dir / HOST_FILE
     told = {"url": url, "pid": os.getpid(), "tokenFile": str(token_file) if token_file else None}
     scratch = path.with_suffix(f".{os.getpid()}")
@@ -75,14 +75,14 @@ def find_host(
     except FileNotFoundError:
         raise NoHost(
             f"no host is running for {folder}: start one with "
-            f"`{next_step('serve', data_dir=folder)}`, or name one with --url"
+            f"`{command_line('serve', data_dir=folder)}`, or name one with --url"
         ) from None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise NoHost(f"{path} cannot be read: {error}") from error
     if not _alive(found.pid):
         raise NoHost(
             f"the host of {folder} ended without saying goodbye: start it again with "
-            f"`{next_step('serve', data_dir=folder)}`"
+            f"`{command_line('serve', data_dir=folder)}`"
         )
     if token is None and token_file is not None:
         try:
@@ -95,7 +95,7 @@ def find_host(
 
 
 def _websocket(url: str) -> str:
-    """Read an address as people write it: without a scheme, or with the page's."""
+    """Return a WebSocket URL for an address without a scheme or with http."""
     if "://" not in url:
         return f"ws://{url}"
     scheme, _, rest = url.partition("://")

@@ -1,30 +1,41 @@
-"""Which session a person means: a URI, the beginning of an id, a title or a part of one."""
+"""Finding the session a command works with, by URI, id or title, or starting a new one.
+
+What a person named and is not there is refused before anything is made or said: a message that
+goes to a model nobody has, or to an agent in a folder that is not, fails later and less clearly.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agenthost.cli.connection.host_connection import as_typed
-from agenthost.cli.exit_codes import CommandFailed
-from agenthost.cli.format.state_format import clip, is_archived, one_line, session_id
+from agenthost.cli.connection.host_connection import decode_argument
+from agenthost.cli.data_dir import directory_uri
+from agenthost.cli.exit_codes import USAGE, CommandFailed
+from agenthost.cli.format.state_format import directory_text, is_archived, session_id
+from agenthost.cli.format.terminal_text import clip, one_line
 from agenthost.errors import NotFound, SessionNotFound
 
 if TYPE_CHECKING:
+    import argparse
+
     from agenthost.client import Client, Session
     from agenthost.protocol.session.state import SessionSummary
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/\S*")
 
-# Of the sessions that a word could mean, this many are named.
+# Of the sessions that a word could mean, and of an agent's models, this many are named.
 _MOST_NAMED = 5
+_MOST_MODELS = 10
 
 
 def match_sessions(summaries: Sequence[SessionSummary], text: str) -> list[SessionSummary]:
-    """Return the sessions that a text means: by the first way to read it that finds any.
+    """Return the sessions that match a text: by URI, id, start of an id, title, part of a title.
 
-    Where archived sessions match as well as others, the others are meant.
+    Archived sessions count only if no others match.
     """
     word = text.casefold()
     ways: tuple[Callable[[SessionSummary], bool], ...] = (
@@ -42,7 +53,7 @@ def match_sessions(summaries: Sequence[SessionSummary], text: str) -> list[Sessi
 
 
 async def find_session(client: Client, text: str) -> str:
-    """Return the URI of the one session that a text means; a URI is taken as it is.
+    """Return the URI of the one session that a text matches; a URI is taken as it is.
 
     Raises:
         CommandFailed: it means none, or more than one.
@@ -56,8 +67,8 @@ async def find_session(client: Client, text: str) -> str:
 async def find_sessions(
     client: Client, texts: Sequence[str], *, in_trash: bool = False
 ) -> dict[str, str | CommandFailed]:
-    """Return which session each text means, or why none; reads the list, or the trash, once."""
-    named = [as_typed(text) for text in texts]
+    """Return for each text the URI of its session, or why there is none."""
+    named = [decode_argument(text) for text in texts]
     listed: list[SessionSummary] = []
     if not all(map(_URI.fullmatch, named)):
         listed = await (_disposed(client) if in_trash else client.sessions.list())
@@ -80,7 +91,7 @@ async def _disposed(client: Client) -> list[SessionSummary]:
 
 
 async def open_session(client: Client, text: str) -> Session:
-    """Follow the one session that a text means."""
+    """Follow the one session that a text matches."""
     uri = await find_session(client, text)
     try:
         return await client.sessions.get(uri)
@@ -103,3 +114,52 @@ def _the_one(summaries: Sequence[SessionSummary], text: str, where: str) -> str 
 
 def _title(summary: SessionSummary) -> str:
     return clip(one_line(summary["title"]), 60)
+
+
+# A new session.
+
+
+async def begin_session(client: Client, args: argparse.Namespace) -> Session:
+    """Start a session with the agent and in the folder that the options name.
+
+    Raises:
+        CommandFailed: there is no such folder here, or the agent has no such model.
+    """
+    directories = [] if args.dir is None else [directory_uri(args.dir)]
+    if args.url is None:
+        # Only a host of this machine sees the same folders.
+        for uri in directories:
+            _check_directory(uri)
+    agents = client.root.state["agents"] if client.root.has_state else []
+    # Without a name the host takes its first agent.
+    provider = args.agent or (agents[0]["provider"] if agents else None)
+    if provider is not None:
+        check_model(client, provider, args.model)
+    return await client.sessions.create(args.agent, directories=directories, keep=True)
+
+
+def check_model(client: Client, provider: str, model: str | None) -> None:
+    """Refuse a model that the host does not announce for an agent.
+
+    An agent that announces none chooses for itself what a name means.
+
+    Raises:
+        CommandFailed: the agent has no such model.
+    """
+    agents = client.root.state["agents"] if client.root.has_state else []
+    of_agent = next((agent for agent in agents if agent["provider"] == provider), None)
+    ids = [] if of_agent is None else [item["id"] for item in of_agent["models"]]
+    if model is None or not ids or model in ids:
+        return
+    close = get_close_matches(model, ids, 1)
+    named = close or [*ids[:_MOST_MODELS], *(["…"] if len(ids) > _MOST_MODELS else [])]
+    known = one_line(", ".join(named))
+    hint = f"did you mean {known}?" if close else f"it has {known}"
+    raise CommandFailed(f"--model: {one_line(provider)} has no model {model!r}; {hint}", USAGE)
+
+
+def _check_directory(uri: str) -> None:
+    path = directory_text(uri)
+    if uri.startswith("file:") and not Path(path).is_dir():
+        what = "is not a directory" if Path(path).exists() else "does not exist"
+        raise CommandFailed(f"--dir: {path} {what}", USAGE)

@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from agenthost.cli.format.state_format import (
-    Style,
     error_lines,
-    one_line,
     only_question,
     question_line,
-    text_lines,
     tool_json,
     tool_line,
     tool_style,
     tool_word,
     usage_line,
 )
+from agenthost.cli.format.terminal_text import Style, one_line, text_lines
 from agenthost.client import (
     ChatEvent,
     ConfirmationNeeded,
@@ -41,25 +39,25 @@ _END_STYLES: Mapping[str, Style] = {"complete": "green", "error": "red"}
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """What happened, in a word and in a line; a plan, or an error, may take several."""
+class EventLine:
+    """One event as text: a label, one or more lines, a style."""
 
     what: str
     text: str
     style: Style | None = None
 
 
-def event_line(event: ChatEvent) -> Line | None:
-    """Return what to print of an event; None for what is told by others, or not worth a line.
+def event_line(event: ChatEvent) -> EventLine | None:
+    """Return an event as a printable line; None if it needs none.
 
-    Text of the answer and reasoning come in crumbs: whoever wants them collects them first.
+    Text and reasoning are streamed in small pieces, which the caller collects to lines first.
     """
     match event:
         case TurnStarted(message=message):
             what = "prompt" if message["origin"]["kind"] == "user" else "task"
-            return Line(what, one_line(message["text"]), "bold")
+            return EventLine(what, one_line(message["text"]), "bold")
         case Text(text=text):
-            return Line("answer", one_line(text))
+            return EventLine("answer", one_line(text))
         case ToolCallChanged(call=call, before=before):
             word = tool_word(call)
             # That it waits is told by the event that says so.
@@ -72,29 +70,29 @@ def event_line(event: ChatEvent) -> Line | None:
             asked = [question_line(question) for question in request.get("questions") or ()]
             about = "" if only_question(request) else str(request.get("message") or "")
             text = one_line(" · ".join(filter(None, (about, *asked))))
-            return Line("question", text or str(request.get("url", "")), "yellow")
+            return EventLine("question", text or str(request.get("url", "")), "yellow")
         case QuestionClosed(response=response):
-            return Line("answered", response or "the turn ended over it", "dim")
+            return EventLine("answered", response or "the turn ended over it", "dim")
         case PartAdded(part=part):
             return _part(part)
         case UsageReported(usage=usage) if usage_line(usage):
-            return Line("usage", usage_line(usage), "dim")
+            return EventLine("usage", usage_line(usage), "dim")
         case Redrawn():
-            return Line("changed", "what was told of this turn does not hold any more", "yellow")
+            return EventLine("changed", "the turn was rewritten", "yellow")
         case TurnEnded(state=state):
             text = "\n".join(error_lines(event.error)) if event.error is not None else ""
-            return Line(state, text, _END_STYLES.get(state, "yellow"))
+            return EventLine(state, text, _END_STYLES.get(state, "yellow"))
     return None
 
 
-def _tool(call: Json) -> Line:
-    return Line("tool", f"{tool_line(call)} - {tool_word(call)}", tool_style(call))
+def _tool(call: Json) -> EventLine:
+    return EventLine("tool", f"{tool_line(call)} - {tool_word(call)}", tool_style(call))
 
 
-def _part(part: Json) -> Line | None:
+def _part(part: Json) -> EventLine | None:
     if part["kind"] == "systemNotification":
-        return Line("notice", "\n".join(text_lines(markdown_of(part["content"]))), "yellow")
-    return Line(part["kind"], one_line(str(part.get("uri", ""))), "dim")
+        return EventLine("notice", "\n".join(text_lines(markdown_of(part["content"]))), "yellow")
+    return EventLine(part["kind"], one_line(str(part.get("uri", ""))), "dim")
 
 
 def event_json(event: ChatEvent) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A session as a document: markdown that reads well anywhere and folds what is long. Pure."""
+"""A session as one markdown document. Pure."""
 
 from __future__ import annotations
 
@@ -11,16 +11,14 @@ from agenthost.cli.format.state_format import (
     answer_text,
     directory_text,
     error_text,
-    fence,
-    one_line,
     only_question,
-    plain,
     tool_input,
     tool_line,
     tool_output,
     tool_word,
     usage_line,
 )
+from agenthost.cli.format.terminal_text import one_line, safe_text
 from agenthost.protocol.markdown import markdown_of
 
 Json = Mapping[str, Any]
@@ -46,7 +44,7 @@ def session_markdown(session: Json, chats: Sequence[Json]) -> str:
             blocks += _turn(chat["activeTurn"], session["provider"])
         blocks += _waiting(chat)
     # Addresses and names may hold anything, too.
-    return plain("\n\n".join(block for block in blocks if block)) + "\n"
+    return safe_text("\n\n".join(block for block in blocks if block)) + "\n"
 
 
 def _facts(session: Json) -> Iterator[str]:
@@ -74,7 +72,7 @@ def _turn(turn: Json, agent: str) -> Iterator[str]:
     message = turn["message"]
     who = "You" if message["origin"]["kind"] == "user" else "Task"
     yield f"### {who}"
-    yield _quoted(plain(message["text"]))
+    yield _quoted(safe_text(message["text"]))
     for attachment in message.get("attachments") or ():
         yield f"*Attached: {_heading(attachment['label'])}*"
     yield f"### {_heading(agent)}"
@@ -88,15 +86,15 @@ def _turn(turn: Json, agent: str) -> Iterator[str]:
 def _part(part: Json) -> str:
     match part["kind"]:
         case "markdown":
-            return plain(part["content"]).strip("\n")
+            return safe_text(part["content"]).strip("\n")
         case "reasoning":
-            return _folded("Reasoning", plain(part["content"]))
+            return _folded("Reasoning", safe_text(part["content"]))
         case "toolCall":
             return _call(part["toolCall"])
         case "inputRequest":
             return _questions(part)
         case "systemNotification":
-            return _quoted(f"**Notice:** {plain(markdown_of(part['content']))}")
+            return _quoted(f"**Notice:** {safe_text(markdown_of(part['content']))}")
         case "contentRef":
             return f"*Content kept elsewhere: `{part['uri']}`*"
     return f"*Something that this version does not know: {one_line(str(part['kind']))}*"
@@ -104,9 +102,9 @@ def _part(part: Json) -> str:
 
 def _call(call: Json) -> str:
     blocks: list[str] = []
-    if given := plain(tool_input(call)):
+    if given := safe_text(tool_input(call)):
         blocks += ["Input:", fence(given)]
-    if shown := plain(tool_output(call)):
+    if shown := safe_text(tool_output(call)):
         blocks += ["Output:", fence(shown)]
     if call["status"] == "cancelled" and call.get("reasonMessage"):
         blocks.append(f"Reason: {one_line(markdown_of(call['reasonMessage']))}")
@@ -144,12 +142,12 @@ def _ending(turn: Json) -> str:
 
 
 def _waiting(chat: Json) -> Iterator[str]:
-    """Tell what was written and not sent yet."""
+    """Yield messages that wait to be sent: steering and queued."""
     steering = [chat["steeringMessage"]] if "steeringMessage" in chat else []
     for kind, messages in (("Steering", steering), ("Queued", chat.get("queuedMessages") or ())):
         for pending in messages:
             yield f"### {kind}"
-            yield _quoted(plain(pending["message"]["text"]))
+            yield _quoted(safe_text(pending["message"]["text"]))
 
 
 def _folded(summary: str, text: str) -> str:
@@ -165,5 +163,12 @@ def _quoted(text: str) -> str:
 
 
 def _heading(text: str) -> str:
-    """Return text that stays on its line and is no markup."""
+    """Return text for a heading: on one line, markup escaped."""
     return _MARKUP.sub(r"\\\g<0>", one_line(text) or "(no title)")
+
+
+def fence(text: str) -> str:
+    """Return text as a fenced block; the fence is longer than any in the text."""
+    runs = [len(run) for run in re.findall(r"^\s*(`{3,})", text, re.MULTILINE)]
+    marks = "`" * max(3, max(runs, default=0) + 1)
+    return f"{marks}\n{text.rstrip()}\n{marks}"

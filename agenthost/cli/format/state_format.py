@@ -1,19 +1,16 @@
-"""State as text for a terminal, and as the plain objects that ``--json`` prints.
+"""Sessions, tool calls and questions as text and as ``--json`` objects.
 
-Pure: no clock, no terminal, no connection. Widths, colours and the present moment are handed in.
-Whatever comes from an agent may hold escape sequences; ``plain`` and ``one_line`` take them out,
-and everything here that makes lines has used them.
+Pure: no clock, no terminal, no connection. Whatever makes a line here has made it safe to print.
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from agenthost.cli.format.terminal_text import Style, one_line, text_lines
 from agenthost.protocol.markdown import markdown_of
 from agenthost.protocol.status import (
     ACTIVITY_MASK,
@@ -26,121 +23,12 @@ from agenthost.protocol.status import (
 )
 
 Json = Mapping[str, Any]
-Style: TypeAlias = Literal["bold", "dim", "red", "green", "yellow", "blue", "magenta", "cyan"]
-
-_CODES: Mapping[Style, int] = {
-    "bold": 1,
-    "dim": 2,
-    "red": 31,
-    "green": 32,
-    "yellow": 33,
-    "blue": 34,
-    "magenta": 35,
-    "cyan": 36,
-}
-
 SHORT_ID = 8
 """Characters of a random id that tell it from others."""
 
-ESCAPES = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?"
-"""What terminals obey: CSI and OSC sequences, then the other escapes.
-
-A string without its end is taken to the end of its line.
-"""
-
-# Whole escape sequences, every control character but tab and newline, and the characters that
-# reorder the text around them.
-_UNSAFE = re.compile(ESCAPES + r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]|[\u202a-\u202e\u2066-\u2069]")
-
-
-class Ink:
-    """Colours text, or leaves it alone where there is no terminal: ``ink("red", "no")``."""
-
-    def __init__(self, on: bool) -> None:
-        self.on = on
-
-    def __call__(self, style: Style | None, text: str) -> str:
-        """Return the text in a style."""
-        return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if self.on and style and text else text
-
-
-# Text that fits.
-
-
-def plain(text: str) -> str:
-    """Return text without escape sequences and control characters; lines and tabs stay."""
-    return _UNSAFE.sub("", text.replace("\r\n", "\n"))
-
-
-def one_line(text: str) -> str:
-    """Return text as a single line that is safe to print."""
-    return " ".join(plain(text).split())
-
-
-def columns(text: str) -> int:
-    """Count the columns that a line takes on a terminal."""
-    if text.isascii():
-        return len(text)
-    return sum(map(_columns, text))
-
-
-def _columns(character: str) -> int:
-    if unicodedata.combining(character) or unicodedata.category(character) in ("Cf", "Mn", "Me"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-def clip(text: str, width: int | None) -> str:
-    """Return a line cut to a width, with an ellipsis where something is missing; None cuts not."""
-    if width is None or columns(text) <= width:
-        return text
-    room = max(width - 1, 0)
-    kept: list[str] = []
-    for character in text:
-        room -= _columns(character)
-        if room < 0:
-            break
-        kept.append(character)
-    return "".join(kept).rstrip() + "…" if width > 0 else ""
-
-
-def table(
-    rows: Sequence[Sequence[str]],
-    *,
-    width: int | None = None,
-    flexible: int = 0,
-    styles: Sequence[Sequence[Style | None]] = (),
-    ink: Ink | None = None,
-) -> list[str]:
-    """Lay rows out in columns; the flexible column gives way until a line fits the width.
-
-    ``styles`` has one style per cell; rows without any are left plain.
-    """
-    if not rows:
-        return []
-    widths = [max(columns(row[index]) for row in rows) for index in range(len(rows[0]))]
-    if width is not None:
-        others = sum(widths) - widths[flexible] + 2 * (len(widths) - 1)
-        widths[flexible] = min(widths[flexible], max(width - others, 8))
-    return [
-        _laid_out(row, widths, styles[number] if number < len(styles) else (), ink or Ink(False))
-        for number, row in enumerate(rows)
-    ]
-
-
-def _laid_out(
-    row: Sequence[str], widths: Sequence[int], styles: Sequence[Style | None], ink: Ink
-) -> str:
-    cells: list[str] = []
-    for index, (text, width) in enumerate(zip(row, widths, strict=True)):
-        shown = clip(text, width)
-        padding = "" if index == len(row) - 1 else " " * (width - columns(shown))
-        cells.append(ink(styles[index] if index < len(styles) else None, shown) + padding)
-    return "  ".join(cells).rstrip()
-
 
 def age(moment: str, now: datetime) -> str:
-    """Return how long ago a moment was, in words; a moment that cannot be read as it is."""
+    """Return how long ago a time was, in words; a text that is no time stays as it is."""
     try:
         then = datetime.fromisoformat(moment)
     except ValueError:
@@ -155,26 +43,14 @@ def age(moment: str, now: datetime) -> str:
     return then.astimezone(now.tzinfo).strftime("%Y-%m-%d")
 
 
-def fence(text: str) -> str:
-    """Return text as a fenced block of markdown, whatever fences it holds itself."""
-    runs = [len(run) for run in re.findall(r"^\s*(`{3,})", text, re.MULTILINE)]
-    marks = "`" * max(3, max(runs, default=0) + 1)
-    return f"{marks}\n{text.rstrip()}\n{marks}"
-
-
 def error_text(error: Json | None) -> str:
-    """Return why something failed, in a line."""
+    """Return an error's message as one line."""
     return one_line(str((error or {}).get("message") or "no reason given"))
 
 
 def error_lines(error: Json | None) -> list[str]:
-    """Return why something failed, with the lines that it was told in."""
+    """Return an error's message as lines."""
     return text_lines(str((error or {}).get("message") or "")) or [error_text(error)]
-
-
-def text_lines(text: str) -> list[str]:
-    """Return the lines of a short text, each safe to print, without the empty ones."""
-    return [row for row in map(one_line, plain(text).split("\n")) if row]
 
 
 # Sessions.
@@ -200,7 +76,7 @@ def status_style(status: int) -> Style | None:
 
 
 def status_words(status: int) -> tuple[str, ...]:
-    """Return the activity and whatever else holds: archived, unread."""
+    """Return a status as words: the activity, then archived and unread where they hold."""
     words = [activity_word(status)]
     words += ["archived"] if is_archived(status) else []
     words += ["unread"] if is_unread(status) else []
@@ -208,12 +84,12 @@ def status_words(status: int) -> tuple[str, ...]:
 
 
 def is_archived(status: int) -> bool:
-    """Say whether a session is put away."""
+    """Return whether a session is archived."""
     return bool(status & IS_ARCHIVED)
 
 
 def is_unread(status: int) -> bool:
-    """Say whether something happened that nobody has seen."""
+    """Return whether a session has activity that nobody has seen."""
     return not status & IS_READ
 
 
@@ -223,19 +99,19 @@ def session_id(uri: str) -> str:
 
 
 def short_id(uri: str) -> str:
-    """Return enough of an id to tell it from others; ids that people chose are shown whole."""
+    """Return the first characters of a random id; ids that people chose are kept whole."""
     id = one_line(session_id(uri))
     return id[:SHORT_ID] if len(id) >= 32 else id
 
 
 def directory_text(uri: str) -> str:
-    """Return a directory's path, or its URI where it is no local one."""
+    """Return a directory's path, or its URI if it is not a local file."""
     parts = urlsplit(uri)
     return unquote(parts.path) if parts.scheme == "file" and parts.path else uri
 
 
 def session_json(summary: Json) -> dict[str, Any]:
-    """Return a session's summary as ``--json`` shows it."""
+    """Return a session's summary as a ``--json`` object."""
     status: int = summary["status"]
     shown = {
         "session": summary["resource"],
@@ -257,7 +133,7 @@ def session_json(summary: Json) -> dict[str, Any]:
 
 
 def tool_word(call: Json) -> str:
-    """Return where a tool call stands, in words."""
+    """Return a tool call's status in words."""
     match call["status"]:
         case "streaming":
             return "preparing"
@@ -277,9 +153,9 @@ def tool_word(call: Json) -> str:
 
 
 def _cancelled_word(call: Json) -> str:
-    """Return why a tool call came to nothing.
+    """Return why a tool call did not run: denied, skipped, cancelled.
 
-    The protocol calls it skipped, too, when its turn ended over it; then nobody says anything.
+    The protocol also says "skipped", without a message, when the turn ended before the call ran.
     """
     reason = str(call.get("reason", "skipped"))
     if reason == "skipped":
@@ -288,7 +164,7 @@ def _cancelled_word(call: Json) -> str:
 
 
 def tool_style(call: Json) -> Style | None:
-    """Return the colour of where a tool call stands."""
+    """Return the colour of a tool call's status."""
     match tool_word(call):
         case "done":
             return "green"
@@ -302,14 +178,14 @@ def tool_style(call: Json) -> Style | None:
 
 
 def tool_line(call: Json) -> str:
-    """Return what a tool call does, or did, in a line without its status."""
+    """Return a tool call as one line, without its status: name and message."""
     name = one_line(str(call.get("displayName") or call["toolName"]))
     said = one_line(markdown_of(call.get("pastTenseMessage") or call.get("invocationMessage")))
     return f"{name}: {said}" if said and said != name else name
 
 
 def tool_input(call: Json) -> str:
-    """Return the parameters of a tool call as far as they are known."""
+    """Return a tool call's input as text; empty while there is none."""
     given = call.get("toolInput", call.get("partialInput"))
     if isinstance(given, Mapping):
         return f"[{given.get('uri', 'input kept elsewhere')}]"
@@ -317,7 +193,7 @@ def tool_input(call: Json) -> str:
 
 
 def tool_output(call: Json) -> str:
-    """Return what a tool call has shown or returned, as text."""
+    """Return a tool call's output as text."""
     texts = [content_text(block) for block in call.get("content") or ()]
     if call.get("error"):
         texts.append(error_text(call["error"]))
@@ -355,7 +231,7 @@ def _edit_text(edit: Json) -> str:
 
 
 def tool_json(call: Json) -> dict[str, Any]:
-    """Return a tool call as ``--json`` shows it."""
+    """Return a tool call as a ``--json`` object."""
     shown: dict[str, Any] = {
         "id": call["toolCallId"],
         "toolCallId": call["toolCallId"],
@@ -373,7 +249,7 @@ def tool_json(call: Json) -> dict[str, Any]:
 
 
 def only_question(request: Json) -> Json | None:
-    """Return the question of a request that asks nothing else, in the words of its message."""
+    """Return a request's only question if its text equals the request's message."""
     match request.get("questions"):
         case [question] if one_line(question["message"]) == one_line(request.get("message") or ""):
             found: Json = question
@@ -382,7 +258,7 @@ def only_question(request: Json) -> Json | None:
 
 
 def question_line(question: Json) -> str:
-    """Return a question in a line: its id, what it asks, and what an answer may be."""
+    """Return a question as one line: id, text, possible answers."""
     asked = one_line(str(question.get("message") or question.get("title") or ""))
     kinds = ", ".join(_answer_kinds(question))
     return f"{question['id']}: {asked}" + (f" ({kinds})" if kinds else "")
@@ -405,7 +281,7 @@ def _answer_kinds(question: Json) -> Iterator[str]:
 
 
 def answer_text(question: Json, answer: Json | None) -> str:
-    """Return what was answered to a question, with the labels of options for their ids."""
+    """Return an answer as text, with labels instead of option ids."""
     if answer is None:
         return "no answer"
     free = [str(value) for value in answer.get("freeformValues") or ()]
@@ -427,7 +303,7 @@ def answer_text(question: Json, answer: Json | None) -> str:
 
 
 def usage_line(usage: Json) -> str:
-    """Return what a turn used, in a line; empty when nothing is known."""
+    """Return a turn's model and token counts as one line; empty if unknown."""
     counts = {
         "in": usage.get("inputTokens"),
         "cached": usage.get("cacheReadTokens"),

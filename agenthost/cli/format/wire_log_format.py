@@ -1,4 +1,4 @@
-"""Messages of a wire log as lines for a person: who says what, and what it answers.
+"""Messages of a wire log as readable lines.
 
 Pure. Owns the reading of a log's entries and what is worth showing of a message. Where entries come
 from is ``commands.inspect``'s.
@@ -14,7 +14,7 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
-from agenthost.cli.format.state_format import Ink, Style, clip, columns, one_line, plain
+from agenthost.cli.format.terminal_text import Ink, Style, clip, columns, one_line, safe_text
 
 Json = Mapping[str, Any]
 Side = Literal["client", "host"]
@@ -29,8 +29,8 @@ _MOST_OPEN = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """One message, and what is known of it."""
+class WireMessage:
+    """One message of a wire log, with the request it answers where known."""
 
     time: str = ""
     connection: str = ""
@@ -49,14 +49,14 @@ class Said:
     entry: Any = None
 
 
-class Conversation:
-    """Reads messages in order and remembers what was asked, to know what is answered."""
+class WireLogReader:
+    """Reads log entries in order and matches answers to their requests."""
 
     def __init__(self) -> None:
         # Requests without an answer, by connection, asking side and id.
-        self._asked: dict[tuple[str, Side | None, str], Said] = {}
+        self._asked: dict[tuple[str, Side | None, str], WireMessage] = {}
 
-    def read_line(self, line: str | bytes) -> Said | None:
+    def read_line(self, line: str | bytes) -> WireMessage | None:
         """Read a line of a log; None for an empty one."""
         if not line.strip():
             return None
@@ -64,14 +64,14 @@ class Conversation:
             return self.read(json.loads(line))
         except ValueError:
             text = line.decode(errors="replace") if isinstance(line, bytes) else line
-            return Said(summary=f"no JSON: {one_line(text)}", is_error=True)
+            return WireMessage(summary=f"no JSON: {one_line(text)}", is_error=True)
 
-    def read(self, entry: Any) -> Said:
+    def read(self, entry: Any) -> WireMessage:
         """Read an entry: time, connection, direction as the host sees it, and the message."""
         if not isinstance(entry, dict) or entry.get("direction") not in ("in", "out"):
             text = f"no entry of a wire log: {one_line(json.dumps(entry))}"
-            return Said(summary=text, is_error=True, entry=entry)
-        said = Said(
+            return WireMessage(summary=text, is_error=True, entry=entry)
+        said = WireMessage(
             str(entry.get("time", "")),
             str(entry.get("connection", "")),
             "client" if entry["direction"] == "in" else "host",
@@ -84,7 +84,7 @@ class Conversation:
         text = f"no message: {one_line(str(entry.get('raw', '')))}"
         return replace(said, summary=text, is_error=True)
 
-    def _spoken(self, said: Said, message: Json) -> Said:
+    def _spoken(self, said: WireMessage, message: Json) -> WireMessage:
         params = message.get("params")
         params = params if isinstance(params, dict) else {}
         said = replace(
@@ -106,9 +106,11 @@ class Conversation:
             is_error=params.get("rejectionReason") is not None,
         )
 
-    def _answered(self, said: Said, message: Json) -> Said:
+    def _answered(self, said: WireMessage, message: Json) -> WireMessage:
         asker: Side = "host" if said.sender == "client" else "client"
-        asked = self._asked.pop((said.connection, asker, json.dumps(message.get("id"))), Said())
+        asked = self._asked.pop(
+            (said.connection, asker, json.dumps(message.get("id"))), WireMessage()
+        )
         said = replace(
             said,
             kind="response",
@@ -126,7 +128,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which messages to show."""
+    """Decides which messages are shown: by channel, method, errors only."""
 
     # A part of the channel's URI.
     channel: str | None = None
@@ -134,8 +136,8 @@ class Filter:
     method: str | None = None
     errors: bool = False
 
-    def __call__(self, said: Said) -> bool:
-        """Say whether a message is to be shown."""
+    def __call__(self, said: WireMessage) -> bool:
+        """Return whether a message is shown."""
         if self.errors and not said.is_error:
             return False
         if self.channel is not None and self.channel not in said.channel:
@@ -145,7 +147,7 @@ class Filter:
         return any(fnmatchcase(name, self.method) for name in (said.method, said.action) if name)
 
 
-def said_line(said: Said, width: int | None, ink: Ink) -> str:
+def message_line(said: WireMessage, width: int | None, ink: Ink) -> str:
     """Return a message as one line, cut to a width."""
     # The day is in the log for those who need it.
     time = said.time[11:23] if "T" in said.time else said.time
@@ -158,10 +160,10 @@ def said_line(said: Said, width: int | None, ink: Ink) -> str:
 
 def _flat(text: str) -> str:
     # What is in quotes keeps its spaces.
-    return " ".join(plain(text).splitlines())
+    return " ".join(safe_text(text).splitlines())
 
 
-def _texts(said: Said) -> Iterator[str]:
+def _texts(said: WireMessage) -> Iterator[str]:
     match said.kind:
         case "request":
             yield f"{said.method} #{said.id}"
@@ -179,15 +181,15 @@ def _texts(said: Said) -> Iterator[str]:
         yield f"({said.took:.0f} ms)"
 
 
-def _style(said: Said) -> Style | None:
+def _style(said: WireMessage) -> Style | None:
     if said.is_error:
         return "red"
     styles: dict[Kind, Style] = {"request": "cyan", "response": "dim"}
     return styles.get(said.kind)
 
 
-def said_json(said: Said) -> dict[str, Any]:
-    """Return a message as an object."""
+def message_json(said: WireMessage) -> dict[str, Any]:
+    """Return a message as a ``--json`` object."""
     told = {
         "time": said.time,
         "connection": said.connection,
@@ -206,7 +208,7 @@ def said_json(said: Said) -> dict[str, Any]:
 
 
 def short_channel(uri: str) -> str:
-    """Return a channel's URI with what is random in it cut short."""
+    """Return a channel's URI with its random id shortened."""
     return one_line(_UUID.sub(r"\1", uri.removeprefix("ahp-")))
 
 
@@ -229,7 +231,7 @@ def _fields(params: Json) -> str:
 def _compact(value: Any, depth: int = 0) -> str:
     match value:
         case str():
-            text = plain(json.dumps(_UUID.sub(r"\1", value), ensure_ascii=False))
+            text = safe_text(json.dumps(_UUID.sub(r"\1", value), ensure_ascii=False))
             return clip(text, _LONGEST_TEXT)
         case dict() if depth < 2:
             inner = (f"{one_line(key)}={_compact(item, depth + 1)}" for key, item in value.items())

@@ -1,1 +1,1 @@
-"""Turns that nobody watches: answers from options, output for scripts."""
+"""Turns without a person: automatic answers, output for scripts."""

@@ -1,4 +1,4 @@
-"""The answer on standard output, and what happens beside it on standard error."""
+"""Output of ``agenthost send``: the answer on stdout, notices on stderr."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from agenthost.cli.connection.host_connection import LinkNews, use_colour
-from agenthost.cli.format.state_format import Ink, Style, plain
+from agenthost.cli.connection.host_connection import ConnectionNotices, use_colour
+from agenthost.cli.format.terminal_text import Ink, Style, safe_text
 
 
 class Output:
-    """Prints an answer as it grows; ``silent`` keeps it for somebody else to print."""
+    """Prints an answer while it is streamed; ``silent`` prints notices only."""
 
     def __init__(self, *, silent: bool = False, quiet: bool = False, verbose: bool = False) -> None:
         # Whether reasoning and what tools say are of interest.
@@ -27,7 +27,7 @@ class Output:
         self._part: str | None = None
         self._thoughts = ""
         # Says that the connection is lost, and that it is there again.
-        self.tell_connection = LinkNews(lambda text: self.note(text, "yellow"))
+        self.tell_connection = ConnectionNotices(lambda text: self.note(text, "yellow"))
 
     def write(self, part_id: str, text: str) -> None:
         """Print more of the answer; its parts are paragraphs of their own."""
@@ -39,7 +39,7 @@ class Output:
         self._print(text)
 
     def rewrite(self, parts: Iterable[Mapping[str, Any]]) -> None:
-        """Print the whole answer anew, because what was printed does not hold any more."""
+        """Print the whole answer again, because the text already printed was changed."""
         self.note("the answer was changed; here it is from the beginning", "yellow")
         self.end()
         for part in parts:
@@ -47,7 +47,7 @@ class Output:
                 self.write(part["id"], part["content"])
 
     def think(self, text: str) -> None:
-        """Keep reasoning until it is complete; shown where somebody wants to see everything."""
+        """Collect reasoning; it is printed when it is complete, with ``--verbose``."""
         self._thoughts += text if self.verbose else ""
 
     def end(self) -> None:
@@ -57,19 +57,19 @@ class Output:
             self._print("\n")
 
     def note(self, text: str, style: Style | None = None) -> None:
-        """Say what happens beside the answer."""
+        """Print a notice on standard error, unless ``--quiet``."""
         self._flush_thoughts()
         if text and not self._quiet:
             self._say(self._ink(style, text))
 
     def warn(self, text: str) -> None:
-        """Say what is wrong."""
+        """Print an error on standard error."""
         self._say(f"agenthost: {text}")
 
     def _flush_thoughts(self) -> None:
         thoughts, self._thoughts = self._thoughts, ""
         if thoughts.strip():
-            self._say(self._ink("dim", plain(thoughts).strip()))
+            self._say(self._ink("dim", safe_text(thoughts).strip()))
 
     def _say(self, text: str) -> None:
         if self._is_shared and self._tail and not self._tail.endswith("\n"):
@@ -80,4 +80,4 @@ class Output:
     def _print(self, text: str) -> None:
         self._tail = (self._tail + text)[-2:]
         if text and not self._silent:
-            print(plain(text) if self._is_terminal else text, end="", flush=True)
+            print(safe_text(text) if self._is_terminal else text, end="", flush=True)

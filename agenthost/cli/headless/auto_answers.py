@@ -1,4 +1,4 @@
-"""What to say, without a person, when an agent asks: for approval by policy, to questions as given.
+"""Automatic answers for ``agenthost send``: ``--approve`` for calls, ``--answer`` for questions.
 
 Pure. Owns the reading of ``--approve`` and ``--answer``; what a decision looks like on the wire is
 ``agenthost.client.actions``'s, and ``commands.send`` carries it out.
@@ -20,15 +20,15 @@ _NO = frozenset({"no", "n", "false", "off", "0"})
 
 
 @dataclass(frozen=True, slots=True)
-class Approvals:
-    """Which tool calls are approved, and whose results."""
+class ApprovalPolicy:
+    """Which tool calls, and which results, ``--approve`` allows."""
 
     everything: bool = False
     tools: frozenset[str] = frozenset()
 
     @classmethod
-    def read(cls, words: Iterable[str]) -> Approvals:
-        """Read ``never``, ``always`` and ``tool=NAME``, of which the most generous counts.
+    def read(cls, words: Iterable[str]) -> ApprovalPolicy:
+        """Parse ``never``, ``always`` and ``tool=NAME``; the most permissive one wins.
 
         Raises:
             ValueError: a word is none of these.
@@ -41,15 +41,15 @@ class Approvals:
             elif word in ("always", "never"):
                 everything = everything or word == "always"
             else:
-                raise ValueError(f"{word!r} is none of never, always and tool=NAME")
+                raise ValueError(f"--approve {word!r}: use never, always or tool=NAME")
         return cls(everything, frozenset(tools))
 
     def allow(self, call: Json) -> bool:
-        """Say whether a call that waits may go ahead."""
+        """Return whether a pending call is approved."""
         return self.everything or call["toolName"] in self.tools
 
     def decide(self, turn_id: str, call: Json) -> dict[str, Any]:
-        """Return the action that approves or denies a call that waits."""
+        """Return the action that approves or denies a pending call."""
         if self.allow(call):
             return actions.approval(turn_id, call)
         reason = "nobody is there to approve it, and --approve does not cover it"
@@ -57,26 +57,26 @@ class Approvals:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """What to say to an agent's questions."""
+class QuestionReply:
+    """The reply to an agent's questions: the action, and why they are declined if they are."""
 
     action: dict[str, Any]
     # Why they are declined; empty where they are answered.
     problem: str = ""
     # Whether what was given cannot be an answer, rather than that nothing was given.
-    is_misfit: bool = False
+    is_bad_answer: bool = False
 
 
-class Answers:
-    """What ``--answer ID=VALUE`` said, by question; an id may be given more than once."""
+class GivenAnswers:
+    """Answers from ``--answer ID=VALUE``, by question id; an id may have several."""
 
     def __init__(self, given: Mapping[str, Sequence[str]]) -> None:
         self._given = given
         self._used: set[str] = set()
 
     @classmethod
-    def read(cls, texts: Iterable[str]) -> Answers:
-        """Read ``ID=VALUE``; ValueError where there is no ID."""
+    def read(cls, texts: Iterable[str]) -> GivenAnswers:
+        """Parse ``ID=VALUE``; ValueError without an ID."""
         given: dict[str, list[str]] = {}
         for text in texts:
             id, equals, value = text.partition("=")
@@ -87,11 +87,11 @@ class Answers:
 
     @property
     def unused(self) -> list[str]:
-        """The ids to which nothing was asked."""
+        """Ids given by ``--answer`` that no question asked for."""
         return [id for id in self._given if id not in self._used]
 
-    def reply(self, request: Json) -> Reply:
-        """Answer a request if something is given for it and nothing required is missing."""
+    def reply(self, request: Json) -> QuestionReply:
+        """Return the reply to a request: answers, or a refusal if a required one is missing."""
         questions = request.get("questions") or []
         asked = [question for question in questions if question["id"] in self._given]
         self._used.update(question["id"] for question in asked)
@@ -107,12 +107,12 @@ class Answers:
             values = {q["id"]: read_answer(q, self._given[q["id"]]) for q in asked}
             answers = actions.answers_to(request, values)
         except ValueError as error:
-            return _declined(request, str(error), is_misfit=True)
-        return Reply(actions.input_completed(request["id"], "accept", answers))
+            return _declined(request, str(error), is_bad_answer=True)
+        return QuestionReply(actions.input_completed(request["id"], "accept", answers))
 
 
 def read_answer(question: Json, texts: Sequence[str]) -> Any:
-    """Read what was typed as the kind of value that a question wants.
+    """Convert typed text to the kind of value that a question wants.
 
     Raises:
         ValueError: it cannot be read as one.
@@ -140,7 +140,7 @@ def read_answer(question: Json, texts: Sequence[str]) -> Any:
 
 
 def yes_or_no(text: str) -> bool | None:
-    """Return what a word means as an answer, or None when that is neither."""
+    """Return True for yes, False for no, None for any other word."""
     word = text.strip().casefold()
     return word in _YES if word in _YES | _NO else None
 
@@ -149,18 +149,18 @@ def _split(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-def _declined(request: Json, problem: str, *, is_misfit: bool = False) -> Reply:
-    return Reply(actions.input_completed(request["id"], "decline"), problem, is_misfit)
+def _declined(request: Json, problem: str, *, is_bad_answer: bool = False) -> QuestionReply:
+    return QuestionReply(actions.input_completed(request["id"], "decline"), problem, is_bad_answer)
 
 
 def _unanswered(ids: Sequence[str]) -> str:
     if not ids:
-        return "it cannot be answered from here"
+        return "its questions can only be answered in a chat"
     return f"no answer is given: {' '.join(f'--answer {id}=…' for id in ids)}"
 
 
-def family(chats: Sequence[Json], chat: str) -> set[str]:
-    """Return a chat and all whom its tool calls set to work, and theirs."""
+def chat_and_workers(chats: Sequence[Json], chat: str) -> set[str]:
+    """Return a chat and its worker chats, recursively."""
     found = {chat}
     while True:
         more = {

@@ -1,7 +1,7 @@
-"""A turn with nobody there: followed to its end, its questions answered by rules given before.
+"""One turn without a person: send a prompt, answer what is asked by rule, follow it to its end.
 
 Owns the decisions of one turn, its workers' included, and what may stop it: signals and a timeout.
-What the rules say is ``deciding``'s; what became of the turn is for the caller to judge.
+What the rules say is ``auto_answers``'s; what became of the turn is for the caller to judge.
 """
 
 from __future__ import annotations
@@ -14,18 +14,16 @@ from typing import Any
 
 from agenthost.cli.exit_codes import FAILED
 from agenthost.cli.format.state_format import (
-    one_line,
-    plain,
     question_line,
-    text_lines,
     tool_line,
     tool_output,
     tool_style,
     tool_word,
     usage_line,
 )
+from agenthost.cli.format.terminal_text import one_line, safe_text, text_lines
 from agenthost.cli.headless.answer_output import Output
-from agenthost.cli.headless.auto_answers import Answers, Approvals, family
+from agenthost.cli.headless.auto_answers import ApprovalPolicy, GivenAnswers, chat_and_workers
 from agenthost.client import (
     ChannelGone,
     Chat,
@@ -60,7 +58,7 @@ _GRACE = 5.0
 _MOST_TRIES = 3
 
 
-class Unattended:
+class HeadlessTurn:
     """One turn from its prompt to its end."""
 
     def __init__(
@@ -68,8 +66,8 @@ class Unattended:
         client: Client,
         session: Session,
         chat: Chat,
-        approvals: Approvals,
-        answers: Answers,
+        approvals: ApprovalPolicy,
+        answers: GivenAnswers,
         out: Output,
     ) -> None:
         self._client = client
@@ -82,11 +80,11 @@ class Unattended:
         # How the turn ended; None if that is not known.
         self.end: TurnEnded | None = None
         # The exit code of what stopped the turn from here: a signal, or the timeout.
-        self.stopped: int | None = None
+        self.stop_code: int | None = None
         # Whether an approval was withheld.
         self.denied = False
         # Whether an answer was given that is none.
-        self.misfit = False
+        self.bad_answer = False
         # Who looks after workers.
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -94,12 +92,12 @@ class Unattended:
         """Send a prompt and follow its turn."""
         stream = self._chat.send(text, model=model)
         self.turn_id = stream.turn_id
-        self._start(self._look_for_workers(), "look for workers")
+        self._start(self._follow_workers(), "look for workers")
         try:
             with self._stopping(timeout):
                 await self._follow(stream)
         except BrokenPipeError:
-            await self._abandon()
+            await self._cancel_unread()
             raise
         finally:
             for task in self._tasks:
@@ -107,8 +105,8 @@ class Unattended:
             await asyncio.gather(*self._tasks, return_exceptions=True)
         self._out.end()
 
-    async def _abandon(self) -> None:
-        """Cancel a turn whose answer nobody reads; it would wait for ever if it asked something."""
+    async def _cancel_unread(self) -> None:
+        """Cancel the turn because nobody reads its output any more."""
         dispatch = self._chat.cancel()
         if dispatch is not None:
             with contextlib.suppress(AgentHostError, TimeoutError):
@@ -118,17 +116,17 @@ class Unattended:
     async def _follow(self, stream: TurnStream) -> None:
         try:
             async for event in stream:
-                self._tell(event)
-                await self._attend(self._chat, event)
+                self._print_event(event)
+                await self._answer_prompts(self._chat, event)
         except asyncio.CancelledError:
             task = asyncio.current_task()
-            if self.stopped is None or task is None:
+            if self.stop_code is None or task is None:
                 raise
             task.uncancel()
             self._out.warn("the host has not confirmed that the turn is cancelled")
 
-    def _tell(self, event: ChatEvent) -> None:
-        """Print what happens in the turn."""
+    def _print_event(self, event: ChatEvent) -> None:
+        """Print an event of the turn."""
         out = self._out
         match event:
             case Text(part_id=part_id, text=text):
@@ -136,7 +134,7 @@ class Unattended:
             case Reasoning(text=text):
                 out.think(text)
             case ToolCallChanged(call=call, before=before):
-                self._tell_call(call, before)
+                self._print_call(call, before)
             case PartAdded(part=part) if part["kind"] == "systemNotification":
                 out.note("\n".join(text_lines(markdown_of(part["content"]))), "yellow")
             case UsageReported(usage=usage) if out.verbose:
@@ -146,32 +144,32 @@ class Unattended:
             case TurnEnded():
                 self.end = event
 
-    def _tell_call(self, call: Json, before: Json | None) -> None:
+    def _print_call(self, call: Json, before: Json | None) -> None:
         word = tool_word(call)
         if word == "preparing" or (before is not None and word == tool_word(before)):
             return
         self._out.note(f"{tool_line(call)} - {word}", tool_style(call))
         if self._out.verbose and call["status"] == "completed":
-            self._out.note(plain(tool_output(call)), "dim")
+            self._out.note(safe_text(tool_output(call)), "dim")
 
     # Workers.
 
-    async def _look_for_workers(self) -> None:
-        """Attend to what workers of this turn ask for; they work in chats of their own."""
+    async def _follow_workers(self) -> None:
+        """Follow the turn's worker chats, to answer their approvals and questions too."""
         seen = {self._chat.uri}
         with contextlib.suppress(ChannelGone):
             async for state in self._session.channel:
-                for uri in family(state["chats"], self._chat.uri) - seen:
+                for uri in chat_and_workers(state["chats"], self._chat.uri) - seen:
                     seen.add(uri)
-                    self._start(self._look_after(uri), f"look after {uri}")
+                    self._start(self._follow_worker(uri), f"look after {uri}")
 
-    async def _look_after(self, uri: str) -> None:
+    async def _follow_worker(self, uri: str) -> None:
         with contextlib.suppress(ChannelGone):
             chat = await self._session.chat(uri, turns=1)
             before: Json = without(chat.state, "activeTurn")
             async for after in chat.channel:
                 for event in chat_events(before, after):
-                    await self._attend(chat, event)
+                    await self._answer_prompts(chat, event)
                 before = after
 
     def _start(self, work: Coroutine[Any, Any, None], name: str) -> None:
@@ -182,12 +180,14 @@ class Unattended:
     def _ended(self, task: asyncio.Task[None]) -> None:
         error = None if task.cancelled() else task.exception()
         if error is not None:
-            self._out.warn(f"a worker may wait for ever: {error}")
+            self._out.warn(
+                f"a worker chat is not watched any more ({error}); it may wait for approval"
+            )
 
     # Deciding.
 
-    async def _attend(self, chat: Chat, event: ChatEvent) -> None:
-        """Decide what is asked, if somebody still waits for it."""
+    async def _answer_prompts(self, chat: Chat, event: ChatEvent) -> None:
+        """Answer an approval or question if it is still open."""
         match event:
             case ConfirmationNeeded(turn_id=turn_id, call=call) if _waits(chat, call):
                 await self._decide(chat, turn_id, call)
@@ -211,11 +211,11 @@ class Unattended:
         for question in request.get("questions") or ():
             self._out.note(f"? {question_line(question)}", "cyan")
         reply = self._answers.reply(request)
-        self.misfit = self.misfit or reply.is_misfit
+        self.bad_answer = self.bad_answer or reply.is_bad_answer
         if reply.problem:
             self._out.note(f"declined: {reply.problem}", "yellow")
         if not await self._dispatch(chat, reply.action) and _is_open(chat, request):
-            self.misfit = True
+            self.bad_answer = True
             await self._dispatch(chat, actions.input_completed(request["id"], "decline"))
 
     async def _refuse_sign_in(self, chat: Chat, turn_id: str, call: Json) -> None:
@@ -226,7 +226,7 @@ class Unattended:
         await self._dispatch(chat, actions.completion(turn_id, call["toolCallId"], result))
 
     async def _dispatch(self, chat: Chat, action: Json) -> bool:
-        """Carry out a decision; False when the host does not take it."""
+        """Dispatch a decision; False if the host rejects it."""
         lost: DispatchFailed | None = None
         for _ in range(_MOST_TRIES):
             try:
@@ -247,17 +247,17 @@ class Unattended:
 
     @contextlib.contextmanager
     def _stopping(self, timeout: float | None) -> Iterator[None]:
-        """Let signals and the timeout stop the turn for the length of a block."""
+        """Cancel the turn on signals and on timeout, for the length of a block."""
         loop = asyncio.get_running_loop()
         task = asyncio.current_task()
         assert task is not None
         timers: list[asyncio.TimerHandle] = []
 
         def stop(code: int, why: str) -> None:
-            if self.stopped is not None:
+            if self.stop_code is not None:
                 task.cancel()
                 return
-            self.stopped = code
+            self.stop_code = code
             self._out.warn(why)
             self._chat.cancel()
             timers.append(loop.call_later(_GRACE, task.cancel))
@@ -277,7 +277,7 @@ class Unattended:
 
 
 def _waits(chat: Chat, call: Json) -> bool:
-    """Say whether a call stands where it stood when somebody was asked about it."""
+    """Return whether a tool call is still waiting as it was."""
     parts = () if chat.active_turn is None else chat.active_turn["responseParts"]
     return any(
         part["kind"] == "toolCall"
@@ -288,7 +288,7 @@ def _waits(chat: Chat, call: Json) -> bool:
 
 
 def _is_open(chat: Chat, request: Json) -> bool:
-    """Say whether questions have not been settled."""
+    """Return whether a request is still unanswered."""
     parts = () if chat.active_turn is None else chat.active_turn["responseParts"]
     return any(
         part["kind"] == "inputRequest"

@@ -1,3 +1,3 @@
-"""A chat in a terminal: pure models of what is shown and asked, and a thin shell around them."""
+"""The interactive chat: pure models of what is shown and asked, and a thin terminal screen."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""What the user wants done: dispatched, and told if the host does not take it.
+"""Sends the user's messages and answers to the host and reports refusals.
 
 Knows the client and one chat; nothing of the screen, to which it only tells lines.
 """
@@ -10,11 +10,11 @@ import contextlib
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
-from agenthost.cli.format.state_format import one_line
-from agenthost.cli.interactive.display.styled_text import Line, line
+from agenthost.cli.format.terminal_text import one_line
+from agenthost.cli.interactive.display.styled_text import StyledLine, line
 from agenthost.cli.interactive.prompts.dialogue import Act
 from agenthost.cli.interactive.prompts.pending import Pending
-from agenthost.cli.interactive.prompts.prompt_queue import Desk
+from agenthost.cli.interactive.prompts.prompt_queue import PromptQueue
 from agenthost.cli.read_mark import ReadMark
 from agenthost.client import Chat, Client, Dispatch, DispatchFailed, Session, Uncertain
 from agenthost.errors import AgentHostError
@@ -23,94 +23,98 @@ PARTING = 1.0
 """Seconds for which leaving waits until the host has taken what was said last."""
 
 
-class Acting:
-    """Acts on one chat for the user."""
+class ChatActions:
+    """Dispatches the user's actions on one chat."""
 
     def __init__(
         self,
         client: Client,
         session: Session,
         chat: Chat,
-        desk: Desk,
-        tell: Callable[[Line], None],
+        prompts: PromptQueue,
+        tell: Callable[[StyledLine], None],
         *,
         model: str | None = None,
     ) -> None:
         self._client = client
         self._session = session
         self._chat = chat
-        self._desk = desk
+        self._prompts = prompts
         self._tell = tell
         self._options: dict[str, Any] = {} if model is None else {"model": model}
         self._read = ReadMark(session)
         # What waits for the host to take something.
         self._waiting: set[asyncio.Task[None]] = set()
 
-    def say(self, text: str) -> None:
+    def send(self, text: str) -> None:
         """Send a message, or queue it while a turn runs."""
         if self._chat.active_turn is not None:
             self.queue(text)
             return
         started = self._chat.send(text, **self._options).started
         assert started is not None
-        self.watch(started, f"“{_short(text)}” was not sent")
+        self.report_failure(started, f"“{_short(text)}” was not sent")
         if self._chat.state.get("draft") is not None:
-            self.watch(self._chat.draft(None), "the draft is still there")
+            self.report_failure(self._chat.draft(None), "the draft is still there")
 
     def queue(self, text: str) -> None:
         """Queue a message."""
-        self.watch(self._chat.queue(text, **self._options), f"“{_short(text)}” was not queued")
+        self.report_failure(
+            self._chat.queue(text, **self._options), f"“{_short(text)}” was not queued"
+        )
 
     def unqueue(self, id: str) -> None:
         """Take a message off the queue."""
-        self.watch(self._chat.unqueue(id), "it is still queued")
+        self.report_failure(self._chat.unqueue(id), "it is still queued")
 
     def steer(self, text: str) -> None:
-        """Tell the running turn something; without one, it is an ordinary message."""
+        """Steer the running turn; without one, send an ordinary message."""
         if self._chat.active_turn is None:
             prefix = self._client.host.get("terminalCommandPrefix")
-            self.say(f"!{text}" if prefix == "!" else text)
+            self.send(f"!{text}" if prefix == "!" else text)
             return
         # The chat does not keep it, but whoever reads back here wants to know.
         self._tell(line(("user", f"! {one_line(text)}")))
-        self.watch(self._chat.steer(text, **self._options), f"“{_short(text)}” did not steer")
+        self.report_failure(
+            self._chat.steer(text, **self._options), f"“{_short(text)}” did not steer"
+        )
 
     def cancel(self) -> bool:
-        """Stop the turn; False when none runs."""
+        """Cancel the turn; False when none runs."""
         dispatch = self._chat.cancel()
         if dispatch is not None:
-            self.watch(dispatch, "the turn was not cancelled")
+            self.report_failure(dispatch, "the turn was not cancelled")
         return dispatch is not None
 
     def answer(self, act: Act) -> None:
-        """Give an answer to what waits for it."""
+        """Dispatch the answer to an approval or a question."""
         pending = act.asked.pending
         try:
             dispatch = self._client.dispatch(pending.chat, act.action)
         except AgentHostError as error:
-            self._desk.refused(pending.key, str(error))
+            self._prompts.refused(pending.key, str(error))
             self._tell(trouble("not answered", str(error)))
             return
-        self.watch(dispatch, "not answered", pending)
+        self.report_failure(dispatch, "not answered", pending)
 
     def draft(self, pending: Pending, action: Mapping[str, Any]) -> None:
-        """Show others what is about to be answered; what counts is given at the end."""
+        """Show others an answer before it is given."""
         with contextlib.suppress(AgentHostError):
             self._client.dispatch(pending.chat, action)
 
     def mark_read(self) -> None:
-        """Say that somebody has seen what happened, if that is news; of interest to lists."""
-        marking = self._read.look(running=self._chat.active_turn is not None)
+        """Mark the session as read if it is unread and no turn runs."""
+        marking = self._read.mark_if_unread(running=self._chat.active_turn is not None)
         if marking is not None:
             # Whether it is taken matters to nobody here, only that it is sent before one leaves.
             self._keep(_quietly(marking))
 
-    def watch(self, dispatch: Dispatch, what: str, pending: Pending | None = None) -> None:
-        """Tell if the host does not take an action."""
+    def report_failure(self, dispatch: Dispatch, what: str, pending: Pending | None = None) -> None:
+        """Print a line if the host does not accept an action."""
         self._keep(self._outcome(dispatch, what, pending))
 
-    async def finish(self) -> None:
-        """Give the host a moment to take what it was last told."""
+    async def flush(self) -> None:
+        """Wait shortly until the host has accepted the last actions."""
         self.mark_read()
         if self._waiting:
             _, late = await asyncio.wait(self._waiting, timeout=PARTING)
@@ -132,10 +136,10 @@ class Acting:
             why = one_line(str(error))
         else:
             if pending is not None:
-                self._desk.accepted(pending.key)
+                self._prompts.accepted(pending.key)
             return
         if pending is not None:
-            self._desk.refused(pending.key, why)
+            self._prompts.refused(pending.key, why)
         self._tell(trouble(what, why))
 
 
@@ -144,8 +148,8 @@ async def _quietly(dispatch: Dispatch) -> None:
         await dispatch
 
 
-def trouble(what: str, why: str) -> Line:
-    """Return the line that says what did not work."""
+def trouble(what: str, why: str) -> StyledLine:
+    """Return the line that reports a failure."""
     return line(("bad", "✗ "), f"{what}: {why}")
 
 

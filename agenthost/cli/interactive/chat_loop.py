@@ -1,4 +1,4 @@
-"""From the command line to a chat: which session, which chat, on a terminal or in lines of JSON."""
+"""Opens the chat's session and runs conversations until the user leaves."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agenthost.cli.beginning import begin_session, check_model
 from agenthost.cli.connection.host_connection import (
     PATIENCE,
-    LinkNews,
+    ConnectionNotices,
+    command_for_host,
     connected,
-    patiently,
-    same_host,
+    host_patience,
     use_colour,
 )
-from agenthost.cli.connection.session_lookup import open_session
+from agenthost.cli.connection.session_lookup import begin_session, check_model, open_session
 from agenthost.cli.exit_codes import FAILED, OK, USAGE, CommandFailed
-from agenthost.cli.format.state_format import directory_text, is_archived, one_line, short_id
-from agenthost.cli.interactive.conversation import Conversation, place_of
-from agenthost.cli.interactive.display.styled_text import EMPTY, Line, line
+from agenthost.cli.format.state_format import directory_text, is_archived, short_id
+from agenthost.cli.format.terminal_text import one_line
+from agenthost.cli.interactive.conversation import Conversation, chat_location
+from agenthost.cli.interactive.display.styled_text import EMPTY, StyledLine, line
 from agenthost.cli.interactive.json_lines import JsonLines
-from agenthost.cli.interactive.outcome import GoTo, Leave, Left
+from agenthost.cli.interactive.outcome import ConversationOutcome, Leave, SwitchTo
 from agenthost.client import Backoff, ChannelGone, Chat, Client, ConnectionState, Session
 from agenthost.errors import AgentHostError
 
@@ -43,13 +43,13 @@ class _Opened:
 
 
 async def chat(args: argparse.Namespace) -> int:
-    """Carry out ``agenthost chat``."""
+    """Run ``agenthost chat``."""
     _check(args)
     who = "agenthost chat"
     options = {"backoff": PATIENT, "display_name": who, "locale": language()}
     # A chat shows how the connection is doing and outlasts every drop, but only once it is open.
-    async with connected(args, tell=_tell_nobody, **options) as client:
-        async with patiently(client, args.patience or PATIENCE, LinkNews()):
+    async with connected(args, tell=_ignore_changes, **options) as client:
+        async with host_patience(client, args.patience or PATIENCE, ConnectionNotices()):
             opened = await _open(client, args)
         if args.json:
             lines = JsonLines(client, opened.session, opened.chat, model=args.model)
@@ -71,13 +71,13 @@ async def chat(args: argparse.Namespace) -> int:
             opened = following
 
 
-def _tell_nobody(_: ConnectionState) -> None:
-    pass
+def _ignore_changes(_: ConnectionState) -> None:
+    """Ignore connection changes."""
 
 
 def _check(args: argparse.Namespace) -> None:
     if args.session is not None and args.last:
-        raise CommandFailed("either name a session or say --last", USAGE)
+        raise CommandFailed("give SESSION or --last, not both", USAGE)
     if (args.session is not None or args.last) and (args.agent or args.dir):
         raise CommandFailed("--agent and --dir are for new sessions", USAGE)
     if not args.json and not (sys.stdin.isatty() and sys.stdout.isatty()):
@@ -100,11 +100,11 @@ async def _last(client: Client) -> str:
     async for summary in client.sessions:
         if not is_archived(summary["status"]):
             return summary["resource"]
-    raise CommandFailed("there is no session to come back to", kind="notFound")
+    raise CommandFailed("there are no sessions; `agenthost chat` starts one", kind="notFound")
 
 
-async def _leave(client: Client, opened: _Opened, left: Left) -> _Opened | None:
-    """Clean up behind a conversation and open the next one, if there is to be one."""
+async def _leave(client: Client, opened: _Opened, left: ConversationOutcome) -> _Opened | None:
+    """Clean up after a conversation; open the next one if the user switched to it."""
     if isinstance(left, Leave):
         if isinstance(left.error, ChannelGone):
             return None
@@ -115,7 +115,7 @@ async def _leave(client: Client, opened: _Opened, left: Left) -> _Opened | None:
         with contextlib.suppress(AgentHostError, TimeoutError):
             async with asyncio.timeout(1):
                 await opened.session.dispose()
-    if not isinstance(left, GoTo):
+    if not isinstance(left, SwitchTo):
         return None
     session = opened.session
     if left.session != session.uri:
@@ -126,8 +126,8 @@ async def _leave(client: Client, opened: _Opened, left: Left) -> _Opened | None:
     return _Opened(session, chat)
 
 
-def _banner(client: Client, opened: _Opened) -> list[Line]:
-    place = place_of(client, opened.session, opened.chat)
+def _banner(client: Client, opened: _Opened) -> list[StyledLine]:
+    place = chat_location(client, opened.session, opened.chat)
     folders = opened.session.state.get("workingDirectories") or ()
     where = f" in {one_line(directory_text(folders[0]))}" if folders else ""
     what = "new session" if opened.is_new else one_line(place.title) or "session"
@@ -136,23 +136,23 @@ def _banner(client: Client, opened: _Opened) -> list[Line]:
 
 
 def _goodbye(
-    conversation: Conversation, opened: _Opened, left: Left, args: argparse.Namespace
+    conversation: Conversation, opened: _Opened, left: ConversationOutcome, args: argparse.Namespace
 ) -> int:
     if isinstance(left, Leave) and left.error is not None:
-        conversation.shell.print([line(("bad", "✗ "), "the chat does not exist any more")])
+        conversation.screen.print([line(("bad", "✗ "), "the chat does not exist any more")])
         return FAILED
     state = opened.chat.state
     if not state["turns"] and "activeTurn" not in state:
         return OK
-    again = same_host(args, "chat", short_id(opened.session.uri))
+    again = command_for_host(args, "chat", short_id(opened.session.uri))
     running = "The turn goes on. " if "activeTurn" in state else ""
-    conversation.shell.print([line(("dim", f"{running}Come back with: {again}"))])
+    conversation.screen.print([line(("dim", f"{running}Come back with: {again}"))])
     return OK
 
 
 @contextlib.contextmanager
 def _signals(conversation: Conversation) -> Iterator[None]:
-    """Leave the terminal as it was when somebody ends us from outside."""
+    """Handle signals for the length of a block, so that the terminal is restored."""
     loop = asyncio.get_running_loop()
     handlers = {
         signal.SIGINT: conversation.on_interrupt,
@@ -169,7 +169,7 @@ def _signals(conversation: Conversation) -> Iterator[None]:
 
 
 def language() -> str | None:
-    """Return the user's language as BCP 47, from the environment; None if it does not say."""
+    """Return the user's language as BCP 47, from the environment; None if not set."""
     for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
         value = os.environ.get(name, "").partition(".")[0].partition("@")[0]
         if value and value not in ("C", "POSIX"):

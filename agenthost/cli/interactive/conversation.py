@@ -1,7 +1,8 @@
-"""One chat on the screen: what the host says is drawn, what the user does is carried out.
+"""One chat on the screen: draws its state and carries out what the user types.
 
-Wires the pure models to the client and the shell. What things look like is ``transcript``'s and
-``frames``', what is asked ``desk``'s, what our own commands do ``errands``'.
+Wires the pure models to the client and the screen. What things look like is
+``printed_transcript``'s and ``status_lines``', what is asked ``prompt_queue``'s, what our own
+commands do ``slash_commands``'.
 """
 
 from __future__ import annotations
@@ -15,22 +16,30 @@ from typing import Any
 
 from prompt_toolkit.input import Input
 
-from agenthost.cli.connection.host_connection import as_typed
-from agenthost.cli.format.state_format import one_line, short_id
-from agenthost.cli.interactive import typed_input as intents
-from agenthost.cli.interactive.chat_actions import Acting, trouble
-from agenthost.cli.interactive.display import listings
-from agenthost.cli.interactive.display import status_lines as frames
+from agenthost.cli.connection.host_connection import decode_argument
+from agenthost.cli.format.state_format import short_id
+from agenthost.cli.format.terminal_text import one_line
+from agenthost.cli.interactive.chat_actions import ChatActions, trouble
+from agenthost.cli.interactive.display import listings, status_lines
 from agenthost.cli.interactive.display.printed_transcript import Transcript
-from agenthost.cli.interactive.display.referenced_content import Contents
-from agenthost.cli.interactive.display.styled_text import EMPTY, Line, line, wrap
-from agenthost.cli.interactive.outcome import Leave, Left
+from agenthost.cli.interactive.display.referenced_content import ReferencedContent
+from agenthost.cli.interactive.display.styled_text import EMPTY, StyledLine, line, wrap
+from agenthost.cli.interactive.outcome import ConversationOutcome, Leave
 from agenthost.cli.interactive.prompts.dialogue import Act, Hint, Reply
-from agenthost.cli.interactive.prompts.pending import Pending, waiting
-from agenthost.cli.interactive.prompts.prompt_queue import Desk
+from agenthost.cli.interactive.prompts.pending import Pending, pending_prompts
+from agenthost.cli.interactive.prompts.prompt_queue import PromptQueue
 from agenthost.cli.interactive.prompts.questions import Questions
-from agenthost.cli.interactive.screen import Frame, Shell, SteadyOutput
-from agenthost.cli.interactive.slash_commands import Errands
+from agenthost.cli.interactive.screen import BufferedTerminalOutput, Frame, Screen
+from agenthost.cli.interactive.slash_commands import SlashCommands
+from agenthost.cli.interactive.typed_input import (
+    Command,
+    Intent,
+    Interrupts,
+    Say,
+    Steer,
+    mistyped_command,
+    parse,
+)
 from agenthost.client import (
     Chat,
     Client,
@@ -58,7 +67,7 @@ HINT = 10.0
 
 
 class Conversation:
-    """A chat that is followed and taken part in."""
+    """One chat on the screen, until the user leaves it."""
 
     def __init__(
         self,
@@ -68,30 +77,30 @@ class Conversation:
         *,
         model: str | None = None,
         colour: bool = True,
-        banner: Sequence[Line] = (),
-        output: SteadyOutput | None = None,
+        banner: Sequence[StyledLine] = (),
+        output: BufferedTerminalOutput | None = None,
         input: Input | None = None,
     ) -> None:
         self.client = client
         self.session = session
         self.chat = chat
-        self.contents = Contents(client, self._changed)
+        self.content = ReferencedContent(client, self._changed)
         self.transcript = Transcript(
-            edit_lines=self.contents.edit_lines, awaits=self.contents.awaits
+            edit_lines=self.content.edit_lines, is_loading=self.content.is_loading
         )
-        self.desk = Desk()
+        self.prompts = PromptQueue()
         said = listings.user_messages(chat.state)
-        self.shell = Shell(self, output=output, input=input, colour=colour, history=said)
-        self.acting = Acting(client, session, chat, self.desk, self.note, model=model)
-        self._errands = Errands(self)
+        self.screen = Screen(self, output=output, input=input, colour=colour, history=said)
+        self.actions = ChatActions(client, session, chat, self.prompts, self.note, model=model)
+        self._slash_commands = SlashCommands(self)
         # How it ends, once that is known.
-        self._left: Left | None = None
+        self._left: ConversationOutcome | None = None
         # What to print with the next frame, and what to say above the line until that changes.
-        self._notes: list[Line] = []
+        self._notes: list[StyledLine] = []
         self._hint = ""
         self._hint_ends: asyncio.TimerHandle | None = None
         self._banner = banner
-        self._link = frames.Link(client.connection.state)
+        self._link = status_lines.ConnectionView(client.connection.state)
         # Whether the loss of the connection was told.
         self._lost = False
         # The turn under way, and when it began by the monotonic clock.
@@ -101,48 +110,48 @@ class Conversation:
         # The agent's own commands, as far as they are known, without their slashes.
         self._agent_commands: set[str] = set()
         self._learned = asyncio.Event()
-        self._interrupts = intents.Interrupts()
+        self._interrupts = Interrupts()
         # Until when an answer must have been meant for what was asked before.
         self._look_first = 0.0
         self._wake = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def run(self) -> Left:
-        """Converse until the user leaves or cannot go on."""
+    async def run(self) -> ConversationOutcome:
+        """Run until the user leaves or the chat is gone."""
         stop = self.client.connection.on_change(self._on_link)
         draft = self.chat.state.get("draft")
-        self.shell.text = draft["text"] if draft is not None else ""
+        self.screen.text = draft["text"] if draft is not None else ""
         try:
             self.start(self._draw(), "draw")
             self.start(self._learn_commands(), "learn commands")
             for signal in (self.chat.channel.changed, self.session.channel.changed):
                 self.start(self._relay(signal), "relay")
             # So that not even the first thing that is drawn is an empty screen.
-            self._refresh()
-            await self.shell.run()
+            self._redraw()
+            await self.screen.run()
         finally:
             stop()
             self.hint("")
-            await self.acting.finish()
-            await self.contents.close()
+            await self.actions.flush()
+            await self.content.close()
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
         return self._left or Leave()
 
-    def leave(self, left: Left) -> None:
-        """End the conversation; what ends it first counts."""
+    def leave(self, left: ConversationOutcome) -> None:
+        """End the conversation with an outcome; the first one counts."""
         if self._left is None:
             self._left = left
-            self.shell.leave()
+            self.screen.leave()
 
-    def note(self, *lines: Line) -> None:
-        """Print lines for good."""
+    def note(self, *lines: StyledLine) -> None:
+        """Print lines above the live part."""
         self._notes += lines
         self._wake.set()
 
     def hint(self, text: str, seconds: float = HINT) -> None:
-        """Say something above the line to type into, for a while or until something is entered."""
+        """Show a hint above the input line, for a while or until something is entered."""
         self._hint = text
         self._wake.set()
         if self._hint_ends is not None:
@@ -151,7 +160,7 @@ class Conversation:
             self._hint_ends = asyncio.get_running_loop().call_later(seconds, self.hint, "")
 
     def start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
-        """Run something beside the conversation; if it fails, so does the conversation."""
+        """Run a background task; if it fails, so does the conversation."""
         task = asyncio.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
@@ -160,77 +169,77 @@ class Conversation:
     # What the user does.
 
     def on_submit(self, text: str) -> None:
-        """Take a line that was entered."""
-        text = as_typed(text)
+        """Handle a line that was entered."""
+        text = decode_argument(text)
         self._hint = ""
         self._wake.set()
-        dialogue = self.desk.dialogue
-        if (dialogue is None or not dialogue.is_literal) and self._is_slip(text):
+        dialogue = self.prompts.dialogue
+        if (dialogue is None or not dialogue.is_literal) and self._suggest_command(text):
             return
         if dialogue is None:
-            self._carry_out(intents.parse(text))
+            self._carry_out(parse(text))
             return
         if time.monotonic() < self._look_first:
-            self.hint("this is another question than a moment ago; look at it first")
+            self.hint("the question has just changed; read it, then answer")
             return
         if not dialogue.is_literal:
-            intent = intents.parse(text)
-            is_steering = isinstance(intent, intents.Steer) and not isinstance(dialogue, Questions)
-            if is_steering or isinstance(intent, intents.Command):
+            intent = parse(text)
+            is_steering = isinstance(intent, Steer) and not isinstance(dialogue, Questions)
+            if is_steering or isinstance(intent, Command):
                 self._carry_out(intent)
                 return
             text = text.strip()[1:] if text.strip().startswith("//") else text
         self._respond(text)
 
     def on_edit(self) -> None:
-        """Take note that what is typed has changed."""
+        """Handle a change of what is typed."""
         self._wake.set()
 
     def on_interrupt(self) -> None:
-        """Take Ctrl-C."""
+        """Handle Ctrl-C."""
         running = self.chat.active_turn is not None
-        typing = bool(self.shell.text)
-        match self._interrupts.press(time.monotonic(), running=running, typing=typing):
+        typing = bool(self.screen.text)
+        match self._interrupts.on_interrupt(time.monotonic(), running=running, typing=typing):
             case "leave":
                 self.leave(Leave())
             case "cancel":
-                self.acting.cancel()
+                self.actions.cancel()
                 self.hint("cancelling · Ctrl-C again leaves", self._interrupts.WINDOW)
             case "clear":
-                self.shell.text = ""
+                self.screen.text = ""
             case "warn":
                 self.hint("Ctrl-C again leaves", self._interrupts.WINDOW)
 
     def on_escape(self) -> None:
-        """Take the Escape key: back to what was asked before."""
-        if self.desk.back() and self.desk.dialogue is not None:
-            self.shell.text = self.desk.dialogue.prefill
+        """Handle the Escape key: back to the question before."""
+        if self.prompts.back() and self.prompts.dialogue is not None:
+            self.screen.text = self.prompts.dialogue.prefill
             self._wake.set()
 
     def on_end(self) -> None:
-        """Take Ctrl-D on an empty line."""
+        """Handle Ctrl-D on an empty line: leave."""
         self.leave(Leave())
 
     # What that leads to.
 
-    def _is_slip(self, text: str) -> bool:
-        """Ask about a line that is almost a command; False where it is fine as it is."""
+    def _suggest_command(self, text: str) -> bool:
+        """Suggest a command for a mistyped one; False if the line is not one."""
         # An answer cannot be a command of the agent's.
-        agents = self._agent_commands if self.desk.dialogue is None else ()
-        meant = intents.slip_in(text, agents)
+        agents = self._agent_commands if self.prompts.dialogue is None else ()
+        meant = mistyped_command(text, agents)
         if meant is None:
             return False
-        if self.desk.dialogue is None and not self._learned.is_set():
+        if self.prompts.dialogue is None and not self._learned.is_set():
             # Whoever types faster than the host answers may well mean the agent.
             self.start(self._submit_once_learned(text), "submit")
             return True
         word = text.split()[0]
-        self.shell.text = text
-        self.hint(f"there is no {word}: did you mean /{meant}? /{word} says it as it is")
+        self.screen.text = text
+        self.hint(f"unknown command {word}; did you mean /{meant}? Type /{word} to send it as text")
         return True
 
     async def _learn_commands(self) -> None:
-        """Ask what the agent's own commands are; a host need not know."""
+        """Ask the host for the agent's own slash commands."""
         with contextlib.suppress(AgentHostError, TimeoutError):
             async with asyncio.timeout(LEARNING):
                 items = await self.chat.completions("/")
@@ -242,41 +251,41 @@ class Conversation:
         await self._learned.wait()
         self.on_submit(text)
 
-    def _carry_out(self, intent: intents.Intent | None) -> None:
+    def _carry_out(self, intent: Intent | None) -> None:
         try:
             match intent:
-                case intents.Say(text):
-                    self.acting.say(text)
-                case intents.Steer(text):
-                    self.acting.steer(text)
-                case intents.Command():
-                    self._errands.do(intent)
+                case Say(text):
+                    self.actions.send(text)
+                case Steer(text):
+                    self.actions.steer(text)
+                case Command():
+                    self._slash_commands.run(intent)
         except AgentHostError as error:
             self.note(trouble("that did not work", str(error)))
 
     def _respond(self, text: str) -> None:
-        reply = self.desk.respond(text)
+        reply = self.prompts.respond(text)
         self.follow_up(reply)
         if isinstance(reply, Hint):
-            self.shell.text = text
+            self.screen.text = text
 
     def follow_up(self, reply: Reply) -> None:
-        """Do what a reply to what is asked leads to."""
+        """Do what a reply to a prompt leads to: hint, answer, or next question."""
         if isinstance(reply, Hint):
             self.hint(reply.text)
         elif isinstance(reply, Act):
-            self.acting.answer(reply)
+            self.actions.answer(reply)
         else:
-            self.shell.text = reply.prefill
+            self.screen.text = reply.prefill
             draft = reply.draft() if isinstance(reply, Questions) else None
             if draft is not None:
-                self.acting.draft(reply.pending, draft)
+                self.actions.draft(reply.pending, draft)
 
     # Drawing.
 
     async def _draw(self) -> None:
         while True:
-            self._refresh()
+            self._redraw()
             moves = self.chat.active_turn is not None or not self._link.is_up
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(TICK if moves else None):
@@ -287,84 +296,84 @@ class Conversation:
     async def _relay(self, signal: Signal) -> None:
         count = signal.count
         while True:
-            count = await signal.beyond(count)
+            count = await signal.wait_past(count)
             self._wake.set()
 
-    def _refresh(self) -> None:
+    def _redraw(self) -> None:
         gone = self.chat.channel.gone or self.session.channel.gone
         if gone is not None:
             self.leave(Leave(gone))
             return
-        width, rows = self.shell.size
+        width, rows = self.screen.size
         confirmed = self.chat.channel.confirmed
-        self._fetch(confirmed)
+        self._prefetch_edits(confirmed)
         shown = self.transcript.update(confirmed, width)
         self._note_turn()
-        self.acting.mark_read()
-        self._ask(confirmed)
+        self.actions.mark_read()
+        self._ask_pending(confirmed)
         notes = [row for note in (*self._banner, *self._notes) for row in wrap(note, width)]
         self._banner, self._notes = (), []
-        live = [*shown.live, *self._lower(width, rows)]
-        dialogue = self.desk.dialogue
+        live = [*shown.live, *self._lines_above_input(width, rows)]
+        dialogue = self.prompts.dialogue
         label = line(("ask", dialogue.label)) if dialogue is not None else line(("user", "› "))
-        bar = frames.bar(
-            place_of(self.client, self.session, self.chat),
+        bar = status_lines.bar(
+            chat_location(self.client, self.session, self.chat),
             self._link,
             running=self.chat.active_turn is not None,
             asking=dialogue is not None,
             now=time.monotonic(),
             width=width - 1,
         )
-        self.shell.keeps_history = dialogue is None
-        self.shell.show(Frame([*notes, *shown.printed], live, label, bar))
+        self.screen.keeps_history = dialogue is None
+        self.screen.show(Frame([*notes, *shown.printed], live, label, bar))
 
-    def _lower(self, width: int, rows: int) -> list[Line]:
-        """Return what stands between the turn and the line to type into."""
+    def _lines_above_input(self, width: int, rows: int) -> list[StyledLine]:
+        """Return the lines between the turn and the input line."""
         chat, confirmed = self.chat.state, self.chat.channel.confirmed
-        lines = [*frames.unsent_lines(chat, confirmed, self._link, width), EMPTY]
-        current, queued = self.desk.current, frames.pending_lines(chat, width)
+        lines = [*status_lines.unsent_lines(chat, confirmed, self._link, width), EMPTY]
+        current, queued = self.prompts.current, status_lines.pending_lines(chat, width)
         if current is not None:
             lines += queued
             lines += current.card(width, rows - 6, self._preview(current.pending, width - 4))
-            if self.desk.dialogue is None:
+            if self.prompts.dialogue is None:
                 lines.append(line(("ask", "▌ "), ("dim", _LATER)))
-            elif len(self.desk.waiting) > 1:
-                more = f"and {len(self.desk.waiting) - 1} more after this"
+            elif len(self.prompts.waiting) > 1:
+                more = f"and {len(self.prompts.waiting) - 1} more after this"
                 lines.append(line(("ask", "▌ "), ("dim", more)))
         elif self._turn is not None:
             now = time.monotonic()
-            lines += [frames.busy_line(chat, self._turn[1], now, self._link), *queued]
+            lines += [status_lines.busy_line(chat, self._turn[1], now, self._link), *queued]
         else:
             lines += queued
         return [*lines, line(("ask", self._hint))] if self._hint else lines
 
-    def _ask(self, confirmed: Any) -> None:
-        """Ask what waits, unless something is being typed that is meant as a message."""
+    def _ask_pending(self, confirmed: Any) -> None:
+        """Ask what is pending, unless the user is typing a message."""
         session = self.session
-        found = waiting(self.chat.uri, confirmed, session.chats, session.input_needed)
-        was_asking = self.desk.dialogue is not None
-        for told in self.desk.look(found, confirmed):
+        found = pending_prompts(self.chat.uri, confirmed, session.chats, session.input_needed)
+        was_asking = self.prompts.dialogue is not None
+        for told in self.prompts.update(found, confirmed):
             self.note(line(("dim", "· "), told))
-        settled = was_asking and self.desk.dialogue is None
+        settled = was_asking and self.prompts.dialogue is None
         if settled:
-            self.shell.text = ""
-        if self.desk.dialogue is None and not self.shell.text:
-            dialogue = self.desk.open()
+            self.screen.text = ""
+        if self.prompts.dialogue is None and not self.screen.text:
+            dialogue = self.prompts.ask_next()
             if dialogue is not None:
-                self.shell.text = dialogue.prefill
+                self.screen.text = dialogue.prefill
                 self._look_first = time.monotonic() + LOOK_FIRST if settled else 0.0
-        for pending in self.desk.waiting:
+        for pending in self.prompts.waiting:
             if pending.kind != "questions":
-                self.contents.want(pending.item)
+                self.content.prefetch(pending.item)
 
-    def _preview(self, pending: Pending, width: int) -> list[Line]:
-        """Return what is known of what a call refers to, and would do if it is approved."""
+    def _preview(self, pending: Pending, width: int) -> list[StyledLine]:
+        """Return the edits and inputs that a pending call refers to, as far as fetched."""
         if pending.kind == "questions":
             return []
-        return self.contents.preview_lines(pending.item, width)
+        return self.content.preview_lines(pending.item, width)
 
-    def _fetch(self, confirmed: Any) -> None:
-        """See to it that people are shown what was changed while they were there."""
+    def _prefetch_edits(self, confirmed: Any) -> None:
+        """Fetch the edits of running and just finished turns."""
         turns: list[Any] = [confirmed["activeTurn"]] if "activeTurn" in confirmed else []
         for turn in reversed(confirmed["turns"]):
             if turn["id"] in self._over:
@@ -374,7 +383,7 @@ class Conversation:
         for turn in turns:
             for part in turn["responseParts"]:
                 if part["kind"] == "toolCall" and part["toolCall"]["status"] == "completed":
-                    self.contents.want(part["toolCall"])
+                    self.content.prefetch(part["toolCall"])
 
     def _changed(self) -> None:
         self._wake.set()
@@ -385,16 +394,16 @@ class Conversation:
             if self._turn is not None:
                 self._turn, self._hint = None, ""
         elif self._turn is None or self._turn[0] != active["id"]:
-            ago = frames.seconds_since(active.get("startedAt") or "", datetime.now(UTC))
+            ago = status_lines.seconds_since(active.get("startedAt") or "", datetime.now(UTC))
             self._turn = (active["id"], time.monotonic() - ago)
 
     def _on_link(self, state: ConnectionState) -> None:
-        self._link = frames.Link(state, time.monotonic())
-        told = frames.link_note(state, self._lost)
+        self._link = status_lines.ConnectionView(state, time.monotonic())
+        told = status_lines.link_note(state, self._lost)
         if told is not None:
             self._lost = not self._link.is_up
             self.note(told)
-            self.contents.try_again()
+            self.content.retry_failed()
         self._wake.set()
         if isinstance(state, Closed):
             self.leave(Leave(state.error))
@@ -405,15 +414,15 @@ class Conversation:
             self.leave(Leave(error))
 
 
-def place_of(client: Client, session: Session, chat: Chat) -> frames.Place:
-    """Say where one is."""
+def chat_location(client: Client, session: Session, chat: Chat) -> status_lines.ChatLocation:
+    """Return the agent, session and chat for the status bar."""
     state, root = session.state, client.root
     known = root.state["agents"] if root.has_state else []
     agents = {agent["provider"]: agent["displayName"] for agent in known}
     name = one_line(agents.get(state["provider"], state["provider"]))
     is_default = chat.uri == state.get("defaultChat") or len(state["chats"]) == 1
     title = "" if is_default else one_line(chat.state["title"])[:20]
-    return frames.Place(name, state["title"], short_id(session.uri), title)
+    return status_lines.ChatLocation(name, state["title"], short_id(session.uri), title)
 
 
 _LATER = "your line comes first: Enter sends it, an empty line answers this"

@@ -1,4 +1,4 @@
-"""A chat without a terminal: what happens as JSON lines on standard output, commands on input.
+"""``agenthost chat --json``: events as JSON lines out, commands in.
 
 A line of input is a command as a JSON object, or just text to send. When the input ends, this ends
 as soon as nothing runs any more or what runs waits for an answer that cannot come.
@@ -17,7 +17,7 @@ from typing import Any
 
 from agenthost.cli.exit_codes import OK
 from agenthost.cli.format.event_format import event_json
-from agenthost.cli.interactive.prompts.pending import Pending, waiting
+from agenthost.cli.interactive.prompts.pending import Pending, pending_prompts
 from agenthost.client import (
     Chat,
     ChatEvent,
@@ -53,11 +53,11 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
 
 
 class BadCommand(ValueError):
-    """A line of input is no command."""
+    """A line of input is not a valid command."""
 
 
 def read_command(text: str) -> dict[str, Any] | None:
-    """Read a line of input; None when it is empty.
+    """Parse a line of input; None when it is empty.
 
     Raises:
         BadCommand: it looks like a command and is none.
@@ -85,7 +85,7 @@ def read_command(text: str) -> dict[str, Any] | None:
 
 
 def link_json(state: ConnectionState) -> dict[str, Any]:
-    """Return the state of the connection as an event."""
+    """Return the connection's state as an event."""
     match state:
         case Connected(version=version, resumed=resumed):
             return {
@@ -107,7 +107,7 @@ def link_json(state: ConnectionState) -> dict[str, Any]:
 
 
 class JsonLines:
-    """One chat in lines of JSON."""
+    """One chat as JSON lines."""
 
     def __init__(
         self, client: Client, session: Session, chat: Chat, *, model: str | None = None
@@ -123,7 +123,7 @@ class JsonLines:
         self._told = chat.channel.confirmed
 
     async def run(self) -> int:
-        """Follow the chat and carry out commands until there is nothing left to do."""
+        """Follow the chat and run commands until the input ends and nothing runs any more."""
         stop = self._client.connection.on_change(lambda state: _print(link_json(state)))
         self._print_attached()
         events = asyncio.create_task(self._tell_events(), name="events")
@@ -162,7 +162,7 @@ class JsonLines:
         while channel.gone is None:
             count = channel.changed.count
             self._tell()
-            await channel.changed.beyond(count)
+            await channel.changed.wait_past(count)
 
     def _tell(self) -> None:
         before, self._told = self._told, self._chat.channel.confirmed
@@ -214,7 +214,7 @@ class JsonLines:
 
     def _waiting(self, state: Json) -> list[Pending]:
         session = self._session
-        return waiting(self._chat.uri, state, session.chats, session.input_needed)
+        return pending_prompts(self._chat.uri, state, session.chats, session.input_needed)
 
     async def _outcome(self, command: Json, dispatch: Dispatch) -> None:
         try:

@@ -1,4 +1,4 @@
-"""How a conversation ends: for good, or for another one."""
+"""How a conversation ended: leave, or switch to another chat."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """The user is done, or nothing is left to do; ``error`` says why in the latter case."""
+    """Leave the chat; ``error`` says why if the user did not choose to."""
 
     error: Exception | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class GoTo:
-    """The user wants another chat: that of a session, its default one unless it is named."""
+class SwitchTo:
+    """Switch to another chat: a session's default chat, or the one named."""
 
     session: str
     chat: str | None = None
 
 
-Left: TypeAlias = Leave | GoTo
+ConversationOutcome: TypeAlias = Leave | SwitchTo

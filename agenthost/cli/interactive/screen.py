@@ -1,4 +1,4 @@
-"""The terminal: what is printed scrolls up, what is live stays at the bottom, with a line to type.
+"""The terminal screen: scrolled output, live lines, input line.
 
 Owns prompt_toolkit and nothing else; it knows neither chats nor hosts. Each ``Frame`` is drawn in
 one write, so that nothing flickers.
@@ -28,7 +28,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.renderer import print_formatted_text
 from prompt_toolkit.styles import Style
 
-from agenthost.cli.interactive.display.styled_text import EMPTY, Line
+from agenthost.cli.interactive.display.styled_text import EMPTY, StyledLine
 
 STYLE = Style.from_dict(
     {
@@ -57,53 +57,53 @@ LEAST_ROWS = 4
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What is on the screen: lines to print for good, and those to keep below them."""
+    """One drawing of the screen: lines to print, live lines, input label, status bar."""
 
-    printed: Sequence[Line] = ()
-    live: Sequence[Line] = ()
+    printed: Sequence[StyledLine] = ()
+    live: Sequence[StyledLine] = ()
     # In front of what is typed.
-    label: Line = (("user", "› "),)
+    label: StyledLine = (("user", "› "),)
     # The last row.
-    bar: Line = field(default=())
+    bar: StyledLine = field(default=())
 
 
 class Listener(Protocol):
-    """Who is told what the user does."""
+    """Receives what the user types and presses."""
 
     def on_submit(self, text: str) -> None:
-        """Take a line that was entered."""
+        """Handle a line that was entered."""
 
     def on_edit(self) -> None:
-        """Take note that what is typed has changed."""
+        """Handle a change of what is typed."""
 
     def on_interrupt(self) -> None:
-        """Take Ctrl-C."""
+        """Handle Ctrl-C."""
 
     def on_escape(self) -> None:
-        """Take the Escape key."""
+        """Handle the Escape key."""
 
     def on_end(self) -> None:
-        """Take Ctrl-D on an empty line."""
+        """Handle Ctrl-D on an empty line."""
 
 
-class SteadyOutput(Vt100_Output):
-    """A terminal that can be told to keep back what is written until it is complete."""
+class BufferedTerminalOutput(Vt100_Output):
+    """Terminal output that is buffered until a frame is complete."""
 
     # Whether to keep it back.
     held = False
 
     @property
     def responds_to_cpr(self) -> bool:
-        """Whether to ask for the cursor's position: no, because we draw wherever we are."""
+        """Whether to ask for the cursor's position: no, frames are drawn where the cursor is."""
         return False
 
     def flush(self) -> None:
-        """Send what was written, unless it is kept back."""
+        """Write the buffer to the terminal, unless it is held back."""
         if not self.held:
             super().flush()
 
 
-def terminal_output(stream: TextIO | None = None) -> SteadyOutput:
+def terminal_output(stream: TextIO | None = None) -> BufferedTerminalOutput:
     """Return the terminal behind standard output."""
     stdout = stream or sys.stdout
 
@@ -114,17 +114,17 @@ def terminal_output(stream: TextIO | None = None) -> SteadyOutput:
             columns, rows = 80, 24
         return Size(rows=rows or 24, columns=columns or 80)
 
-    return SteadyOutput(stdout, size, term=os.environ.get("TERM"))
+    return BufferedTerminalOutput(stdout, size, term=os.environ.get("TERM"))
 
 
-class Shell:
-    """One screen with one line to type into."""
+class Screen:
+    """The screen of one conversation, with one input line."""
 
     def __init__(
         self,
         listener: Listener,
         *,
-        output: SteadyOutput | None = None,
+        output: BufferedTerminalOutput | None = None,
         input: Input | None = None,
         colour: bool = True,
         history: Sequence[str] = (),
@@ -135,7 +135,7 @@ class Shell:
         self._depth = None if colour else ColorDepth.DEPTH_1_BIT
         self._frame = Frame()
         # Lines that wait to be printed, and whether the live part has to be drawn from scratch.
-        self._printing: list[Line] = []
+        self._printing: list[StyledLine] = []
         self._anew = False
         self._leaving = False
         # Whether what is entered can be called up again: messages can, answers cannot.
@@ -162,7 +162,7 @@ class Shell:
         self._app.after_render += lambda _: self._after_render()
 
     async def run(self) -> None:
-        """Show frames and tell what the user does, until ``leave``."""
+        """Show frames and report input to the listener, until ``leave``."""
         if not self._leaving:
             await self._app.run_async(handle_sigint=False)
 
@@ -180,7 +180,7 @@ class Shell:
 
     @property
     def text(self) -> str:
-        """What is typed so far."""
+        """The text of the input line."""
         return self._buffer.text
 
     @text.setter
@@ -190,15 +190,15 @@ class Shell:
             self._buffer.cursor_position = len(text)
 
     def show(self, frame: Frame) -> None:
-        """Show a frame, as soon as the terminal takes it."""
+        """Show a frame at the next redraw."""
         self._printing += frame.printed
         # A live part that shrinks would leave empty rows behind.
         self._anew = self._anew or len(frame.live) < len(self._frame.live)
         self._frame = frame
         self._app.invalidate()
 
-    def print(self, lines: Sequence[Line]) -> None:
-        """Print lines when no frames are shown, before or after."""
+    def print(self, lines: Sequence[StyledLine]) -> None:
+        """Print lines while no frames are shown, before or after ``run``."""
         print_formatted_text(self._output, _fragments(lines), STYLE, color_depth=self._depth)
 
     def _before_render(self) -> None:
@@ -234,8 +234,8 @@ class Shell:
         )
         return HSplit([live, typed, bar, Window()])
 
-    def _shown(self) -> Sequence[Line]:
-        """Return as much of the live part as there is room for; its end matters most."""
+    def _shown(self) -> Sequence[StyledLine]:
+        """Return the end of the live lines that fits on the screen."""
         columns, rows = self.size
         typed = sum(1 + len(row) // max(columns - 4, 1) for row in self._buffer.text.split("\n"))
         room = max(rows - min(typed, MOST_INPUT_ROWS) - 2, LEAST_ROWS)
@@ -290,11 +290,11 @@ class Shell:
         return keys
 
 
-def _styled(line: Line) -> StyleAndTextTuples:
+def _styled(line: StyledLine) -> StyleAndTextTuples:
     return [(" ".join(f"class:{word}" for word in style.split()), text) for style, text in line]
 
 
-def _fragments(lines: Sequence[Line]) -> StyleAndTextTuples:
+def _fragments(lines: Sequence[StyledLine]) -> StyleAndTextTuples:
     fragments: StyleAndTextTuples = []
     for item in lines:
         fragments += _styled(item)

@@ -1,4 +1,4 @@
-"""What our own commands do: each is one small method; what they print is ``listings``'."""
+"""The chat's slash commands (``/help``, ``/open``, ``/show``, …)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agenthost.cli.format.state_format import is_archived, short_id
 from agenthost.cli.interactive.display import listings
 from agenthost.cli.interactive.display.blocks import call_in_full
 from agenthost.cli.interactive.display.styled_text import EMPTY, line
-from agenthost.cli.interactive.outcome import GoTo
+from agenthost.cli.interactive.outcome import SwitchTo
 from agenthost.cli.interactive.prompts.questions import Questions
 from agenthost.cli.interactive.typed_input import Command
 from agenthost.errors import AgentHostError
@@ -32,8 +32,8 @@ MOST_CALLS = 10_000
 """The furthest back that anybody counts tool calls."""
 
 
-class Errands:
-    """Carries out the commands of one conversation."""
+class SlashCommands:
+    """Runs the slash commands of one conversation."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._at = conversation
@@ -59,20 +59,20 @@ class Errands:
             "quit": lambda _: self._at.on_end(),
         }
 
-    def do(self, command: Command) -> None:
-        """Carry out a command."""
+    def run(self, command: Command) -> None:
+        """Run a command."""
         self._commands[command.name](command.argument)
 
     @property
     def _width(self) -> int:
-        return self._at.shell.size[0]
+        return self._at.screen.size[0]
 
     def _help(self, _: str) -> None:
         self._at.note(*listings.help_lines(self._width))
 
     def _show(self, number: str) -> None:
-        """Print a tool call in full: the one that is asked about or was last, or the Nth last."""
-        current = self._at.desk.current
+        """Print a tool call in full: the pending one, the last one, or the Nth last."""
+        current = self._at.prompts.current
         if not number and current is not None and current.pending.kind != "questions":
             # Perhaps of another chat.
             call: Json | None = current.pending.item
@@ -90,7 +90,7 @@ class Errands:
         return listings.nth_last_call(self._at.chat.state, number)
 
     async def _print_call(self, call: Json) -> None:
-        contents, width = self._at.contents, self._width
+        contents, width = self._at.content, self._width
         await contents.fetch(call)
         kept_input = contents.input_lines(call, width - 2)
         self._at.note(EMPTY, *call_in_full(call, width, contents.edit_lines, kept_input))
@@ -104,12 +104,12 @@ class Errands:
         self._at.note(*listings.reasoning_lines(self._at.chat.state, self._width))
 
     def _cancel(self) -> None:
-        if not self._at.acting.cancel():
+        if not self._at.actions.cancel():
             self._at.hint("no turn is running")
 
     def _queue(self, text: str) -> None:
         if text:
-            self._at.acting.queue(text)
+            self._at.actions.queue(text)
         else:
             self._at.note(*listings.queue_lines(self._at.chat.state, self._width))
 
@@ -119,21 +119,21 @@ class Errands:
         if index is None:
             self._at.hint("nothing like that is queued")
             return
-        self._at.acting.unqueue(queued[index]["id"])
+        self._at.actions.unqueue(queued[index]["id"])
 
     def _close_questions(self, *, decline: bool) -> None:
-        dialogue = self._at.desk.open()
+        dialogue = self._at.prompts.ask_next()
         if not isinstance(dialogue, Questions):
             self._at.hint("there are no questions")
             return
         act = dialogue.decline() if decline else dialogue.dismiss()
-        self._at.desk.take(act)
-        self._at.acting.answer(act)
+        self._at.prompts.apply_reply(act)
+        self._at.actions.answer(act)
 
     def _skip_question(self) -> None:
-        dialogue = self._at.desk.open()
+        dialogue = self._at.prompts.ask_next()
         if isinstance(dialogue, Questions):
-            self._at.follow_up(self._at.desk.take(dialogue.skip()))
+            self._at.follow_up(self._at.prompts.apply_reply(dialogue.skip()))
         else:
             self._at.hint("there are no questions")
 
@@ -163,7 +163,7 @@ class Errands:
 
     async def _go_to(self, text: str) -> None:
         try:
-            self._at.leave(GoTo(await find_session(self._at.client, text)))
+            self._at.leave(SwitchTo(await find_session(self._at.client, text)))
         except (CommandFailed, AgentHostError) as error:
             self._at.note(*(line(("bad", row)) for row in str(error).splitlines()))
 
@@ -178,7 +178,7 @@ class Errands:
         if index is None:
             self._at.hint("/chat N: a number of /chats")
         else:
-            self._at.leave(GoTo(self._at.session.uri, chats[index]["resource"]))
+            self._at.leave(SwitchTo(self._at.session.uri, chats[index]["resource"]))
 
     def _export(self, text: str) -> None:
         at = self._at
@@ -195,7 +195,7 @@ class Errands:
 
 
 def _index(text: str, count: int) -> int | None:
-    """Return the index that a number typed stands for."""
+    """Return the index for a typed number, counted from 1; None if it is out of range."""
     if text.isascii() and text.isdigit() and 1 <= int(text) <= count:
         return int(text) - 1
     return None

@@ -1,4 +1,4 @@
-"""What somebody means by a line typed: something to say, or one of this command's own commands.
+"""Parsing typed lines: messages, steering, slash commands.
 
 Pure. Agents have commands with slashes too, so only the names in ``COMMANDS`` are ours; everything
 else goes to the agent, and two slashes send even those names. What looks like one of the known
@@ -44,21 +44,21 @@ _SIMILAR = 0.75
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Send this, or queue it while a turn runs."""
+    """A message to send, or to queue while a turn runs."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Steer:
-    """Tell the running turn this."""
+    """A message for the running turn."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Do something that is ours to do."""
+    """One of the chat's own slash commands."""
 
     name: str
     argument: str = ""
@@ -68,7 +68,7 @@ Intent: TypeAlias = Say | Steer | Command
 
 
 def parse(text: str) -> Intent | None:
-    """Read a line; None when there is nothing in it."""
+    """Parse a typed line; None when it is empty."""
     text = text.strip()
     if not text:
         return None
@@ -76,14 +76,14 @@ def parse(text: str) -> Intent | None:
         return Say(text[1:])
     if text.startswith("!") and text[1:].strip():
         return Steer(text[1:].strip())
-    command = command_in(text)
+    command = own_command(text)
     if command is not None and command.name == "steer" and command.argument:
         return Steer(command.argument)
     return command or Say(text)
 
 
-def command_in(text: str) -> Command | None:
-    """Return the command of ours that a line is, if it is one."""
+def own_command(text: str) -> Command | None:
+    """Return the slash command in a line, if it is one of the chat's own."""
     word, _, argument = text.strip().partition(" ")
     if not word.startswith("/"):
         return None
@@ -91,14 +91,14 @@ def command_in(text: str) -> Command | None:
     return Command(name, argument.strip()) if name in COMMANDS else None
 
 
-def slip_in(text: str, agents: Collection[str] = ()) -> str | None:
-    """Return the command that was probably meant by a line that is none; None where it is fine.
+def mistyped_command(text: str, agents: Collection[str] = ()) -> str | None:
+    """Return the slash command that a mistyped line is closest to; None if it is not mistyped.
 
     ``agents`` are the commands that the agent is known to have, without their slashes. Where none
     are known, a command with arguments is the agent's unless ours of that name takes some.
     """
     word, _, argument = text.strip().partition(" ")
-    if not _WORD.fullmatch(word) or command_in(text) is not None or word[1:] in agents:
+    if not _WORD.fullmatch(word) or own_command(text) is not None or word[1:] in agents:
         return None
     meant = _closest(word[1:].lower(), [*COMMANDS, *_SAME, *agents])
     if meant is None:
@@ -115,7 +115,7 @@ def _closest(word: str, names: Sequence[str]) -> str | None:
 
 
 class Interrupts:
-    """What Ctrl-C means: stop the turn; twice in a row, leave."""
+    """Decides what Ctrl-C does: clear, cancel the turn, leave."""
 
     WINDOW = 2.0
     """Seconds in which a second one counts as such."""
@@ -123,10 +123,10 @@ class Interrupts:
     def __init__(self) -> None:
         self._last: float | None = None
 
-    def press(
+    def on_interrupt(
         self, now: float, *, running: bool, typing: bool
     ) -> Literal["leave", "cancel", "clear", "warn"]:
-        """Say what to do about one; ``typing`` is whether there is text that it could clear."""
+        """Return what one Ctrl-C does; ``typing`` is whether there is text to clear."""
         again = self._last is not None and now - self._last <= self.WINDOW
         self._last = now
         if again:

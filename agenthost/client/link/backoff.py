@@ -61,11 +61,13 @@ class GiveUp:
     error: GivenUp
 
 
-def judge(error: Exception, *, established: bool, haunted: bool) -> Retry | GiveUp:
-    """Decide what the end of a connection, or of the attempt to open one, means.
+def retry_or_give_up(
+    error: Exception, *, established: bool, superseded_by_us: bool
+) -> Retry | GiveUp:
+    """Decide whether a connection that failed or ended is tried again.
 
-    ``established`` says whether the handshake had succeeded, ``haunted`` whether the host may have
-    got round only now to an earlier attempt of this very client.
+    ``established`` says whether the handshake had succeeded, ``superseded_by_us`` whether the host
+    may have got round only now to an earlier attempt of this very client.
     """
     match error:
         case GivenUp():
@@ -73,7 +75,7 @@ def judge(error: Exception, *, established: bool, haunted: bool) -> Retry | Give
         case CannotConnect():
             return Retry(str(error), error.retry_after or 0.0)
         case TransportClosed() if error.code == CloseCode.POLICY_VIOLATION and established:
-            return _expelled(error, haunted)
+            return _closed_by_host(error, superseded_by_us)
         case TransportClosed():
             return Retry(error.reason or f"the connection ended ({error.code})")
         case RemoteProtocolError():
@@ -85,11 +87,11 @@ def judge(error: Exception, *, established: bool, haunted: bool) -> Retry | Give
     return Retry(f"{type(error).__name__}: {error}")
 
 
-def _expelled(error: TransportClosed, haunted: bool) -> Retry | GiveUp:
+def _closed_by_host(error: TransportClosed, superseded_by_us: bool) -> Retry | GiveUp:
     why = f"the host ended the connection: {error.reason or 'policy violation'}"
     if "supersede" not in error.reason:
         return GiveUp(NotAdmitted(why))
-    if haunted:
+    if superseded_by_us:
         return Retry(why, own_doing=True)
     # Two processes that share a client id would otherwise throw each other out for ever.
     return GiveUp(Superseded(why))

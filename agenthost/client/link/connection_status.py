@@ -73,7 +73,7 @@ class ConnectionStatus:
             state = await anext(reader)
             yield state
 
-    def set(self, state: ConnectionState) -> None:
+    def change_to(self, state: ConnectionState) -> None:
         """Tell a change."""
         self._state = state
         self._feed.publish(state)

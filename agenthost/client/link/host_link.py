@@ -12,16 +12,19 @@ import logging
 from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from agenthost.client.clock import Clock
 from agenthost.client.errors import ConnectionLost
+from agenthost.clock import Clock
 from agenthost.errors import InternalError, WireError
 from agenthost.protocol.jsonrpc import Notification, Request
-from agenthost.protocol.peer import Answered, Event, Frame, Peer, Refused, Violation
+from agenthost.protocol.peer import CallAnswered, CallRefused, Event, Frame, Peer, Violation
 from agenthost.protocol.uris import ROOT
 from agenthost.tasks import Tasks
 from agenthost.transport import CloseCode, Encoded, Transport, TransportClosed
+
+if TYPE_CHECKING:
+    from agenthost.protocol.common import JsonObject
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +38,6 @@ _FRAMES_IN_A_ROW = 64
 # Requests of the host that may be served at once; one that sends more is told to wait.
 _MOST_SERVED = 64
 
-Json = dict[str, Any]
 # Sees every message: which way it goes, and its bytes.
 Observe = Callable[[Literal["in", "out"], bytes], None]
 
@@ -43,19 +45,19 @@ Observe = Callable[[Literal["in", "out"], bytes], None]
 class LinkOwner(Protocol):
     """Whom a link tells what arrives, synchronously and in order."""
 
-    def on_action(self, envelope: Json) -> None:
+    def on_action(self, envelope: JsonObject) -> None:
         """Take an action envelope."""
         ...
 
-    def on_notification(self, method: str, params: Json) -> None:
+    def on_notification(self, method: str, params: JsonObject) -> None:
         """Take any other notification."""
         ...
 
-    def on_tick(self, link: Link) -> None:
+    def on_tick(self, link: HostLink) -> None:
         """Look after what has waited for long; called about once per ping interval."""
         ...
 
-    def serve(self, method: str, params: Json) -> Coroutine[Any, Any, Any]:
+    def serve(self, method: str, params: JsonObject) -> Coroutine[Any, Any, Any]:
         """Carry out a request of the host and return its result, or raise a WireError."""
         ...
 
@@ -80,7 +82,7 @@ class _Call:
     adopt: Callable[[Any], None] | None
 
 
-class Link:
+class HostLink:
     """One connection while it lasts."""
 
     def __init__(
@@ -103,7 +105,7 @@ class Link:
         self.ended: TransportClosed | None = None
 
     def call(
-        self, method: str, params: Json, adopt: Callable[[Any], None] | None = None
+        self, method: str, params: JsonObject, adopt: Callable[[Any], None] | None = None
     ) -> asyncio.Future[Any]:
         """Send a request; the future gets its result, a WireError, or ConnectionLost.
 
@@ -119,7 +121,9 @@ class Link:
         self._send()
         return future
 
-    def notify(self, method: str, params: Json, on_sent: Callable[[], None] | None = None) -> None:
+    def notify(
+        self, method: str, params: JsonObject, on_sent: Callable[[], None] | None = None
+    ) -> None:
         """Send a notification; ``on_sent`` is called when it may have reached the host."""
         if self.ended is None:
             self._peer.notify(method, params)
@@ -186,9 +190,9 @@ class Link:
 
     def _act(self, event: Event) -> None:
         match event:
-            case Answered(id, _, result):
+            case CallAnswered(id, _, result):
                 self._answer(id, result)
-            case Refused(id, _, error):
+            case CallRefused(id, _, error):
                 call = self._calls.pop(id)
                 if not call.future.done():
                     call.future.set_exception(error)

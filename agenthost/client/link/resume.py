@@ -11,18 +11,20 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from agenthost.client.errors import CannotConnect, NoCommonVersion
-from agenthost.client.link.host_link import Link
+from agenthost.client.link.host_link import HostLink
 from agenthost.client.state.channel import Channel
-from agenthost.client.state.client_core import Core
+from agenthost.client.state.client_core import ClientCore
 from agenthost.errors import RemoteProtocolError, UnsupportedProtocolVersion, WireError
 from agenthost.protocol import negotiate, translator
 
+if TYPE_CHECKING:
+    from agenthost.protocol.common import JsonObject
+
 log = logging.getLogger(__name__)
 
-Json = dict[str, Any]
 Resumed = Literal["fresh", "replay", "snapshot"]
 
 
@@ -41,7 +43,7 @@ class Introduction:
         self.versions = tuple(versions)
         self._more = {"clientInfo": info, "locale": locale}
 
-    def params(self, client_id: str, subscriptions: Sequence[str]) -> Json:
+    def params(self, client_id: str, subscriptions: Sequence[str]) -> JsonObject:
         """Return the params of ``initialize``."""
         return {
             "protocolVersions": list(self.versions),
@@ -57,7 +59,7 @@ class Introduction:
         return negotiate([answer]).version
 
 
-async def open_link(core: Core, link: Link, introduction: Introduction) -> Resumed:
+async def open_link(core: ClientCore, link: HostLink, introduction: Introduction) -> Resumed:
     """Shake hands on a new link; when this returns, the client is as it was before the last drop.
 
     Raises:
@@ -83,7 +85,7 @@ async def open_link(core: Core, link: Link, introduction: Introduction) -> Resum
     return "fresh"
 
 
-async def _initialize(core: Core, link: Link, introduction: Introduction) -> None:
+async def _initialize(core: ClientCore, link: HostLink, introduction: Introduction) -> None:
     # Chats of which only the end is wanted are left out: a view cannot be asked for here.
     wanted = [channel.uri for channel in core.channels.values() if channel.is_plain]
     adopt = partial(_initialized, core, link, introduction)
@@ -93,7 +95,7 @@ async def _initialize(core: Core, link: Link, introduction: Introduction) -> Non
         raise NoCommonVersion(introduction.versions, _supported(error.data)) from error
 
 
-def _initialized(core: Core, link: Link, introduction: Introduction, result: Any) -> None:
+def _initialized(core: ClientCore, link: HostLink, introduction: Introduction, result: Any) -> None:
     if not isinstance(result, dict) or not isinstance(result.get("serverSeq"), int):
         raise RemoteProtocolError("the answer to initialize is malformed")
     core.version = introduction.agreed(result.get("protocolVersion"))
@@ -109,7 +111,9 @@ def _initialized(core: Core, link: Link, introduction: Introduction, result: Any
     _up(core, link)
 
 
-def _reconnected(core: Core, link: Link, held: Sequence[Channel[Any]], result: Any) -> None:
+def _reconnected(
+    core: ClientCore, link: HostLink, held: Sequence[Channel[Any]], result: Any
+) -> None:
     match result:
         case {"type": "replay", "actions": list(actions)}:
             _replayed(core, held, actions, result.get("missing") or [])
@@ -128,7 +132,7 @@ def _reconnected(core: Core, link: Link, held: Sequence[Channel[Any]], result: A
 
 
 def _replayed(
-    core: Core, held: Sequence[Channel[Any]], actions: list[Any], missing: Sequence[Any]
+    core: ClientCore, held: Sequence[Channel[Any]], actions: list[Any], missing: Sequence[Any]
 ) -> None:
     gone = [channel for channel in held if channel.uri in missing]
     last_seen = core.high_water
@@ -140,13 +144,13 @@ def _replayed(
         # One that replays something newer surely counts on from there.
         channel.unproven = core.high_water == last_seen
     for channel in gone:
-        core.lose(channel, "it is gone, or not for us any more")
+        core.channel_gone(channel, "it is gone, or not for us any more")
     for channel in held:
-        channel.take_early(core.clock.now())
+        channel.apply_early(core.clock.now())
     _give_up_on_sent(core, "the connection was lost before its answer came")
 
 
-def _restarted(core: Core, held: Sequence[Channel[Any]], snapshots: list[Any]) -> None:
+def _restarted(core: ClientCore, held: Sequence[Channel[Any]], snapshots: list[Any]) -> None:
     _give_up_on_sent(core, "the connection was lost, and its answer is older than the new state")
     for channel in held:
         channel.current = False
@@ -156,10 +160,10 @@ def _restarted(core: Core, held: Sequence[Channel[Any]], snapshots: list[Any]) -
     _adopt_snapshots(core, snapshots)
     for channel in held:
         if not channel.current:
-            core.lose(channel, "it is gone, or not for us any more")
+            core.channel_gone(channel, "it is gone, or not for us any more")
 
 
-def _adopt_snapshots(core: Core, snapshots: Any) -> None:
+def _adopt_snapshots(core: ClientCore, snapshots: Any) -> None:
     for snapshot in snapshots or ():
         if not isinstance(snapshot, dict) or not {"resource", "state", "fromSeq"} <= set(snapshot):
             raise RemoteProtocolError("the host sent a malformed snapshot")
@@ -169,13 +173,13 @@ def _adopt_snapshots(core: Core, snapshots: Any) -> None:
             channel.asked = {"channel": channel.uri}
 
 
-def _give_up_on_sent(core: Core, why: str) -> None:
+def _give_up_on_sent(core: ClientCore, why: str) -> None:
     for dispatch in core.dispatches.all():
         if dispatch.sent_at is not None:
             core.fail(dispatch, why)
 
 
-def _up(core: Core, link: Link) -> None:
+def _up(core: ClientCore, link: HostLink) -> None:
     core.link = link
     core.send_unsent()
     for channel in list(core.channels.values()):

@@ -12,11 +12,11 @@ import random
 from collections.abc import Awaitable, Callable
 
 from agenthost.client.errors import CannotConnect, ClientError, ConnectionLost
-from agenthost.client.link.backoff import Backoff, GiveUp, judge
+from agenthost.client.link.backoff import Backoff, GiveUp, retry_or_give_up
 from agenthost.client.link.connection_status import Closed, Connected, Connecting, Reconnecting
-from agenthost.client.link.host_link import Link, LinkOptions
+from agenthost.client.link.host_link import HostLink, LinkOptions
 from agenthost.client.link.resume import Introduction, Resumed, open_link
-from agenthost.client.state.client_core import Core
+from agenthost.client.state.client_core import ClientCore
 from agenthost.errors import AgentHostError
 from agenthost.transport import CloseCode, Transport, TransportClosed
 
@@ -34,7 +34,7 @@ class Supervisor:
 
     def __init__(
         self,
-        core: Core,
+        core: ClientCore,
         dial: Dial,
         introduction: Introduction,
         *,
@@ -63,13 +63,15 @@ class Supervisor:
         """Connect, again and again, until closed or refused for good; status tells how it goes."""
         core = self._core
         while True:
-            core.status.set(Connecting(self._attempt))
+            core.status.change_to(Connecting(self._attempt))
             since = core.clock.monotonic()
             error, established = await self._live()
-            core.down()
+            core.link_lost()
             lasted = established and core.clock.monotonic() - since >= self._backoff.stable
-            haunted = self._ghosts > 0 and not lasted
-            verdict = judge(error, established=established, haunted=haunted)
+            superseded_by_us = self._ghosts > 0 and not lasted
+            verdict = retry_or_give_up(
+                error, established=established, superseded_by_us=superseded_by_us
+            )
             if isinstance(verdict, GiveUp):
                 return self._close(verdict.error)
             if verdict.own_doing:
@@ -82,7 +84,7 @@ class Supervisor:
             delay = self._backoff.delay(self._attempt, self._roll(), verdict.at_least)
             self._attempt += 1
             log.info("connecting again in %.1f s: %s", delay, verdict.reason)
-            core.status.set(Reconnecting(verdict.reason, delay, self._attempt))
+            core.status.change_to(Reconnecting(verdict.reason, delay, self._attempt))
             await core.clock.sleep(delay)
 
     async def _live(self) -> tuple[Exception, bool]:
@@ -93,7 +95,7 @@ class Supervisor:
             return CannotConnect(str(error) or type(error).__name__), False
         except Exception as error:
             return error, False
-        link = Link(transport, self._core, self._core.clock, self._options)
+        link = HostLink(transport, self._core, self._core.clock, self._options)
         running = asyncio.create_task(link.run(), name="link")
         established = False
         try:
@@ -116,10 +118,10 @@ class Supervisor:
                 log.exception("the handshake failed")
             return error, established
         finally:
-            self._core.down()
+            self._core.link_lost()
             await self._abandon(running, link)
 
-    async def _abandon(self, running: asyncio.Task[TransportClosed], link: Link) -> None:
+    async def _abandon(self, running: asyncio.Task[TransportClosed], link: HostLink) -> None:
         if running.done():
             # Saying goodbye to somebody who is gone takes time that the next attempt should not.
             self._core.tasks.start(link.close(), name="close")
@@ -129,10 +131,10 @@ class Supervisor:
         await asyncio.gather(running, return_exceptions=True)
 
     def _connected(self, resumed: Resumed) -> None:
-        self._core.status.set(Connected(self._core.version, resumed))
+        self._core.status.change_to(Connected(self._core.version, resumed))
 
     def _close(self, error: Exception) -> None:
-        self._core.status.set(Closed(error))
+        self._core.status.change_to(Closed(error))
         self._core.close(error)
 
 

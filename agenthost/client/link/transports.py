@@ -27,10 +27,18 @@ from websockets.exceptions import (
 from agenthost.client.errors import CannotConnect, ClientError, NotAdmitted
 from agenthost.client.link.supervisor import Dial
 from agenthost.errors import AgentHostError
-from agenthost.transport import LOW_WATER, CloseCode, Encoded, Inbox, Transport, TransportClosed
+from agenthost.transport import (
+    LOW_WATER,
+    CloseCode,
+    Encoded,
+    Transport,
+    TransportClosed,
+)
+from agenthost.transport.lines import LineTransport
+from agenthost.transport.quiet_log import QuietLogger
 
 FindHost = Callable[[], Awaitable[tuple[str, str | None]]]
-"""Says where the host is now, and with which token; raises where it cannot tell."""
+"""Returns the host's address and token as they are now; raises when it cannot tell."""
 
 log = logging.getLogger(__name__)
 
@@ -47,17 +55,10 @@ _TOKEN_PARAMETER = "tkn"
 
 # Bytes of one line from a process; a host that sends more is not one.
 _MAX_LINE = 256 * 1024 * 1024
-_CHUNK = 64 * 1024
-_INBOX_BYTES = 4 * 1024 * 1024
+# Reading pauses while this much waits to be received.
+_QUEUE_BYTES = 4 * 1024 * 1024
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
-
-
-class _Quiet(logging.LoggerAdapter[logging.Logger]):
-    """The library's logger without its details, which at DEBUG hold the request and its token."""
-
-    def isEnabledFor(self, level: int) -> bool:
-        return level > logging.INFO and super().isEnabledFor(level)
 
 
 def websocket_url(address: str) -> str:
@@ -75,7 +76,7 @@ def websocket_url(address: str) -> str:
 
 
 def websocket(address: str, token: str | None = None, *, token_in_url: bool = False) -> Dial:
-    """Return what dials a host's WebSocket.
+    """Return a function that connects to a host's WebSocket.
 
     The token travels as a Bearer header, or as ``?tkn=`` where headers get lost on the way.
     """
@@ -94,7 +95,7 @@ def websocket(address: str, token: str | None = None, *, token_in_url: bool = Fa
 
 
 def endpoint(find: FindHost, *, token_in_url: bool = False) -> Dial:
-    """Return what looks for the host anew at every attempt, and dials where it is then.
+    """Return a function that looks up the host at every attempt and connects to where it is.
 
     For a host that may come back on another port, or with another token. ``find`` raises
     CannotConnect, or any other error of this package, to be asked again later, and NotAdmitted to
@@ -140,7 +141,7 @@ async def _dial(url: str, headers: dict[str, str]) -> Transport:
             ping_interval=None,
             # Nothing on this machine is reached through a proxy.
             proxy=None if urlsplit(url).hostname in _LOOPBACK else True,
-            logger=_Quiet(log, {}),
+            logger=QuietLogger(log, {}),
         )
     except InvalidStatus as error:
         raise _refusal(shown, error) from None
@@ -150,7 +151,7 @@ async def _dial(url: str, headers: dict[str, str]) -> Transport:
         raise NotAdmitted(f"{shown} is not the address of a host") from None
     except (OSError, TimeoutError, InvalidHandshake, ProxyError, EOFError) as error:
         raise CannotConnect(f"{shown} cannot be reached: {_why(error)}") from None
-    return WebSocketTransport(connection, shown)
+    return ClientWebSocket(connection, shown)
 
 
 def _why(error: Exception) -> str:
@@ -177,7 +178,7 @@ def _without_secrets(url: str) -> str:
     return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
 
 
-class WebSocketTransport:
+class ClientWebSocket:
     """A ``Transport`` over a WebSocket that this side opened."""
 
     def __init__(self, connection: ClientConnection, peer: str) -> None:
@@ -272,7 +273,7 @@ class WebSocketTransport:
 
 
 def command(*argv: str) -> Dial:
-    """Return what starts a host as a process of our own, which serves its standard streams."""
+    """Return a function that starts a host as a child process and talks to its standard streams."""
     if not argv:
         raise ValueError("name the command that serves a host")
 
@@ -288,45 +289,25 @@ def command(*argv: str) -> Dial:
     return dial
 
 
-class ProcessTransport:
+class ProcessTransport(LineTransport):
     """A ``Transport`` that carries one message per line to and from a process."""
 
     def __init__(self, process: asyncio.subprocess.Process, name: str) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
+        super().__init__(
+            process.stdout,
+            process.stdin,
+            peer=f"process {name}",
+            max_line=_MAX_LINE,
+            queue_bytes=_QUEUE_BYTES,
+        )
         self._process = process
-        self._peer = f"process {name}"
-        self._writer = process.stdin
-        self._reader = process.stdout
-        self._inbox = Inbox(on_take=self._taken)
-        self._room = asyncio.Event()
-        self._closed = False
-        self._writer.transport.set_write_buffer_limits(high=LOW_WATER, low=LOW_WATER)
-        self._reading = asyncio.create_task(self._read(), name=f"read {self._peer}")
-
-    async def receive(self) -> bytes:
-        """Return the next line; see ``Transport.receive``."""
-        return await self._inbox.take()
-
-    def write(self, messages: Sequence[Encoded]) -> None:
-        """Send lines in one write; see ``Transport.write``."""
-        if messages and not self.closed:
-            self._writer.write(b"".join([message.line for message in messages]))
-
-    @property
-    def backlog(self) -> int:
-        """Bytes not yet accepted by the operating system."""
-        return self._writer.transport.get_write_buffer_size()
-
-    async def drained(self) -> None:
-        """Wait for a low backlog or the end."""
-        with contextlib.suppress(OSError):
-            await self._writer.drain()
 
     async def close(self, code: int = CloseCode.NORMAL, reason: str = "") -> None:
         """Close the process's input, and end it if it does not end by itself soon."""
         self._end(code, reason)
-        self._inbox.discard()
+        self._queue.discard()
         self._writer.close()
         if not await self._exited():
             with contextlib.suppress(ProcessLookupError):
@@ -335,20 +316,10 @@ class ProcessTransport:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
             await self._process.wait()
-        self._reading.cancel()
-        await asyncio.gather(self._reading, return_exceptions=True)
+        self._input_task.cancel()
+        await asyncio.gather(self._input_task, return_exceptions=True)
         with contextlib.suppress(OSError):
             await self._writer.wait_closed()
-
-    @property
-    def closed(self) -> bool:
-        """Whether the process's input is closed, or nobody reads it any more."""
-        return self._closed or self._writer.is_closing()
-
-    @property
-    def peer(self) -> str:
-        """The command's name."""
-        return self._peer
 
     async def _exited(self) -> bool:
         try:
@@ -358,26 +329,9 @@ class ProcessTransport:
             return False
         return True
 
-    async def _read(self) -> None:
-        rest = bytearray()
-        while data := await self._reader.read(_CHUNK):
-            *lines, last = data.split(b"\n")
-            for line in lines:
-                rest += line
-                if message := bytes(rest).strip():
-                    self._inbox.put(message)
-                rest.clear()
-            rest += last
-            if len(rest) > _MAX_LINE:
-                return self._end(CloseCode.TOO_BIG, "a line is too long")
-            while self._inbox.size > _INBOX_BYTES:
-                self._room.clear()
-                await self._room.wait()
-        self._end(CloseCode.ABNORMAL, "the process ended")
-
-    def _taken(self) -> None:
-        self._room.set()
+    def _input_ended(self, failure: tuple[int, str] | None) -> None:
+        self._end(*failure or (CloseCode.ABNORMAL, "the process ended"))
 
     def _end(self, code: int, reason: str) -> None:
         self._closed = True
-        self._inbox.end(code, reason)
+        self._queue.end(code, reason)

@@ -7,23 +7,24 @@ decide; how actions and states combine is ``mirror``'s.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from agenthost.client.state.mirror import Mirror, Received, kind_of_state
 from agenthost.client.state.signals import Feed, Reader, Signal
+from agenthost.client.state.turn_window import WHOLE, TurnWindow
 from agenthost.errors import RemoteProtocolError
 from agenthost.protocol import NEWEST, translator
 from agenthost.protocol.versions import Untranslatable
 
 if TYPE_CHECKING:
     from agenthost.client.errors import ChannelGone
+    from agenthost.protocol.common import JsonObject
     from agenthost.protocol.envelopes import ActionEnvelope
     from agenthost.protocol.reducer_registry import Kind
 
 S = TypeVar("S")
-Json = dict[str, Any]
 
 # Envelopes kept while a snapshot is on its way; a host that sends more of them before it answers
 # does not keep the order that the protocol promises.
@@ -41,15 +42,19 @@ class Channel(Generic[S]):
     """One channel, followed until its last user lets go of it."""
 
     def __init__(
-        self, uri: str, client_id: str, turns: int | None = None, max_latency: int | None = None
+        self,
+        uri: str,
+        client_id: str,
+        window: TurnWindow = WHOLE,
+        max_latency: int | None = None,
     ) -> None:
         self.uri = uri
-        # How many turns of a chat's end are wanted; None for all.
-        self.turns = turns
+        # How much of a chat is wanted.
+        self.window = window
         # How long the host may hold actions back, in milliseconds; None is its default.
         self.max_latency = max_latency
         # The subscription that is in force, as it was asked for.
-        self.asked: Json | None = None
+        self.asked: JsonObject | None = None
         # The session that it belongs to and goes with, where that is known.
         self.owner: str | None = None
         # How many follow it.
@@ -72,7 +77,7 @@ class Channel(Generic[S]):
         self.changed = Signal()
         self._client_id = client_id
         self._mirror: Mirror | None = None
-        self._early: list[Json] = []
+        self._early: list[JsonObject] = []
         self._told: Feed[ActionEnvelope | Reset[S]] = Feed()
 
     @property
@@ -122,7 +127,7 @@ class Channel(Generic[S]):
             if self.state is not last:
                 last = self.state
                 yield last
-            await self.changed.beyond(count)
+            await self.changed.wait_past(count)
 
     def __aiter__(self) -> AsyncIterator[S]:
         return self.states()
@@ -134,7 +139,7 @@ class Channel(Generic[S]):
             self.check()
             if holds(state := self.confirmed):
                 return state
-            await self.changed.beyond(count)
+            await self.changed.wait_past(count)
 
     def envelopes(self) -> Reader[ActionEnvelope | Reset[S]]:
         """Return an iterator over every envelope from now on, and over fresh starts (``Reset``).
@@ -153,11 +158,9 @@ class Channel(Generic[S]):
     # What core does.
 
     @property
-    def wanted(self) -> Json:
+    def subscription_params(self) -> JsonObject:
         """The params of the subscription that is wanted."""
-        params: Json = {"channel": self.uri}
-        if self.turns is not None:
-            params["view"] = {"turns": self.turns}
+        params: JsonObject = {"channel": self.uri, **self.window.params()}
         if self.max_latency is not None:
             params["delivery"] = {"maxLatencyMs": self.max_latency}
         return params
@@ -165,21 +168,20 @@ class Channel(Generic[S]):
     @property
     def takes_actions(self) -> bool:
         """Whether what is sent now will be answered: not while it is being subscribed to anew."""
-        return self.live and self.has_state and self.asked == self.wanted
+        return self.live and self.has_state and self.asked == self.subscription_params
 
     @property
     def is_plain(self) -> bool:
         """Whether its URI says all that is wanted, as where only URIs can be listed."""
-        return self.turns is None and self.max_latency is None
+        return self.window.is_whole and self.max_latency is None
 
-    def want(self, turns: int | None, max_latency: int | None) -> None:
-        """Want as much of it, and as soon, as somebody else wants besides."""
-        if self.turns is not None and (turns is None or turns > self.turns):
-            self.turns = turns
+    def widen(self, window: TurnWindow, max_latency: int | None) -> None:
+        """Widen the subscription to what a further follower wants of it, and how soon."""
+        self.window = self.window.widened(window)
         if self.max_latency is not None and (max_latency is None or max_latency < self.max_latency):
             self.max_latency = max_latency
 
-    def adopt(self, snapshot: Json, version: str, now: str) -> None:
+    def reset_to(self, snapshot: JsonObject, version: str, now: str) -> None:
         """Start over from a snapshot, and take what came before it that is newer."""
         state, from_seq = snapshot["state"], snapshot["fromSeq"]
         kind = kind_of_state(state)
@@ -190,11 +192,11 @@ class Channel(Generic[S]):
         else:
             self._mirror.reset(state, from_seq, version=version)
         self._followed()
-        self.take_early(now)
+        self.apply_early(now)
         if self._told.is_read:
             self._told.publish(Reset(self.confirmed))
 
-    def adopt_stateless(self) -> None:
+    def reset_to_stateless(self) -> None:
         """Take note that the channel is followed and has no state."""
         self._followed()
 
@@ -202,7 +204,7 @@ class Channel(Generic[S]):
         """Take note that the host sends its actions again, from where it left off."""
         self.live = True
 
-    def take(self, envelope: Json, now: str) -> Received | None:
+    def apply(self, envelope: JsonObject, now: str) -> Received | None:
         """Take an envelope; None while there is no state to apply it to.
 
         Raises:
@@ -222,11 +224,34 @@ class Channel(Generic[S]):
                 self._tell(mirror, envelope, before, now)
         return received
 
-    def take_early(self, now: str) -> None:
+    def apply_early(self, now: str) -> None:
         """Take what came before there was a state to apply it to."""
         early, self._early = self._early, []
         for envelope in early:
-            self.take(envelope, now)
+            self.apply(envelope, now)
+
+    async def load_earlier(self, request: Callable[[str, JsonObject], Awaitable[Any]]) -> bool:
+        """Load the next older turns of a chat into its state; False when there are none left.
+
+        ``request`` sends a request and returns its result in the host's version.
+        """
+        cursor = self._chat.get("turnsNextCursor")
+        if cursor is None:
+            return False
+        page = await request("fetchTurns", {"channel": self.uri, "cursor": cursor})
+        if not translator(self.mirror.version).pages_into_state:
+            # Old hosts answer with the turns; all others have put them into the state by now.
+            self.mirror.load_page(page["turns"], has_more=bool(page.get("hasMore")))
+            self.changed.send()
+        if not self.window.is_whole:
+            # After a reconnect as much is to be there as before it.
+            self.window = self.window.keeping(len(self._chat["turns"]))
+            self.asked = self.subscription_params
+        return "turnsNextCursor" in self._chat
+
+    @property
+    def _chat(self) -> JsonObject:
+        return cast("JsonObject", self.state)
 
     def suspend(self) -> None:
         """Take note that the link is down."""
@@ -250,7 +275,7 @@ class Channel(Generic[S]):
             self.opened.set_result(None)
         self.changed.send()
 
-    def _tell(self, mirror: Mirror, envelope: Json, before: Any, now: str) -> None:
+    def _tell(self, mirror: Mirror, envelope: JsonObject, before: Any, now: str) -> None:
         if mirror.version != NEWEST:
             ladder = translator(mirror.version)
             try:

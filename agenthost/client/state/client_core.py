@@ -18,6 +18,7 @@ from agenthost.client.resources import ResourceServer
 from agenthost.client.state.channel import Channel
 from agenthost.client.state.dispatches import Dispatch, Dispatches
 from agenthost.client.state.signals import Feed
+from agenthost.client.state.turn_window import NEWEST_TURN, WHOLE, TurnWindow
 from agenthost.errors import AgentHostError, LocalProtocolError, RemoteProtocolError
 from agenthost.protocol import NEWEST, translator
 from agenthost.protocol.reducer_registry import client_may_dispatch, kind_of
@@ -27,14 +28,14 @@ from agenthost.protocol.versions import Untranslatable
 from agenthost.tasks import Tasks
 
 if TYPE_CHECKING:
-    from agenthost.client.clock import Clock
-    from agenthost.client.link.host_link import Link
+    from agenthost.client.link.host_link import HostLink
+    from agenthost.clock import Clock
     from agenthost.protocol.commands import InitializeResult
+    from agenthost.protocol.common import JsonObject
     from agenthost.protocol.envelopes import ActionEnvelope
 
 log = logging.getLogger(__name__)
 
-Json = dict[str, Any]
 
 ACTION_PATIENCE = 30.0
 """Seconds after which an action without an answer on a live link counts as lost.
@@ -57,11 +58,8 @@ _REPEATABLE = frozenset(
 )
 _MOST_TRIES = 6
 
-# An action on a channel that nobody follows needs no more of it than its newest turn.
-_GLANCE = 1
 
-
-class Core:
+class ClientCore:
     """Everything of a client that outlives a link."""
 
     def __init__(
@@ -90,11 +88,16 @@ class Core:
         self.channels: dict[str, Channel[Any]] = {}
         self.dispatches = Dispatches(first_seq)
         self.resources = ResourceServer()
-        self.notifications: Feed[tuple[str, Json]] = Feed()
+        self.notifications: Feed[tuple[str, JsonObject]] = Feed()
         # Told synchronously whenever a link is up, and of every notification.
         self.on_up: list[Callable[[], None]] = []
-        self.on_notice: list[Callable[[str, Json], None]] = []
-        self.link: Link | None = None
+        self.on_notice: list[Callable[[str, JsonObject], None]] = []
+        self.link: HostLink | None = None
+
+    @property
+    def lists_input_needed(self) -> bool:
+        """Whether the host's sessions list what waits in their chats; else the client looks."""
+        return translator(self.version).exists("session/inputNeededSet")
 
     # Requests.
 
@@ -114,39 +117,39 @@ class Core:
         async with asyncio.timeout(self.request_timeout if timeout is None else timeout):
             for tries_left in reversed(range(_MOST_TRIES if repeatable else 1)):
                 try:
-                    sent, result = await self._ask(method, params)
+                    sent, result = await self._request_once(method, params)
                     return translator(self.version).result_up(method, sent, result)
                 except ConnectionLost:
                     if not tries_left:
                         raise
         raise AssertionError("the last try returns or raises")
 
-    async def ask(self, method: str, params: Mapping[str, Any]) -> Any:
+    async def request_raw(self, method: str, params: Mapping[str, Any]) -> Any:
         """Send a request once and return its result as the host said it, in its version."""
         async with asyncio.timeout(self.request_timeout):
-            _, result = await self._ask(method, params)
+            _, result = await self._request_once(method, params)
             return result
 
-    async def _ask(self, method: str, params: Mapping[str, Any]) -> tuple[Json, Any]:
+    async def _request_once(self, method: str, params: Mapping[str, Any]) -> tuple[JsonObject, Any]:
         link = await self.connected()
-        sent = self.said(method, {"channel": ROOT, **params})
+        sent = self.params_for_host(method, {"channel": ROOT, **params})
         return sent, await link.call(method, sent)
 
-    def said(self, method: str, params: Json) -> Json:
+    def params_for_host(self, method: str, params: JsonObject) -> JsonObject:
         """Say a command's params in the host's version."""
         try:
-            told: Json = translator(self.version).params_down(method, params)
+            told: JsonObject = translator(self.version).params_down(method, params)
         except Untranslatable as error:
             raise Unsupported(error.reason) from error
         return told
 
-    async def connected(self) -> Link:
+    async def connected(self) -> HostLink:
         """Return the link, waiting until there is one."""
         # A link that has just ended is still there until the supervisor has looked.
         while self.link is None or self.link.ended is not None:
             count = self.status.changed.count
             self.check_open()
-            await self.status.changed.beyond(count)
+            await self.status.changed.wait_past(count)
         return self.link
 
     def check_open(self) -> None:
@@ -159,20 +162,20 @@ class Core:
     # Channels.
 
     def follow(
-        self, uri: str, turns: int | None = None, max_latency: int | None = None
+        self, uri: str, window: TurnWindow = WHOLE, max_latency: int | None = None
     ) -> Channel[Any]:
         """Count as a user of a channel, which is subscribed to as soon as possible."""
         channel = self.channels.get(uri)
         if channel is None:
-            channel = self.channels[uri] = Channel(uri, self.client_id, turns, max_latency)
+            channel = self.channels[uri] = Channel(uri, self.client_id, window, max_latency)
         else:
-            channel.want(turns, max_latency)
+            channel.widen(window, max_latency)
         channel.users += 1
         self.ensure_open(channel)
         return channel
 
     async def subscribe(
-        self, uri: str, turns: int | None = None, max_latency: int | None = None
+        self, uri: str, window: TurnWindow = WHOLE, max_latency: int | None = None
     ) -> Channel[Any]:
         """Follow a channel and return it once its state is there, however long a drop lasts.
 
@@ -180,18 +183,18 @@ class Core:
             TimeoutError: the host was there and did not answer in time.
         """
         self.check_open()
-        channel = self.follow(uri, turns, max_latency)
+        channel = self.follow(uri, window, max_latency)
         try:
             await asyncio.shield(channel.opened)
             while channel.opening is not None:
                 await asyncio.wait({channel.opening})
             channel.check()
         except BaseException:
-            self.release(channel)
+            self.unfollow(channel)
             raise
         return channel
 
-    def release(self, channel: Channel[Any]) -> None:
+    def unfollow(self, channel: Channel[Any]) -> None:
         """Stop counting as a user; the last one ends the subscription."""
         channel.users -= 1
         if channel.users > 0 or self.channels.get(channel.uri) is not channel:
@@ -199,9 +202,9 @@ class Core:
         if waiting := self.dispatches.on(channel.uri):
             # Nobody would hear what becomes of these, so the channel is followed till then.
             channel.users += 1
-            waiting[-1].outcome.add_done_callback(partial(self._release_after, channel))
+            waiting[-1].outcome.add_done_callback(partial(self._unfollow_after, channel))
             return
-        self._drop(channel, ChannelGone(channel.uri, "it is not followed any more"))
+        self._forget_channel(channel, ChannelGone(channel.uri, "it is not followed any more"))
         if self.link is not None:
             self.link.notify("unsubscribe", {"channel": channel.uri})
 
@@ -209,7 +212,7 @@ class Core:
         """See to it that a channel is subscribed to as it is wanted now, or once more."""
         if again:
             channel.asked = None
-        if channel.opening is None and channel.asked != channel.wanted:
+        if channel.opening is None and channel.asked != channel.subscription_params:
             opening = self.tasks.start(self._open(channel), name=f"subscribe {channel.uri}")
             channel.opening = opening
             opening.add_done_callback(partial(self._opened, channel))
@@ -225,32 +228,34 @@ class Core:
         while True:
             try:
                 link = await self.connected()
-                wanted = channel.wanted
+                wanted = channel.subscription_params
                 # A new link may have brought what is wanted, and more may be wanted by now.
                 if channel.asked == wanted:
                     return
                 if any(dispatch.queued for dispatch in self.dispatches.on(channel.uri)):
                     # A snapshot may hold the effect of an action, and then its echo never comes.
-                    await self.dispatches.changed.beyond(self.dispatches.changed.count)
+                    await self.dispatches.changed.wait_past(self.dispatches.changed.count)
                     continue
                 adopt = partial(self._subscribed, channel, wanted)
                 async with asyncio.timeout(self.request_timeout):
-                    await link.call("subscribe", self.said("subscribe", wanted), adopt)
+                    await link.call("subscribe", self.params_for_host("subscribe", wanted), adopt)
             except ConnectionLost:
                 continue
             except (AgentHostError, TimeoutError) as error:
                 if not channel.opened.done():
                     channel.opened.set_exception(error)
-                self.lose(channel, str(error) or "the host does not answer the subscription")
+                self.channel_gone(
+                    channel, str(error) or "the host does not answer the subscription"
+                )
                 return
 
-    def _subscribed(self, channel: Channel[Any], wanted: Json, result: Any) -> None:
+    def _subscribed(self, channel: Channel[Any], wanted: JsonObject, result: Any) -> None:
         if self.channels.get(channel.uri) is not channel:
             # Let go of in the meantime; the host was told so right behind the question.
             return
         snapshot = result.get("snapshot") if isinstance(result, dict) else None
         if snapshot is None:
-            channel.adopt_stateless()
+            channel.reset_to_stateless()
         else:
             last = channel.mirror.seq if channel.has_state else 0
             self.adopt(channel, snapshot)
@@ -260,22 +265,22 @@ class Core:
         channel.asked = wanted
         self.send_unsent()
 
-    def adopt(self, channel: Channel[Any], snapshot: Json) -> None:
+    def adopt(self, channel: Channel[Any], snapshot: JsonObject) -> None:
         """Start a channel over from a snapshot, with its unanswered actions on top."""
-        channel.adopt(snapshot, self.version, self.clock.now())
+        channel.reset_to(snapshot, self.version, self.clock.now())
         if channel.kind == "chat" and "activeTurn" in channel.mirror.raw:
             self._note_turn(channel, channel.mirror.raw["activeTurn"]["id"])
         self.high_water = max(self.high_water, channel.mirror.seq)
         for dispatch in self.dispatches.on(channel.uri):
             self._predict(channel, dispatch)
 
-    def lose(self, channel: Channel[Any], reason: str) -> None:
+    def channel_gone(self, channel: Channel[Any], reason: str) -> None:
         """Take note that a channel is no more, for those who follow it and act on it."""
-        self._drop(channel, ChannelGone(channel.uri, reason))
+        self._forget_channel(channel, ChannelGone(channel.uri, reason))
         for dispatch in self.dispatches.on(channel.uri):
             self.fail(dispatch, f"the channel is gone: {reason}")
 
-    def _drop(self, channel: Channel[Any], gone: ChannelGone) -> None:
+    def _forget_channel(self, channel: Channel[Any], gone: ChannelGone) -> None:
         if self.channels.get(channel.uri) is channel:
             del self.channels[channel.uri]
         if channel.opening is not None and channel.opening is not asyncio.current_task():
@@ -301,8 +306,9 @@ class Core:
             raise LocalProtocolError(f"{uri} has no state, so nothing can be dispatched on it")
         dispatch = self.dispatches.add(uri, checked, self.clock.now())
         if channel is None:
-            channel = self.follow(uri, _GLANCE if kind_of(checked["type"]) == "chat" else None)
-            dispatch.outcome.add_done_callback(partial(self._release_after, channel))
+            # Nobody follows it, so no more of a chat is needed than its newest turn.
+            channel = self.follow(uri, NEWEST_TURN if kind_of(checked["type"]) == "chat" else WHOLE)
+            dispatch.outcome.add_done_callback(partial(self._unfollow_after, channel))
         elif channel.has_state:
             self._show_and_send(channel, dispatch)
         return dispatch
@@ -317,8 +323,8 @@ class Core:
         if channel.takes_actions and self.link is not None:
             self._send(dispatch, told)
 
-    def _release_after(self, channel: Channel[Any], _: object) -> None:
-        self.release(channel)
+    def _unfollow_after(self, channel: Channel[Any], _: object) -> None:
+        self.unfollow(channel)
 
     def send_unsent(self) -> None:
         """Send the actions that wait and whose channels are followed, in order."""
@@ -338,7 +344,7 @@ class Core:
         self._forget(dispatch)
         dispatch.fail(why)
 
-    def _predict(self, channel: Channel[Any], dispatch: Dispatch) -> Json | None:
+    def _predict(self, channel: Channel[Any], dispatch: Dispatch) -> JsonObject | None:
         """Show an action on a channel's state and return it as it goes on the wire."""
         channel.mirror.forget(dispatch.client_seq)
         try:
@@ -347,7 +353,7 @@ class Core:
             self.fail(dispatch, error.reason)
             return None
 
-    def _send(self, dispatch: Dispatch, told: Json) -> None:
+    def _send(self, dispatch: Dispatch, told: JsonObject) -> None:
         assert self.link is not None
         params = {"channel": dispatch.channel, "clientSeq": dispatch.client_seq, "action": told}
         dispatch.queued = True
@@ -363,7 +369,7 @@ class Core:
 
     # What a link tells.
 
-    def on_action(self, envelope: Json) -> None:
+    def on_action(self, envelope: JsonObject) -> None:
         """Take an envelope into its channel, then tell the caller whose action it answers."""
         if not _is_envelope(envelope):
             log.info("the host sent an action that is no envelope")
@@ -371,7 +377,7 @@ class Core:
         self.high_water = max(self.high_water, envelope["serverSeq"])
         channel = self.channels.get(envelope["channel"])
         if channel is not None:
-            self._take(channel, envelope)
+            self._apply(channel, envelope)
         origin = envelope.get("origin")
         if isinstance(origin, Mapping) and origin.get("clientId") == self.client_id:
             told = cast("ActionEnvelope", envelope)
@@ -380,11 +386,11 @@ class Core:
                 self._forget(answered)
         rejected = envelope.get("rejectionReason") is not None
         if envelope["action"]["type"] == "session/chatRemoved" and not rejected:
-            self._lose_all([str(envelope["action"].get("chat"))], "the chat was removed")
+            self._channels_gone([str(envelope["action"].get("chat"))], "the chat was removed")
 
-    def _take(self, channel: Channel[Any], envelope: Json) -> None:
+    def _apply(self, channel: Channel[Any], envelope: JsonObject) -> None:
         try:
-            received = channel.take(envelope, self.clock.now())
+            received = channel.apply(envelope, self.clock.now())
         except RemoteProtocolError as error:
             log.warning("%s is read anew: %s", channel.uri, error)
             self.ensure_open(channel, again=True)
@@ -402,7 +408,7 @@ class Core:
         if channel.turn_seen is None or channel.turn_seen[0] != turn_id:
             channel.turn_seen = (turn_id, self.clock.monotonic())
 
-    def on_notification(self, method: str, params: Json) -> None:
+    def on_notification(self, method: str, params: JsonObject) -> None:
         """Take any other notification, in the newest version."""
         if not _is_usable(method, params):
             log.info("the host sent a malformed %s", method)
@@ -411,12 +417,12 @@ class Core:
         if not isinstance(canonical, dict):
             return
         if method == "root/sessionRemoved":
-            self._lose_session(str(canonical.get("session")))
+            self._session_gone(str(canonical.get("session")))
         self.notifications.publish((method, canonical))
         for listener in tuple(self.on_notice):
             listener(method, canonical)
 
-    def on_tick(self, link: Link) -> None:
+    def on_tick(self, link: HostLink) -> None:
         """Give up on actions that the host has not answered, once it has shown to be there."""
         horizon = self.clock.monotonic() - ACTION_PATIENCE
         late = [d for d in self.dispatches.all() if d.sent_at is not None and d.sent_at <= horizon]
@@ -428,27 +434,27 @@ class Core:
             if not dispatch.done:
                 self.fail(dispatch, "the host did not answer it")
 
-    async def serve(self, method: str, params: Json) -> Any:
+    async def serve(self, method: str, params: JsonObject) -> Any:
         """Serve a request of the host."""
         return await self.resources.serve(method, params, self.version)
 
-    def _lose_session(self, session: str) -> None:
+    def _session_gone(self, session: str) -> None:
         channel = self.channels.get(session)
         chats = channel.state["chats"] if channel is not None and channel.kind == "session" else ()
         owned = [found.uri for found in self.channels.values() if found.owner == session]
         uris = [session, annotations_uri(session), *owned]
         uris += [chat["resource"] for chat in chats]
-        self._lose_all(uris, "the session was removed")
+        self._channels_gone(uris, "the session was removed")
 
-    def _lose_all(self, uris: list[str], reason: str) -> None:
+    def _channels_gone(self, uris: list[str], reason: str) -> None:
         for uri in uris:
             channel = self.channels.get(uri)
             if channel is not None:
-                self.lose(channel, reason)
+                self.channel_gone(channel, reason)
 
     # What the supervisor does.
 
-    def down(self) -> None:
+    def link_lost(self) -> None:
         """Take note that there is no link any more."""
         self.link = None
         for channel in self.channels.values():
@@ -461,12 +467,12 @@ class Core:
 
     def close(self, error: Exception | None) -> None:
         """End everything that still waits."""
-        self.down()
+        self.link_lost()
         reason = str(error) if error is not None else "the client was closed"
         for dispatch in self.dispatches.all():
             self.fail(dispatch, reason)
         for channel in list(self.channels.values()):
-            self._drop(channel, ChannelGone(channel.uri, reason))
+            self._forget_channel(channel, ChannelGone(channel.uri, reason))
         self.notifications.close(error)
 
 
@@ -480,7 +486,7 @@ def _is_envelope(envelope: Any) -> bool:
     )
 
 
-def _is_usable(method: str, params: Json) -> bool:
+def _is_usable(method: str, params: JsonObject) -> bool:
     """Say whether a notification holds what the catalogue needs of it."""
     match method, params:
         case "root/sessionAdded", {"summary": {"resource": str()}}:

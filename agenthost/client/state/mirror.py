@@ -12,10 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from agenthost.client.state.pending_overlay import Overlay
-from agenthost.client.state.upgraded_state import Upward
+from agenthost.client.state.pending_overlay import PendingOverlay
+from agenthost.client.state.upgraded_state import UpgradedState
 from agenthost.errors import RemoteProtocolError
 from agenthost.protocol import NEWEST, reduce, translator
+from agenthost.protocol.appending import AppendRun, append_key
 from agenthost.protocol.json_edits import index_by
 from agenthost.protocol.versions import Untranslatable, touched_in
 
@@ -23,14 +24,6 @@ if TYPE_CHECKING:
     from agenthost.protocol.reducer_registry import Kind
 
 Json = dict[str, Any]
-
-# Actions that only append text, and where they have it. A run of them on one target is folded
-# into the state when somebody looks, so that a delta costs the same in a long part as in a short.
-_APPENDS: Mapping[str, str] = {
-    "chat/delta": "content",
-    "chat/reasoning": "content",
-    "terminal/data": "data",
-}
 
 # A snapshot does not say which state it carries; these keys give each kind away, in this order.
 _MARKS: tuple[tuple[Kind, tuple[str, ...]], ...] = (
@@ -66,16 +59,6 @@ class _Pending:
     now: str
 
 
-@dataclass(slots=True)
-class _Run:
-    """Text that follows an append to the same target and is not folded into the state yet."""
-
-    # The append that began the run; it has been applied.
-    action: Json
-    texts: list[str]
-    now: str
-
-
 def kind_of_state(state: Any) -> Kind | None:
     """Return the kind of channel that a state belongs to, or None for an unknown one."""
     if not isinstance(state, dict):
@@ -107,16 +90,17 @@ class Mirror:
         """Start over from a fresh snapshot; nothing is pending afterwards."""
         if version is not None:
             self.version = version
-            self._upward = Upward(self.kind, version)
+            self._upgraded = UpgradedState(self.kind, version)
         # The last serverSeq that counts; may go down when a host starts to count anew.
         self.seq = from_seq
         self._confirmed: Any = state
-        self._run: _Run | None = None
+        # Text that is folded into the state when somebody looks.
+        self._run: AppendRun | None = None
         self._pending.clear()
         # The members of the state that pending actions touch, and maybe more; None for any.
         self._touched: frozenset[str] | None = frozenset()
         # The confirmed state with all pending actions on it, once somebody asked.
-        self._predicted: Overlay | None = None
+        self._predicted: PendingOverlay | None = None
 
     @property
     def raw(self) -> Any:
@@ -127,12 +111,12 @@ class Mirror:
     @property
     def confirmed(self) -> Any:
         """The state as the host has it."""
-        return self._upward.state(self.raw)
+        return self._upgraded.state(self.raw)
 
     @property
     def state(self) -> Any:
         """The state as the host has it with our pending actions on top: what to show."""
-        return self._upward.state(self._optimistic())
+        return self._upgraded.state(self._optimistic())
 
     @property
     def pending(self) -> tuple[int, ...]:
@@ -146,13 +130,13 @@ class Mirror:
             Untranslatable: the host's version cannot say it; then nothing has changed.
         """
         state = self._optimistic()
-        told = self._said(dict(action), now)
+        told = self._for_host(dict(action), now)
         members = touched_in(self.version, told["type"])
         others = self._touched if self._pending else frozenset()
         self._touched = None if members is None or others is None else others | members
         self._pending[client_seq] = _Pending(told, now)
-        after = self._foreseen(state, told, now, self.version)
-        self._predicted = Overlay(self._confirmed, after, self._touched)
+        after = self._predict(state, told, now, self.version)
+        self._predicted = PendingOverlay(self._confirmed, after, self._touched)
         return told
 
     def receive(self, envelope: Mapping[str, Any], now: str) -> Received:
@@ -175,7 +159,7 @@ class Mirror:
         if envelope.get("rejectionReason") is not None:
             # Nobody applies it, whoever sent it; ours is not shown any more.
             return Received("rejected", own)
-        self._apply(envelope["action"], now)
+        self._apply_action(envelope["action"], now)
         return Received("applied", own)
 
     def forget(self, client_seq: Any) -> bool:
@@ -194,14 +178,14 @@ class Mirror:
         older = [turn for turn in turns if index_by(state["turns"], "id", turn["id"]) is None]
         self._confirmed = {**state, "turns": [*older, *state["turns"]]}
         self._predicted = None
-        self._upward.settle(exhausted=not has_more)
+        self._upgraded.settle(exhausted=not has_more)
 
-    def _said(self, action: Json, now: str) -> Json:
+    def _for_host(self, action: Json, now: str) -> Json:
         """Say a canonical action in the host's version."""
         if self.version == NEWEST:
             return action
         before = self.state
-        after = self._foreseen(before, action, now, NEWEST)
+        after = self._predict(before, action, now, NEWEST)
         if after is before:
             # What changes nothing here may well change something where it arrives.
             after = dict(before)
@@ -219,34 +203,33 @@ class Mirror:
         if self._predicted is None or not self._predicted.moved_to(confirmed):
             state = confirmed
             for mine in self._pending.values():
-                state = self._foreseen(state, mine.action, mine.now, self.version)
-            self._predicted = Overlay(confirmed, state, self._touched)
+                state = self._predict(state, mine.action, mine.now, self.version)
+            self._predicted = PendingOverlay(confirmed, state, self._touched)
         return self._predicted.result
 
-    def _foreseen(self, state: Any, action: Json, now: str, version: str) -> Any:
+    def _predict(self, state: Any, action: Json, now: str, version: str) -> Any:
         try:
             return reduce(self.kind, state, action, now=now, version=version)
         except _MISSHAPEN:
             # The host has sent a state that no action fits on; ours shows once it has answered.
             return state
 
-    def _apply(self, action: Json, now: str) -> None:
-        appends = _appends(action)
-        if appends and self._run is not None and _same_target(self._run.action, action):
-            self._run.texts.append(action[_APPENDS[action["type"]]])
+    def _apply_action(self, action: Json, now: str) -> None:
+        key = append_key(action)
+        if key is not None and self._run is not None and self._run.key == key:
+            self._run.append(action)
             return
         self._fold()
         self._run = None
         self._reduce(action, now)
-        if appends:
-            self._run = _Run(action, [], now)
+        if key is not None:
+            self._run = AppendRun(key, action, now)
 
     def _fold(self) -> None:
         run = self._run
-        if run is not None and run.texts:
-            field = _APPENDS[run.action["type"]]
-            self._reduce({**run.action, field: "".join(run.texts)}, run.now)
-            run.texts.clear()
+        if run is not None and run.text:
+            self._reduce(run.folded(), run.now)
+            self._run = AppendRun(run.key, run.action, run.now)
 
     def _reduce(self, action: Json, now: str) -> None:
         try:
@@ -255,16 +238,3 @@ class Mirror:
             )
         except _MISSHAPEN as error:
             raise RemoteProtocolError(f"{action.get('type')} does not fit the state") from error
-
-
-def _appends(action: Json) -> bool:
-    field = _APPENDS.get(action["type"])
-    return field is not None and isinstance(action.get(field), str)
-
-
-def _same_target(one: Json, other: Json) -> bool:
-    return (
-        one["type"] == other["type"]
-        and one.get("turnId") == other.get("turnId")
-        and one.get("partId") == other.get("partId")
-    )

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from operator import is_
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from agenthost.protocol.common import JsonObject
 
 _ABSENT = object()
 
@@ -19,7 +20,7 @@ _TEXTS = frozenset({"markdown", "reasoning"})
 _USAGE = "usage"
 
 
-class Overlay:
+class PendingOverlay:
     """The result of some pending actions on one state, and how to have it on the next state."""
 
     __slots__ = ("_before", "_changed", "_removed", "_touched", "result")
@@ -29,7 +30,7 @@ class Overlay:
         self.result = result
         self._before = before
         self._touched = touched
-        self._changed: Json = {}
+        self._changed: JsonObject = {}
         self._removed: list[str] = []
         for key in touched or ():
             is_there = result.get(key, _ABSENT)
@@ -103,7 +104,7 @@ def _only_grew(before: Any, after: Any) -> bool:
     return True
 
 
-def _same_parts(before: list[Json], after: list[Json]) -> bool:
+def _same_parts(before: list[JsonObject], after: list[JsonObject]) -> bool:
     if len(before) != len(after):
         return False
     if all(map(is_, before, after)):

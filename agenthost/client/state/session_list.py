@@ -13,7 +13,7 @@ from agenthost.client.link.connection_status import Closed, Connected, Connectio
 from agenthost.client.state.signals import Signal
 
 if TYPE_CHECKING:
-    from agenthost.client.state.client_core import Core
+    from agenthost.client.state.client_core import ClientCore
     from agenthost.protocol.session.state import SessionSummary
 
 # What a change of a summary never touches.
@@ -33,10 +33,12 @@ def merged(summary: SessionSummary, changes: Mapping[str, Any]) -> SessionSummar
     return cast("SessionSummary", fields)
 
 
-class Catalogue:
+class SessionList:
     """All sessions of a host by URI: iterate over it to follow them."""
 
-    def __init__(self, core: Core, read: Callable[[], Awaitable[list[SessionSummary]]]) -> None:
+    def __init__(
+        self, core: ClientCore, read: Callable[[], Awaitable[list[SessionSummary]]]
+    ) -> None:
         self._core = core
         self._read = read
         self._sessions: dict[str, SessionSummary] = {}
@@ -55,7 +57,7 @@ class Catalogue:
                 if self._outdated:
                     await self._refresh()
                 yield dict(self._sessions)
-                await self._changed.beyond(count)
+                await self._changed.wait_past(count)
         finally:
             stop()
             self._core.on_notice.remove(self._on_notice)

@@ -34,7 +34,7 @@ class Signal:
             if not waiter.done():
                 waiter.set_result(None)
 
-    async def beyond(self, count: int) -> int:
+    async def wait_past(self, count: int) -> int:
         """Wait until there has been a change since ``count``; return the count then."""
         while self.count <= count:
             waiter = asyncio.get_running_loop().create_future()
@@ -65,7 +65,7 @@ class Reader(Generic[T]):
         while not self._items:
             if self._end is not None:
                 raise self._end.with_traceback(None)
-            await self._signal.beyond(self._signal.count)
+            await self._signal.wait_past(self._signal.count)
         return self._items.popleft()
 
     def put(self, item: T) -> None:

@@ -7,15 +7,16 @@ version ladder's.
 from __future__ import annotations
 
 from operator import is_
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agenthost.protocol import translator
 from agenthost.protocol.json_edits import without
 
-Json = dict[str, Any]
+if TYPE_CHECKING:
+    from agenthost.protocol.common import JsonObject
 
 
-class Upward:
+class UpgradedState:
     """Translates the successive states of one channel UP; on the newest version it does nothing."""
 
     def __init__(self, kind: str, version: str) -> None:
@@ -27,8 +28,8 @@ class Upward:
         # one and the one with what is pending are looked at in turns.
         self._shown: list[tuple[Any, Any]] = []
         # The last list of completed turns, and their translations.
-        self._turns: list[Json] = []
-        self._shown_turns: list[Json] = []
+        self._turns: list[JsonObject] = []
+        self._shown_turns: list[JsonObject] = []
 
     def state(self, state: Any) -> Any:
         """Return a state's translation; the same object as long as the state is the same."""
@@ -50,17 +51,17 @@ class Upward:
     def _whole(self, state: Any) -> Any:
         return self._ladder.state_up(self._kind, state)
 
-    def _chat(self, state: Json) -> Json:
+    def _chat(self, state: JsonObject) -> JsonObject:
         # Completed turns are many and do not change: each is translated once. All that the rest
         # of a chat's translation asks of them is which one is the oldest.
         turns = state["turns"]
-        shown: Json = self._ladder.state_up(self._kind, {**state, "turns": turns[:1]})
+        shown: JsonObject = self._ladder.state_up(self._kind, {**state, "turns": turns[:1]})
         shown = {**shown, "turns": self._translated(turns)}
         if self._exhausted and not self._ladder.pages_into_state:
             return without(shown, "turnsNextCursor")
         return shown
 
-    def _translated(self, turns: list[Json]) -> list[Json]:
+    def _translated(self, turns: list[JsonObject]) -> list[JsonObject]:
         if turns is not self._turns:
             shared = min(len(turns), len(self._turns))
             same = shared if all(map(is_, turns[:shared], self._turns)) else 0

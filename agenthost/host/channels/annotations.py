@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from agenthost.errors import shortened
 from agenthost.host.channels.ranges import is_range
-from agenthost.host.channels.rule_context import Facts
 
-State = Mapping[str, Any]
-Action = Mapping[str, Any]
+if TYPE_CHECKING:
+    from agenthost.host.channels.rule_context import RuleContext, Rules
+    from agenthost.protocol.annotations import Annotation, AnnotationsState
+    from agenthost.protocol.common import Action, JsonObject
 
 _NAMELESS = "annotations and their entries need ids"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
-def _find(state: State, id: str) -> Mapping[str, Any] | None:
-    for annotation in state["annotations"]:
-        if annotation["id"] == id:
-            found: Mapping[str, Any] = annotation
-            return found
-    return None
+def _find(state: AnnotationsState, id: str) -> Annotation | None:
+    return next((one for one in state["annotations"] if one["id"] == id), None)
 
 
-def _set(state: State, action: Action, facts: Facts) -> str | None:
+def _set(state: AnnotationsState, action: Action, context: RuleContext) -> str | None:
     annotation = action["annotation"]
     entries = annotation["entries"]
     if not entries:
@@ -37,10 +33,10 @@ def _set(state: State, action: Action, facts: Facts) -> str | None:
     known = _find(state, annotation["id"])
     if known is None and annotation["resolved"]:
         return "a new annotation cannot be resolved already"
-    return _check_anchor(known or {}, annotation, facts)
+    return _check_anchor(known, annotation, context)
 
 
-def _check_anchor(known: State, change: Mapping[str, Any], facts: Facts) -> str | None:
+def _check_anchor(known: Annotation | None, change: JsonObject, context: RuleContext) -> str | None:
     """Check where an annotation is to stand: the file, the place in it, and the turn."""
     resource, place, turn = (change.get(key) for key in ("resource", "range", "turnId"))
     if resource is not None and _SCHEME.match(resource) is None:
@@ -50,32 +46,32 @@ def _check_anchor(known: State, change: Mapping[str, Any], facts: Facts) -> str 
     if place is not None and not is_range(place):
         return "the range of an annotation begins in the file and does not end before it begins"
     # Editors comment on files as they are, which is no turn's; an annotation may outlive its turn.
-    if not turn or turn == known.get("turnId") or turn in facts.turns:
+    if not turn or turn in context.turns or (known is not None and turn == known.get("turnId")):
         return None
     return f"there is no turn {shortened(turn)} in this session"
 
 
-def _known(state: State, action: Action, facts: Facts) -> str | None:
+def _known(state: AnnotationsState, action: Action, context: RuleContext) -> str | None:
     if _find(state, action["annotationId"]) is not None:
         return None
     return f"there is no annotation {action['annotationId']}: it may have been removed"
 
 
-def _updated(state: State, action: Action, facts: Facts) -> str | None:
+def _updated(state: AnnotationsState, action: Action, context: RuleContext) -> str | None:
     known = _find(state, action["annotationId"])
     if known is not None and "entries" in action:
         return "an update leaves the entries alone: set the annotation, or its entries one by one"
-    return _known(state, action, facts) or _check_anchor(known or {}, action, facts)
+    return _known(state, action, context) or _check_anchor(known, action, context)
 
 
-def _entry_set(state: State, action: Action, facts: Facts) -> str | None:
-    return _known(state, action, facts) or (None if action["entry"]["id"] else _NAMELESS)
+def _entry_set(state: AnnotationsState, action: Action, context: RuleContext) -> str | None:
+    return _known(state, action, context) or (None if action["entry"]["id"] else _NAMELESS)
 
 
-def _entry_removed(state: State, action: Action, facts: Facts) -> str | None:
+def _entry_removed(state: AnnotationsState, action: Action, context: RuleContext) -> str | None:
     annotation = _find(state, action["annotationId"])
     if annotation is None:
-        return _known(state, action, facts)
+        return _known(state, action, context)
     if all(entry["id"] != action["entryId"] for entry in annotation["entries"]):
         return f"there is no entry {action['entryId']}: it may have been removed"
     if len(annotation["entries"]) == 1:
@@ -83,7 +79,7 @@ def _entry_removed(state: State, action: Action, facts: Facts) -> str | None:
     return None
 
 
-RULES: dict[str, Callable[[State, Action, Facts], str | None]] = {
+RULES: Rules[AnnotationsState] = {
     "annotations/set": _set,
     "annotations/updated": _updated,
     "annotations/removed": _known,

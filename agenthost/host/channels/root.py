@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 # What a client may change of the host itself.
-CONFIG_SCHEMA: dict[str, Any] = {
+CONFIG_SCHEMA: ConfigSchema = {
     "type": "object",
     "properties": {
         "welcome": {
@@ -55,7 +55,7 @@ async def open_root(core: HostCore) -> None:
             "agents": cast("list[AgentInfo]", agents),
             "activeSessions": core.catalogue.count,
             "terminals": [],
-            "config": {"schema": cast("ConfigSchema", CONFIG_SCHEMA), "values": kept},
+            "config": {"schema": CONFIG_SCHEMA, "values": kept},
             "_meta": build,
         }
         core.directory.create(ROOT, ROOT_KIND, state)

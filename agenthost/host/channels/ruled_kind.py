@@ -7,21 +7,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agenthost.host.channels.chat.attachments import references
-from agenthost.host.channels.rule_context import Facts
+from agenthost.host.channels.rule_context import RuleContext
 from agenthost.host.channels.rules import check
 from agenthost.host.log.kind import Action, ChannelKind, DeclinedAction, Find, S, Surroundings
 
 if TYPE_CHECKING:
     from agenthost.host.log.channel import AnyChannel, LiveChannel
+    from agenthost.protocol.chat.state import ChatState
+    from agenthost.protocol.common import ProtectedResourceMetadata
+    from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
     """What is needed to judge one action."""
 
-    facts: Facts
+    rules: RuleContext
     # What the agent protects and this client brought no token for, if the action needs the agent.
-    missing_tokens: Sequence[Mapping[str, Any]] = ()
+    missing_tokens: Sequence[ProtectedResourceMetadata] = ()
 
 
 class RuledKind(ChannelKind[S]):
@@ -37,7 +40,7 @@ class RuledKind(ChannelKind[S]):
         """Gather what the rules need to know, loading what an action refers to."""
         is_session = self.name == "session"
         session: AnyChannel | None = channel if is_session else owner
-        facts = await gather_facts(
+        rules = await rule_context(
             around.find,
             around.client_id,
             session,
@@ -47,7 +50,7 @@ class RuledKind(ChannelKind[S]):
         )
         needs_agent = session is not None and self.needs_agent(action)
         missing = around.missing_tokens(session) if session is not None and needs_agent else ()
-        return Gathered(facts, missing)
+        return Gathered(rules, missing)
 
     def needs_agent(self, action: Action) -> bool:
         """Say whether an action makes the agent work, now or as soon as it has time."""
@@ -62,7 +65,7 @@ class RuledKind(ChannelKind[S]):
     ) -> DeclinedAction | None:
         """Return why the rules refuse an action, or which tokens are missing."""
         state: Any = channel.state
-        refusal = check(state, self.understood(state, action), context.facts)
+        refusal = check(state, self.understood(state, action), context.rules)
         if refusal is not None:
             return DeclinedAction(refusal)
         if not context.missing_tokens:
@@ -74,17 +77,17 @@ class RuledKind(ChannelKind[S]):
         return DeclinedAction("the agent needs you to sign in first", notices)
 
 
-async def gather_facts(
+async def rule_context(
     find: Find,
     client_id: str,
     session: AnyChannel | None,
-    capabilities: Mapping[str, Any],
+    capabilities: AgentCapabilities,
     action: Mapping[str, Any],
-    models: Sequence[Mapping[str, Any]] = (),
-) -> Facts:
+    models: Sequence[SessionModelInfo] = (),
+) -> RuleContext:
     """Gather what the rules need to know, loading what an action refers to."""
     message = action.get("message") or action.get("userSuggestion")
-    chats: dict[str, Mapping[str, Any] | None] = {}
+    chats: dict[str, ChatState | None] = {}
     notes: set[str] = set()
     for kind, uri, _ in references(message):
         channel = await find(uri)
@@ -96,7 +99,7 @@ async def gather_facts(
             notes.add(uri)
     state = session.state if session is not None else None
     turns = await _turn_ids(find, session, action) if session is not None else frozenset()
-    return Facts(client_id, state, capabilities, chats, frozenset(notes), models, turns)
+    return RuleContext(client_id, state, capabilities, chats, frozenset(notes), models, turns)
 
 
 async def _turn_ids(find: Find, session: AnyChannel, action: Mapping[str, Any]) -> frozenset[str]:

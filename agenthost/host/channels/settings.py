@@ -1,14 +1,25 @@
-"""Configuration values against their schema: the host's, a session's, and what clients change."""
+"""Settings against their schema: the host's, a session's, a model's, and changes to them (pure)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
-from agenthost.host.channels.rule_context import Facts
 from agenthost.protocol.jsonrpc import dumps
 
-Schema = Mapping[str, Any]
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from agenthost.host.channels.rule_context import RuleContext, Rules
+    from agenthost.protocol.common import Action, ConfigPropertySchema, ConfigSchema, JsonObject
+    from agenthost.protocol.root import RootConfigState, RootState
+    from agenthost.protocol.session.state import (
+        SessionConfigSchema,
+        SessionConfigState,
+        SessionState,
+    )
+
+    Schema: TypeAlias = ConfigSchema | SessionConfigSchema
 
 # Bytes that the host's own settings may take: every client is sent all of them.
 MOST_ROOT_CONFIG = 256 * 1024
@@ -22,24 +33,23 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-def check_value(key: str, schema: Schema, value: Any) -> str | None:
+def check_value(key: str, schema: ConfigPropertySchema, value: object) -> str | None:
     """Return why a value does not fit its property schema, or None."""
     types = _TYPES[schema["type"]]
-    fits: bool = isinstance(value, types) and (bool in types or not isinstance(value, bool))
-    if not fits:
+    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
         return f"{key} must be of type {schema['type']}"
     choices = schema.get("enum")
     if choices is not None and not schema.get("enumDynamic") and value not in choices:
         return f"{key} must be one of {', '.join(map(str, choices))}"
-    if schema["type"] == "array" and "items" in schema:
+    if isinstance(value, list) and "items" in schema:
         return _first(
             check_value(f"{key}[{index}]", schema["items"], item)
             for index, item in enumerate(value)
         )
-    return _check_members(key, schema, value) if schema["type"] == "object" else None
+    return _check_members(key, schema, value) if isinstance(value, dict) else None
 
 
-def _check_members(key: str, schema: Schema, value: Mapping[str, Any]) -> str | None:
+def _check_members(key: str, schema: ConfigPropertySchema, value: JsonObject) -> str | None:
     properties, others = schema.get("properties") or {}, schema.get("additionalProperties")
     for name, member in value.items():
         inner = properties.get(name, others)
@@ -49,7 +59,9 @@ def _check_members(key: str, schema: Schema, value: Mapping[str, Any]) -> str | 
     return _missing(schema, value, f"{key}.")
 
 
-def _missing(schema: Schema, values: Mapping[str, Any], prefix: str = "") -> str | None:
+def _missing(
+    schema: Schema | ConfigPropertySchema, values: JsonObject, prefix: str = ""
+) -> str | None:
     missing = (name for name in schema.get("required") or () if name not in values)
     return _first(f"{prefix}{name} is required" for name in missing)
 
@@ -58,9 +70,7 @@ def _first(reasons: Iterable[str | None]) -> str | None:
     return next((reason for reason in reasons if reason is not None), None)
 
 
-def check_complete(
-    schema: Schema, values: Mapping[str, Any], *, complete: bool = True
-) -> str | None:
+def check_complete(schema: Schema, values: JsonObject, *, complete: bool = True) -> str | None:
     """Check a bag: known keys, fitting values and, in a ``complete`` one, nothing missing."""
     properties = schema["properties"]
     for key, value in values.items():
@@ -72,9 +82,9 @@ def check_complete(
     return _missing(schema, values) if complete else None
 
 
-def sanitize(schema: Schema, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep what fits, and fill in defaults: the answer to a form in the making never fails."""
-    kept: dict[str, Any] = {}
+def sanitize(schema: Schema, values: JsonObject) -> JsonObject:
+    """Keep the values that fit the schema, and fill in defaults."""
+    kept: JsonObject = {}
     for key, inner in schema["properties"].items():
         # What is only shown is the host's to say, whatever the client echoes.
         given = key in values and not inner.get("readOnly")
@@ -86,13 +96,12 @@ def sanitize(schema: Schema, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _changed(
-    state: Mapping[str, Any],
-    action: Mapping[str, Any],
-    frozen: Callable[[Schema], bool],
+    config: RootConfigState | SessionConfigState | None,
+    action: Action,
+    frozen: Callable[[Mapping[str, object]], bool],
     *,
     keeps_unknown: bool = False,
 ) -> str | None:
-    config = state.get("config")
     if config is None:
         return "there is nothing to configure here"
     properties, values = config["schema"]["properties"], config["values"]
@@ -111,39 +120,37 @@ def _changed(
             return broken
     if action.get("replace"):
         for key in values:
-            if key not in action["config"] and frozen(properties.get(key, {})):
+            schema = properties.get(key)
+            if key not in action["config"] and frozen({} if schema is None else schema):
                 return f"{key} cannot be removed"
         return _missing(config["schema"], action["config"])
     return None
 
 
-def _same(old: Any, new: Any) -> bool:
+def _same(old: object, new: object) -> bool:
     # To Python a boolean equals a number; to JSON it does not.
     return isinstance(old, bool) == isinstance(new, bool) and bool(old == new)
 
 
-def _root_changed(state: Mapping[str, Any], action: Mapping[str, Any], facts: Facts) -> str | None:
+def _root_changed(state: RootState, action: Action, context: RuleContext) -> str | None:
+    config = state.get("config")
     # Editors hand every host the settings that theirs has; they are kept for who asks for them.
     broken = _changed(
-        state, action, lambda schema: bool(schema.get("readOnly")), keeps_unknown=True
+        config, action, lambda schema: bool(schema.get("readOnly")), keeps_unknown=True
     )
-    kept = {} if action.get("replace") else (state.get("config") or {}).get("values", {})
+    kept = {} if config is None or action.get("replace") else config["values"]
     if broken is None and len(dumps({**kept, **action["config"]})) > MOST_ROOT_CONFIG:
         return f"the settings of a host may take {MOST_ROOT_CONFIG} bytes in all"
     return broken
 
 
-def _session_changed(
-    state: Mapping[str, Any], action: Mapping[str, Any], facts: Facts
-) -> str | None:
+def _session_changed(state: SessionState, action: Action, context: RuleContext) -> str | None:
     return _changed(
-        state,
+        state.get("config"),
         action,
         lambda schema: bool(schema.get("readOnly")) or not schema.get("sessionMutable"),
     )
 
 
-RULES: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any], Facts], str | None]] = {
-    "root/configChanged": _root_changed,
-    "session/configChanged": _session_changed,
-}
+ROOT_RULES: Rules[RootState] = {"root/configChanged": _root_changed}
+SESSION_RULES: Rules[SessionState] = {"session/configChanged": _session_changed}

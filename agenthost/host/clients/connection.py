@@ -24,7 +24,15 @@ from agenthost.host.store import StoreError
 from agenthost.host.trust import Principal, RateLimiter, find_excess
 from agenthost.host.trust.principals import Starter
 from agenthost.protocol.jsonrpc import Failure, Notification, Request, encode
-from agenthost.protocol.peer import Answered, Frame, Handshake, Peer, Refused, Violation
+from agenthost.protocol.methods import METHODS
+from agenthost.protocol.peer import (
+    CallAnswered,
+    CallRefused,
+    Frame,
+    HandshakeState,
+    Peer,
+    Violation,
+)
 from agenthost.protocol.versions import NEWEST
 from agenthost.transport import CloseCode, Encoded, Transport, TransportClosed
 
@@ -36,8 +44,6 @@ MOST_VIOLATIONS = 10_000
 SHOWS_NO_REVIEWS = ("vscode-",)
 # A larger frame is looked over in a thread: others do not wait for it.
 LARGE_FRAME = 128 * 1024
-# Whose answers may be large; they are made when the host's budget has room for them.
-LARGE_ANSWERS = frozenset({"reconnect", "subscribe", "fetchTurns", "listSessions", "resourceRead"})
 
 
 class Connection:
@@ -102,7 +108,7 @@ class Connection:
                     # not take its answers is not given more of them.
                     await asyncio.sleep(0)
                     await self.outbox.room()
-                    if self.peer.handshake is Handshake.ESTABLISHED:
+                    if self.peer.handshake is HandshakeState.ESTABLISHED:
                         handshake.reschedule(None)
         except TransportClosed as closed:
             log.debug("%s closed: %s", self.name, closed)
@@ -193,7 +199,7 @@ class Connection:
                     await handle_notification(self, event)
                 case Violation(reason):
                     self._violated(reason)
-                case Answered() | Refused():
+                case CallAnswered() | CallRefused():
                     log.debug("%s answered %s, which nobody awaits", self.name, event.method)
             self._answer(self.peer.take_output())
         self._answer(self.peer.take_output())
@@ -273,4 +279,4 @@ def _may_be_large(request: Request) -> bool:
     if request.method == "initialize":
         # Who asks for nothing gets in whatever others wait for.
         return bool(request.params.get("initialSubscriptions"))
-    return request.method in LARGE_ANSWERS
+    return METHODS[request.method].large

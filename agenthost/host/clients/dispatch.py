@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,8 @@ from agenthost.protocol.versions import reduce
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
+    from agenthost.protocol.common import ProtectedResourceMetadata
+    from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
 
 Params = dict[str, Any]
 Action = dict[str, Any]
@@ -129,12 +131,12 @@ class _Surroundings:
     async def find(self, uri: str) -> AnyChannel | None:
         return await self.connection.core.directory.find(uri)
 
-    def capabilities(self, session: AnyChannel) -> Mapping[str, Any]:
+    def capabilities(self, session: AnyChannel) -> AgentCapabilities:
         return self.connection.core.sessions.capabilities(session)
 
-    def models(self, session: AnyChannel) -> Sequence[Mapping[str, Any]]:
+    def models(self, session: AnyChannel) -> Sequence[SessionModelInfo]:
         return self.connection.core.sessions.models(session)
 
-    def missing_tokens(self, session: AnyChannel) -> Sequence[Mapping[str, Any]]:
+    def missing_tokens(self, session: AnyChannel) -> Sequence[ProtectedResourceMetadata]:
         principal = self.connection.principal.name
         return self.connection.core.sessions.missing_tokens(session, principal)

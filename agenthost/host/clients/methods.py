@@ -22,6 +22,7 @@ from agenthost.host.store import StoreDamaged, StoreError
 from agenthost.host.trust.message_bounds import check_lengths
 from agenthost.protocol.inbound import accept_params
 from agenthost.protocol.jsonrpc import Notification, Request, dumps
+from agenthost.protocol.methods import METHODS
 from agenthost.protocol.versions import translator
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ async def _carry_out(connection: Connection, method: str, params: Params) -> Any
     handler = connection.core.kind_methods.get(method) or _handlers.get(method)
     if handler is None:
         raise MethodNotFound(f"this host does not serve {method}")
-    if method in _RAW:
+    if METHODS[method].raw:
         return await handler(connection, params)
     accepted = accept_params(connection.version, method, params)
     core = connection.core
@@ -129,8 +130,3 @@ async def _carry_out(connection: Connection, method: str, params: Params) -> Any
     if isinstance(result, EncodedResult):
         return result
     return translator(connection.version).result_down(method, accepted, result)
-
-
-# Openers negotiate before anything else can be understood, and a dispatched action is answered by
-# an envelope: their handlers translate and validate by themselves.
-_RAW = frozenset({"initialize", "dispatchAction"})

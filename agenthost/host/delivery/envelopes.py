@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
-from agenthost.host.delivery.growing_text import GrowingText
+from agenthost.protocol.appending import (
+    AppendKey,
+    GrowingText,
+    append_key,
+    appended_text,
+    with_text,
+)
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.transport import Encoded
 
-# Appending actions: type -> the field that holds the appended text. Two neighbours that name the
-# same target reduce to the same state as one that carries both texts.
-_APPENDED_TEXT = {"chat/delta": "content", "chat/reasoning": "content", "terminal/data": "data"}
-
 _A = TypeVar("_A")
-TextKey = tuple[str, str, str | None, str | None]
+# The channel, and what in it is appended to.
+TextKey = tuple[str, AppendKey]
 
 
 class Envelope(Encoded):
@@ -41,21 +44,20 @@ class Envelope(Encoded):
 class MergedText:
     """Neighbouring text appends gathered for a reader that cannot keep up."""
 
-    __slots__ = ("_field", "_first", "_more", "_seq", "key", "size")
+    __slots__ = ("_first", "_more", "_seq", "key", "size")
 
     def __init__(self, key: TextKey, first: Envelope) -> None:
         self.key = key
         # About how many bytes this will be once encoded.
         self.size = len(first.payload)
         self._first = first
-        self._field = _APPENDED_TEXT[first.action["type"]]
         # What comes behind the first one's text.
         self._more = GrowingText()
         self._seq = first.seq
 
     def absorb(self, envelope: Envelope) -> int:
         """Append a neighbour and return by how many bytes this grew."""
-        text: str = envelope.action[self._field]
+        text = appended_text(envelope.action)
         self._more.append(text)
         self._seq = envelope.seq
         grown = len(text.encode())
@@ -66,17 +68,15 @@ class MergedText:
         """Return one envelope that carries all the text, numbered like its last part."""
         if not self._more:
             return self._first
-        text = self._first.action[self._field] + str(self._more)
-        action = {**self._first.action, self._field: text}
+        first = self._first.action
+        action = with_text(first, appended_text(first) + str(self._more))
         return encode_envelope(self._first.channel, action, self._seq)
 
 
 def text_key(envelope: Envelope) -> TextKey | None:
     """Say what an envelope appends to, or None when it must stay by itself."""
-    action = envelope.action
-    if not envelope.plain or action.get("type") not in _APPENDED_TEXT or "_meta" in action:
-        return None
-    return (envelope.channel, action["type"], action.get("turnId"), action.get("partId"))
+    key = append_key(envelope.action) if envelope.plain else None
+    return None if key is None else (envelope.channel, key)
 
 
 def numbered(actions: Sequence[_A], seq: int) -> Iterator[tuple[_A, int, bool]]:

@@ -1,42 +1,31 @@
-"""Between a request and the gate: takes from the one what the other decides on."""
+"""Admission: decides on WebSocket upgrades and pages by asking the gate."""
 
 from __future__ import annotations
 
 import time
 
-from agenthost.host.transports import Accept, HttpRequest, HttpResponse, Refuse, UpgradeRequest
-from agenthost.host.trust import Gate, Refusal
+from agenthost.host.http.messages import HttpRequest, HttpResponse
+from agenthost.host.trust.gate import Gate, Refusal, is_open_page
+from agenthost.host.trust.principals import Principal
 
 
-def admit(gate: Gate, request: UpgradeRequest) -> Accept | Refuse:
-    """Decide on a WebSocket upgrade."""
-    decision = gate.check(
+def admit(gate: Gate, request: HttpRequest) -> Principal | Refusal:
+    """Decide who may come in with a request."""
+    return gate.check(
         token=request.token,
         origin=request.origin,
         host=request.headers.get("Host"),
-        peer=_address(request.peer),
+        # Without the port: the same machine comes back with another one.
+        peer=request.peer.rpartition(":")[0].strip("[]"),
         now=time.time(),
     )
-    if isinstance(decision, Refusal):
-        return Refuse(decision.status, decision.text, decision.headers)
-    return Accept(decision)
 
 
 def refuse_page(gate: Gate, request: HttpRequest) -> HttpResponse | None:
     """Return the refusal of a plain page, or None when it may be shown."""
-    refusal = gate.check_page(
-        request.path,
-        token=request.token,
-        origin=request.origin,
-        host=request.headers.get("Host"),
-        peer=_address(request.peer),
-        now=time.time(),
-    )
-    if refusal is None:
+    if is_open_page(request.path):
         return None
-    return HttpResponse(refusal.status, refusal.text.encode(), headers=refusal.headers)
-
-
-def _address(peer: str) -> str:
-    """Drop the port: the same machine comes back with another one."""
-    return peer.rpartition(":")[0].strip("[]")
+    decision = admit(gate, request)
+    if not isinstance(decision, Refusal):
+        return None
+    return HttpResponse(decision.status, decision.text.encode(), headers=decision.headers)

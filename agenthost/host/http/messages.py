@@ -1,7 +1,7 @@
-"""The little HTTP that a WebSocket port needs: requests as values, responses as bytes.
+"""HTTP requests and responses as values, and responses as bytes.
 
 Owns the request seen by the gate and the pages, where a token may stand in it, and how a response
-is written. Does no I/O and decides nothing: ``handshake`` asks, ``host`` answers.
+is written. Does no I/O and decides nothing: ``transports.upgrade`` asks, ``host`` answers.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import http
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
 # Where a URL may carry the token: as VS Code spells it, and in full.
@@ -95,22 +94,6 @@ class HttpResponse:
     body: bytes = b""
     content_type: str = "text/plain; charset=utf-8"
     cache_control: str = "no-store"
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Accept:
-    """The gate lets a connection in, on behalf of ``principal``."""
-
-    principal: Any = None
-
-
-@dataclass(frozen=True, slots=True)
-class Refuse:
-    """The gate turns a connection away with an HTTP status and a sentence."""
-
-    status: int
-    text: str
     headers: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -1,4 +1,4 @@
-"""The plain pages beside the WebSocket: what this is, whether it lives, how it does."""
+"""The HTTP pages: /, /healthz, /metrics."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import html
 
 from agenthost.host.core import HostCore
 from agenthost.host.http.admission import refuse_page
-from agenthost.host.transports import HttpRequest, HttpResponse
+from agenthost.host.http.messages import HttpRequest, HttpResponse
 from agenthost.host.trust import Gate
 
 _PAGE = """<!doctype html>

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast
 
-from agenthost.host.delivery.growing_text import GrowingText
 from agenthost.host.log.kind import ChannelKind, Kept, S
+from agenthost.protocol.appending import GrowingText
 from agenthost.protocol.versions import NEWEST, reduce
 
 if TYPE_CHECKING:

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from agenthost.host.log.writer import ClientAction
     from agenthost.host.store import WholeChannel
     from agenthost.host.trust.principals import Starter
+    from agenthost.protocol.common import ProtectedResourceMetadata
     from agenthost.protocol.reducer_registry import Kind
+    from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
 
 S = TypeVar("S")
 _S_contra = TypeVar("_S_contra", contravariant=True)
@@ -101,15 +103,15 @@ class Surroundings(Protocol):
         """Return a channel, loading it when it must be."""
         ...
 
-    def capabilities(self, session: AnyChannel) -> Mapping[str, Any]:
+    def capabilities(self, session: AnyChannel) -> AgentCapabilities:
         """Return what the agent of a session can do."""
         ...
 
-    def models(self, session: AnyChannel) -> Sequence[Mapping[str, Any]]:
+    def models(self, session: AnyChannel) -> Sequence[SessionModelInfo]:
         """Return the models that the agent of a session offers."""
         ...
 
-    def missing_tokens(self, session: AnyChannel) -> Sequence[Mapping[str, Any]]:
+    def missing_tokens(self, session: AnyChannel) -> Sequence[ProtectedResourceMetadata]:
         """Return what the session's agent protects and this client brought no token for."""
         ...
 

@@ -1,4 +1,4 @@
-"""A checksum per row, so that a bit that a disk got wrong is noticed before anybody relies on it.
+"""Checksums of stored rows, so that a bit that a disk got wrong is noticed when it is read.
 
 Owns what is summed up. SQLite notices damage of its own structure and none of what is stored in
 it. CRC-32, because this is against accidents and must cost next to nothing; whoever can write to

@@ -186,8 +186,8 @@ class WholeChannel:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """One page of the catalogue; without ``next_cursor`` it is the last."""
+class SessionPage:
+    """One page of the list of sessions; without ``next_cursor`` it is the last."""
 
     items: list[tuple[str, bytes]]
     next_cursor: str | None
@@ -335,7 +335,7 @@ class Store(Protocol):
         """
         ...
 
-    async def page_sessions(self, limit: int, cursor: str | None = None) -> Page:
+    async def page_sessions(self, limit: int, cursor: str | None = None) -> SessionPage:
         """Return up to ``limit`` sessions: largest sort key first, then by session.
 
         A cursor stands for a place in that order. Sessions added, moved or dropped elsewhere

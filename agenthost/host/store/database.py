@@ -1,7 +1,8 @@
 """The SQLite database as the writer sees it: open, commit, tidy up, close.
 
 Everything here blocks. Owns the writing connection, and the choice of when the
-write-ahead log is copied into the database. It does not know the event loop; ``writer`` does.
+write-ahead log is copied into the database. It does not know the event loop;
+``writer_thread`` does.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Literal, Self, TypeAlias
 
-from agenthost.host.store.contract import Write
 from agenthost.host.store.files import (
     WAL_BYTES,
     connect_writer,
@@ -20,7 +20,7 @@ from agenthost.host.store.files import (
     translated,
 )
 from agenthost.host.store.ownership import Ownership
-from agenthost.host.store.sequence import Internal, Opening
+from agenthost.host.store.sequence import Opening, QueuedWrite
 from agenthost.host.store.statements import Statements, begin_run
 
 Durability: TypeAlias = Literal["normal", "full"]
@@ -82,7 +82,7 @@ class Database:
         """Whether a small commit does not wait for the disk."""
         return self._durability == "normal"
 
-    def commit(self, writes: Sequence[Write | Internal], *, synced: bool) -> None:
+    def commit(self, writes: Sequence[QueuedWrite], *, synced: bool) -> None:
         """Store the writes in one transaction.
 
         Raises:
@@ -117,7 +117,7 @@ class Database:
         finally:
             self._ownership.release()
 
-    def _commit_synced(self, writes: Sequence[Write | Internal]) -> None:
+    def _commit_synced(self, writes: Sequence[QueuedWrite]) -> None:
         self._connection.execute("PRAGMA synchronous = FULL")
         self._statements.commit(writes)
         self._connection.execute("PRAGMA synchronous = NORMAL")

@@ -1,4 +1,4 @@
-"""Looks at every row of a store and says what is wrong, without changing anything.
+"""A thorough check of a store: reads every row and reports damage, without changing anything.
 
 The thorough counterpart of what ``files`` checks at every start. Works beside a host that has the
 store open, and on a file that no host would open. Blocks, for as long as reading the file takes.
@@ -63,8 +63,8 @@ class Inspection:
     findings: list[str] = field(default_factory=list)
     damages: int = 0
 
-    def find(self, what: str) -> None:
-        """Note something that is wrong."""
+    def report(self, what: str) -> None:
+        """Add something that is wrong."""
         self.damages += 1
         if len(self.findings) < MOST_FINDINGS:
             self.findings.append(what)
@@ -80,7 +80,7 @@ def inspect_store(path: str | os.PathLike[str]) -> Inspection:
             with closing(connect_onlooker(text)) as connection:
                 _inspect(connection, found)
     except StoreError as error:
-        found.find(str(error))
+        found.report(str(error))
     return found
 
 
@@ -107,16 +107,16 @@ def _attempt(steps: Iterator[None], name: str, found: Inspection) -> None:
         for _ in steps:
             pass
     except sqlite3.Error as error:
-        found.find(f"{name}: not readable to its end ({error})")
+        found.report(f"{name}: not readable to its end ({error})")
 
 
 def _structure(connection: sqlite3.Connection, found: Inspection) -> Iterator[None]:
     for (result,) in connection.execute(f"PRAGMA integrity_check({MOST_FINDINGS})"):
         if result != "ok":
-            found.find(result)
+            found.report(result)
         yield
     for (orphans,) in connection.execute(ORPHANS):
-        found.find(orphans)
+        found.report(orphans)
         yield
 
 
@@ -140,4 +140,4 @@ def _count(found: Inspection, stored: object, intact: bool, name: str) -> None:
     found.rows += 1
     found.unchecked += stored is None
     if not intact:
-        found.find(f"{name} is not as it was written")
+        found.report(f"{name} is not as it was written")

@@ -20,11 +20,11 @@ from agenthost.host.store.contract import (
     DropChannel,
     DropRecord,
     DropSession,
-    Page,
     PutBlob,
     PutRecord,
     PutSession,
     SaveSnapshot,
+    SessionPage,
     StoreBusy,
     StoredChannel,
     StoreError,
@@ -34,11 +34,19 @@ from agenthost.host.store.contract import (
     Write,
 )
 from agenthost.host.store.cursors import decode_cursor, encode_cursor
-from agenthost.host.store.sequence import Internal, Opening, Reserve, Seal, Sequencer, plan_opening
+from agenthost.host.store.sequence import (
+    NumberedStore,
+    Opening,
+    QueuedWrite,
+    Reserve,
+    Seal,
+    Sequencer,
+    plan_opening,
+)
 
 
 @dataclass(slots=True)
-class Channel:
+class _StoredLog:
     """One channel's log and snapshot."""
 
     trimmed_through: int
@@ -52,7 +60,7 @@ class MemoryBacking:
     """What a memory store has stored; it survives the store."""
 
     def __init__(self) -> None:
-        self.channels: dict[str, Channel] = {}
+        self.channels: dict[str, _StoredLog] = {}
         # Session to sort key and summary.
         self.sessions: dict[str, tuple[str, bytes]] = {}
         self.blobs: dict[str, Blob] = {}
@@ -76,7 +84,7 @@ class MemoryBacking:
         self.gaps = opening.gaps
         return opening
 
-    def apply(self, write: Write | Internal) -> None:
+    def apply(self, write: QueuedWrite) -> None:
         """Carry out one write."""
         match write:
             case Append():
@@ -111,8 +119,8 @@ class MemoryBacking:
             case Seal():
                 self.used = self.reserved = write.last_used
 
-    def _channel(self, uri: str, *, begins_after: int) -> Channel:
-        return self.channels.setdefault(uri, Channel(begins_after))
+    def _channel(self, uri: str, *, begins_after: int) -> _StoredLog:
+        return self.channels.setdefault(uri, _StoredLog(begins_after))
 
     def _trim(self, write: TrimLog) -> None:
         channel = self.channels.get(write.channel)
@@ -133,49 +141,29 @@ class MemoryBacking:
         channel.trimmed_through = max(channel.trimmed_through, through)
 
 
-class MemoryStore:
+class MemoryStore(NumberedStore):
     """A ``Store`` on a ``MemoryBacking``; without one it starts empty and keeps nothing."""
 
     def __init__(self, backing: MemoryBacking | None = None) -> None:
         self._backing = backing if backing is not None else MemoryBacking()
         # ``None`` until the store is opened.
-        self._numbers: Sequencer | None = None
+        self._sequencer: Sequencer | None = None
         # Units of this tick of the event loop, committed together at its end.
-        self._queue: list[tuple[Sequence[Write | Internal], asyncio.Future[None]]] = []
+        self._queue: list[tuple[Sequence[QueuedWrite], asyncio.Future[None]]] = []
         # The first failure; after it nothing is stored any more.
         self._failure: StoreError | None = None
 
     @property
-    def _open(self) -> Sequencer:
-        if self._numbers is None or self._backing.owner is not self:
+    def _numbers(self) -> Sequencer:
+        if self._sequencer is None or self._backing.owner is not self:
             raise StoreMisuse("the store is not open")
-        return self._numbers
+        return self._sequencer
 
     @property
     def _stored(self) -> MemoryBacking:
         if self._backing.owner is not self:
             raise StoreMisuse("the store is not open")
         return self._backing
-
-    @property
-    def last_seq(self) -> int:
-        """The last number known to have been used, when the store was opened."""
-        return self._open.opening.last_seq
-
-    @property
-    def first_seq(self) -> int:
-        """The first number to use; everything ever reserved lies below it."""
-        return self._open.opening.first_seq
-
-    @property
-    def gaps(self) -> tuple[tuple[int, int], ...]:
-        """Ranges ``(last, first)`` whose inner numbers may have been used and then lost."""
-        return self._open.opening.gaps
-
-    @property
-    def reserved(self) -> int:
-        """The last number that may be used now."""
-        return self._open.reserved
 
     @property
     def pending(self) -> int:
@@ -188,12 +176,13 @@ class MemoryStore:
         return self._failure
 
     async def __aenter__(self) -> Self:
-        if self._numbers is not None:
+        if self._sequencer is not None:
             raise StoreMisuse("a store is opened once; make another one")
         if self._backing.owner is not None:
             raise StoreBusy("the memory is in use by another store")
         self._backing.owner = self
-        self._numbers = Sequencer(self._backing.begin_run(), lambda write: self._submit((write,)))
+        opening = self._backing.begin_run()
+        self._sequencer = Sequencer(opening, lambda write: self._submit((write,)))
         return self
 
     async def __aexit__(
@@ -210,16 +199,8 @@ class MemoryStore:
 
     def write(self, *writes: Write) -> asyncio.Future[None]:
         """Queue the writes as one atomic unit; the future ends when they are stored."""
-        self._open.admit(writes)
+        self._numbers.admit(writes)
         return self._submit(writes)
-
-    async def reserve(self, through: int) -> None:
-        """Reserve the numbers up to and including ``through``."""
-        await self._open.reserve(through)
-
-    async def seal(self, last_used: int) -> None:
-        """Give back what is reserved above ``last_used``, so that the next open has no gap."""
-        await self._open.seal(last_used)
 
     async def read_after(
         self, seq: int, channels: Collection[str], limit: int | None = None
@@ -263,7 +244,7 @@ class MemoryStore:
         stored = self._stored.channels
         return {uri: stored[uri].trimmed_through for uri in channels if uri in stored}
 
-    async def page_sessions(self, limit: int, cursor: str | None = None) -> Page:
+    async def page_sessions(self, limit: int, cursor: str | None = None) -> SessionPage:
         """Return up to ``limit`` sessions: largest sort key first, then by session."""
         if limit < 1:
             raise StoreMisuse("a page has at least one item")
@@ -279,7 +260,7 @@ class MemoryStore:
         found = places[start : start + limit]
         items = [(uri, self._stored.sessions[uri][1]) for uri, _ in found]
         more = len(places) > start + limit
-        return Page(items, encode_cursor(found[-1][1], found[-1][0]) if more else None)
+        return SessionPage(items, encode_cursor(found[-1][1], found[-1][0]) if more else None)
 
     async def session_summary(self, session: str) -> bytes | None:
         """Return the summary of one session of the catalogue."""
@@ -302,7 +283,7 @@ class MemoryStore:
         """Return all values of a bucket, in order of their keys."""
         return dict(sorted(self._stored.records.get(bucket, {}).items()))
 
-    def _submit(self, writes: Sequence[Write | Internal]) -> asyncio.Future[None]:
+    def _submit(self, writes: Sequence[QueuedWrite]) -> asyncio.Future[None]:
         loop = asyncio.get_running_loop()
         if not self._queue:
             loop.call_soon(self._commit)

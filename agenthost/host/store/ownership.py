@@ -1,4 +1,4 @@
-"""Who owns a store: one host, from opening to its end, however that comes about.
+"""Locks that keep a store to one host, from opening to its end, however that comes about.
 
 Two locks, because each alone can be got around. The one on ``FILE.lock`` keeps a second host away
 before it touches anything, and names the owner; but whoever deletes that file takes the lock away

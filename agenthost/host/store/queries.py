@@ -2,8 +2,8 @@
 
 Owns the ``SELECT`` statements, and what becomes of a row that is not as it was written: one that
 was asked for raises ``StoreDamaged``; in a list it is left out and logged, so that the rest can be
-used. It does not know threads; ``readers`` does. A question that takes several statements asks them
-in one transaction, so that the answer is of one moment.
+used. It does not know threads; ``reader_threads`` does. A question that takes several statements
+asks them in one transaction, so that the answer is of one moment.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from agenthost.host.store.compact import long_state, long_time
 from agenthost.host.store.contract import (
     Append,
     Blob,
-    Page,
+    SessionPage,
     StoreDamaged,
     StoredChannel,
     WholeChannel,
@@ -159,7 +159,7 @@ def channel_positions(connection: sqlite3.Connection, channels: Collection[str])
 
 def page_sessions(
     connection: sqlite3.Connection, limit: int, after: tuple[str, str] | None
-) -> Page:
+) -> SessionPage:
     """Return the page that follows the place ``after``."""
     # One more than asked for tells whether another page follows.
     wanted = limit + 1
@@ -170,7 +170,7 @@ def page_sessions(
             rows = connection.execute(SAME_AGE, (*after, wanted)).fetchall()
             rows += connection.execute(OLDER, (after[0], wanted - len(rows))).fetchall()
     items = [(row[1], row[2]) for row in rows[:limit] if _listed("session", row[1], row)]
-    return Page(items, encode_cursor(*rows[limit - 1][:2]) if len(rows) > limit else None)
+    return SessionPage(items, encode_cursor(*rows[limit - 1][:2]) if len(rows) > limit else None)
 
 
 def session_summary(connection: sqlite3.Connection, session: str) -> bytes | None:

@@ -15,21 +15,21 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from agenthost.host.store.contract import StoreMisuse
 from agenthost.host.store.files import connect_reader, is_undecodable, translated
-from agenthost.host.store.thread_starvation import Breather
+from agenthost.host.store.thread_starvation import StarvationGuard
 
 # One long read (a chat with a long tail) must not hold up a page of the catalogue.
 THREADS = 2
 
-Parameters = ParamSpec("Parameters")
-Answer = TypeVar("Answer")
+_Parameters = ParamSpec("_Parameters")
+_Answer = TypeVar("_Answer")
 
 
-class Readers:
+class ReaderThreads:
     """A few threads with a reading connection each."""
 
-    def __init__(self, path: str, breather: Breather) -> None:
+    def __init__(self, path: str, guard: StarvationGuard) -> None:
         self._path = path
-        self._breather = breather
+        self._guard = guard
         self._executor = ThreadPoolExecutor(THREADS, "store-reader")
         # The connection of the thread that asks.
         self._local = threading.local()
@@ -39,18 +39,18 @@ class Readers:
 
     async def ask(
         self,
-        question: Callable[Concatenate[sqlite3.Connection, Parameters], Answer],
-        *args: Parameters.args,
-        **kwargs: Parameters.kwargs,
-    ) -> Answer:
-        """Answer a question in one of the threads.
+        question: Callable[Concatenate[sqlite3.Connection, _Parameters], _Answer],
+        *args: _Parameters.args,
+        **kwargs: _Parameters.kwargs,
+    ) -> _Answer:
+        """_Answer a question in one of the threads.
 
         Raises:
             StoreMisuse: the store is closed.
             StoreError: the answer cannot be read.
         """
 
-        def answer() -> Answer:
+        def answer() -> _Answer:
             with translated(self._path):
                 connection = self._connection()
                 try:
@@ -67,11 +67,11 @@ class Readers:
 
         if self._closed:
             raise StoreMisuse("the store is not open")
-        self._breather.begin()
+        self._guard.begin()
         try:
             return await asyncio.get_running_loop().run_in_executor(self._executor, answer)
         finally:
-            self._breather.end()
+            self._guard.end()
 
     async def close(self) -> None:
         """Refuse further questions, wait for the answers under way, close the connections."""

@@ -6,6 +6,7 @@ It decides; how a reservation is made durable, the store that uses it knows.
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, fields
 from typing import TypeAlias
@@ -27,8 +28,9 @@ class Seal:
     last_used: int
 
 
-# What goes through the same queue as the host's writes; both need durability against power loss.
-Internal: TypeAlias = Reserve | Seal
+# What goes through a store's queue: the host's writes, and these, durable against power loss.
+NumberWrite: TypeAlias = Reserve | Seal
+QueuedWrite: TypeAlias = Write | NumberWrite
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ def plan_opening(reserved: int, used: int, gaps: Iterable[tuple[int, int]]) -> O
 class Sequencer:
     """Keeps the order of numbers during one run; ``persist`` must survive power loss."""
 
-    def __init__(self, opening: Opening, persist: Callable[[Internal], Awaitable[None]]) -> None:
+    def __init__(self, opening: Opening, persist: Callable[[NumberWrite], Awaitable[None]]) -> None:
         self.opening = opening
         # The last number that may be used.
         self.reserved = opening.first_seq - 1
@@ -112,6 +114,43 @@ class Sequencer:
             # First, so that no entry above it slips in behind the seal.
             self.last_used = self.reserved = last_used
             await self._persist(Seal(last_used))
+
+
+class NumberedStore(ABC):
+    """The part of a ``Store`` that hands out numbers, the same for every store."""
+
+    @property
+    @abstractmethod
+    def _numbers(self) -> Sequencer:
+        """The numbers of the open store; raises StoreMisuse when it is not open."""
+
+    @property
+    def last_seq(self) -> int:
+        """The last number known to have been used, when the store was opened."""
+        return self._numbers.opening.last_seq
+
+    @property
+    def first_seq(self) -> int:
+        """The first number to use; everything ever reserved lies below it."""
+        return self._numbers.opening.first_seq
+
+    @property
+    def gaps(self) -> tuple[tuple[int, int], ...]:
+        """Ranges ``(last, first)`` whose inner numbers may have been used and then lost."""
+        return self._numbers.opening.gaps
+
+    @property
+    def reserved(self) -> int:
+        """The last number that may be used now."""
+        return self._numbers.reserved
+
+    async def reserve(self, through: int) -> None:
+        """Reserve the numbers up to and including ``through``, durable against power loss."""
+        await self._numbers.reserve(through)
+
+    async def seal(self, last_used: int) -> None:
+        """Give back what is reserved above ``last_used``, so that the next open has no gap."""
+        await self._numbers.seal(last_used)
 
 
 def _check_text(value: object) -> None:

@@ -1,8 +1,9 @@
 """The default store: one SQLite file, written by one thread and read by others.
 
-Owns the life of the store and joins its parts: ``writer`` (the thread and its queue), ``database``
-(what that thread does), ``readers`` and ``queries`` (reads), ``sequence`` (numbers). A killed host
-loses nothing that was acknowledged; with ``durability="full"`` neither does a power cut.
+Owns the life of the store and joins its parts: ``writer_thread`` (the thread and its queue),
+``database`` (what that thread does), ``reader_threads`` and ``queries`` (reads), ``sequence``
+(numbers). A killed host loses nothing that was acknowledged; with ``durability="full"`` neither
+does a power cut.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from agenthost.host.store import queries
 from agenthost.host.store.contract import (
     Append,
     Blob,
-    Page,
+    SessionPage,
     StoredChannel,
     StoreError,
     StoreMisuse,
@@ -27,22 +28,22 @@ from agenthost.host.store.contract import (
 )
 from agenthost.host.store.cursors import decode_cursor
 from agenthost.host.store.database import Database, Durability
-from agenthost.host.store.reader_threads import Readers
-from agenthost.host.store.sequence import Internal, Sequencer
-from agenthost.host.store.thread_starvation import Breather
-from agenthost.host.store.writer_thread import Writer
+from agenthost.host.store.reader_threads import ReaderThreads
+from agenthost.host.store.sequence import NumberedStore, NumberWrite, Sequencer
+from agenthost.host.store.thread_starvation import StarvationGuard
+from agenthost.host.store.writer_thread import WriterThread
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What an open store consists of."""
 
-    writer: Writer[Database]
-    readers: Readers
+    writer: WriterThread[Database]
+    readers: ReaderThreads
     numbers: Sequencer
 
 
-class SqliteStore:
+class SqliteStore(NumberedStore):
     """A ``Store`` in one SQLite file, which is created if there is none."""
 
     def __init__(self, path: str | os.PathLike[str], *, durability: Durability = "normal") -> None:
@@ -59,24 +60,8 @@ class SqliteStore:
         return self._parts
 
     @property
-    def last_seq(self) -> int:
-        """The last number known to have been used, when the store was opened."""
-        return self._open.numbers.opening.last_seq
-
-    @property
-    def first_seq(self) -> int:
-        """The first number to use; everything ever reserved lies below it."""
-        return self._open.numbers.opening.first_seq
-
-    @property
-    def gaps(self) -> tuple[tuple[int, int], ...]:
-        """Ranges ``(last, first)`` whose inner numbers may have been used and then lost."""
-        return self._open.numbers.opening.gaps
-
-    @property
-    def reserved(self) -> int:
-        """The last number that may be used now."""
-        return self._open.numbers.reserved
+    def _numbers(self) -> Sequencer:
+        return self._open.numbers
 
     @property
     def pending(self) -> int:
@@ -91,15 +76,15 @@ class SqliteStore:
     async def __aenter__(self) -> Self:
         if self._parts is not None:
             raise StoreMisuse("a store is opened once; make another one")
-        breather = Breather(asyncio.get_running_loop())
-        writer = Writer(lambda: Database.open(self._path, self._durability), breather)
+        guard = StarvationGuard(asyncio.get_running_loop())
+        writer = WriterThread(lambda: Database.open(self._path, self._durability), guard)
         database = await writer.start()
 
-        def persist(write: Internal) -> asyncio.Future[None]:
+        def persist(write: NumberWrite) -> asyncio.Future[None]:
             return writer.submit((write,), synced=True)
 
         numbers = Sequencer(database.opening, persist)
-        self._parts = Parts(writer, Readers(self._path, breather), numbers)
+        self._parts = Parts(writer, ReaderThreads(self._path, guard), numbers)
         return self
 
     async def __aexit__(
@@ -125,14 +110,6 @@ class SqliteStore:
         parts.numbers.admit(writes)
         return parts.writer.submit(writes)
 
-    async def reserve(self, through: int) -> None:
-        """Reserve the numbers up to and including ``through``, durable against power loss."""
-        await self._open.numbers.reserve(through)
-
-    async def seal(self, last_used: int) -> None:
-        """Give back what is reserved above ``last_used``, so that the next open has no gap."""
-        await self._open.numbers.seal(last_used)
-
     async def read_after(
         self, seq: int, channels: Collection[str], limit: int | None = None
     ) -> list[Append]:
@@ -153,7 +130,7 @@ class SqliteStore:
         """Return ``trimmed_through`` of those channels that exist."""
         return await self._open.readers.ask(queries.channel_positions, channels)
 
-    async def page_sessions(self, limit: int, cursor: str | None = None) -> Page:
+    async def page_sessions(self, limit: int, cursor: str | None = None) -> SessionPage:
         """Return up to ``limit`` sessions: largest sort key first, then by session."""
         if limit < 1:
             raise StoreMisuse("a page has at least one item")

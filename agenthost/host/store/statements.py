@@ -1,7 +1,7 @@
 """Writes as SQL statements, on the one connection that writes.
 
-Owns what each write does to the tables. It does not know when to commit or whom to tell; ``writer``
-does.
+Owns what each write does to the tables. It does not know when to commit or whom to tell;
+``writer_thread`` does.
 
 SQLite's module gives up the interpreter lock around every statement and has to win it back from
 the event loop's thread, which can take milliseconds on a busy host. So what counts is how few
@@ -29,9 +29,8 @@ from agenthost.host.store.contract import (
     PutSession,
     SaveSnapshot,
     TrimLog,
-    Write,
 )
-from agenthost.host.store.sequence import Internal, Opening, Reserve, Seal, plan_opening
+from agenthost.host.store.sequence import Opening, QueuedWrite, Reserve, Seal, plan_opening
 
 # Larger inserts gain little, and each length is a prepared statement that stays in memory.
 ROWS_PER_INSERT = 256
@@ -111,7 +110,7 @@ class Statements:
         self._entries: list[object] = []
         self._has_origins = False
 
-    def commit(self, writes: Sequence[Write | Internal]) -> None:
+    def commit(self, writes: Sequence[QueuedWrite]) -> None:
         """Carry out the writes in one transaction."""
         if self._is_one_insert(writes):
             # A lone statement is its own transaction.
@@ -121,7 +120,7 @@ class Statements:
         self.apply(writes)
         self._connection.execute("COMMIT")
 
-    def apply(self, writes: Sequence[Write | Internal]) -> None:
+    def apply(self, writes: Sequence[QueuedWrite]) -> None:
         """Carry out the writes within the transaction that is open."""
         known = self._channels
         for write in writes:
@@ -139,7 +138,7 @@ class Statements:
             self._entries += (seq, channel, now, bytearray(action), checked, origin)
         self._insert_entries()
 
-    def _is_one_insert(self, writes: Sequence[Write | Internal]) -> bool:
+    def _is_one_insert(self, writes: Sequence[QueuedWrite]) -> bool:
         if len(writes) > ROWS_PER_INSERT:
             return False
         known = self._channels
@@ -163,7 +162,7 @@ class Statements:
             chunk = entries[start : start + step] if len(entries) > step else entries
             self._connection.execute(_insert_rows(len(chunk) // width, width), chunk)
 
-    def _apply_other(self, write: Write | Internal) -> None:
+    def _apply_other(self, write: QueuedWrite) -> None:
         execute = self._connection.execute
         match write:
             case SaveSnapshot():

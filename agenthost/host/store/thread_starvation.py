@@ -1,4 +1,4 @@
-"""Lets worker threads run while the event loop is too busy to let them.
+"""Lets the store's threads run when the event loop starves them of the interpreter lock.
 
 A thread that returns from a blocking call needs the interpreter lock. An event loop without a pause
 gives that lock up for microseconds between two callbacks and takes it back before a waiting thread
@@ -6,8 +6,8 @@ has woken up, which can go on for seconds: a commit is long done, and nobody hea
 a worker has reported nothing for a while, the loop's thread sleeps for a moment. On a loop that is
 not saturated this costs next to nothing.
 
-Owns when to rest. It does not know what the workers do; ``writer`` and ``readers`` tell it what
-begins and ends.
+Owns when to rest. It does not know what the workers do; ``writer_thread`` and ``reader_threads``
+tell it what begins and ends.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STALL_SECONDS = 0.003
 REST_SECONDS = 0.0005
 
 
-class Breather:
+class StarvationGuard:
     """Counts what workers have in hand, and rests the loop's thread when they make no progress."""
 
     def __init__(

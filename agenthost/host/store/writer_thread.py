@@ -1,4 +1,4 @@
-"""The thread that commits: one queue in, one commit for all that waits in it, one call back.
+"""The thread that commits writes in groups: all that waits in its queue, in one commit.
 
 Owns the order of units, group commit, and what happens after a failure. It does not know SQLite;
 the ``Backend`` does the blocking work, in this thread from opening to closing.
@@ -19,9 +19,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from agenthost.host.store.contract import Append, StoreError, StoreMisuse, Write
-from agenthost.host.store.sequence import Internal
-from agenthost.host.store.thread_starvation import Breather
+from agenthost.host.store.contract import Append, StoreError, StoreMisuse
+from agenthost.host.store.sequence import QueuedWrite
+from agenthost.host.store.thread_starvation import StarvationGuard
 
 # A commit takes no more writes than this, so that under a long backlog the first units are
 # acknowledged within milliseconds and not after the last.
@@ -49,7 +49,7 @@ class Backend(Protocol):
         """Whether a small commit does not wait for the disk."""
         ...
 
-    def commit(self, writes: Sequence[Write | Internal], *, synced: bool) -> None:
+    def commit(self, writes: Sequence[QueuedWrite], *, synced: bool) -> None:
         """Store the writes together; ``synced`` asks for durability against power loss."""
         ...
 
@@ -69,18 +69,18 @@ BackendT = TypeVar("BackendT", bound=Backend)
 class Unit:
     """Writes that are stored together or not at all."""
 
-    writes: Sequence[Write | Internal]
+    writes: Sequence[QueuedWrite]
     done: asyncio.Future[None]
     synced: bool
 
 
-class Writer(Generic[BackendT]):
+class WriterThread(Generic[BackendT]):
     """The event loop's side of the thread; every method belongs to the loop that made it."""
 
-    def __init__(self, open_backend: Callable[[], BackendT], breather: Breather) -> None:
+    def __init__(self, open_backend: Callable[[], BackendT], guard: StarvationGuard) -> None:
         self._loop = asyncio.get_running_loop()
         self._open_backend = open_backend
-        self._breather = breather
+        self._guard = guard
         # Units submitted in this tick of the loop.
         self._tick: list[Unit] = []
         # Ticks on their way to the thread; ``None`` ends it.
@@ -120,7 +120,7 @@ class Writer(Generic[BackendT]):
         return backend
 
     def submit(
-        self, writes: Sequence[Write | Internal], *, synced: bool = False
+        self, writes: Sequence[QueuedWrite], *, synced: bool = False
     ) -> asyncio.Future[None]:
         """Queue a unit; the future ends when it is stored, or raises ``StoreError``.
 
@@ -182,12 +182,12 @@ class Writer(Generic[BackendT]):
     def _hand_over(self) -> None:
         if self._tick:
             self._since_tidying = 0
-            self._breather.begin(len(self._tick))
+            self._guard.begin(len(self._tick))
             self._queue.put(self._tick)
             self._tick = []
 
     def _settle(self, units: list[Unit], error: StoreError | None) -> None:
-        self._breather.end(len(units))
+        self._guard.end(len(units))
         self._end_units(units, error)
 
     def _end_units(self, units: list[Unit], error: StoreError | None) -> None:

@@ -11,18 +11,12 @@ import contextlib
 import os
 import socket
 import stat
-from typing import IO, Protocol
+from typing import IO
+
+from agenthost.transport.lines import ByteReader
 
 # Bytes buffered ahead of the reader, twice at most.
 _READ_AHEAD = 64 * 1024
-
-
-class ByteReader(Protocol):
-    """Where the bytes come from; an ``asyncio.StreamReader`` is one."""
-
-    async def read(self, n: int) -> bytes:
-        """Return up to ``n`` bytes, none at the end."""
-        ...
 
 
 async def open_streams(

@@ -1,7 +1,8 @@
 """Listening sockets for a host name and one port.
 
 Owns the rule that a name such as ``localhost`` is reached on all its addresses under the same
-port, also when the port is to be picked. Does not accept anything: ``websocket`` does.
+port, also when the port is to be picked. Does not accept anything:
+``websocket_server`` does.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import asyncio
 import contextlib
 import errno
 import socket
-from typing import Any
 
 from agenthost.errors import AgentHostError
 
@@ -60,7 +60,7 @@ async def listen(host: str, port: int) -> list[socket.socket]:
         )
     except OSError as error:
         raise CannotListen(f"{host}: {error.strerror or error}") from error
-    addresses: list[tuple[int, Any]] = list(
+    addresses: list[tuple[int, tuple[object, ...]]] = list(
         dict.fromkeys((family, address) for family, _, _, _, address in found)
     )
     attempts = _PORT_ATTEMPTS if port == 0 else 1
@@ -74,7 +74,7 @@ async def listen(host: str, port: int) -> list[socket.socket]:
     raise AssertionError("the last attempt returns or raises")
 
 
-def _bind_all(addresses: list[tuple[int, Any]], port: int) -> list[socket.socket]:
+def _bind_all(addresses: list[tuple[int, tuple[object, ...]]], port: int) -> list[socket.socket]:
     failure = OSError("the name has no address")
     with contextlib.ExitStack() as undo:
         bound: list[socket.socket] = []
@@ -94,7 +94,7 @@ def _bind_all(addresses: list[tuple[int, Any]], port: int) -> list[socket.socket
         return bound
 
 
-def _bind(family: int, address: Any) -> socket.socket:
+def _bind(family: int, address: tuple[object, ...]) -> socket.socket:
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

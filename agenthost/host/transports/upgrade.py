@@ -1,7 +1,7 @@
-"""An accepted socket until it has become a WebSocket or has had its HTTP answer.
+"""Reads one HTTP request on a new socket: answers it, or upgrades it to a WebSocket.
 
 Owns the reading of one request head, its limits in size and time, and the way an answer leaves.
-Who may come in and what the pages say is the ``Desk``'s to decide: ``websocket`` asks the host.
+Who may come in and what the pages say is asked of ``websocket_server``, which asks the host.
 """
 
 from __future__ import annotations
@@ -10,28 +10,28 @@ import asyncio
 import logging
 import re
 from email.utils import formatdate
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from websockets.http11 import Request
 
 from agenthost.host.http.messages import (
-    Accept,
     Headers,
     HttpRequest,
     HttpResponse,
-    Refuse,
     UpgradeRequest,
     format_peer,
     parse_target,
     serialize,
 )
-from agenthost.host.transports.websocket_transport import (
-    PatientProtocol,
-    WebSocketOptions,
-    WebSocketTransport,
-)
+from agenthost.host.transports.websocket_reading import PatientProtocol
+from agenthost.host.transports.websocket_transport import ServerWebSocket
 from agenthost.host.trust.addresses import peer_group
-from agenthost.host.trust.limits import RateLimiter
+from agenthost.host.trust.gate import Refusal
+from agenthost.transport.quiet_log import QuietLogger
+
+if TYPE_CHECKING:
+    from agenthost.host.transports.websocket_server import WebSocketServer
+    from agenthost.host.trust.principals import Principal
 
 log = logging.getLogger(__name__)
 
@@ -44,68 +44,16 @@ _UPGRADE_COST = 16 * 1024
 # Seconds without progress after which a client that does not read its answer is cut off.
 _ANSWER_PATIENCE = 10.0
 
-
-class _Quiet(logging.LoggerAdapter[logging.Logger]):
-    """The library's logger without its details, which at DEBUG hold the target and its token."""
-
-    def isEnabledFor(self, level: int) -> bool:
-        return level > logging.INFO and super().isEnabledFor(level)
-
-
-_quiet = _Quiet(log, {})
+_quiet = QuietLogger(log, {})
 
 _REQUEST_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) (\S+) HTTP/(\d)\.(\d)\r\n")
 
 
-class Desk(Protocol):
-    """What a handshake asks of the server it belongs to."""
-
-    @property
-    def handshake_timeout(self) -> float:
-        """Seconds within which a request head must be complete."""
-        ...
-
-    @property
-    def options(self) -> WebSocketOptions:
-        """How an opened WebSocket is to behave."""
-        ...
-
-    def gate(self, request: UpgradeRequest) -> Accept | Refuse:
-        """Decide who may open a WebSocket."""
-        ...
-
-    def pages(self, request: HttpRequest) -> HttpResponse | None:
-        """Answer a plain request, or None where there is no such page."""
-        ...
-
-    def has_seat(self, principal: Any) -> bool:
-        """Tell whether there is room for another WebSocket of somebody's."""
-        ...
-
-    def rate(self, principal: Any) -> RateLimiter | None:
-        """Return what limits how much somebody may send."""
-        ...
-
-    def opened(self, handshake: Handshake) -> bool:
-        """Note a new socket; False turns it away at once."""
-        ...
-
-    def upgraded(
-        self, handshake: Handshake, connection: WebSocketTransport, principal: Any
-    ) -> None:
-        """Take over a socket that is a WebSocket now."""
-        ...
-
-    def closed(self, handshake: Handshake) -> None:
-        """Note that a socket which never became a WebSocket is gone."""
-        ...
-
-
-class Handshake(asyncio.Protocol):
+class HttpHandshake(asyncio.Protocol):
     """Reads one request and answers it, or hands the socket on."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, server: WebSocketServer) -> None:
+        self._server = server
         # The request so far; ends with an empty line.
         self._head = bytearray()
         # Whether an answer is on its way; what still comes in is dropped.
@@ -129,12 +77,12 @@ class Handshake(asyncio.Protocol):
         self._socket = cast("asyncio.Transport", transport)
         self._peer = format_peer(transport.get_extra_info("peername"))
         self.group = peer_group(self._peer.rpartition(":")[0])
-        if not self._desk.opened(self):
+        if not self._server.add_handshake(self):
             self._answered = True
             self._socket.abort()
             return
         loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(self._desk.handshake_timeout, self._too_slow)
+        self._timer = loop.call_later(self._server.handshake_timeout, self._too_slow)
 
     def data_received(self, data: bytes) -> None:
         """Gather the head; answer when it is complete or cannot become valid."""
@@ -159,7 +107,7 @@ class Handshake(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Note that the client is gone."""
         self._cancel_timer()
-        self._desk.closed(self)
+        self._server.remove_handshake(self)
 
     # One request.
 
@@ -173,7 +121,7 @@ class Handshake(asyncio.Protocol):
         if method not in (b"GET", b"HEAD"):
             allow = {"Allow": "GET, HEAD"}
             return self._refuse(405, "Only GET and HEAD are served here.\n", allow)
-        protocol = PatientProtocol(max_size=self._desk.options.max_message_size, logger=_quiet)
+        protocol = PatientProtocol(max_size=self._server.options.max_message_size, logger=_quiet)
         # Not every release of the library takes another method or version.
         protocol.receive_data(b"GET %b HTTP/1.1\r\n" % target + head[line.end() :])
         request = next(iter(protocol.events_received()), None)
@@ -194,7 +142,7 @@ class Handshake(asyncio.Protocol):
     def _page(self, request: HttpRequest) -> None:
         head_only = request.method == "HEAD"
         try:
-            response = self._desk.pages(request)
+            response = self._server.pages(request)
             if response is None:
                 response = HttpResponse(404, b"There is no such page.\n")
             data = _written(response, head_only=head_only)
@@ -208,15 +156,13 @@ class Handshake(asyncio.Protocol):
         self, upgrade: UpgradeRequest, request: Request, protocol: PatientProtocol, rest: bytes
     ) -> None:
         try:
-            verdict = self._desk.gate(upgrade)
+            verdict = self._server.gate(upgrade)
         except Exception:
             log.exception("the gate failed for %s", self._peer)
-            verdict = Refuse(500, "Internal error.\n")
-        if isinstance(verdict, Refuse):
-            # RFC 9110 section 15.5.2 wants a 401 to name the scheme.
-            names = {"WWW-Authenticate": "Bearer"} if verdict.status == 401 else {}
-            return self._refuse(verdict.status, verdict.text, {**names, **verdict.headers})
-        if not self._desk.has_seat(verdict.principal):
+            verdict = Refusal(500, "Internal error.\n")
+        if isinstance(verdict, Refusal):
+            return self._refuse(verdict.status, verdict.text, verdict.headers)
+        if not self._server.has_seat(verdict):
             return self._refuse(503, "Too many connections.\n", {"Retry-After": "5"})
         response = protocol.accept(request)
         if response.status_code != 101:
@@ -225,18 +171,18 @@ class Handshake(asyncio.Protocol):
             names = {"Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
             return self._refuse(response.status_code, text, names)
         protocol.send_response(response)
-        self._hand_over(protocol, verdict.principal, rest)
+        self._hand_over(protocol, verdict, rest)
 
-    def _hand_over(self, protocol: PatientProtocol, principal: Any, rest: bytes) -> None:
+    def _hand_over(self, protocol: PatientProtocol, principal: Principal, rest: bytes) -> None:
         self._cancel_timer()
-        rate = self._desk.rate(principal)
+        rate = self._server.rate(principal)
         if rate is not None:
             rate.charge(_UPGRADE_COST)
-        connection = WebSocketTransport(protocol, self._desk.options, rate)
+        connection = ServerWebSocket(protocol, self._server.options, rate)
         self._socket.set_protocol(connection)
         self._socket.write(b"".join(protocol.data_to_send()))
         connection.connection_made(self._socket)
-        self._desk.upgraded(self, connection, principal)
+        self._server.serve_upgraded(self, connection, principal)
         if rest:
             connection.data_received(rest)
 

@@ -1,8 +1,8 @@
-"""The port on which a host is reached: WebSockets on any path, and plain pages beside them.
+"""The WebSocket server: listens, limits connections, ends them in order.
 
 Owns the listening sockets, the task that serves each connection, the limits on their number and
 the orderly end of all. What comes over a connection is the business of the ``serve`` it is given;
-``handshake`` reads requests and ``websocket_transport`` carries messages.
+``upgrade`` reads requests and ``websocket_transport`` carries messages.
 """
 
 from __future__ import annotations
@@ -12,28 +12,30 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
-from agenthost.host.http.messages import Accept, HttpRequest, HttpResponse, Refuse, UpgradeRequest
+from agenthost.host.http.messages import HttpRequest, HttpResponse, UpgradeRequest
 from agenthost.host.transports.listening_sockets import (
     ACCEPTED_AT_ONCE,
     LISTEN_BACKLOG,
     allow_descriptors,
     listen,
 )
-from agenthost.host.transports.upgrade import Handshake
-from agenthost.host.transports.websocket_transport import WebSocketOptions, WebSocketTransport
+from agenthost.host.transports.upgrade import HttpHandshake
+from agenthost.host.transports.websocket_transport import ServerWebSocket, WebSocketOptions
+from agenthost.host.trust.gate import Refusal
 from agenthost.host.trust.limits import RateLimiter
+from agenthost.host.trust.principals import Principal
 from agenthost.transport import CloseCode, TransportClosed
 
 log = logging.getLogger(__name__)
 
-Gate = Callable[[UpgradeRequest], Accept | Refuse]
-Serve = Callable[[WebSocketTransport, Any], Awaitable[None]]
+Admit = Callable[[UpgradeRequest], Principal | Refusal]
+Serve = Callable[[ServerWebSocket, Principal], Awaitable[None]]
 # From a principal, the number of connections, and that of its own: may it open another one?
-Seats = Callable[[Any, int, int], bool]
-Rates = Callable[[Any], RateLimiter | None]
-Pages = Callable[[HttpRequest], HttpResponse | None]
+Seats = Callable[[Principal, int, int], bool]
+Rates = Callable[[Principal], RateLimiter | None]
+AnswerPage = Callable[[HttpRequest], HttpResponse | None]
 
 _DEFAULTS = WebSocketOptions()
 
@@ -45,13 +47,13 @@ _GOODBYE = 1.5
 _CANCELLATION = 0.5
 
 
-def any_seat(principal: Any, taken: int, taken_by_same: int) -> bool:
-    """Share the seats out to whoever comes first."""
+def any_seat(principal: Principal, taken: int, taken_by_same: int) -> bool:
+    """Let everybody connect: first come, first served."""
     return True
 
 
-def no_rate(principal: Any) -> RateLimiter | None:
-    """Let everybody send as fast as it likes."""
+def no_rate(principal: Principal) -> RateLimiter | None:
+    """Limit nobody's sending."""
     return None
 
 
@@ -88,9 +90,9 @@ class WebSocketServer:
         host: str,
         port: int,
         *,
-        gate: Gate,
+        gate: Admit,
         serve: Serve,
-        pages: Pages = no_pages,
+        pages: AnswerPage = no_pages,
         max_message_size: int = _DEFAULTS.max_message_size,
         max_connections: int = 1000,
         max_undecided: int = 512,
@@ -119,12 +121,12 @@ class WebSocketServer:
         self._seats = seats
         self._listeners: list[asyncio.Server] = []
         # Sockets that are not WebSockets, or not yet, oldest first, by the peer they belong to.
-        self._handshakes: dict[str, dict[Handshake, None]] = {}
+        self._handshakes: dict[str, dict[HttpHandshake, None]] = {}
         self._undecided = 0
         # Every open connection and the task that serves it and closes it.
-        self._tasks: dict[WebSocketTransport, asyncio.Task[None]] = {}
+        self._tasks: dict[ServerWebSocket, asyncio.Task[None]] = {}
         # How many of them each principal has.
-        self._taken: Counter[Any] = Counter()
+        self._taken: Counter[Principal] = Counter()
         # Nothing new is let in any more.
         self._closing = False
 
@@ -136,7 +138,7 @@ class WebSocketServer:
         try:
             for sock in sockets:
                 listener = await loop.create_server(
-                    lambda: Handshake(self), sock=sock, backlog=ACCEPTED_AT_ONCE
+                    lambda: HttpHandshake(self), sock=sock, backlog=ACCEPTED_AT_ONCE
                 )
                 # To the loop that number says how many to accept in a row; the kernel may keep
                 # more of them waiting.
@@ -195,14 +197,14 @@ class WebSocketServer:
 
     # What a handshake asks.
 
-    def has_seat(self, principal: Any) -> bool:
+    def has_seat(self, principal: Principal) -> bool:
         """Tell whether the limits on connections allow another one of somebody's."""
         taken = len(self._tasks)
         return taken < self._max_connections and self._seats(
             principal, taken, self._taken[principal]
         )
 
-    def opened(self, handshake: Handshake) -> bool:
+    def add_handshake(self, handshake: HttpHandshake) -> bool:
         """Take note of a new socket, unless the end has begun; too many cost the oldest one."""
         if self._closing:
             return False
@@ -211,22 +213,22 @@ class WebSocketServer:
         if self._undecided > self._max_undecided:
             largest = max(self._handshakes.values(), key=len)
             oldest = next(iter(largest))
-            self.closed(oldest)
+            self.remove_handshake(oldest)
             oldest.abort()
         return True
 
-    def upgraded(
-        self, handshake: Handshake, connection: WebSocketTransport, principal: Any
+    def serve_upgraded(
+        self, handshake: HttpHandshake, connection: ServerWebSocket, principal: Principal
     ) -> None:
         """Start to serve a connection."""
-        self.closed(handshake)
+        self.remove_handshake(handshake)
         name = f"connection {connection.peer}"
         task = asyncio.create_task(self._run(connection, principal), name=name)
         self._tasks[connection] = task
         self._taken[principal] += 1
         task.add_done_callback(lambda _: self._ended(connection, principal))
 
-    def closed(self, handshake: Handshake) -> None:
+    def remove_handshake(self, handshake: HttpHandshake) -> None:
         """Forget a socket that is gone, or no longer undecided."""
         group = self._handshakes.get(handshake.group, {})
         if handshake in group:
@@ -235,13 +237,13 @@ class WebSocketServer:
             if not group:
                 del self._handshakes[handshake.group]
 
-    def _ended(self, connection: WebSocketTransport, principal: Any) -> None:
+    def _ended(self, connection: ServerWebSocket, principal: Principal) -> None:
         del self._tasks[connection]
         self._taken[principal] -= 1
         if not self._taken[principal]:
             del self._taken[principal]
 
-    async def _run(self, connection: WebSocketTransport, principal: Any) -> None:
+    async def _run(self, connection: ServerWebSocket, principal: Principal) -> None:
         code, reason = CloseCode.NORMAL, ""
         try:
             await self._serve(connection, principal)

@@ -1,4 +1,4 @@
-"""Who may come in, who they are, what they may do, and how much of it.
+"""Authentication, permissions and limits: who may come in, and what and how much they may do.
 
 Everything here decides; nothing here opens a socket or sends a byte.
 """
@@ -12,7 +12,7 @@ from agenthost.host.trust.limits import (
     exceeds_depth,
     find_excess,
 )
-from agenthost.host.trust.policy import Facts, Policy, RolePolicy
+from agenthost.host.trust.policy import Policy, PolicyContext, RolePolicy
 from agenthost.host.trust.principals import LOCAL_OWNER, Principal
 from agenthost.host.trust.redaction import RedactTokens, redact, redact_value
 from agenthost.host.trust.tokens import Authenticator, HostTokens, open_tokens
@@ -23,11 +23,11 @@ __all__ = [
     "MAX_CLIENT_ID",
     "Authenticator",
     "ClientBindings",
-    "Facts",
     "Gate",
     "HostTokens",
     "Limits",
     "Policy",
+    "PolicyContext",
     "Principal",
     "PrincipalRates",
     "RateLimiter",

@@ -1,4 +1,4 @@
-"""The decision at the door: may this HTTP request come in, and as whom?
+"""Decides whether an HTTP request may come in, and as whom.
 
 Pure but for what the authenticator reads: headers in, a principal or a refusal out. What the
 principal may do inside is ``policy``'s matter; sockets and responses are the transports'.
@@ -48,7 +48,7 @@ class StartupError(AgentHostError):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request stays outside: an HTTP status and a sentence for a person."""
+    """Why a request is refused: an HTTP status and a sentence for a person."""
 
     status: int
     text: str
@@ -64,6 +64,11 @@ class Refusal:
         if self.retry_after is not None:
             headers["Retry-After"] = str(self.retry_after)
         return headers
+
+
+def is_open_page(path: str) -> bool:
+    """Tell whether a page is for everybody; one that is not known to be harmless is not."""
+    return path in OPEN_PAGES or path.startswith(OPEN_PREFIX)
 
 
 def check_bind(host: str, *, has_token: bool) -> None:
@@ -108,27 +113,11 @@ class Gate:
     def check(
         self, *, token: str | None, origin: str | None, host: str | None, peer: str, now: float
     ) -> Principal | Refusal:
-        """Decide on a WebSocket upgrade; ``now`` is Unix seconds, ``host`` the Host header."""
+        """Decide on an upgrade or a page; ``now`` is Unix seconds, ``host`` the Host header."""
         refusal = self._refuse_place(origin, host, peer)
         if refusal is not None:
             return refusal
         return self._admit(token, peer, now)
-
-    def check_page(
-        self,
-        path: str,
-        *,
-        token: str | None,
-        origin: str | None,
-        host: str | None,
-        peer: str,
-        now: float,
-    ) -> Refusal | None:
-        """Decide on a plain page; every path that is not known to be harmless needs the token."""
-        if path in OPEN_PAGES or path.startswith(OPEN_PREFIX):
-            return None
-        decision = self.check(token=token, origin=origin, host=host, peer=peer, now=now)
-        return decision if isinstance(decision, Refusal) else None
 
     def still_valid(self, principal: Principal, now: float) -> bool:
         """Tell whether someone let in earlier would be let in now with the same token."""

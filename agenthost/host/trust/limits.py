@@ -59,7 +59,8 @@ class Limits:
 
     max_waiting_bytes: int = 96 * _MIB
     """Data that waits for all clients together, what they share counted once. Beyond it new
-    answers wait their turn, and those who are behind are disconnected; see ``budget``."""
+    answers wait their turn, and those who are behind are disconnected; see
+    ``delivery.budget``."""
 
     max_replay_bytes: int = 8 * _MIB
     """A longer replay costs more than the snapshots that take its place."""

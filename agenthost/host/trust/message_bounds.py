@@ -1,4 +1,4 @@
-"""How long names and lists may be that clients send: they are stored, and shown to everybody.
+"""Limits on names and lists that clients send: they are stored, and shown to everybody (pure).
 
 By the names of members, wherever they stand, so that a new action needs no entry here. What people
 and tools write at length (messages, results, inputs) is bounded by the size of a frame alone, and
@@ -7,8 +7,11 @@ what belongs to others (schemas, ``_meta``, settings) is not looked into.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agenthost.protocol.common import Action, JsonObject
 
 LONGEST_ID = 512
 LONGEST_NAME = 2_000
@@ -43,9 +46,9 @@ _FOREIGN = frozenset(
 )  # fmt: skip
 
 
-def check_lengths(value: Mapping[str, Any]) -> str | None:
+def check_lengths(value: JsonObject) -> str | None:
     """Return which text of a message is too long for what it is, or None."""
-    waiting: list[Any] = [value]
+    waiting: list[JsonObject | list[object]] = [value]
     parts = 0
     while waiting:
         holder = waiting.pop()
@@ -70,26 +73,26 @@ def check_lengths(value: Mapping[str, Any]) -> str | None:
     return None
 
 
-def check_bounds(state: Mapping[str, Any], action: Mapping[str, Any]) -> str | None:
+def check_bounds(state: Any, action: Action) -> str | None:
     """Return what a client's action has too much of, by itself or in this state, or None."""
     return check_lengths(action) or _check_count(state, action)
 
 
-def _check_count(state: Mapping[str, Any], action: Mapping[str, Any]) -> str | None:
+def _check_count(state: Any, action: Action) -> str | None:
     match action["type"]:
         case "chat/pendingMessageSet" if action["kind"] == "queued":
             queued = state.get("queuedMessages") or ()
-            return _full(queued, "id", action["id"], MOST_QUEUED, "messages are waiting")
+            return _full(queued, action["id"], MOST_QUEUED, "messages are waiting")
         case "annotations/set":
             if len(action["annotation"]["entries"]) > MOST_ENTRIES:
                 return f"an annotation has at most {MOST_ENTRIES:,} entries"
             new = action["annotation"]["id"]
             kept = state["annotations"]
-            return _full(kept, "id", new, MOST_ANNOTATIONS, "annotations are kept")
+            return _full(kept, new, MOST_ANNOTATIONS, "annotations are kept")
         case "annotations/entrySet":
             named = (a for a in state["annotations"] if a["id"] == action["annotationId"])
             entries = next(named, {"entries": ()})["entries"]
-            return _full(entries, "id", action["entry"]["id"], MOST_ENTRIES, "entries are kept")
+            return _full(entries, action["entry"]["id"], MOST_ENTRIES, "entries are kept")
         case "session/workingDirectorySet" | "chat/workingDirectorySet":
             directories = state.get("workingDirectories") or ()
             if action["directory"] not in directories and len(directories) >= MOST_DIRECTORIES:
@@ -97,8 +100,8 @@ def _check_count(state: Mapping[str, Any], action: Mapping[str, Any]) -> str | N
     return None
 
 
-def _full(items: Any, key: str, new: str, most: int, what: str) -> str | None:
+def _full(items: Sequence[JsonObject], new: str, most: int, what: str) -> str | None:
     """Say that a list is full, unless the item replaces one that it has."""
-    if len(items) < most or any(item[key] == new for item in items):
+    if len(items) < most or any(item["id"] == new for item in items):
         return None
     return f"at most {most:,} {what} at once"

@@ -1,73 +1,29 @@
 """What a principal may do: one question per command, one per dispatched action.
 
 ``Policy`` is the seam that an embedder replaces; ``RolePolicy`` is what the host does by itself.
-All it may need to know of the host arrives as ``Facts``; where a path leads it asks ``workspace``,
-as whoever opens the file does. Whether a command is *valid* is asked elsewhere (validation,
-reducers, the workspace's roots); here only whether *this* principal may try it.
+All it may need to know of the host arrives as ``PolicyContext``; where a path leads it asks
+``workspace``, as whoever opens the file does. Whether a command is *valid* is asked elsewhere
+(validation, reducers, the workspace's roots); here only whether *this* principal may try it.
 """
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from agenthost.errors import PermissionDenied
 from agenthost.host.trust.principals import Principal
+from agenthost.protocol.methods import METHODS, Access
 from agenthost.tokens import Role
 from agenthost.workspace import file_path, resolve
 
-
-class Access(enum.Enum):
-    """Who may call a method."""
-
-    EVERYONE = "any role"
-    OPERATE = "owners and operators"
-    RESOURCE = "owners; operators inside their sessions' folders"
-    CONTENT = "as RESOURCE; anyone for content the host minted"
-    DISPATCH = "anyone may send it; each action inside is asked about by itself"
-
-
-METHODS: Mapping[str, Access] = MappingProxyType(
-    {
-        "initialize": Access.EVERYONE,
-        "ping": Access.EVERYONE,
-        "reconnect": Access.EVERYONE,
-        "subscribe": Access.EVERYONE,
-        "unsubscribe": Access.EVERYONE,
-        "listSessions": Access.EVERYONE,
-        "fetchTurns": Access.EVERYONE,
-        "resolveSessionConfig": Access.EVERYONE,
-        "sessionConfigCompletions": Access.EVERYONE,
-        "dispatchAction": Access.DISPATCH,
-        "createSession": Access.OPERATE,
-        "disposeSession": Access.OPERATE,
-        "createChat": Access.OPERATE,
-        "disposeChat": Access.OPERATE,
-        "createTerminal": Access.OPERATE,
-        "disposeTerminal": Access.OPERATE,
-        # Completes a message being written, and a viewer writes none.
-        "completions": Access.OPERATE,
-        "authenticate": Access.OPERATE,
-        "invokeChangesetOperation": Access.OPERATE,
-        "resourceRead": Access.CONTENT,
-        "resourceWrite": Access.RESOURCE,
-        "resourceList": Access.RESOURCE,
-        "resourceCopy": Access.RESOURCE,
-        "resourceMove": Access.RESOURCE,
-        "resourceDelete": Access.RESOURCE,
-        "resourceResolve": Access.RESOURCE,
-        "resourceMkdir": Access.RESOURCE,
-        "resourceRequest": Access.RESOURCE,
-        "createResourceWatch": Access.RESOURCE,
-    }
-)
-"""Every method a client may send; one that is missing here is the owner's alone."""
+JsonMapping: TypeAlias = Mapping[str, Any]
 
 _URI_FIELDS = ("uri", "source", "destination")
-_READ_STATE = "session/isReadChanged"
+# Kinds of channels that are the host itself, and what viewers may do in which.
+_OWNERS_ONLY = frozenset({"root"})
+_VIEWERS_MAY = frozenset({("session", "session/isReadChanged")})
 _NEW_DIRECTORY = "session/workingDirectorySet"
 _OUTSIDE = "operators may work inside the host's roots only, and {} is not there"
 
@@ -86,7 +42,7 @@ def _no_content(_uri: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class PolicyContext:
     """What a decision may need to know of the host."""
 
     # Real absolute paths of the folders of the sessions this principal takes part in.
@@ -100,16 +56,20 @@ class Facts:
 
 
 class Policy(Protocol):
-    """The seam: every command and every dispatch passes here before anything happens."""
+    """Asked before every command and every dispatched action; an embedder may bring its own."""
 
     def command(
-        self, principal: Principal, method: str, params: Mapping[str, Any], facts: Facts
+        self, principal: Principal, method: str, params: JsonMapping, context: PolicyContext
     ) -> None:
         """Return when the principal may send this; raise PermissionDenied otherwise."""
         ...
 
     def dispatch(
-        self, principal: Principal, channel_kind: str, action: Mapping[str, Any], facts: Facts
+        self,
+        principal: Principal,
+        channel_kind: str,
+        action: JsonMapping,
+        context: PolicyContext,
     ) -> str | None:
         """Return None when the principal may dispatch this, else a reason a person can read."""
         ...
@@ -119,61 +79,65 @@ class RolePolicy:
     """The host's own policy: the role decides, and for operators the folder."""
 
     def command(
-        self, principal: Principal, method: str, params: Mapping[str, Any], facts: Facts
+        self, principal: Principal, method: str, params: JsonMapping, context: PolicyContext
     ) -> None:
         """Raise PermissionDenied, naming role and method, unless the role allows the command."""
         if principal.role is Role.OWNER:
             return
-        access = METHODS.get(method)
+        access = METHODS[method].access if method in METHODS else Access.OWNER
         if access in (Access.EVERYONE, Access.DISPATCH):
             return
-        if access is Access.CONTENT and _names_content(params, facts):
+        if access is Access.CONTENT and _names_content(params, context):
             return
-        if principal.role is not Role.OPERATOR or access is None:
+        if principal.role is not Role.OPERATOR or access is Access.OWNER:
             raise PermissionDenied(f"the role {principal.role.value} may not call {method}")
         if method == "createSession" and "fork" not in params:
             # A fork works where its source works, whatever else it asks for.
             for directory in params.get("workingDirectories", ()):
-                if not _inside(directory, facts, facts.host_roots):
+                if not _inside(directory, context, context.host_roots):
                     raise PermissionDenied(_OUTSIDE.format(directory))
-        if access is not Access.OPERATE and not _inside_roots(params, facts):
+        if access is not Access.OPERATE and not _inside_roots(params, context):
             raise PermissionDenied(
                 f"the role {principal.role.value} may call {method} only inside the folders of "
                 "its sessions"
             )
 
     def dispatch(
-        self, principal: Principal, channel_kind: str, action: Mapping[str, Any], facts: Facts
+        self,
+        principal: Principal,
+        channel_kind: str,
+        action: JsonMapping,
+        context: PolicyContext,
     ) -> str | None:
         """Return why the role may not dispatch the action, or None when it may."""
         kind = action.get("type")
         if principal.role is Role.OWNER:
             return None
         if principal.role is Role.OPERATOR:
-            # The root channel is the host itself; by type too, should a channel be mislabelled.
-            if channel_kind == "root" or str(kind).startswith("root/"):
+            # By type too, should a channel be mislabelled.
+            if _OWNERS_ONLY & {channel_kind, str(kind).partition("/")[0]}:
                 return "operators may not change the host's configuration"
             directory = action.get("directory")
-            if kind == _NEW_DIRECTORY and not _inside(directory, facts, facts.host_roots):
+            if kind == _NEW_DIRECTORY and not _inside(directory, context, context.host_roots):
                 return _OUTSIDE.format(str(directory)[:200])
             return None
-        if channel_kind == "session" and kind == _READ_STATE:
+        if (channel_kind, str(kind)) in _VIEWERS_MAY:
             return None
         return f"the role {principal.role.value} may not dispatch {str(kind)[:80]}"
 
 
-def _names_content(params: Mapping[str, Any], facts: Facts) -> bool:
+def _names_content(params: JsonMapping, context: PolicyContext) -> bool:
     uri = params.get("uri")
-    return isinstance(uri, str) and facts.is_content(uri)
+    return isinstance(uri, str) and context.is_content(uri)
 
 
-def _inside_roots(params: Mapping[str, Any], facts: Facts) -> bool:
+def _inside_roots(params: JsonMapping, context: PolicyContext) -> bool:
     named = [params[field] for field in _URI_FIELDS if field in params]
-    return bool(named) and all(_inside(uri, facts, facts.resource_roots) for uri in named)
+    return bool(named) and all(_inside(uri, context, context.resource_roots) for uri in named)
 
 
-def _inside(uri: Any, facts: Facts, roots: tuple[str, ...]) -> bool:
-    path = facts.real_path(uri) if isinstance(uri, str) else None
+def _inside(uri: object, context: PolicyContext, roots: tuple[str, ...]) -> bool:
+    path = context.real_path(uri) if isinstance(uri, str) else None
     if path is None:
         return False
     return any(_within(path, root) for root in roots)

@@ -1,4 +1,4 @@
-"""Who is at the other end of a connection: a name and a role, never a secret.
+"""Principals: who is at the other end of a connection, as a name and a role, never a secret.
 
 How a principal is proved is ``tokens``' matter, what it may do is ``policy``'s.
 """

@@ -1,4 +1,4 @@
-"""Keeps secrets out of logs: by the names they go under, wherever in a message or a text.
+"""Removes secrets from texts and JSON before they are logged, by the names they go under.
 
 The library under the WebSocket transport logs request lines and headers at debug level, so a
 filter on the handlers is the only place that sees everything. Knows names and shapes, not secrets.
@@ -78,7 +78,7 @@ def redact_value(value: Any) -> Any:
     return value if same else clean
 
 
-def _redact_member(members: dict[str, Any], key: str, value: Any) -> Any:
+def _redact_member(members: dict[str, object], key: str, value: Any) -> Any:
     # Headers and variables often come as pairs of a name and a value.
     name = members.get("name") if key == "value" else key
     if isinstance(name, str) and _names_secret(name[-LONGEST_NAME:]):

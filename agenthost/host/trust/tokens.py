@@ -22,7 +22,7 @@ from agenthost.tokens.book import digest_of
 
 
 class Authenticator(Protocol):
-    """The seam behind the gate: an embedder may bring accounts of its own."""
+    """Turns tokens into principals for the gate; an embedder may bring accounts of its own."""
 
     def authenticate(self, secret: str, now: float) -> Principal | None:
         """Return whose token this is at ``now`` (Unix seconds), or None."""

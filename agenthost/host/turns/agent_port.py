@@ -88,7 +88,8 @@ class AgentPort:
     @property
     def session_state(self) -> Mapping[str, Any]:
         """The current state of the session that the chat belongs to."""
-        return self._running.session.settled
+        state: Mapping[str, Any] = self._running.session.settled
+        return state
 
     @property
     def locale(self) -> str | None:

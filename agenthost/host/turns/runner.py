@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from agenthost.agents.api import Agent, AgentError, SessionContext, own_words
+from agenthost.agents.api import Agent, AgentError, SessionContext, agent_message
 from agenthost.agents.turn import Turn
 from agenthost.clock import Clock
 from agenthost.host.channels.chat.attachments import given_message, turns_as_given
@@ -326,7 +326,7 @@ def describe_failure(
     """
     if isinstance(error, AgentQuit) and error.__cause__ is not None:
         error = error.__cause__
-    said = own_words(error)
+    said = agent_message(error)
     if said is not None:
         return said.error_type, mask(str(said))
     trace = "".join(traceback.format_exception(error))

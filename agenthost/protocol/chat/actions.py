@@ -13,7 +13,7 @@ from agenthost.protocol.chat.input_state import (
     ChatInputResponseKind,
 )
 from agenthost.protocol.chat.messages import Message, PendingMessageKind
-from agenthost.protocol.chat.state import ResponsePart, Turn
+from agenthost.protocol.chat.state import CompletedTurn, ResponsePart
 from agenthost.protocol.chat.tool_state import (
     ConfirmationOption,
     ToolCallConfirmationReason,
@@ -241,7 +241,7 @@ class ChatTurnsLoadedAction(TypedDict):
     """Older turns arrive at the front."""
 
     type: Literal["chat/turnsLoaded"]
-    turns: list[Turn]
+    turns: list[CompletedTurn]
     turnsNextCursor: NotRequired[str]
 
 

@@ -9,8 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from agenthost.protocol.chat.active_turn import with_part_added, with_part_at
-from agenthost.protocol.chat.status import is_open_request, marked_unread, refreshed
+from agenthost.protocol.chat.active_turn import (
+    is_open_request,
+    marked_unread,
+    refreshed,
+    with_part_added,
+    with_part_at,
+)
 from agenthost.protocol.json_edits import prefer, settled, updated, without
 from agenthost.protocol.reducer_registry import reduces
 

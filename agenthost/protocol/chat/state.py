@@ -124,7 +124,7 @@ ResponsePart: TypeAlias = Annotated[
 ]
 
 
-class Turn(TypedDict):
+class CompletedTurn(TypedDict):
     """A finished exchange; ``duration`` is in milliseconds."""
 
     id: str
@@ -176,7 +176,7 @@ class PartialChatSummary(TypedDict, total=False):
 class ChatState(ChatSummary):
     """Everything about one chat; ``turnsNextCursor`` says that older turns exist."""
 
-    turns: list[Turn]
+    turns: list[CompletedTurn]
     turnsNextCursor: NotRequired[str]
     activeTurn: NotRequired[ActiveTurn]
     steeringMessage: NotRequired[PendingMessage]

@@ -14,8 +14,12 @@ from collections.abc import Callable
 from operator import is_
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from agenthost.protocol.chat.active_turn import matching_turn, with_part_added, with_parts
-from agenthost.protocol.chat.status import refreshed
+from agenthost.protocol.chat.active_turn import (
+    matching_turn,
+    refreshed,
+    with_part_added,
+    with_parts,
+)
 from agenthost.protocol.json_edits import carry, carry_given, index_by, prefer, settled
 from agenthost.protocol.reducer_registry import reduces
 

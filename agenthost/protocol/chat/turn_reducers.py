@@ -8,9 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from agenthost.protocol.chat.active_turn import matching_turn, with_part_added, with_part_at
+from agenthost.protocol.chat.active_turn import (
+    marked_unread,
+    matching_turn,
+    refreshed,
+    with_part_added,
+    with_part_at,
+)
 from agenthost.protocol.chat.pending_reducers import consumed
-from agenthost.protocol.chat.status import marked_unread, refreshed
 from agenthost.protocol.chat.tool_call_reducers import cut_short
 from agenthost.protocol.json_edits import carry, index_by, mirrored, settled, updated, without
 from agenthost.protocol.reducer_registry import reduces
@@ -32,7 +37,7 @@ if TYPE_CHECKING:
         ChatWorkingDirectoryRemovedAction,
         ChatWorkingDirectorySetAction,
     )
-    from agenthost.protocol.chat.state import ActiveTurn, ChatState, ResponsePart, Turn
+    from agenthost.protocol.chat.state import ActiveTurn, ChatState, CompletedTurn, ResponsePart
 
 
 @reduces("chat/turnStarted", client=True)
@@ -56,13 +61,13 @@ def response_part(state: ChatState, action: ChatResponsePartAction, now: str) ->
     return state if turn is None else with_part_added(state, turn, action["part"])
 
 
-@reduces("chat/delta")
+@reduces("chat/delta", appends="content")
 def delta(state: ChatState, action: ChatDeltaAction, now: str) -> ChatState:
     """Append text to a markdown part of the active turn."""
     return _appended(state, action, "markdown")
 
 
-@reduces("chat/reasoning")
+@reduces("chat/reasoning", appends="content")
 def reasoning(state: ChatState, action: ChatReasoningAction, now: str) -> ChatState:
     """Append text to a reasoning part of the active turn."""
     return _appended(state, action, "reasoning")
@@ -142,7 +147,7 @@ def _ended(
     }
     ended: ChatState = {
         **without(state, "activeTurn"),
-        "turns": [*state["turns"], cast("Turn", turn)],
+        "turns": [*state["turns"], cast("CompletedTurn", turn)],
         "modifiedAt": now,
         "status": with_activity(state["status"], activity),
     }

@@ -1,9 +1,9 @@
-"""What we forgive a peer: null for an absent optional field, and 3.0 for 3.
+"""Normalizes peers' JSON: null for an absent optional field, and 3.0 for 3.
 
-Owns the one walk along a wire type that undoes both in a copy; parts that need nothing are shared.
-Some serializers write null where they have nothing, and some have only floating-point numbers.
-Whether null may be forgiven at all is for ``validation`` to say: in a client's action absence is
-itself a command, so there it may not.
+Both are undone in a copy, along the wire type; parts that need nothing are shared. Some serializers
+write null where they have nothing, and some have only floating-point numbers. Whether null may be
+taken for absence at all is for ``validation`` to say: in a client's action absence is itself a
+command, so there it may not.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from operator import is_
-from typing import Annotated, Any, TypeAlias, get_args, get_origin
-
-from typing_extensions import is_typeddict
+from typing import Any, TypeAlias
 
 from agenthost.protocol.schema.scalars import Whole
-from agenthost.protocol.schema.unions import UnionRule, fields_of
+from agenthost.protocol.schema.type_walk import Fields, Items, Members, Scalar, Variants, shape_of
+from agenthost.protocol.schema.unions import Chooser
 
 _Edit: TypeAlias = Callable[[Any], Any]
 
@@ -24,10 +23,10 @@ _Edit: TypeAlias = Callable[[Any], Any]
 _GONE = object()
 
 
-def forgiven(value: Any, wire_type: Any, *, nulls: bool) -> Any:
+def normalized(value: Any, wire_type: Any, *, nulls: bool) -> Any:
     """Return the value with whole floats made integers and, if so told, optional nulls dropped.
 
-    The same object comes back when there was nothing to forgive. Raises ``RecursionError`` for a
+    The same object comes back when there was nothing to do. Raises ``RecursionError`` for a
     value nested more deeply than any honest one.
     """
     edit = _editor(wire_type, nulls)
@@ -36,49 +35,46 @@ def forgiven(value: Any, wire_type: Any, *, nulls: bool) -> Any:
 
 @cache
 def _editor(wire_type: Any, nulls: bool) -> _Edit | None:
-    """Return what forgives values of a type, or None where there is never anything to forgive."""
-    if is_typeddict(wire_type):
-        return _object_editor(wire_type, nulls)
-    origin, arguments = get_origin(wire_type), get_args(wire_type)
-    if origin is Annotated:
-        return _rule_editor(arguments[0], arguments[1], nulls)
-    if origin is not list and origin is not dict:
-        return None
-    edit = _editor(arguments[-1], nulls)
-    if edit is None:
-        return None
-    return _list_editor(edit) if origin is list else _map_editor(lambda key, member: edit(member))
+    """Return what normalizes values of a type, or None where there is never anything to do."""
+    match shape_of(wire_type):
+        case Fields() as fields:
+            return _object_editor(fields, nulls)
+        case Items(item_type):
+            edit_item = _editor(item_type, nulls)
+            return None if edit_item is None else _list_editor(edit_item)
+        case Members(member_type):
+            edit_member = _editor(member_type, nulls)
+            return None if edit_member is None else _map_editor(lambda _, value: edit_member(value))
+        case Variants(_, choose):
+            return _variant_editor(choose, nulls)
+        case Scalar(Whole()):
+            return _whole
+    return None
 
 
-def _object_editor(wire_type: Any, nulls: bool) -> _Edit:
-    fields = fields_of(wire_type)
+def _object_editor(fields: Fields, nulls: bool) -> _Edit:
+    types = fields.types
     # Null is data where anything is.
-    optional = {key for key in wire_type.__optional_keys__ if nulls and fields[key] is not Any}
+    optional = {key for key in fields.optional if nulls and types[key] is not Any}
 
     def member(key: str, value: Any) -> Any:
         if value is None and key in optional:
             return _GONE
         # Looked up here and not beforehand, because a type may contain itself.
-        edit = _editor(fields[key], nulls) if key in fields else None
+        edit = _editor(types[key], nulls) if key in types else None
         return value if edit is None else edit(value)
 
     return _map_editor(member)
 
 
-def _rule_editor(inner: Any, rule: Any, nulls: bool) -> _Edit | None:
-    if isinstance(rule, Whole):
-        return _whole
-    if not isinstance(rule, UnionRule):
-        return None
-    choose = rule.chooser(inner)
-
+def _variant_editor(choose: Chooser, nulls: bool) -> _Edit:
     def edit(value: Any) -> Any:
         try:
             member = choose(value)
         except ValueError:
             # It belongs to no member; the check that follows will say so.
             return value
-        return value if member is None else forgiven(value, member, nulls=nulls)
+        return value if member is None else normalized(value, member, nulls=nulls)
 
     return edit
 

@@ -1,7 +1,7 @@
 """The edge: raw JSON from a peer is checked against the wire types, or refused in plain words.
 
 Checks only: what passes is the peer's own object, so fields and variants that we do not know
-survive. Two things are forgiven (see ``leniency``), and a copy without them is returned then.
+survive. Two things are forgiven (see ``normalization``), and a copy without them is returned then.
 A refusal is ``InvalidParams`` with the path of the first fault. Inside the program state is
 trusted and not checked again. Whether a well-formed request is *allowed* is the host's policy.
 The wire types, and the library that builds validators of them, are loaded for the first check.
@@ -17,7 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import InvalidParams, MethodNotFound, shortened
-from agenthost.protocol.methods import EXTENSIONS, METHODS, Direction, Method
+from agenthost.protocol.methods import METHODS, Direction, Method
 
 if TYPE_CHECKING:
     from pydantic_core import ValidationError
@@ -98,7 +98,7 @@ def validate_as(type_name: str, value: Any) -> Any:
 
 
 def _method(name: str) -> Method:
-    method = METHODS.get(name) or EXTENSIONS.get(name)
+    method = METHODS.get(name)
     if method is None:
         raise MethodNotFound(f"unknown method {_shown(name)}")
     return method
@@ -110,16 +110,16 @@ def _checked(value: Any, wire_type: Any, root: str, *, nulls: bool) -> Any:
         return value
     # Only these can be forgiven, so every other first fault stands, however the rest may look.
     if fault.is_there and (fault.found is None or isinstance(fault.found, float)):
-        from agenthost.protocol.schema.normalization import forgiven
+        from agenthost.protocol.schema.normalization import normalized
 
         try:
-            pardoned = forgiven(value, wire_type, nulls=nulls)
+            repaired = normalized(value, wire_type, nulls=nulls)
         except RecursionError:
             raise _refusal(root, "nested too deeply") from None
-        if pardoned is not value:
-            fault = _first_fault(pardoned, wire_type)
+        if repaired is not value:
+            fault = _first_fault(repaired, wire_type)
             if fault is None:
-                return pardoned
+                return repaired
     raise fault.refusal(root)
 
 

@@ -6,7 +6,7 @@ from agenthost.protocol.versions.echo import echo, is_void
 from agenthost.protocol.versions.ladder import Translator, numbers_needed, translator
 from agenthost.protocol.versions.negotiation import Negotiated, negotiate
 from agenthost.protocol.versions.reduction import reduce, touched_in
-from agenthost.protocol.versions.step import ReadText, Sender, Untranslatable
+from agenthost.protocol.versions.step import Sender, Untranslatable
 from agenthost.protocol.versions.supported import (
     NEWEST,
     SUPPORTED_VERSIONS,
@@ -18,7 +18,6 @@ __all__ = [
     "NEWEST",
     "SUPPORTED_VERSIONS",
     "Negotiated",
-    "ReadText",
     "Sender",
     "Translator",
     "Untranslatable",

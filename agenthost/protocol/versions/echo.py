@@ -12,6 +12,7 @@ from typing import Any
 
 from agenthost.protocol.json_edits import same
 from agenthost.protocol.versions.ladder import translator
+from agenthost.protocol.versions.node_edits import without_history
 from agenthost.protocol.versions.reduction import reduce
 
 _SOME_TIME = "1970-01-01T00:00:00.000Z"
@@ -21,20 +22,26 @@ _MISSHAPEN = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
 def echo(
-    version: str, kind: str, as_sent: Any, before: Any, action: Any, after: Any, **outside: Any
+    version: str,
+    kind: str,
+    as_sent: Any,
+    before: Any,
+    action: Any,
+    after: Any,
+    *,
+    reviewable: bool = True,
 ) -> list[Any]:
     """Return the actions that answer what a client of a version sent and the host accepted.
 
     ``action`` is what it meant in the newest version, and led from one state to the other.
-    ``outside`` is for ``Translator.action_down``.
     """
     ladder = translator(version)
     if ladder.is_identity:
         return [as_sent]
-    told = ladder.action_down(kind, before, action, after, **outside)
+    told = ladder.action_down(kind, before, action, after, reviewable=reviewable)
     if not told or told == [as_sent]:
         return [as_sent]
-    held = ladder.state_down(kind, _without_history(kind, before), **outside)
+    held = ladder.state_down(kind, without_history(kind, before), reviewable=reviewable)
     try:
         meant = _reduced(version, kind, held, as_sent)
     except _MISSHAPEN:
@@ -47,7 +54,7 @@ def is_void(version: str, kind: str, as_sent: Any, state: Any) -> bool:
     ladder = translator(version)
     if ladder.is_identity:
         return True
-    held = ladder.state_down(kind, _without_history(kind, state))
+    held = ladder.state_down(kind, without_history(kind, state))
     try:
         return _reduced(version, kind, held, as_sent) is held
     except _MISSHAPEN:
@@ -58,8 +65,3 @@ def _reduced(version: str, kind: str, state: Any, *actions: Any) -> Any:
     for action in actions:
         state = reduce(kind, state, action, now=_SOME_TIME, version=version)
     return state
-
-
-def _without_history(kind: str, state: Any) -> Any:
-    """Withhold completed turns: an answer must not cost more in a longer chat."""
-    return {**state, "turns": []} if kind == "chat" else state

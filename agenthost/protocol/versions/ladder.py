@@ -13,16 +13,14 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
+from agenthost.protocol.versions.node_edits import without_history
 from agenthost.protocol.versions.reduction import reducers_of
 from agenthost.protocol.versions.step import (
     DownContext,
-    Outside,
-    ReadText,
     Sender,
     Step,
     Untranslatable,
     UpContext,
-    unreadable,
 )
 from agenthost.protocol.versions.steps import all_steps, steps_to
 from agenthost.protocol.versions.supported import exists_in, introduced_in
@@ -63,13 +61,10 @@ class Translator:
         """Say whether the version has this action."""
         return exists_in(action_type, self.version)
 
-    def state_down(
-        self, kind: str, state: Any, *, read_text: ReadText = unreadable, reviewable: bool = True
-    ) -> Any:
+    def state_down(self, kind: str, state: Any, *, reviewable: bool = True) -> Any:
         """Translate a channel's state DOWN; what needs no change keeps its identity."""
-        outside = Outside(read_text, reviewable)
         for step in self._steps:
-            state = step.state_down(kind, state, outside)
+            state = step.state_down(kind, state, reviewable=reviewable)
         return state
 
     def state_up(self, kind: str, state: Any) -> Any:
@@ -78,10 +73,10 @@ class Translator:
             state = step.state_up(kind, state)
         return state
 
-    def turn_down(self, turn: Any, *, read_text: ReadText = unreadable) -> Any:
+    def turn_down(self, turn: Any) -> Any:
         """Translate one completed turn DOWN, exactly as ``state_down`` does for its chat."""
         for step in self._steps:
-            turn = step.turn_down(turn, Outside(read_text))
+            turn = step.turn_down(turn)
         return turn
 
     def turn_up(self, turn: Any) -> Any:
@@ -97,7 +92,6 @@ class Translator:
         action: Any,
         after: Any,
         *,
-        read_text: ReadText = unreadable,
         reviewable: bool = True,
         sender: Sender = "host",
     ) -> list[Any]:
@@ -112,12 +106,11 @@ class Translator:
             return [action]
         if after is before and action["type"] not in _EVENTS:
             return []
-        outside = Outside(read_text, reviewable)
-        befores = _Rungs(self._steps, kind, before, outside)
-        afters = _Rungs(self._steps, kind, after, outside)
+        befores = _Rungs(self._steps, kind, before, reviewable)
+        afters = _Rungs(self._steps, kind, after, reviewable)
         actions = [action]
         for rung, step in enumerate(self._steps):
-            whole = DownContext(befores.at(rung), afters.at(rung), outside, sender)
+            whole = DownContext(befores.at(rung), afters.at(rung), reviewable, sender)
             contexts = _each_context(step, actions, whole)
             translated = zip(actions, contexts, strict=True)
             actions = [old for new, context in translated for old in step.action_down(new, context)]
@@ -145,7 +138,7 @@ class Translator:
             return action
         if not self.exists(action_type) and introduced_in(action_type) is not None:
             raise Untranslatable(f"{action_type} is not part of protocol {self.version}")
-        befores = _Rungs(self._steps, kind, before, Outside())
+        befores = _Rungs(self._steps, kind, before)
         for rung in reversed(range(len(self._steps))):
             context = UpContext(befores.at(rung), now, sender)
             action = self._steps[rung].action_up(action, context)
@@ -169,13 +162,10 @@ class Translator:
             path = step.path_down(path)
         return path
 
-    def result_down(
-        self, method: str, params: Any, result: Any, *, read_text: ReadText = unreadable
-    ) -> Any:
+    def result_down(self, method: str, params: Any, result: Any) -> Any:
         """Translate a command's result DOWN; ``params`` are the canonical ones."""
-        outside = Outside(read_text)
         for step in self._steps:
-            result = step.result_down(method, params, result, outside)
+            result = step.result_down(method, params, result)
         return result
 
     def result_up(self, method: str, params: Any, result: Any) -> Any:
@@ -246,11 +236,13 @@ def _same(state: Json) -> Json:
 class _Rungs:
     """One canonical state in the form of each rung, translated when first asked for."""
 
-    def __init__(self, steps: tuple[Step, ...], kind: str, state: Any, outside: Outside) -> None:
+    def __init__(
+        self, steps: tuple[Step, ...], kind: str, state: Any, reviewable: bool = True
+    ) -> None:
         self._steps = steps
         self._kind = kind
         self._canonical = state
-        self._outside = outside
+        self._reviewable = reviewable
         # The forms that were asked for so far, by rung; a gap-free prefix.
         self._forms: list[Json] = []
 
@@ -260,13 +252,9 @@ class _Rungs:
 
     def _form(self, rung: int) -> Json:
         if not self._forms:
-            self._forms.append(_without_history(self._kind, self._canonical))
+            self._forms.append(without_history(self._kind, self._canonical))
         while len(self._forms) <= rung:
             step = self._steps[len(self._forms) - 1]
-            self._forms.append(step.state_down(self._kind, self._forms[-1], self._outside))
+            form = step.state_down(self._kind, self._forms[-1], reviewable=self._reviewable)
+            self._forms.append(form)
         return self._forms[rung]
-
-
-def _without_history(kind: str, state: Any) -> Any:
-    """Withhold completed turns: no action's translation may cost more for a longer chat."""
-    return {**state, "turns": []} if kind == "chat" and state["turns"] else state

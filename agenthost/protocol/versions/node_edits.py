@@ -1,14 +1,16 @@
 """Edits of wire data for translations: tolerant of any shape, sharing whatever did not change.
 
 What a peer sent is translated before it is validated, so nothing here may trip over a value of the
-wrong type: such a value is given back as it is, for the validation to refuse. Knows no node of the
-protocol; ``walks`` does.
+wrong type: such a value is given back as it is, for the validation to refuse. Of the protocol's
+nodes it knows the tool calls that actions name; the rest is ``node_walks``' affair.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+
+from agenthost.protocol.json_edits import without
 
 Json = dict[str, Any]
 
@@ -39,8 +41,49 @@ def put(node: Json, key: str, value: Any) -> Json:
     return without(node, key) if value is None else {**node, key: value}
 
 
-def without(node: Json, *keys: str) -> Json:
-    """Return the node lacking those members."""
-    if not any(key in node for key in keys):
-        return node
-    return {key: value for key, value in node.items() if key not in keys}
+def dropping(*keys: str) -> Callable[[Json], Json]:
+    """Return the edit that leaves those members out."""
+    return lambda node: without(node, *keys)
+
+
+def without_history(kind: str, state: Any) -> Any:
+    """Withhold a chat's completed turns: no action's translation may cost more in a longer one."""
+    return {**state, "turns": []} if kind == "chat" and state["turns"] else state
+
+
+def find_call(state: Json, action: Json) -> Json | None:
+    """Return the call of the action's id, if the turn that it names is active.
+
+    An agent may use an id again: then it is the last call that the action is about.
+    """
+    turn = _named_turn(state, action)
+    for part in [] if turn is None else reversed(turn["responseParts"]):
+        if _is_named(part, action):
+            call: Json = part["toolCall"]
+            return call
+    return None
+
+
+def edit_calls(state: Json, action: Json, edit: Callable[[Json], Json]) -> Json:
+    """Return the state with every call edited that the action would reach."""
+    if _named_turn(state, action) is None:
+        return state
+
+    def edit_part(part: Json) -> Json:
+        return inside(part, "toolCall", edit) if _is_named(part, action) else part
+
+    def edit_turn(turn: Json) -> Json:
+        return inside(turn, "responseParts", lambda parts: each(parts, edit_part))
+
+    return inside(state, "activeTurn", edit_turn)
+
+
+def _named_turn(state: Json, action: Json) -> Json | None:
+    turn: Json | None = state.get("activeTurn")
+    return turn if turn is not None and turn["id"] == action.get("turnId") else None
+
+
+def _is_named(part: Json, action: Json) -> bool:
+    if part["kind"] != "toolCall":
+        return False
+    return bool(part["toolCall"]["toolCallId"] == action.get("toolCallId"))

@@ -7,7 +7,7 @@ UP is the way back; both hosts and clients use both. Composing steps is the work
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from agenthost.errors import AgentHostError
@@ -24,8 +24,6 @@ from agenthost.protocol.versions.node_walks import (
 from agenthost.protocol.versions.rewriter import Rewriter
 from agenthost.protocol.versions.supported import exists_in, notification_exists_in
 
-# Reads a resource as text; None when it is too big, not text, or not there.
-ReadText = Callable[[str], str | None]
 ReducerTable = Mapping[str, Reducer]
 # Who sent what is translated. Some actions were the host's alone in older versions.
 Sender = Literal["client", "host"]
@@ -39,21 +37,6 @@ class Untranslatable(AgentHostError):
         super().__init__(reason)
 
 
-def unreadable(uri: str) -> str | None:
-    """Read nothing: for callers that cannot reach resources."""
-    return None
-
-
-@dataclass(frozen=True)
-class Outside:
-    """What a translation DOWN must ask about, because the data itself does not say."""
-
-    # The text behind a content reference, which old versions want inline.
-    read_text: ReadText = unreadable
-    # Whether the changeset at hand can be reviewed, which only its catalogue entry tells.
-    reviewable: bool = True
-
-
 @dataclass(frozen=True)
 class DownContext:
     """The circumstances of an action on its way DOWN; the states are in the step's newer form.
@@ -64,7 +47,8 @@ class DownContext:
 
     before: Callable[[], Json]
     after: Callable[[], Json]
-    outside: Outside = field(default_factory=Outside)
+    # Whether the changeset at hand can be reviewed, which only its catalogue entry tells.
+    reviewable: bool = True
     sender: Sender = "host"
 
 
@@ -80,6 +64,7 @@ class UpContext:
 
 DownAction = Callable[[Json, DownContext], list[Json]]
 UpAction = Callable[[Json, UpContext], Json]
+Edit = Callable[[Json], Json]
 
 
 class Step:
@@ -88,33 +73,37 @@ class Step:
     newer: ClassVar[str]
     older: ClassVar[str]
 
+    # What becomes of single nodes.
+    nodes_down: Rewriter = Rewriter()
+    nodes_up: Rewriter = Rewriter()
     # Actions whose translation takes more than rewriting what they carry.
     actions_down: Mapping[str, DownAction] = {}
     actions_up: Mapping[str, UpAction] = {}
+    # The same for commands: what becomes of the params and of the result, by method.
+    commands_down: Mapping[str, Edit] = {}
+    commands_up: Mapping[str, Edit] = {}
+    results_down: Mapping[str, Edit] = {}
+    results_up: Mapping[str, Edit] = {}
 
-    def down(self, outside: Outside) -> Rewriter:
-        """Return what becomes of single nodes on the way DOWN."""
-        return Rewriter()
+    def down(self, *, reviewable: bool = True) -> Rewriter:
+        """Return what becomes of single nodes on the way DOWN; see ``DownContext``."""
+        return self.nodes_down
 
-    def up(self) -> Rewriter:
-        """Return what becomes of single nodes on the way UP."""
-        return Rewriter()
-
-    def state_down(self, kind: str, state: Json, outside: Outside) -> Json:
+    def state_down(self, kind: str, state: Json, *, reviewable: bool = True) -> Json:
         """Translate a channel's state DOWN."""
-        return walk_state(self.down(outside), kind, state)  # type: ignore[no-any-return]
+        return walk_state(self.down(reviewable=reviewable), kind, state)  # type: ignore[no-any-return]
 
     def state_up(self, kind: str, state: Json) -> Json:
         """Translate a channel's state UP."""
-        return walk_state(self.up(), kind, state)  # type: ignore[no-any-return]
+        return walk_state(self.nodes_up, kind, state)  # type: ignore[no-any-return]
 
-    def turn_down(self, turn: Json, outside: Outside) -> Json:
+    def turn_down(self, turn: Json) -> Json:
         """Translate one completed turn DOWN, as the chat's state would have it."""
-        return walk_turn(self.down(outside), turn)
+        return walk_turn(self.down(), turn)
 
     def turn_up(self, turn: Json) -> Json:
         """Translate one completed turn UP."""
-        return walk_turn(self.up(), turn)
+        return walk_turn(self.nodes_up, turn)
 
     def action_down(self, action: Json, context: DownContext) -> list[Json]:
         """Translate an action DOWN: into none, when the older version has nothing like it.
@@ -130,8 +119,7 @@ class Step:
         """Say how many actions besides its own an action may need here, at most.
 
         Asked about every action, so it must cost next to nothing. The states are canonical, which
-        may be newer than the step's own form, and what can be read outside must not matter: the
-        answer is the same whenever it is asked.
+        may be newer than the step's own form.
         """
         return 0
 
@@ -139,47 +127,52 @@ class Step:
         """Rewrite what an action carries, if the older version has the action at all."""
         if not exists_in(action["type"], self.older):
             return []
-        rewritten = walk_action(self.down(context.outside), action)
+        rewritten = walk_action(self.down(reviewable=context.reviewable), action)
         return [] if rewritten is None else [rewritten]
 
     def action_up(self, action: Json, context: UpContext) -> Json:
         """Translate an action UP, or raise Untranslatable."""
         special = self.actions_up.get(action["type"])
-        rewritten = walk_action(self.up(), action)
+        rewritten = walk_action(self.nodes_up, action)
         if rewritten is None:
             raise Untranslatable(f"{action['type']} says nothing in a newer version")
         return rewritten if special is None else special(rewritten, context)
 
     def params_down(self, method: str, params: Any) -> Any:
         """Translate a command's params DOWN, or raise Untranslatable."""
-        return walk_params(self.down(Outside()), method, params)
+        return _edited(walk_params(self.down(), method, params), self.commands_down.get(method))
 
     def params_up(self, method: str, params: Any) -> Any:
         """Translate a command's params UP."""
-        return walk_params(self.up(), method, params)
+        return _edited(walk_params(self.nodes_up, method, params), self.commands_up.get(method))
 
     def path_down(self, path: str) -> str:
         """Translate the path of a field DOWN, as far as a rename is all that happened to it."""
         return path
 
-    def result_down(self, method: str, params: Any, result: Any, outside: Outside) -> Any:
+    def result_down(self, method: str, params: Any, result: Any) -> Any:
         """Translate a command's result DOWN; ``params`` are in the newer form."""
-        return walk_result(self.down(outside), method, result)
+        return _edited(walk_result(self.down(), method, result), self.results_down.get(method))
 
     def result_up(self, method: str, params: Any, result: Any) -> Any:
         """Translate a command's result UP; ``params`` are in the older form."""
-        return walk_result(self.up(), method, result)
+        return _edited(walk_result(self.nodes_up, method, result), self.results_up.get(method))
 
     def notification_down(self, method: str, params: Any) -> Any:
         """Translate a notification's params DOWN; None drops the notification."""
         if not notification_exists_in(method, self.older):
             return None
-        return walk_notification(self.down(Outside()), method, params)
+        return walk_notification(self.down(), method, params)
 
     def notification_up(self, method: str, params: Any) -> Any:
         """Translate a notification's params UP; None drops the notification."""
-        return walk_notification(self.up(), method, params)
+        return walk_notification(self.nodes_up, method, params)
 
     def reducers(self, newer: ReducerTable) -> ReducerTable:
         """Return the reducers that the older version has other than ``newer``."""
         return {}
+
+
+def _edited(value: Any, edit: Edit | None) -> Any:
+    # What is no object is for validation to refuse.
+    return value if edit is None or not isinstance(value, dict) else edit(value)

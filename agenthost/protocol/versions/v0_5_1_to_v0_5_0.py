@@ -8,23 +8,16 @@ with ``turns_page`` for connections that have no ``chat/turnsLoaded``, and a cli
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from agenthost.errors import InvalidParams
-from agenthost.protocol.json_edits import index_by
-from agenthost.protocol.versions.node_edits import Json, put, without
+from agenthost.protocol.json_edits import index_by, without
+from agenthost.protocol.versions.node_edits import Json, dropping, put
 from agenthost.protocol.versions.rewriter import Rewriter
-from agenthost.protocol.versions.step import DownContext, Outside, ReducerTable, Step
+from agenthost.protocol.versions.step import DownContext, ReducerTable, Step
 
 if TYPE_CHECKING:
     from agenthost.protocol.reducer_registry import Reducer
-
-# What each command's params lack in the other version: (gone DOWN, gone UP).
-_PARAMS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
-    "subscribe": (("delivery", "view"), ("delivery", "view")),
-    "listSessions": (("limit", "cursor"), ("filter", "limit", "cursor")),
-    "fetchTurns": (("cursor",), ("cursor",)),
-}
 
 
 def turns_page(turns: list[Json], params: Json, *, cap: int) -> Json:
@@ -44,59 +37,6 @@ def turns_page(turns: list[Json], params: Json, *, cap: int) -> Json:
         raise InvalidParams("limit is not a count", path="limit")
     start = max(0, end - (cap if limit is None else min(limit, cap)))
     return {"turns": turns[start:end], "hasMore": start > 0}
-
-
-class Step051To050(Step):
-    """Translates between 0.5.1 and 0.5.0."""
-
-    newer = "0.5.1"
-    older = "0.5.0"
-
-    def __init__(self) -> None:
-        self.actions_down = {"chat/toolCallStart": _tool_call_start_down}
-
-    def down(self, outside: Outside) -> Rewriter:
-        """Return what becomes of single nodes on the way DOWN."""
-        return _Down()
-
-    def up(self) -> Rewriter:
-        """Return what becomes of single nodes on the way UP."""
-        return _Up()
-
-    def params_down(self, method: str, params: Any) -> Any:
-        """Translate a command's params DOWN; a cursor is the id of the oldest loaded turn."""
-        params = super().params_down(method, params)
-        if not isinstance(params, dict):
-            return params
-        if method == "fetchTurns":
-            params = put(params, "before", params.get("cursor"))
-        return without(params, *_PARAMS.get(method, ((), ()))[0])
-
-    def params_up(self, method: str, params: Any) -> Any:
-        """Translate a command's params UP; a host tells ``fetchTurns`` apart by its actions."""
-        params = super().params_up(method, params)
-        if not isinstance(params, dict):
-            return params
-        return without(params, *_PARAMS.get(method, ((), ()))[1])
-
-    def result_down(self, method: str, params: Any, result: Any, outside: Outside) -> Any:
-        """Translate a command's result DOWN."""
-        result = super().result_down(method, params, result, outside)
-        if method == "listSessions" and isinstance(result, dict):
-            return without(result, "nextCursor")
-        return result
-
-    def result_up(self, method: str, params: Any, result: Any) -> Any:
-        """Translate a command's result UP; a page of turns becomes a turnsLoaded payload."""
-        result = super().result_up(method, params, result)
-        if method != "fetchTurns" or not isinstance(result, dict):
-            return result
-        page = without(result, "hasMore")
-        return _with_cursor(page) if result.get("hasMore") else page
-
-    def reducers(self, newer: ReducerTable) -> ReducerTable:
-        """Return the reducers that 0.5.0 has other than ``newer``."""
-        return {"chat/toolCallStart": _tool_call_start(newer["chat/toolCallStart"])}
 
 
 class _Down(Rewriter):
@@ -131,14 +71,54 @@ def _with_cursor(node: Json) -> Json:
     return put(node, "turnsNextCursor", oldest.get("id") if isinstance(oldest, dict) else None)
 
 
+def _fetch_turns_down(params: Json) -> Json:
+    """Name the oldest loaded turn, whose id is the cursor."""
+    return without(put(params, "before", params.get("cursor")), "cursor")
+
+
+def _turns_loaded(result: Json) -> Json:
+    """Make a page of turns the payload of a turnsLoaded."""
+    page = without(result, "hasMore")
+    return _with_cursor(page) if result.get("hasMore") else page
+
+
 def _tool_call_start_down(action: Json, context: DownContext) -> list[Json]:
     return [without(action, "intention")]
 
 
 def _tool_call_start(newer: Reducer) -> Reducer:
-    """Keep no intention."""
+    """Make the reducer of 0.5.0, which ignores ``intention``."""
 
     def reduce(state: Json, action: Json, now: str) -> Json:
         return newer(state, without(action, "intention"), now)  # type: ignore[no-any-return]
 
     return reduce
+
+
+class Step051To050(Step):
+    """Translates between 0.5.1 and 0.5.0."""
+
+    newer = "0.5.1"
+    older = "0.5.0"
+    nodes_down = _Down()
+    nodes_up = _Up()
+
+    def __init__(self) -> None:
+        self.actions_down = {"chat/toolCallStart": _tool_call_start_down}
+        # A host tells ``fetchTurns`` apart by its actions.
+        self.commands_down = {
+            "subscribe": dropping("delivery", "view"),
+            "listSessions": dropping("limit", "cursor"),
+            "fetchTurns": _fetch_turns_down,
+        }
+        self.commands_up = {
+            "subscribe": dropping("delivery", "view"),
+            "listSessions": dropping("filter", "limit", "cursor"),
+            "fetchTurns": dropping("cursor"),
+        }
+        self.results_down = {"listSessions": dropping("nextCursor")}
+        self.results_up = {"fetchTurns": _turns_loaded}
+
+    def reducers(self, newer: ReducerTable) -> ReducerTable:
+        """Return the reducers that 0.5.0 has other than ``newer``."""
+        return {"chat/toolCallStart": _tool_call_start(newer["chat/toolCallStart"])}

@@ -7,67 +7,16 @@ needs to change.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from agenthost.protocol.json_edits import index_by
-from agenthost.protocol.versions.node_edits import Json, each, inside, without
+from agenthost.protocol.json_edits import index_by, without
+from agenthost.protocol.versions.node_edits import Json, dropping, each, inside
 from agenthost.protocol.versions.node_walks import walk_action
 from agenthost.protocol.versions.rewriter import Rewriter
-from agenthost.protocol.versions.step import DownContext, Outside, ReducerTable, Step
+from agenthost.protocol.versions.step import DownContext, ReducerTable, Step
 
 if TYPE_CHECKING:
     from agenthost.protocol.reducer_registry import Reducer
-
-
-class Step052To051(Step):
-    """Translates between 0.5.2 and 0.5.1."""
-
-    newer = "0.5.2"
-    older = "0.5.1"
-
-    def __init__(self) -> None:
-        self.actions_down = {
-            "session/customizationToggled": self._toggled_down,
-            "session/mcpServerStartRequested": _start_requested_down,
-            "session/mcpServerStopRequested": _stop_requested_down,
-        }
-
-    def down(self, outside: Outside) -> Rewriter:
-        """Return what becomes of single nodes on the way DOWN."""
-        return _Down()
-
-    def params_down(self, method: str, params: Any) -> Any:
-        """Translate a command's params DOWN."""
-        params = super().params_down(method, params)
-        if method == "initialize" and isinstance(params, dict):
-            return without(params, "clientInfo")
-        return params
-
-    def result_down(self, method: str, params: Any, result: Any, outside: Outside) -> Any:
-        """Translate a command's result DOWN."""
-        result = super().result_down(method, params, result, outside)
-        if method == "initialize" and isinstance(result, dict):
-            return without(result, "serverInfo", "terminalCommandPrefix")
-        return result
-
-    def reducers(self, newer: ReducerTable) -> ReducerTable:
-        """Return the reducers that 0.5.1 has other than ``newer``."""
-        toggled, completed = "session/customizationToggled", "chat/inputCompleted"
-        return {toggled: _toggled(newer[toggled]), completed: _input_completed(newer[completed])}
-
-    def _toggled_down(self, action: Json, context: DownContext) -> list[Json]:
-        customizations = context.after().get("customizations") or []
-        if index_by(customizations, "id", action["id"]) is not None:
-            return [action]
-        if context.sender == "client":
-            return []
-        for container in customizations:
-            # Old reducers toggle no child, so they get its container anew.
-            if index_by(container.get("children"), "id", action["id"]) is not None:
-                updated = {"type": "session/customizationUpdated", "customization": container}
-                rewritten = walk_action(self.down(context.outside), updated)
-                return [] if rewritten is None else [rewritten]
-        return []
 
 
 class _Down(Rewriter):
@@ -138,3 +87,39 @@ def _input_completed(newer: Reducer) -> Reducer:
 
 def _without_requests(turn: Json) -> Json:
     return inside(turn, "responseParts", lambda parts: each(parts, _Down().part))
+
+
+class Step052To051(Step):
+    """Translates between 0.5.2 and 0.5.1."""
+
+    newer = "0.5.2"
+    older = "0.5.1"
+    nodes_down = _Down()
+
+    def __init__(self) -> None:
+        self.actions_down = {
+            "session/customizationToggled": self._toggled_down,
+            "session/mcpServerStartRequested": _start_requested_down,
+            "session/mcpServerStopRequested": _stop_requested_down,
+        }
+        self.commands_down = {"initialize": dropping("clientInfo")}
+        self.results_down = {"initialize": dropping("serverInfo", "terminalCommandPrefix")}
+
+    def reducers(self, newer: ReducerTable) -> ReducerTable:
+        """Return the reducers that 0.5.1 has other than ``newer``."""
+        toggled, completed = "session/customizationToggled", "chat/inputCompleted"
+        return {toggled: _toggled(newer[toggled]), completed: _input_completed(newer[completed])}
+
+    def _toggled_down(self, action: Json, context: DownContext) -> list[Json]:
+        customizations = context.after().get("customizations") or []
+        if index_by(customizations, "id", action["id"]) is not None:
+            return [action]
+        if context.sender == "client":
+            return []
+        for container in customizations:
+            # Old reducers toggle no child, so they get its container anew.
+            if index_by(container.get("children"), "id", action["id"]) is not None:
+                updated = {"type": "session/customizationUpdated", "customization": container}
+                rewritten = walk_action(self.down(), updated)
+                return [] if rewritten is None else [rewritten]
+        return []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agenthost.cli.connection.command_hints import next_step, reachable
+from agenthost.cli.connection.command_hints import command_line, reachable_addresses
 from tests.cli.running import Cli
 from tests.wire.client import open_client
 from tests.wire.hosting import serve
@@ -21,27 +21,27 @@ def test_a_data_directory_is_named_unless_it_is_found_anyway(
     monkeypatch.setenv("AGENTHOST_DATA_DIR", str(tmp_path / "mine"))
     monkeypatch.chdir(tmp_path)
     usual = tmp_path / "agenthost"
-    assert next_step("chat", data_dir=usual) == "agenthost chat"
+    assert command_line("chat", data_dir=usual) == "agenthost chat"
     # Another terminal does not have the variable, nor this directory.
     mine = f"agenthost chat --data-dir {tmp_path}/mine"
-    assert next_step("chat", data_dir=tmp_path / "mine") == mine
-    assert next_step("chat", data_dir=Path("mine")) == mine
-    spaced = next_step("chat", "3f2a", data_dir=Path("my own"))
+    assert command_line("chat", data_dir=tmp_path / "mine") == mine
+    assert command_line("chat", data_dir=Path("mine")) == mine
+    spaced = command_line("chat", "3f2a", data_dir=Path("my own"))
     assert shlex.split(spaced)[-1] == f"{tmp_path}/my own"
 
 
 def test_an_address_is_repeated_and_a_secret_is_not() -> None:
-    assert next_step("chat", url="ws://there:1") == "agenthost chat --url ws://there:1"
+    assert command_line("chat", url="ws://there:1") == "agenthost chat --url ws://there:1"
     asked = "agenthost chat --url http://there:1 --token TOKEN"
-    assert next_step("chat", url="http://there:1/?tkn=secret") == asked
-    assert next_step("chat", url="http://there:1", token="secret") == asked
+    assert command_line("chat", url="http://there:1/?tkn=secret") == asked
+    assert command_line("chat", url="http://there:1", token="secret") == asked
 
 
 def test_who_listens_everywhere_is_reached_at_real_addresses() -> None:
-    assert reachable("127.0.0.1:80") == ["127.0.0.1:80"]
-    assert reachable("[::1]:80") == ["[::1]:80"]
+    assert reachable_addresses("127.0.0.1:80") == ["127.0.0.1:80"]
+    assert reachable_addresses("[::1]:80") == ["[::1]:80"]
     for everywhere, here in (("0.0.0.0:80", "127.0.0.1:80"), ("[::]:80", "[::1]:80")):
-        first, *others = reachable(everywhere)
+        first, *others = reachable_addresses(everywhere)
         assert first == here
         for other in others:
             assert other not in (everywhere, here)

@@ -14,11 +14,11 @@ import pytest
 
 from agenthost.cli.connection.host_connection import (
     PATIENCE,
-    WentAway,
+    HostWentAway,
     add_connection_options,
-    as_typed,
     connected,
-    in_words,
+    decode_argument,
+    explain_reason,
     run_command,
     use_colour,
 )
@@ -66,7 +66,7 @@ def run_and_fail(error: BaseException, **options: bool) -> int:
         (NotAdmitted("no", status=401), "refused", 3),
         (NoCommonVersion(["1"], ["2"]), "noCommonVersion", 3),
         (ConnectionLost("no"), "wentAway", 3),
-        (WentAway("no"), "wentAway", 3),
+        (HostWentAway("no"), "wentAway", 3),
         (TimeoutError(), "timeout", 3),
         (Rejected("no", REJECTED), "failed", 1),
         (SessionNotFound("no"), "notFound", 1),
@@ -115,7 +115,7 @@ def test_what_a_host_says_cannot_drive_the_terminal(capsys: pytest.CaptureFixtur
     [("süß", "süß"), ("s\udcc3\udcbc", "sü"), ("a\udcff", "a\ufffd"), ("\ud800!", "?!")],
 )
 def test_whatever_is_typed_can_be_sent(text: str, read: str) -> None:
-    assert as_typed(text) == read
+    assert decode_argument(text) == read
 
 
 def test_what_is_said_before_a_verb_counts_unless_it_is_said_again() -> None:
@@ -161,7 +161,7 @@ async def outlive(told: list[ConnectionState]) -> None:
 
 async def test_a_host_that_stays_away_is_given_up() -> None:
     told: list[ConnectionState] = []
-    with pytest.raises(WentAway, match="did not come back"):
+    with pytest.raises(HostWentAway, match="did not come back"):
         await outlive(told)
     assert any(isinstance(state, Reconnecting) for state in told)
 
@@ -218,9 +218,11 @@ async def test_no_command_waits_for_ever_or_in_silence(
 
 
 def test_why_nobody_can_be_reached_is_said_in_words() -> None:
-    assert in_words("ws://box cannot be reached: TimeoutError").endswith(": no answer in time")
-    assert "InvalidMessage" not in in_words("ws://box cannot be reached: InvalidMessage")
-    assert in_words("box: Connection refused") == "box: Connection refused"
+    assert explain_reason("ws://box cannot be reached: TimeoutError").endswith(
+        ": no answer in time"
+    )
+    assert "InvalidMessage" not in explain_reason("ws://box cannot be reached: InvalidMessage")
+    assert explain_reason("box: Connection refused") == "box: Connection refused"
 
 
 async def test_an_address_that_is_none_is_misuse() -> None:
@@ -244,7 +246,7 @@ def test_every_command_explains_itself_with_examples(capsys: pytest.CaptureFixtu
 def test_the_page_about_the_command_line_names_what_there_is(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "command-line.md").read_text()
     known = {"--version"}
     for command in _COMMANDS:
         assert re.search(rf"^\| `{command}\b", page, re.MULTILINE), command

@@ -74,7 +74,7 @@ EVENTS: list[tuple[ChatEvent, tuple[str, str] | None]] = [
     (PartAdded("t", {"kind": "contentRef", "uri": "ahp-c:/1"}), ("contentRef", "ahp-c:/1")),
     (UsageReported("t", {"outputTokens": 3}), ("usage", "3 out tokens")),
     (UsageReported("t", {}), None),
-    (Redrawn("t", []), ("changed", "what was told of this turn does not hold any more")),
+    (Redrawn("t", []), ("changed", "the turn was rewritten")),
     (TurnEnded("t", "complete", COMPLETE), ("complete", "")),
     (TurnEnded("t", "error", FAILED), ("error", "no")),
     (TurnEnded("t", "removed", None), ("removed", "")),

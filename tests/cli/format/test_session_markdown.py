@@ -2,7 +2,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from agenthost.cli.format.session_markdown import session_markdown
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agenthost.cli.format.session_markdown import fence, session_markdown
 
 SESSION = {
     "resource": "ahp-session:/1",
@@ -153,3 +156,10 @@ def test_escape_sequences_do_not_get_into_a_document() -> None:
     assert "\x1b" not in document(turn("\x1b[2J", part("markdown", "\x1b]0;x\x07")))
     named = {**SESSION, "resource": "ahp-session:/\x1b[2J", "workingDirectories": ["x:\x9b2J"]}
     assert not set("\x1b\x9b") & set(session_markdown(named, []))
+
+
+@given(st.text(alphabet="`a \n"))
+def test_a_fence_is_longer_than_any_inside(text: str) -> None:
+    first, *inside, last = fence(text).split("\n")
+    assert first == last
+    assert not any(line.strip().startswith(first) for line in inside)

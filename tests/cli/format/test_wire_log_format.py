@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agenthost.cli.format.state_format import Ink, columns
-from agenthost.cli.format.wire_log_format import Conversation, Filter, Said, said_json, said_line
+from agenthost.cli.format.terminal_text import Ink, columns
+from agenthost.cli.format.wire_log_format import (
+    Filter,
+    WireLogReader,
+    WireMessage,
+    message_json,
+    message_line,
+)
 
 UUID = "0f5fe848-5639-401d-be77-ca1ea5349dd7"
 
@@ -22,12 +28,12 @@ def request(id: int, method: str, **params: Any) -> Any:
     return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
 
 
-def shown(said: Said, width: int | None = None) -> str:
-    return said_line(said, width, Ink(False))
+def shown(said: WireMessage, width: int | None = None) -> str:
+    return message_line(said, width, Ink(False))
 
 
 def test_a_request_and_its_answer_belong_together() -> None:
-    conversation = Conversation()
+    conversation = WireLogReader()
     asked = conversation.read(entry("in", request(7, "subscribe", channel=f"ahp-chat:/{UUID}")))
     assert shown(asked) == "12:00:00.000 c1   → subscribe #7 chat:/0f5fe848"
     answered = conversation.read(entry("out", {"id": 7, "result": {"a": "x"}}, "00.120"))
@@ -38,7 +44,7 @@ def test_a_request_and_its_answer_belong_together() -> None:
 
 
 def test_answers_are_not_mixed_up_between_connections_and_sides() -> None:
-    conversation = Conversation()
+    conversation = WireLogReader()
     conversation.read(entry("in", request(1, "listSessions"), connection="c1"))
     conversation.read(entry("in", request(1, "ping"), connection="c2"))
     conversation.read(entry("out", request(1, "resourceRead"), connection="c1"))
@@ -50,7 +56,7 @@ def test_answers_are_not_mixed_up_between_connections_and_sides() -> None:
 
 
 def test_a_refusal_is_an_error_with_its_code() -> None:
-    conversation = Conversation()
+    conversation = WireLogReader()
     conversation.read(entry("in", request(1, "subscribe")))
     refused = conversation.read(
         entry("out", {"id": 1, "error": {"code": -32008, "message": "not\nthere"}})
@@ -65,14 +71,14 @@ def test_an_action_is_told_by_its_type_number_and_fields() -> None:
         "serverSeq": 9,
         "action": {"type": "chat/delta", "turnId": UUID, "content": "a\n b"},
     }
-    said = Conversation().read(entry("out", {"method": "action", "params": params}))
+    said = WireLogReader().read(entry("out", {"method": "action", "params": params}))
     assert (said.kind, said.action, said.is_error) == ("notification", "chat/delta", False)
     assert shown(said).endswith('← action chat:/1 @9 chat/delta turnId="0f5fe848" content="a\\n b"')
 
 
 def test_a_rejected_action_is_an_error() -> None:
     params = {"action": {"type": "chat/turnStarted"}, "rejectionReason": "a turn is active"}
-    said = Conversation().read(entry("out", {"method": "action", "params": params}))
+    said = WireLogReader().read(entry("out", {"method": "action", "params": params}))
     assert said.is_error
     assert "REJECTED: a turn is active" in shown(said)
 
@@ -92,10 +98,10 @@ def test_a_rejected_action_is_an_error() -> None:
     ],
 )
 def test_whatever_stands_in_a_log_is_shown(line: str) -> None:
-    said = Conversation().read_line(line)
+    said = WireLogReader().read_line(line)
     assert said is not None
     assert "\x1b" not in shown(said)
-    assert json.dumps(said_json(said))
+    assert json.dumps(message_json(said))
 
 
 NAMES = ("message", "method", "params", "id", "action", "error", "result", "type", "x")
@@ -107,24 +113,24 @@ MESSAGES = st.recursive(
 
 @given(MESSAGES)
 def test_no_message_is_too_strange(message: Any) -> None:
-    conversation = Conversation()
+    conversation = WireLogReader()
     for direction in ("in", "out"):
         said = conversation.read({"direction": direction, "message": message})
         assert len(shown(said).splitlines()) == 1
-        said_json(said)
+        message_json(said)
 
 
 def test_empty_lines_are_passed_over() -> None:
-    assert Conversation().read_line(b" \n") is None
+    assert WireLogReader().read_line(b" \n") is None
 
 
 def test_a_line_is_cut_to_the_width() -> None:
-    said = Conversation().read(entry("in", request(1, "x", text="y" * 500, more="z" * 500)))
+    said = WireLogReader().read(entry("in", request(1, "x", text="y" * 500, more="z" * 500)))
     assert columns(shown(said, 80)) == 80
     assert len(shown(said)) > 100
 
 
-SAID = Said(kind="notification", method="action", action="chat/delta", channel="ahp-chat:/1")
+SAID = WireMessage(kind="notification", method="action", action="chat/delta", channel="ahp-chat:/1")
 
 
 @pytest.mark.parametrize(
@@ -147,7 +153,7 @@ def test_a_filter_takes_all_its_words_together(filter: Filter, passes: bool) -> 
 
 def test_a_document_keeps_the_whole_message() -> None:
     message = request(1, "subscribe", channel="ahp-chat:/1", view={"turns": 1})
-    told = said_json(Conversation().read(entry("in", message)))
+    told = message_json(WireLogReader().read(entry("in", message)))
     assert told == {
         "time": "2026-05-17T12:00:00.000Z",
         "connection": "c1",

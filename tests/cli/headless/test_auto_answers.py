@@ -4,7 +4,12 @@ from typing import Any
 
 import pytest
 
-from agenthost.cli.headless.auto_answers import Answers, Approvals, family, read_answer
+from agenthost.cli.headless.auto_answers import (
+    ApprovalPolicy,
+    GivenAnswers,
+    chat_and_workers,
+    read_answer,
+)
 
 
 def waiting(tool: str, status: str = "pending-confirmation") -> dict[str, Any]:
@@ -27,24 +32,24 @@ def waiting(tool: str, status: str = "pending-confirmation") -> dict[str, Any]:
     ],
 )
 def test_the_most_generous_word_counts(words: list[str], allowed: set[str]) -> None:
-    policy = Approvals.read(words)
+    policy = ApprovalPolicy.read(words)
     assert {tool for tool in ("shell", "edit") if policy.allow(waiting(tool))} == allowed
 
 
 @pytest.mark.parametrize("word", ["", "maybe", "tool", "tool=", "shell"])
 def test_a_word_that_is_no_policy_is_refused(word: str) -> None:
-    with pytest.raises(ValueError, match="is none of"):
-        Approvals.read([word])
+    with pytest.raises(ValueError, match="use never, always or tool=NAME"):
+        ApprovalPolicy.read([word])
 
 
 def test_a_decision_is_an_action_with_its_reason() -> None:
-    approved = Approvals.read(["always"]).decide("t1", waiting("shell"))
+    approved = ApprovalPolicy.read(["always"]).decide("t1", waiting("shell"))
     assert approved["approved"] is True
-    denied = Approvals.read([]).decide("t1", waiting("shell"))
+    denied = ApprovalPolicy.read([]).decide("t1", waiting("shell"))
     assert denied["approved"] is False
     assert denied["reason"] == "denied"
     assert "--approve" in denied["reasonMessage"]
-    reviewed = Approvals.read([]).decide("t1", waiting("shell", "pending-result-confirmation"))
+    reviewed = ApprovalPolicy.read([]).decide("t1", waiting("shell", "pending-result-confirmation"))
     assert reviewed["type"] == "chat/toolCallResultConfirmed"
 
 
@@ -56,9 +61,9 @@ REQUEST = {"id": "r1", "questions": [NAME, AGE]}
 
 
 def test_a_request_is_answered_when_nothing_required_is_missing() -> None:
-    answers = Answers.read(["name=Ada=Lovelace"])
+    answers = GivenAnswers.read(["name=Ada=Lovelace"])
     reply = answers.reply(REQUEST)
-    assert (reply.problem, reply.is_misfit) == ("", False)
+    assert (reply.problem, reply.is_bad_answer) == ("", False)
     assert reply.action["response"] == "accept"
     assert reply.action["answers"]["name"]["value"] == {"kind": "text", "value": "Ada=Lovelace"}
     assert answers.unused == []
@@ -66,33 +71,33 @@ def test_a_request_is_answered_when_nothing_required_is_missing() -> None:
 
 @pytest.mark.parametrize("given", [[], ["age=3"], ["other=1"]])
 def test_a_request_without_its_required_answer_is_declined(given: list[str]) -> None:
-    reply = Answers.read(given).reply(REQUEST)
+    reply = GivenAnswers.read(given).reply(REQUEST)
     assert reply.action["response"] == "decline"
     assert "--answer name=" in reply.problem
-    assert not reply.is_misfit
+    assert not reply.is_bad_answer
 
 
 def test_a_request_to_which_nothing_was_said_is_declined_though_all_is_optional() -> None:
-    reply = Answers.read(["name=Ada"]).reply({"id": "r1", "questions": [AGE]})
+    reply = GivenAnswers.read(["name=Ada"]).reply({"id": "r1", "questions": [AGE]})
     assert reply.action["response"] == "decline"
     assert "--answer age=" in reply.problem
 
 
 def test_a_request_without_questions_is_declined() -> None:
-    reply = Answers.read([]).reply({"id": "r1", "url": "https://example.org"})
+    reply = GivenAnswers.read([]).reply({"id": "r1", "url": "https://example.org"})
     assert reply.action["response"] == "decline"
     assert reply.problem
 
 
 def test_an_answer_that_does_not_fit_is_a_misfit() -> None:
-    reply = Answers.read(["name=Ada", "age=old"]).reply(REQUEST)
+    reply = GivenAnswers.read(["name=Ada", "age=old"]).reply(REQUEST)
     assert reply.action["response"] == "decline"
-    assert reply.is_misfit
+    assert reply.is_bad_answer
     assert "'old'" in reply.problem
 
 
 def test_what_nobody_asked_for_is_known() -> None:
-    answers = Answers.read(["name=Ada", "shoe=39"])
+    answers = GivenAnswers.read(["name=Ada", "shoe=39"])
     answers.reply(REQUEST)
     assert answers.unused == ["shoe"]
 
@@ -100,7 +105,7 @@ def test_what_nobody_asked_for_is_known() -> None:
 @pytest.mark.parametrize("text", ["", "name", "=Ada"])
 def test_an_answer_names_its_question(text: str) -> None:
     with pytest.raises(ValueError, match="ID=VALUE"):
-        Answers.read([text])
+        GivenAnswers.read([text])
 
 
 OPTIONS = [{"id": "a", "label": "apple"}, {"id": "p", "label": "pear, green"}]
@@ -144,8 +149,8 @@ def test_a_family_is_a_chat_and_whom_its_tools_set_to_work() -> None:
         {"resource": "fork", "origin": {"kind": "fork", "chat": "main", "turnId": "t"}},
         {"resource": "stranger", "origin": {"kind": "tool", "chat": "fork", "toolCallId": "3"}},
     ]
-    assert family(chats, "main") == {"main", "worker", "helper"}
-    assert family([], "main") == {"main"}
+    assert chat_and_workers(chats, "main") == {"main", "worker", "helper"}
+    assert chat_and_workers([], "main") == {"main"}
 
 
 def test_a_family_that_goes_round_in_circles_ends() -> None:
@@ -153,4 +158,4 @@ def test_a_family_that_goes_round_in_circles_ends() -> None:
         {"resource": "a", "origin": {"kind": "tool", "chat": "b"}},
         {"resource": "b", "origin": {"kind": "tool", "chat": "a"}},
     ]
-    assert family(chats, "a") == {"a", "b"}
+    assert chat_and_workers(chats, "a") == {"a", "b"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agenthost.cli.interactive.display.styled_text import Line, plain
+from agenthost.cli.interactive.display.styled_text import StyledLine, text_of
 
 __all__ = [
     "CHAT",
@@ -110,6 +110,6 @@ def chat(*turns: Json, running: Json | None = None, **fields: Any) -> Json:
     return made if running is None else {**made, "activeTurn": running}
 
 
-def shown(lines: Sequence[Line]) -> list[str]:
+def shown(lines: Sequence[StyledLine]) -> list[str]:
     """Return the text of lines, without what only sets them apart."""
-    return [plain(item) for item in lines]
+    return [text_of(item) for item in lines]

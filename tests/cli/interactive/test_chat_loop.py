@@ -20,7 +20,7 @@ def run(*options: str) -> int:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (("some", "--last"), "either name a session or say --last"),
+        (("some", "--last"), "give SESSION or --last, not both"),
         (("some", "--agent", "demo"), "are for new sessions"),
         (("--last", "--dir", "."), "are for new sessions"),
         ((), "this needs a terminal"),
@@ -64,7 +64,7 @@ def test_the_language_is_the_environments(
     [
         (("--agent", "nobody"), "nobody"),
         (("nothing-like-it",), "no session matches 'nothing-like-it'"),
-        (("--last",), "there is no session to come back to"),
+        (("--last",), "there are no sessions; `agenthost chat` starts one"),
     ],
 )
 async def test_what_the_host_does_not_have_is_told_in_a_line(

@@ -16,9 +16,9 @@ from agenthost.agents import Agent
 from agenthost.agents.turn import Turn
 from agenthost.cli.interactive import conversation as module
 from agenthost.cli.interactive.conversation import Conversation
-from agenthost.cli.interactive.outcome import GoTo, Leave, Left
+from agenthost.cli.interactive.outcome import ConversationOutcome, Leave, SwitchTo
 from agenthost.cli.interactive.prompts.approvals import Approval
-from agenthost.cli.interactive.screen import SteadyOutput
+from agenthost.cli.interactive.screen import BufferedTerminalOutput
 from agenthost.client import ChannelGone, Client, connect
 from tests.wire.hosting import embed
 
@@ -26,7 +26,7 @@ PATIENCE = 10.0
 POLL = 0.01
 
 
-class Screen(StringIO):
+class FakeTerminal(StringIO):
     """A terminal that keeps what is written to it."""
 
     def fileno(self) -> int:
@@ -51,7 +51,11 @@ class Talk:
     """A conversation under way."""
 
     def __init__(
-        self, client: Client, at: Conversation, screen: Screen, running: asyncio.Task[Left]
+        self,
+        client: Client,
+        at: Conversation,
+        screen: FakeTerminal,
+        running: asyncio.Task[ConversationOutcome],
     ) -> None:
         self.client = client
         self.at = at
@@ -62,7 +66,7 @@ class Talk:
     def text(self) -> str:
         return self._screen.getvalue()
 
-    async def end(self) -> Left:
+    async def end(self) -> ConversationOutcome:
         """Wait until the conversation ends by itself."""
         async with asyncio.timeout(PATIENCE):
             return await self._running
@@ -83,8 +87,8 @@ async def talking(*agents: Agent, draft: str | None = None) -> AsyncIterator[Tal
         chat = await session.chat()
         if draft is not None:
             await chat.draft(draft)
-        screen = Screen()
-        output = SteadyOutput(screen, lambda: Size(rows=24, columns=80), term="xterm")
+        screen = FakeTerminal()
+        output = BufferedTerminalOutput(screen, lambda: Size(rows=24, columns=80), term="xterm")
         with create_pipe_input() as keys:
             at = Conversation(client, session, chat, output=output, input=keys, colour=False)
             running = asyncio.create_task(at.run())
@@ -102,15 +106,17 @@ async def test_an_answer_meant_for_another_question_does_not_count(
 ) -> None:
     monkeypatch.setattr(module, "LOOK_FIRST", 1e9)
     async with talking(Twice()) as talk:
-        desk, chat = talk.at.desk, talk.at.chat
+        prompts, chat = talk.at.prompts, talk.at.chat
         talk.at.on_submit("go")
-        await talk.until(lambda: len(desk.waiting) == 2 and desk.dialogue is not None)
-        first, second = desk.waiting
+        await talk.until(lambda: len(prompts.waiting) == 2 and prompts.dialogue is not None)
+        first, second = prompts.waiting
         await chat.approve(first.id)
-        await talk.until(lambda: desk.dialogue is not None and desk.dialogue.pending == second)
+        await talk.until(
+            lambda: prompts.dialogue is not None and prompts.dialogue.pending == second
+        )
         talk.at.on_submit("1")
-        await talk.until(lambda: "look at it first" in talk.text)
-        assert [pending.id for pending in desk.waiting] == [second.id]
+        await talk.until(lambda: "read it, then answer" in talk.text)
+        assert [pending.id for pending in prompts.waiting] == [second.id]
         monkeypatch.setattr(talk.at, "_look_first", 0.0)
         talk.at.on_submit("1")
         await talk.until(lambda: chat.active_turn is None)
@@ -122,7 +128,7 @@ async def test_approvals_are_asked_for_one_after_the_other() -> None:
         talk.at.on_submit("go")
         await talk.until(lambda: "and 1 more after this" in talk.text)
         for _ in range(2):
-            await talk.until(lambda: isinstance(talk.at.desk.dialogue, Approval))
+            await talk.until(lambda: isinstance(talk.at.prompts.dialogue, Approval))
             talk.at.on_submit("1")
         await talk.until(lambda: talk.at.chat.active_turn is None)
         assert "somebody else" not in talk.text
@@ -134,7 +140,7 @@ async def test_another_chat_is_gone_to_by_its_number() -> None:
         await talk.until(lambda: "The worker is complete" in talk.text)
         talk.at.on_submit("/chat 2")
         chats = talk.at.session.chats
-        assert await talk.end() == GoTo(talk.at.session.uri, chats[1]["resource"])
+        assert await talk.end() == SwitchTo(talk.at.session.uri, chats[1]["resource"])
 
 
 async def test_another_session_is_gone_to_by_its_title() -> None:
@@ -144,7 +150,7 @@ async def test_another_session_is_gone_to_by_its_title() -> None:
         talk.at.on_submit("/open nothing like it")
         await talk.until(lambda: "no session matches" in talk.text)
         talk.at.on_submit("/open quite another")
-        assert await talk.end() == GoTo(other.uri)
+        assert await talk.end() == SwitchTo(other.uri)
 
 
 async def test_a_session_that_is_disposed_of_ends_the_conversation() -> None:
@@ -161,7 +167,7 @@ async def test_what_the_host_refuses_is_told_with_its_reason() -> None:
         await talk.until(lambda: talk.at.chat.channel.confirmed.get("activeTurn"))
         started = talk.at.chat.send("at the same time").started
         assert started is not None
-        talk.at.acting.watch(started, "not sent")
+        talk.at.actions.report_failure(started, "not sent")
         await talk.until(lambda: "not sent: a turn is already in progress" in talk.text)
 
 
@@ -176,7 +182,7 @@ async def test_bytes_that_are_no_text_do_not_end_the_conversation() -> None:
 async def test_a_draft_is_there_to_go_on_with_and_goes_when_it_is_sent() -> None:
     async with talking(draft="half a thought") as talk:
         await talk.until(lambda: "half a thought" in talk.text)
-        assert talk.at.shell.text == "half a thought"
+        assert talk.at.screen.text == "half a thought"
         talk.at.on_submit("a whole thought")
         await talk.until(lambda: "draft" not in talk.at.chat.channel.confirmed)
 

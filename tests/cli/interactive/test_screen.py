@@ -1,4 +1,4 @@
-"""The shell: what reaches the terminal, and what reaches the listener."""
+"""The screen: what reaches the terminal, and what reaches the listener."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import PipeInput, create_pipe_input
 
 from agenthost.cli.interactive.display.styled_text import line
-from agenthost.cli.interactive.screen import Frame, Shell, SteadyOutput
+from agenthost.cli.interactive.screen import BufferedTerminalOutput, Frame, Screen
 
 
-class Screen(StringIO):
+class FakeTerminal(StringIO):
     """A terminal's end of the wire; remembers each write."""
 
     def __init__(self) -> None:
@@ -60,54 +60,54 @@ class Listener:
 
 
 @asynccontextmanager
-async def running() -> AsyncIterator[tuple[Shell, Screen, Listener, PipeInput]]:
-    screen, listener = Screen(), Listener()
-    output = SteadyOutput(screen, lambda: Size(rows=24, columns=80), term="xterm")
+async def running() -> AsyncIterator[tuple[Screen, FakeTerminal, Listener, PipeInput]]:
+    terminal, listener = FakeTerminal(), Listener()
+    output = BufferedTerminalOutput(terminal, lambda: Size(rows=24, columns=80), term="xterm")
     with create_pipe_input() as keys:
-        shell = Shell(listener, output=output, input=keys, history=["earlier"])
-        task = asyncio.create_task(shell.run())
+        screen = Screen(listener, output=output, input=keys, history=["earlier"])
+        task = asyncio.create_task(screen.run())
         try:
             async with asyncio.timeout(5):
-                await screen.written.wait()
-            yield shell, screen, listener, keys
+                await terminal.written.wait()
+            yield screen, terminal, listener, keys
         finally:
-            shell.leave()
+            screen.leave()
             await task
 
 
-async def until_written(screen: Screen, text: str) -> list[str]:
+async def until_written(terminal: FakeTerminal, text: str) -> list[str]:
     """Wait until a text was written; return all writes since the last time."""
     async with asyncio.timeout(5):
         while True:
-            if any(text in piece for piece in screen.writes):
-                writes, screen.writes = screen.writes, []
+            if any(text in piece for piece in terminal.writes):
+                writes, terminal.writes = terminal.writes, []
                 return writes
-            screen.written.clear()
-            await screen.written.wait()
+            terminal.written.clear()
+            await terminal.written.wait()
 
 
 async def test_what_is_printed_and_what_is_live_reach_the_terminal_in_one_write() -> None:
-    async with running() as (shell, screen, _, _):
-        shell.show(Frame(live=[line("live one"), line("live two")], bar=line("the bar")))
-        await until_written(screen, "the bar")
-        shell.show(Frame([line(("bold", "printed"))], [line("live three")], bar=line("the bar")))
-        writes = await until_written(screen, "printed")
+    async with running() as (screen, terminal, _, _):
+        screen.show(Frame(live=[line("live one"), line("live two")], bar=line("the bar")))
+        await until_written(terminal, "the bar")
+        screen.show(Frame([line(("bold", "printed"))], [line("live three")], bar=line("the bar")))
+        writes = await until_written(terminal, "printed")
         assert len(writes) == 1
         assert writes[0].index("printed") < writes[0].index("live three")
 
 
 async def test_only_the_end_of_a_live_part_that_is_too_long_is_shown() -> None:
-    async with running() as (shell, screen, _, _):
-        shell.show(Frame(live=[line(f"row {number:03}") for number in range(100)]))
-        written = "".join(await until_written(screen, "row 099"))
+    async with running() as (screen, terminal, _, _):
+        screen.show(Frame(live=[line(f"row {number:03}") for number in range(100)]))
+        written = "".join(await until_written(terminal, "row 099"))
         assert "row 050" not in written
 
 
 async def test_keys_become_what_they_mean() -> None:
-    async with running() as (shell, _, listener, keys):
+    async with running() as (screen, _, listener, keys):
         keys.send_text("hello\r")
         assert await listener.next() == "submit 'hello'"
-        # What was typed before the shell was there ends in line feeds.
+        # What was typed before the screen was there ends in line feeds.
         keys.send_text("early\n")
         assert await listener.next() == "submit 'early'"
         keys.send_text("two\x1b\rlines\r")
@@ -118,7 +118,7 @@ async def test_keys_become_what_they_mean() -> None:
         assert await listener.next() == "escape"
         keys.send_text("\x04")
         assert await listener.next() == "end"
-        assert shell.text == ""
+        assert screen.text == ""
 
 
 async def test_ctrl_d_within_a_line_does_not_end_anything() -> None:
@@ -149,16 +149,16 @@ async def test_what_was_said_before_can_be_called_up() -> None:
 
 
 async def test_the_line_can_be_filled_in() -> None:
-    async with running() as (shell, _, listener, keys):
-        shell.text = "prefilled"
+    async with running() as (screen, _, listener, keys):
+        screen.text = "prefilled"
         keys.send_text(" and more\r")
         assert await listener.next() == "submit 'prefilled and more'"
 
 
-async def test_a_shell_that_was_left_before_it_began_does_not_begin() -> None:
-    output = SteadyOutput(Screen(), lambda: Size(rows=24, columns=80), term="xterm")
+async def test_a_screen_that_was_left_before_it_began_does_not_begin() -> None:
+    output = BufferedTerminalOutput(FakeTerminal(), lambda: Size(rows=24, columns=80), term="xterm")
     with create_pipe_input() as keys:
-        shell = Shell(Listener(), output=output, input=keys)
-        shell.leave()
+        screen = Screen(Listener(), output=output, input=keys)
+        screen.leave()
         async with asyncio.timeout(5):
-            await shell.run()
+            await screen.run()

@@ -6,7 +6,7 @@ import pytest
 
 from agenthost.agents.demo import Demo
 from agenthost.cli.interactive.display.listings import help_lines
-from agenthost.cli.interactive.display.styled_text import plain
+from agenthost.cli.interactive.display.styled_text import text_of
 from agenthost.cli.interactive.typed_input import (
     COMMANDS,
     Command,
@@ -14,9 +14,9 @@ from agenthost.cli.interactive.typed_input import (
     Interrupts,
     Say,
     Steer,
-    command_in,
+    mistyped_command,
+    own_command,
     parse,
-    slip_in,
 )
 
 
@@ -74,38 +74,38 @@ DEMO = tuple(command.name for command in Demo.slash_commands)
 def test_a_slip_is_told_from_what_others_understand(
     text: str, agents: tuple[str, ...], meant: str | None
 ) -> None:
-    assert slip_in(text, agents) == meant
+    assert mistyped_command(text, agents) == meant
 
 
 @pytest.mark.parametrize("name", DEMO)
 def test_a_command_that_the_agent_has_is_no_slip(name: str) -> None:
-    assert slip_in(f"/{name}", DEMO) is None
-    assert slip_in(f"/{name} 1", DEMO) is None
+    assert mistyped_command(f"/{name}", DEMO) is None
+    assert mistyped_command(f"/{name} 1", DEMO) is None
 
 
 def test_only_our_own_commands_are_commands() -> None:
-    assert command_in("/decline") == Command("decline")
-    assert command_in("/ask") is None
-    assert command_in("decline") is None
+    assert own_command("/decline") == Command("decline")
+    assert own_command("/ask") is None
+    assert own_command("decline") is None
 
 
 def test_help_lists_every_command() -> None:
-    listed = "\n".join(plain(item) for item in help_lines(80))
+    listed = "\n".join(text_of(item) for item in help_lines(80))
     assert all(f"/{name}" in listed for name in COMMANDS)
 
 
 def test_ctrl_c_cancels_and_a_second_one_soon_after_leaves() -> None:
     interrupts = Interrupts()
-    assert interrupts.press(10.0, running=True, typing=False) == "cancel"
-    assert interrupts.press(11.9, running=True, typing=False) == "leave"
+    assert interrupts.on_interrupt(10.0, running=True, typing=False) == "cancel"
+    assert interrupts.on_interrupt(11.9, running=True, typing=False) == "leave"
 
 
 def test_ctrl_c_after_a_while_cancels_again() -> None:
     interrupts = Interrupts()
-    assert interrupts.press(10.0, running=True, typing=True) == "cancel"
-    assert interrupts.press(12.1, running=True, typing=False) == "cancel"
+    assert interrupts.on_interrupt(10.0, running=True, typing=True) == "cancel"
+    assert interrupts.on_interrupt(12.1, running=True, typing=False) == "cancel"
 
 
 def test_without_a_turn_ctrl_c_clears_the_line_or_warns() -> None:
-    assert Interrupts().press(1.0, running=False, typing=True) == "clear"
-    assert Interrupts().press(1.0, running=False, typing=False) == "warn"
+    assert Interrupts().on_interrupt(1.0, running=False, typing=True) == "clear"
+    assert Interrupts().on_interrupt(1.0, running=False, typing=False) == "warn"

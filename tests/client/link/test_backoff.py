@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agenthost.client import Backoff, CannotConnect, GivenUp, NotAdmitted, Superseded
-from agenthost.client.link.backoff import GiveUp, Retry, judge
+from agenthost.client.link.backoff import GiveUp, Retry, retry_or_give_up
 from agenthost.errors import (
     InternalError,
     InvalidParams,
@@ -50,7 +50,9 @@ def test_a_host_that_asks_for_rest_gets_at_least_that() -> None:
 )
 @pytest.mark.parametrize("established", [True, False])
 def test_what_may_pass_is_tried_again(error: Exception, established: bool) -> None:
-    assert isinstance(judge(error, established=established, haunted=False), Retry)
+    assert isinstance(
+        retry_or_give_up(error, established=established, superseded_by_us=False), Retry
+    )
 
 
 @pytest.mark.parametrize(
@@ -64,21 +66,23 @@ def test_what_may_pass_is_tried_again(error: Exception, established: bool) -> No
     ],
 )
 def test_what_will_not_pass_is_given_up(error: Exception) -> None:
-    verdict = judge(error, established=False, haunted=False)
+    verdict = retry_or_give_up(error, established=False, superseded_by_us=False)
     assert isinstance(verdict, GiveUp)
     assert str(error) in str(verdict.error)
 
 
 def test_who_is_thrown_out_after_the_handshake_stays_out() -> None:
     thrown_out = TransportClosed(1008, "too many messages that break the protocol")
-    verdict = judge(thrown_out, established=True, haunted=True)
+    verdict = retry_or_give_up(thrown_out, established=True, superseded_by_us=True)
     assert isinstance(verdict, GiveUp)
     assert isinstance(verdict.error, NotAdmitted)
-    assert isinstance(judge(thrown_out, established=False, haunted=False), Retry), "it was too slow"
+    assert isinstance(
+        retry_or_give_up(thrown_out, established=False, superseded_by_us=False), Retry
+    ), "it was too slow"
 
 
 def test_who_is_superseded_gives_way_unless_it_may_have_been_by_itself() -> None:
-    verdict = judge(SUPERSEDED, established=True, haunted=False)
+    verdict = retry_or_give_up(SUPERSEDED, established=True, superseded_by_us=False)
     assert isinstance(verdict, GiveUp)
     assert isinstance(verdict.error, Superseded)
-    assert isinstance(judge(SUPERSEDED, established=True, haunted=True), Retry)
+    assert isinstance(retry_or_give_up(SUPERSEDED, established=True, superseded_by_us=True), Retry)

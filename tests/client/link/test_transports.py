@@ -28,8 +28,8 @@ from agenthost.client import (
 from agenthost.client.link.transports import websocket_url
 from agenthost.errors import AgentHostError
 from agenthost.host import Host
-from agenthost.host.transports import Accept, Refuse, UpgradeRequest
-from agenthost.host.trust import Gate, HostTokens
+from agenthost.host.http.messages import UpgradeRequest
+from agenthost.host.trust import LOCAL_OWNER, Gate, HostTokens, Principal, Refusal
 from agenthost.transport import Encoded, Transport, TransportClosed
 from tests.host.transports.pairs import serving
 
@@ -194,9 +194,9 @@ def tokens_seen(request: UpgradeRequest) -> list[str | None]:
 async def test_a_token_travels_as_a_header_or_in_the_url(in_url: bool) -> None:
     seen: list[Any] = []
 
-    def gate(request: UpgradeRequest) -> Accept:
+    def gate(request: UpgradeRequest) -> Principal:
         seen.extend(tokens_seen(request))
-        return Accept(None)
+        return LOCAL_OWNER
 
     async with serving(gate=gate) as (server, _):
         dial = websocket(f"127.0.0.1:{server.port}", TOKEN, token_in_url=in_url)
@@ -206,8 +206,8 @@ async def test_a_token_travels_as_a_header_or_in_the_url(in_url: bool) -> None:
 
 @pytest.mark.parametrize("status", [401, 403, 404])
 async def test_a_refusal_is_final_and_says_what_the_host_said(status: int) -> None:
-    def gate(request: UpgradeRequest) -> Refuse:
-        return Refuse(status, "not you")
+    def gate(request: UpgradeRequest) -> Refusal:
+        return Refusal(status, "not you")
 
     async with serving(gate=gate) as (server, _):
         with pytest.raises(NotAdmitted, match="not you") as refusal:
@@ -218,9 +218,8 @@ async def test_a_refusal_is_final_and_says_what_the_host_said(status: int) -> No
 
 @pytest.mark.parametrize(("status", "after"), [(503, None), (429, 12.0)])
 async def test_a_host_that_is_busy_may_be_tried_again(status: int, after: float | None) -> None:
-    def gate(request: UpgradeRequest) -> Refuse:
-        headers = {} if after is None else {"Retry-After": f"{after:.0f}"}
-        return Refuse(status, "later", headers)
+    def gate(request: UpgradeRequest) -> Refusal:
+        return Refusal(status, "later", None if after is None else int(after))
 
     async with serving(gate=gate) as (server, _):
         with pytest.raises(CannotConnect) as trouble:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agenthost.client.state.pending_overlay import Overlay
+from agenthost.client.state.pending_overlay import PendingOverlay
 
 Json = dict[str, Any]
 
@@ -27,14 +27,14 @@ TURN = frozenset({"activeTurn"})
 
 def test_what_the_actions_removed_stays_removed() -> None:
     before = {"draft": "old", "title": "One"}
-    overlay = Overlay(before, {"title": "One"}, frozenset({"draft"}))
+    overlay = PendingOverlay(before, {"title": "One"}, frozenset({"draft"}))
     assert overlay.moved_to({**before, "title": "Two"})
     assert overlay.result == {"title": "Two"}
 
 
 def test_what_the_actions_left_alone_is_the_newer_state_itself() -> None:
     before = {"draft": "old", "title": "One"}
-    overlay = Overlay(before, before, frozenset({"draft"}))
+    overlay = PendingOverlay(before, before, frozenset({"draft"}))
     newer = {**before, "title": "Two"}
     assert overlay.moved_to(newer)
     assert overlay.result is newer
@@ -43,11 +43,11 @@ def test_what_the_actions_left_alone_is_the_newer_state_itself() -> None:
 @pytest.mark.parametrize("touched", [None, frozenset({"title"})])
 def test_actions_run_anew_where_what_they_touch_has_changed(touched: frozenset[str] | None) -> None:
     before = {"title": "One"}
-    assert not Overlay(before, {"title": "Mine"}, touched).moved_to({"title": "Two"})
+    assert not PendingOverlay(before, {"title": "Mine"}, touched).moved_to({"title": "Two"})
 
 
 def test_text_grows_below_a_change_to_its_turn() -> None:
-    overlay = Overlay({"activeTurn": turn(OLD, CALL)}, {"activeTurn": turn(OLD, RUNS)}, TURN)
+    overlay = PendingOverlay({"activeTurn": turn(OLD, CALL)}, {"activeTurn": turn(OLD, RUNS)}, TURN)
     # Calls are the same objects, as they are where reducers only append text.
     assert overlay.moved_to({"activeTurn": turn(text("so far"), CALL)})
     assert overlay.result == {"activeTurn": turn(text("so far"), RUNS)}
@@ -68,5 +68,5 @@ def test_text_grows_below_a_change_to_its_turn() -> None:
 def test_actions_run_anew_where_more_than_the_text_of_a_turn_has_changed(
     shown: Json, after: Json | None
 ) -> None:
-    overlay = Overlay({"activeTurn": turn(OLD)}, {"activeTurn": shown}, TURN)
+    overlay = PendingOverlay({"activeTurn": turn(OLD)}, {"activeTurn": shown}, TURN)
     assert not overlay.moved_to({"activeTurn": after})

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agenthost.host.channels.rule_context import Facts
+from agenthost.host.channels.rule_context import RuleContext
 from agenthost.host.channels.rules import check
 
 State = dict[str, Any]
@@ -22,8 +22,8 @@ STATE: State = {"annotations": [annotation("one", "a"), annotation("two", "a", "
 
 
 def refusal(name: str, **action: Any) -> str | None:
-    facts = Facts("me", turns=frozenset({"t"}))
-    return check(STATE, {"type": f"annotations/{name}", **action}, facts)
+    context = RuleContext("me", turns=frozenset({"t"}))
+    return check(STATE, {"type": f"annotations/{name}", **action}, context)
 
 
 def test_an_annotation_is_set_with_an_entry_new_or_not() -> None:
@@ -41,8 +41,8 @@ def test_a_new_annotation_is_open_and_about_a_turn_that_is_there() -> None:
     assert refusal("set", annotation=old) == reason
     assert refusal("updated", annotationId="one", turnId="gone") == reason
     # One that is there may outlive its turn, and be resolved.
-    facts, outlived = Facts("me"), {**annotation("one", "a"), "resolved": True}
-    assert check(STATE, {"type": "annotations/set", "annotation": outlived}, facts) is None
+    context, outlived = RuleContext("me"), {**annotation("one", "a"), "resolved": True}
+    assert check(STATE, {"type": "annotations/set", "annotation": outlived}, context) is None
     # Some editors name none.
     assert refusal("set", annotation={**new, "turnId": ""}) is None
 

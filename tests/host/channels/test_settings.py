@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agenthost.host.channels.rule_context import Facts
+from agenthost.host.channels.rule_context import RuleContext
 from agenthost.host.channels.rules import check
 from agenthost.host.channels.settings import check_complete, check_value, sanitize
 
-Json = dict[str, Any]
-FACTS = Facts("me")
+Json = Any
+CONTEXT = RuleContext("me")
 
 FITTING: dict[str, list[Any]] = {
     "string": ["", "text"],
@@ -157,7 +157,7 @@ def configured(values: Json, *required: str, **properties: Json) -> Json:
 
 
 def refusal(kind: str, state: Json, config: Json, **extra: Any) -> str | None:
-    return check(state, {"type": f"{kind}/configChanged", "config": config, **extra}, FACTS)
+    return check(state, {"type": f"{kind}/configChanged", "config": config, **extra}, CONTEXT)
 
 
 MUTABLE = setting(sessionMutable=True)

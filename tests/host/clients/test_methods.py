@@ -15,9 +15,9 @@ from agenthost.host import Host
 from agenthost.host.clients import methods as dispatch
 from agenthost.host.clients.methods import DECLINED
 from agenthost.host.store import StoreError
-from agenthost.host.trust import Facts, Principal, RolePolicy
+from agenthost.host.trust import PolicyContext, Principal, RolePolicy
 from agenthost.protocol.jsonrpc import dumps, loads
-from agenthost.protocol.methods import EXTENSIONS, METHODS, Direction, methods
+from agenthost.protocol.methods import METHODS, Direction, methods
 from agenthost.protocol.versions import NEWEST
 from agenthost.transport import Encoded, Transport, memory_pair
 from tests.protocol.wire_samples import minimal
@@ -76,7 +76,7 @@ async def serving(**options: Any) -> AsyncIterator[Line]:
 
 def test_every_method_of_the_protocol_is_handled_or_declined_and_nothing_else_is() -> None:
     handled = set(dispatch.methods())
-    assert handled | DECLINED == REQUESTS | NOTIFICATIONS | EXTENSIONS.keys()
+    assert handled | DECLINED == REQUESTS | NOTIFICATIONS
     assert handled & DECLINED == set()
 
 
@@ -170,14 +170,18 @@ class Nobody(RolePolicy):
         self.asked: list[str] = []
 
     def command(
-        self, principal: Principal, method: str, params: Mapping[str, Any], facts: Facts
+        self, principal: Principal, method: str, params: Mapping[str, Any], context: PolicyContext
     ) -> None:
         self.asked.append(method)
         if method in self._forbidden:
             raise PermissionDenied("not today")
 
     def dispatch(
-        self, principal: Principal, channel_kind: str, action: Mapping[str, Any], facts: Facts
+        self,
+        principal: Principal,
+        channel_kind: str,
+        action: Mapping[str, Any],
+        context: PolicyContext,
     ) -> str | None:
         self.asked.append(action["type"])
         return "not today"

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from agenthost.clock import SystemClock
 from agenthost.host.clients.wire_log import MOST_RAW, WireLog
 from agenthost.protocol.jsonrpc import dumps, loads
 
@@ -17,7 +18,7 @@ SECRET = "s3cr3t-t0ken"
 NOW = "2026-01-02T03:04:05.006Z"
 
 
-class StoppedClock:
+class StoppedClock(SystemClock):
     def now(self) -> str:
         return NOW
 

@@ -340,7 +340,7 @@ def test_other_channels_are_encoded_as_they_are(history: History, version: str) 
     state = channel.state
     assert b"".join(channel.stored_json()) == dumps(state)
     if history.kind == "session":
-        noted = annotations_summary("ahp-session:/s", {})
+        noted = annotations_summary("ahp-session:/s", None)
         state = {**state, "annotations": noted, "status": aggregated_status(state)}
     down = translator(version).state_down(history.kind, state)
     assert b"".join(channel.snapshot_json(version)) == dumps(down)

@@ -15,7 +15,7 @@ from agenthost.host.channels.annotations_kind import ANNOTATIONS
 from agenthost.host.log import directory as directory_module
 from agenthost.host.log.directory import LEAST_AT_REST
 from agenthost.host.store import MemoryBacking, MemoryStore, SqliteStore, WholeChannel
-from agenthost.host.store.reader_threads import Readers
+from agenthost.host.store.reader_threads import ReaderThreads
 from agenthost.protocol.annotations import AnnotationsState
 
 STATE: AnnotationsState = {"annotations": []}
@@ -83,15 +83,15 @@ async def test_a_cold_chat_and_its_session_take_one_read(
         uri, owner, turns = chat.uri, session.uri, chat.state["turns"]
     async with Host(store=SqliteStore(path)) as host:
         asked: list[str] = []
-        ask = Readers.ask
+        ask = ReaderThreads.ask
 
-        async def count(self: Readers, question: Any, *args: Any, **kwargs: Any) -> Any:
+        async def count(self: ReaderThreads, question: Any, *args: Any, **kwargs: Any) -> Any:
             # Others are asked while a host starts.
             if {uri, owner} & set(map(str, args)):
                 asked.append(question.__name__)
             return await ask(self, question, *args, **kwargs)
 
-        monkeypatch.setattr(Readers, "ask", count)
+        monkeypatch.setattr(ReaderThreads, "ask", count)
         found = await host.core.directory.find(uri)
         assert found is not None
         assert found.state["turns"] == turns

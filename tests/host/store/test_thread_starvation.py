@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
-from agenthost.host.store.thread_starvation import REST_SECONDS, Breather
+from agenthost.host.store.thread_starvation import REST_SECONDS, StarvationGuard
 
 
 class Timers:
@@ -13,7 +13,7 @@ class Timers:
     def __init__(self) -> None:
         self.due: list[Callable[[], None]] = []
         self.rests: list[float] = []
-        self.breather = Breather(cast(asyncio.AbstractEventLoop, self), rest=self.rests.append)
+        self.guard = StarvationGuard(cast(asyncio.AbstractEventLoop, self), rest=self.rests.append)
 
     def call_later(self, delay: float, callback: Callable[[], None]) -> None:
         self.due.append(callback)
@@ -26,7 +26,7 @@ class Timers:
 
 def test_the_loop_rests_while_a_worker_reports_nothing() -> None:
     timers = Timers()
-    timers.breather.begin(2)
+    timers.guard.begin(2)
     timers.fire()
     timers.fire()
     assert timers.rests == [REST_SECONDS, REST_SECONDS]
@@ -34,17 +34,17 @@ def test_the_loop_rests_while_a_worker_reports_nothing() -> None:
 
 def test_the_loop_does_not_rest_while_there_is_progress() -> None:
     timers = Timers()
-    timers.breather.begin(3)
+    timers.guard.begin(3)
     for _ in range(2):
-        timers.breather.end()
+        timers.guard.end()
         timers.fire()
     assert timers.rests == []
 
 
 def test_no_timer_runs_while_nothing_is_in_hand() -> None:
     timers = Timers()
-    timers.breather.begin()
-    timers.breather.end()
+    timers.guard.begin()
+    timers.guard.end()
     timers.fire()
     assert (timers.due, timers.rests) == ([], [])
 
@@ -52,5 +52,5 @@ def test_no_timer_runs_while_nothing_is_in_hand() -> None:
 def test_there_is_one_timer_however_much_is_in_hand() -> None:
     timers = Timers()
     for _ in range(5):
-        timers.breather.begin()
+        timers.guard.begin()
     assert len(timers.due) == 1

@@ -7,16 +7,21 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from agenthost.host.store import Append, PutRecord, StoreError, StoreMisuse, Write
-from agenthost.host.store.sequence import Internal
-from agenthost.host.store.thread_starvation import Breather
-from agenthost.host.store.writer_thread import FEW_BYTES, FEW_ENTRIES, WRITES_PER_COMMIT, Writer
+from agenthost.host.store.sequence import QueuedWrite
+from agenthost.host.store.thread_starvation import StarvationGuard
+from agenthost.host.store.writer_thread import (
+    FEW_BYTES,
+    FEW_ENTRIES,
+    WRITES_PER_COMMIT,
+    WriterThread,
+)
 
 
 class FakeBackend:
     """Remembers its commits; ``gate`` holds them up, ``errors`` are raised one by one."""
 
     def __init__(self) -> None:
-        self.commits: list[list[Write | Internal]] = []
+        self.commits: list[list[QueuedWrite]] = []
         self.synced: list[bool] = []
         self.gate = threading.Event()
         self.gate.set()
@@ -28,7 +33,7 @@ class FakeBackend:
         # The thread of each commit.
         self.threads: list[int] = []
 
-    def commit(self, writes: Sequence[Write | Internal], *, synced: bool) -> None:
+    def commit(self, writes: Sequence[QueuedWrite], *, synced: bool) -> None:
         self.threads.append(threading.get_ident())
         self.started.set()
         assert self.gate.wait(10)
@@ -49,8 +54,8 @@ def put(key: object) -> PutRecord:
     return PutRecord("bucket", str(key), b"")
 
 
-async def started(backend: FakeBackend) -> Writer[FakeBackend]:
-    writer = Writer(lambda: backend, Breather(asyncio.get_running_loop()))
+async def started(backend: FakeBackend) -> WriterThread[FakeBackend]:
+    writer = WriterThread(lambda: backend, StarvationGuard(asyncio.get_running_loop()))
     assert await writer.start() is backend
     return writer
 
@@ -163,7 +168,7 @@ async def test_a_backend_that_does_not_open_ends_the_start() -> None:
     def refuse() -> FakeBackend:
         raise PermissionError("not yours")
 
-    writer = Writer(refuse, Breather(asyncio.get_running_loop()))
+    writer = WriterThread(refuse, StarvationGuard(asyncio.get_running_loop()))
     with pytest.raises(StoreError, match="not yours"):
         await writer.start()
 
@@ -176,7 +181,9 @@ async def test_a_cancelled_start_closes_the_backend() -> None:
         assert opening.wait(10)
         return backend
 
-    start = asyncio.create_task(Writer(open_slowly, Breather(asyncio.get_running_loop())).start())
+    start = asyncio.create_task(
+        WriterThread(open_slowly, StarvationGuard(asyncio.get_running_loop())).start()
+    )
     await asyncio.sleep(0)
     start.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -13,12 +13,9 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.frames import Close
 
-from agenthost.host.transports import (
-    Accept,
-    UpgradeRequest,
-    WebSocketServer,
-    open_stdio,
-)
+from agenthost.host.http.messages import UpgradeRequest
+from agenthost.host.transports import WebSocketServer, open_stdio
+from agenthost.host.trust import LOCAL_OWNER, Principal
 from agenthost.transport import Encoded, Transport, TransportClosed, memory_pair
 
 # How long a peer may take to say goodbye where it never will: short, so that tests are quick.
@@ -75,8 +72,8 @@ class LibraryPeer:
         await self._connection.close(code, reason)
 
 
-def accept_all(request: UpgradeRequest) -> Accept:
-    return Accept(None)
+def accept_all(request: UpgradeRequest) -> Principal:
+    return LOCAL_OWNER
 
 
 class Held:

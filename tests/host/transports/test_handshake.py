@@ -13,16 +13,10 @@ from hypothesis import strategies as st
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from agenthost.host.transports import (
-    Accept,
-    HttpRequest,
-    HttpResponse,
-    Refuse,
-    UpgradeRequest,
-    WebSocketServer,
-    WebSocketTransport,
-)
-from agenthost.host.transports.upgrade import Handshake
+from agenthost.host.http.messages import HttpRequest, HttpResponse, UpgradeRequest
+from agenthost.host.transports import ServerWebSocket, WebSocketServer
+from agenthost.host.transports.upgrade import HttpHandshake
+from agenthost.host.trust import Principal, Refusal, Role
 from agenthost.transport import Transport
 from tests.host.transports.pairs import accept_all, serving
 from tests.host.transports.raw import FakeSocket, Response, frame, open_raw, upgrade_head
@@ -179,13 +173,13 @@ async def test_a_client_that_does_not_read_its_page_is_cut_off(
 ) -> None:
     monkeypatch.setattr("agenthost.host.transports.upgrade._ANSWER_PATIENCE", 0.02)
     lost = asyncio.Event()
-    original = Handshake.connection_lost
+    original = HttpHandshake.connection_lost
 
-    def connection_lost(self: Handshake, exc: Exception | None) -> None:
+    def connection_lost(self: HttpHandshake, exc: Exception | None) -> None:
         original(self, exc)
         lost.set()
 
-    monkeypatch.setattr(Handshake, "connection_lost", connection_lost)
+    monkeypatch.setattr(HttpHandshake, "connection_lost", connection_lost)
 
     def huge(request: HttpRequest) -> HttpResponse:
         return HttpResponse(200, b"x" * 50_000_000)
@@ -200,9 +194,9 @@ async def test_a_client_that_does_not_read_its_page_is_cut_off(
 async def test_the_gate_sees_the_whole_request_and_names_the_principal() -> None:
     seen: list[UpgradeRequest] = []
 
-    def gate(request: UpgradeRequest) -> Accept:
+    def gate(request: UpgradeRequest) -> Principal:
         seen.append(request)
-        return Accept("somebody")
+        return Principal("somebody", Role.VIEWER)
 
     async with serving(gate=gate) as (server, held):
         url = f"ws://127.0.0.1:{server.port}/any/p%20ath?tkn=t&x=1"
@@ -211,7 +205,7 @@ async def test_the_gate_sees_the_whole_request_and_names_the_principal() -> None
             host, port, *_ = client.local_address
             assert transport.peer == f"{host}:{port}"
     (request,) = seen
-    assert principal == "somebody"
+    assert principal == Principal("somebody", Role.VIEWER)
     assert (request.path, request.query["x"], request.token) == ("/any/p ath", "1", "t")
     assert request.origin == "http://page.example"
     assert request.headers["HOST"] == f"127.0.0.1:{server.port}"
@@ -222,7 +216,7 @@ async def test_the_gate_sees_the_whole_request_and_names_the_principal() -> None
     ("status", "text"), [(401, "A token is needed."), (403, "This origin is not welcome.")]
 )
 async def test_the_gate_refuses_with_status_and_text(status: int, text: str) -> None:
-    async with serving(gate=lambda request: Refuse(status, text)) as (server, _):
+    async with serving(gate=lambda request: Refusal(status, text)) as (server, _):
         with pytest.raises(InvalidStatus) as refused:
             await connect(f"ws://127.0.0.1:{server.port}")
     response = refused.value.response
@@ -231,7 +225,7 @@ async def test_the_gate_refuses_with_status_and_text(status: int, text: str) -> 
 
 
 async def test_a_failing_gate_lets_nobody_in(caplog: pytest.LogCaptureFixture) -> None:
-    def gate(request: UpgradeRequest) -> Accept:
+    def gate(request: UpgradeRequest) -> Principal:
         raise LookupError("no idea")
 
     async with serving(gate=gate) as (server, _):
@@ -331,7 +325,7 @@ def test_an_upgrade_and_the_frames_behind_it_may_come_in_any_chunks(sizes: list[
 
         server = WebSocketServer("", 0, gate=accept_all, serve=serve, ping_interval=None)
         sock = FakeSocket()
-        handler: Handshake | WebSocketTransport = Handshake(server)
+        handler: HttpHandshake | ServerWebSocket = HttpHandshake(server)
         handler.connection_made(sock)
         position = 0
         for size in (*sizes, len(wire)):
@@ -339,9 +333,9 @@ def test_an_upgrade_and_the_frames_behind_it_may_come_in_any_chunks(sizes: list[
                 handler.data_received(chunk)
             position += size
             if sock.protocol is not None:
-                assert isinstance(sock.protocol, WebSocketTransport)
+                assert isinstance(sock.protocol, ServerWebSocket)
                 handler = sock.protocol
-        assert isinstance(handler, WebSocketTransport)
+        assert isinstance(handler, ServerWebSocket)
         (task,) = server._tasks.values()
         await done.wait()
         handler.connection_lost(None)
@@ -356,7 +350,7 @@ def test_no_bytes_whatever_make_a_handshake_raise(data: bytes, sizes: list[int])
     async def run() -> None:
         server = WebSocketServer("", 0, gate=accept_all, serve=None)  # type: ignore[arg-type]
         sock = FakeSocket()
-        handshake = Handshake(server)
+        handshake = HttpHandshake(server)
         handshake.connection_made(sock)
         position = 0
         for size in (*sizes, len(data)):

@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agenthost.host.http.messages import format_peer, parse_target, serialize
-from agenthost.host.transports import Headers, HttpResponse, UpgradeRequest
+from agenthost.host.http.messages import (
+    Headers,
+    HttpResponse,
+    UpgradeRequest,
+    format_peer,
+    parse_target,
+    serialize,
+)
 
 DATE = "Sun, 06 Nov 1994 08:49:37 GMT"
 

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agenthost.host.transports import StdioTransport, open_stdio
-from agenthost.host.transports.stdio import LineSplitter, LineTooLong
 from agenthost.transport import Encoded, Transport, TransportClosed
+from agenthost.transport.lines import LineSplitter, LineTooLong
 from tests.host.transports.pairs import GRACE
 
 

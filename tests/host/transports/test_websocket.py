@@ -13,13 +13,8 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, ConnectionClosedOK
 from websockets.frames import Close, Opcode
 
-from agenthost.host.transports import (
-    Accept,
-    CannotListen,
-    Serve,
-    UpgradeRequest,
-    WebSocketServer,
-)
+from agenthost.host.http.messages import UpgradeRequest
+from agenthost.host.transports import CannotListen, Serve, WebSocketServer
 from agenthost.host.trust import Limits, Principal, Role
 from agenthost.transport import Encoded, Transport, TransportClosed
 from tests.host.transports.pairs import GRACE, accept_all, serving
@@ -320,9 +315,9 @@ async def test_ipv6_is_served_and_shown_in_brackets() -> None:
 async def test_one_principal_s_connections_never_take_the_seats_of_others() -> None:
     limits = Limits(max_connections=16)
 
-    def gate(request: UpgradeRequest) -> Accept:
+    def gate(request: UpgradeRequest) -> Principal:
         name = request.query["as"]
-        return Accept(Principal(name, Role.OWNER if name == "owner" else Role.VIEWER))
+        return Principal(name, Role.OWNER if name == "owner" else Role.VIEWER)
 
     options = {"max_connections": 16, "gate": gate, "seats": limits.has_seat}
     async with serving(**options) as (server, _), contextlib.AsyncExitStack() as opened:

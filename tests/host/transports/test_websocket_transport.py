@@ -13,8 +13,8 @@ from websockets.frames import Close, Opcode
 from websockets.protocol import OPEN
 
 from agenthost.host.delivery.outbox import Answer
-from agenthost.host.transports import WebSocketOptions, WebSocketTransport
-from agenthost.host.transports.websocket_transport import PatientProtocol
+from agenthost.host.transports import ServerWebSocket, WebSocketOptions
+from agenthost.host.transports.websocket_reading import PatientProtocol
 from agenthost.host.trust import RateLimiter
 from agenthost.transport import LOW_WATER, Encoded, TransportClosed
 from tests.host.transports.pairs import serving
@@ -34,9 +34,9 @@ messages = st.lists(
 )
 
 
-def opened(options: WebSocketOptions = SILENT) -> tuple[WebSocketTransport, FakeSocket]:
+def opened(options: WebSocketOptions = SILENT) -> tuple[ServerWebSocket, FakeSocket]:
     protocol = PatientProtocol(state=OPEN, max_size=options.max_message_size)
-    transport, sock = WebSocketTransport(protocol, options), FakeSocket()
+    transport, sock = ServerWebSocket(protocol, options), FakeSocket()
     transport.connection_made(sock)
     return transport, sock
 
@@ -60,7 +60,7 @@ def chunks_of(wire: bytes, sizes: list[int]) -> list[bytes]:
     return [chunk for chunk in (*chunks, wire[position:]) if chunk]
 
 
-async def receive_all(transport: WebSocketTransport) -> tuple[list[bytes], int]:
+async def receive_all(transport: ServerWebSocket) -> tuple[list[bytes], int]:
     received = []
     while True:
         try:
@@ -177,7 +177,7 @@ async def test_empty_fragments_without_end_take_no_memory() -> None:
     transport.data_received(frame(b"start", fin=False))
     for _ in range(1000):
         transport.data_received(frame(b"", Opcode.CONT, fin=False))
-    assert transport._partial == bytearray(b"start")
+    assert transport._reader._partial == bytearray(b"start")
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ async def test_small_frames_leave_at_once_and_the_kernel_keeps_little_unsent() -
     async with serving() as (server, held), open_raw(server.port) as raw:
         await raw.upgrade()
         transport = await held.accepted()
-        assert isinstance(transport, WebSocketTransport)
+        assert isinstance(transport, ServerWebSocket)
         sock = transport._socket.get_extra_info("socket")
         assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
         if hasattr(socket, "TCP_NOTSENT_LOWAT"):
@@ -290,9 +290,9 @@ class StuckSocket(FakeSocket):
 
 def stuck(
     options: WebSocketOptions = SILENT, rate: RateLimiter | None = None
-) -> tuple[WebSocketTransport, StuckSocket]:
+) -> tuple[ServerWebSocket, StuckSocket]:
     protocol = PatientProtocol(state=OPEN, max_size=options.max_message_size)
-    transport, sock = WebSocketTransport(protocol, options, rate), StuckSocket()
+    transport, sock = ServerWebSocket(protocol, options, rate), StuckSocket()
     transport.connection_made(sock)
     return transport, sock
 
@@ -338,7 +338,7 @@ async def test_a_peer_that_reads_nothing_is_let_go_however_much_it_says() -> Non
     transport.connection_lost(None)
 
 
-async def receive_all_or_raise(transport: WebSocketTransport) -> None:
+async def receive_all_or_raise(transport: ServerWebSocket) -> None:
     while True:
         await transport.receive()
 
@@ -357,7 +357,7 @@ async def test_every_frame_and_every_byte_counts_in_the_rate(sent: bytes) -> Non
     now = asyncio.get_running_loop().time()
     rate = RateLimiter(1.0, 200_000, now)
     transport, sock = opened()
-    transport._rate = rate
+    transport._reader._rate = rate
     transport.data_received(frame(b"", fin=False))
     parts = 0
     while sock.is_reading():
@@ -367,7 +367,7 @@ async def test_every_frame_and_every_byte_counts_in_the_rate(sent: bytes) -> Non
         assert parts < 1000
     # Another connection of the same principal waits as well.
     other, other_sock = opened()
-    other._rate = rate
+    other._reader._rate = rate
     other.data_received(frame(b"hello" * 2000))
     assert not other_sock.is_reading()
     for one in (transport, other):
@@ -376,7 +376,7 @@ async def test_every_frame_and_every_byte_counts_in_the_rate(sent: bytes) -> Non
 
 async def test_who_was_too_fast_loses_nothing() -> None:
     transport, _ = opened()
-    transport._rate = RateLimiter(1_000_000.0, 10_000, asyncio.get_running_loop().time())
+    transport._reader._rate = RateLimiter(1_000_000.0, 10_000, asyncio.get_running_loop().time())
     for number in range(50):
         transport.data_received(frame(b"%d" % number))
     async with asyncio.timeout(20):
@@ -390,7 +390,7 @@ async def test_a_large_message_stays_shared_until_the_socket_takes_it() -> None:
     async with serving() as (server, held), open_raw(server.port) as raw:
         await raw.upgrade()
         transport = await held.accepted()
-        assert isinstance(transport, WebSocketTransport)
+        assert isinstance(transport, ServerWebSocket)
         transport.write([Encoded(b"before"), Encoded(pieces), Encoded(b"after")])
         assert transport._socket.get_write_buffer_size() <= 3 * LOW_WATER
         assert transport.backlog > 1_000_000
@@ -417,7 +417,7 @@ async def test_no_timer_outlives_its_connection() -> None:
     options = WebSocketOptions(ping_interval=1000, ping_timeout=1000)
     for end in ("lost", "closed", "awaited"):
         transport, sock = opened(options)
-        transport._rate = RateLimiter(0.001, 1, asyncio.get_running_loop().time())
+        transport._reader._rate = RateLimiter(0.001, 1, asyncio.get_running_loop().time())
         transport.data_received(frame(b"a", Opcode.PING) * 3)
         if end == "awaited":
             assert transport._ping_timer is not None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agenthost.host.channels.rule_context import Facts
+from agenthost.host.channels.rule_context import RuleContext
 from agenthost.host.channels.rules import check
 from agenthost.host.trust.message_bounds import (
     LONGEST_DESCRIPTION,
@@ -21,13 +21,15 @@ from agenthost.host.trust.message_bounds import (
     check_lengths,
 )
 
-State = dict[str, Any]
+State = Any
 CHAT: State = {"turns": [], "activeTurn": None}
 
 
 def refusal(state: State, action: State) -> str | None:
-    turns = frozenset({"t"})
-    return check(state, action, Facts("me", {}, {"multipleWorkingDirectories": {}}, turns=turns))
+    session: State = {}
+    capabilities: State = {"multipleWorkingDirectories": {}}
+    context = RuleContext("me", session, capabilities, turns=frozenset({"t"}))
+    return check(state, action, context)
 
 
 @pytest.mark.parametrize(

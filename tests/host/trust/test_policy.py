@@ -8,15 +8,14 @@ from typing import Any
 import pytest
 
 from agenthost.errors import PermissionDenied
-from agenthost.host.trust import Facts, Policy, Principal, Role, RolePolicy
-from agenthost.host.trust.policy import METHODS, Access
-from agenthost.protocol.methods import Direction, methods
+from agenthost.host.trust import Policy, PolicyContext, Principal, Role, RolePolicy
+from agenthost.protocol.methods import METHODS, Access, Direction
 
 OWNER = Principal("owner", Role.OWNER)
 OPERATOR = Principal("ann", Role.OPERATOR)
 VIEWER = Principal("bob", Role.VIEWER)
-NO_FACTS = Facts()
-FACTS = Facts(
+NO_CONTEXT = PolicyContext()
+CONTEXT = PolicyContext(
     resource_roots=("/srv/app",), is_content=lambda uri: uri.startswith("agenthost-content:/")
 )
 POLICY: Policy = RolePolicy()
@@ -36,11 +35,17 @@ DOING = {
 
 SHARED = Path(os.environ.get("AGENTHOST_SHARED", Path(__file__).parents[4] / "shared"))
 DIGEST = SHARED / "spec" / "wire.md"
+TRASH = {"agenthost/listTrash", "agenthost/restoreSession", "agenthost/purgeSession"}
+ACCESS = {
+    name: method.access
+    for name, method in METHODS.items()
+    if Direction.TO_HOST in method.directions
+}
 
 
-def may(principal: Principal, method: str, facts: Facts = FACTS, **params: Any) -> bool:
+def may(principal: Principal, method: str, context: PolicyContext = CONTEXT, **params: Any) -> bool:
     try:
-        POLICY.command(principal, method, {"channel": "ahp-root://", **params}, facts)
+        POLICY.command(principal, method, {"channel": "ahp-root://", **params}, context)
     except PermissionDenied as denied:
         message = denied.message
     else:
@@ -51,14 +56,8 @@ def may(principal: Principal, method: str, facts: Facts = FACTS, **params: Any) 
 
 
 def test_every_method_a_client_may_send_is_classified_and_none_besides() -> None:
-    assert set(METHODS) == RESOURCES | SEEING | DOING | {"dispatchAction"}
-    assert len(METHODS) == 27 + 2
-
-
-def test_the_classified_methods_are_those_the_protocol_core_knows() -> None:
-    requests = methods(Direction.TO_HOST, is_notification=False)
-    notifications = methods(Direction.TO_HOST, is_notification=True)
-    assert set(METHODS) == requests | notifications
+    assert set(ACCESS) == RESOURCES | SEEING | DOING | {"dispatchAction"} | TRASH
+    assert len(ACCESS) == 27 + 2 + 3
 
 
 @pytest.mark.skipif(not DIGEST.exists(), reason="the protocol digest is not next to the repository")
@@ -68,23 +67,23 @@ def test_the_classified_methods_are_those_of_the_protocols_own_catalogue() -> No
     named = set(re.findall(r"^\| `(\w+)` \|", requests, re.MULTILINE)) | {"createResourceWatch"}
     named |= set(re.findall(r"^\| `(resource\w+)` \|", text.split("## 16. ")[1], re.MULTILINE))
     assert len(named) == 27
-    assert named | {"unsubscribe", "dispatchAction"} == set(METHODS)
+    assert named | {"unsubscribe", "dispatchAction"} | TRASH == set(ACCESS)
 
 
-@pytest.mark.parametrize("method", [*sorted(METHODS), "somethingNew"])
+@pytest.mark.parametrize("method", [*sorted(ACCESS), "somethingNew"])
 def test_an_owner_may_do_everything(method: str) -> None:
-    assert may(OWNER, method, NO_FACTS, uri="file:///etc/passwd")
+    assert may(OWNER, method, NO_CONTEXT, uri="file:///etc/passwd")
 
 
 @pytest.mark.parametrize("method", sorted(SEEING | {"dispatchAction"}))
 def test_everyone_may_look(method: str) -> None:
-    assert may(VIEWER, method, NO_FACTS)
-    assert may(OPERATOR, method, NO_FACTS)
+    assert may(VIEWER, method, NO_CONTEXT)
+    assert may(OPERATOR, method, NO_CONTEXT)
 
 
 @pytest.mark.parametrize("method", sorted(DOING))
 def test_operators_may_work_and_viewers_may_not(method: str) -> None:
-    assert may(OPERATOR, method, NO_FACTS)
+    assert may(OPERATOR, method, NO_CONTEXT)
     assert not may(VIEWER, method)
 
 
@@ -97,7 +96,7 @@ def test_operators_reach_files_inside_their_sessions_folders_only(method: str) -
         inside, outside = {"uri": "file:///srv/app/a"}, {"uri": "file:///srv/other"}
     assert may(OPERATOR, method, **inside)
     assert not may(OPERATOR, method, **outside)
-    assert not may(OPERATOR, method, NO_FACTS, **inside)
+    assert not may(OPERATOR, method, NO_CONTEXT, **inside)
     assert not may(OPERATOR, method)
     assert not may(VIEWER, method, **inside)
 
@@ -105,7 +104,7 @@ def test_operators_reach_files_inside_their_sessions_folders_only(method: str) -
 @pytest.mark.parametrize("method", ["resourceCopy", "resourceMove"])
 def test_a_copy_needs_both_ends_inside(method: str) -> None:
     ends = {"source": "file:///etc/passwd", "destination": "file:///srv/app/b"}
-    assert not may(OPERATOR, method, FACTS, **ends)
+    assert not may(OPERATOR, method, CONTEXT, **ends)
 
 
 @pytest.mark.parametrize(
@@ -155,28 +154,30 @@ def test_a_link_is_followed_before_going_up(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
     (root / "link").symlink_to(outside)
     (root / "loop").symlink_to("loop")
-    facts = Facts(resource_roots=(str(root),), host_roots=(str(root),))
+    context = PolicyContext(resource_roots=(str(root),), host_roots=(str(root),))
     inside = ["", "/inner", "/inner/..", "/inner/../new/file", "/inner%2f..", "/link/../../root/x"]
     leaving = ["/link", "/link/..", "/link%2f..", "/link/../../root/../x", "/loop", "/loop/x"]
     # Whoever makes this folder later decides where its parent is.
     leaving += ["/missing/..", "/missing/../inner", "/" + "x/" * 4000, "/inner%00"]
     for tail in (*inside, *leaving):
         uri = root.as_uri() + tail
-        assert may(OPERATOR, "resourceRead", facts, uri=uri) == (tail in inside), tail
+        assert may(OPERATOR, "resourceRead", context, uri=uri) == (tail in inside), tail
         added = {"type": "session/workingDirectorySet", "directory": uri}
-        refusal = POLICY.dispatch(OPERATOR, "session", added, facts)
+        refusal = POLICY.dispatch(OPERATOR, "session", added, context)
         assert (refusal is None) == (tail in inside), tail
 
 
 def test_a_session_in_the_root_folder_reaches_everything_by_its_own_choice() -> None:
-    assert may(OPERATOR, "resourceRead", Facts(resource_roots=("/",)), uri="file:///etc/hosts")
+    assert may(
+        OPERATOR, "resourceRead", PolicyContext(resource_roots=("/",)), uri="file:///etc/hosts"
+    )
 
 
 def test_content_of_sessions_is_readable_by_everyone_and_writable_by_nobody_else() -> None:
     content: dict[str, Any] = {"uri": "agenthost-content:/abc"}
     assert may(VIEWER, "resourceRead", **content)
     assert may(OPERATOR, "resourceRead", **content)
-    assert not may(VIEWER, "resourceRead", NO_FACTS, **content)
+    assert not may(VIEWER, "resourceRead", NO_CONTEXT, **content)
     for method in sorted(RESOURCES - {"resourceRead"}):
         assert not may(VIEWER, method, **content)
         assert not may(OPERATOR, method, **content)
@@ -189,7 +190,7 @@ def test_a_method_nobody_classified_is_the_owners_alone(principal: Principal) ->
 
 def test_a_refusal_offers_no_request_that_could_not_help() -> None:
     with pytest.raises(PermissionDenied) as caught:
-        POLICY.command(VIEWER, "resourceWrite", {"uri": "file:///srv/app/a"}, FACTS)
+        POLICY.command(VIEWER, "resourceWrite", {"uri": "file:///srv/app/a"}, CONTEXT)
     assert caught.value.to_wire() == {
         "code": -32009,
         "message": "the role viewer may not call resourceWrite",
@@ -198,14 +199,14 @@ def test_a_refusal_offers_no_request_that_could_not_help() -> None:
 
 
 def test_every_access_has_a_method() -> None:
-    assert set(METHODS.values()) == set(Access)
+    assert set(ACCESS.values()) == set(Access)
 
 
 # --- dispatch
 
 
 def reason(principal: Principal, kind: str, action_type: Any) -> str | None:
-    return POLICY.dispatch(principal, kind, {"type": action_type}, NO_FACTS)
+    return POLICY.dispatch(principal, kind, {"type": action_type}, NO_CONTEXT)
 
 
 ACTIONS = [
@@ -253,7 +254,7 @@ def test_an_action_of_a_senseless_type_is_refused_briefly(kind: Any) -> None:
     refused = reason(VIEWER, "session", kind)
     assert refused is not None
     assert len(refused) < 200
-    assert POLICY.dispatch(VIEWER, "session", {}, NO_FACTS) is not None
+    assert POLICY.dispatch(VIEWER, "session", {}, NO_CONTEXT) is not None
 
 
 @pytest.mark.parametrize(
@@ -268,18 +269,18 @@ def test_an_action_of_a_senseless_type_is_refused_briefly(kind: Any) -> None:
     ],
 )
 def test_an_operator_works_inside_the_hosts_roots_only(directory: Any, allowed: bool) -> None:
-    facts = Facts(host_roots=("/srv",))
+    context = PolicyContext(host_roots=("/srv",))
     added = {"type": "session/workingDirectorySet", "directory": directory}
-    assert (POLICY.dispatch(OPERATOR, "session", added, facts) is None) == allowed
-    assert POLICY.dispatch(OWNER, "session", added, facts) is None
+    assert (POLICY.dispatch(OPERATOR, "session", added, context) is None) == allowed
+    assert POLICY.dispatch(OWNER, "session", added, context) is None
     removed = {**added, "type": "session/workingDirectoryRemoved"}
-    assert POLICY.dispatch(OPERATOR, "session", removed, facts) is None
+    assert POLICY.dispatch(OPERATOR, "session", removed, context) is None
     params: dict[str, Any] = {"channel": "s:/1", "workingDirectories": ["file:///srv", directory]}
-    POLICY.command(OWNER, "createSession", params, facts)
+    POLICY.command(OWNER, "createSession", params, context)
     # What a fork asks for is ignored.
-    POLICY.command(OPERATOR, "createSession", {**params, "fork": {}}, facts)
+    POLICY.command(OPERATOR, "createSession", {**params, "fork": {}}, context)
     if allowed:
-        POLICY.command(OPERATOR, "createSession", params, facts)
+        POLICY.command(OPERATOR, "createSession", params, context)
     else:
         with pytest.raises(PermissionDenied, match="inside the host's roots only"):
-            POLICY.command(OPERATOR, "createSession", params, facts)
+            POLICY.command(OPERATOR, "createSession", params, context)

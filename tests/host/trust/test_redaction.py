@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agenthost.host.http.messages import parse_target
-from agenthost.host.transports import HttpRequest
+from agenthost.host.http.messages import HttpRequest, parse_target
 from agenthost.host.trust import RedactTokens, redact, redact_value
 
 SECRET = "constant-Secret_of.the~tests+/=0123"

@@ -24,10 +24,10 @@ from agenthost.protocol.versions import (
     reduce,
     translator,
 )
-from agenthost.protocol.versions.calls import find_call
 from agenthost.protocol.versions.ladder import Translator
+from agenthost.protocol.versions.node_edits import find_call
 from agenthost.protocol.versions.v0_6_0_to_v0_5_2.inputs import is_open
-from tests.strategies import NOW, History, read_text
+from tests.strategies import NOW, History
 
 Json = dict[str, Any]
 
@@ -77,8 +77,7 @@ def _hides_input(before: Json, action: Json, after: Json) -> bool:
     was_pending = _status_before("chat/toolCallReady", "pending-confirmation")
     call = find_call(after, action)
     given = None if call is None else call.get("toolInput")
-    unreadable = isinstance(given, dict) and read_text(given["uri"]) is None
-    return was_pending(before, action, after) and unreadable
+    return was_pending(before, action, after) and isinstance(given, dict)
 
 
 def _is_stray(*names: str) -> Callable[[Json, Json, Json], bool]:
@@ -179,7 +178,7 @@ def hold_the_law(history: History) -> None:
         numbers = numbers_needed(action, before, after)
         for old in ladder:
             state = held[old.version]
-            told = old.action_down(history.kind, before, action, after, read_text=read_text)
+            told = old.action_down(history.kind, before, action, after)
             assert len(told) <= numbers, f"{old.version}: {action}\n becomes {told}"
             for sent in told:
                 state = reduce(history.kind, state, sent, now=NOW, version=old.version)
@@ -204,7 +203,7 @@ def shown_before_cursors(old: Translator, action: Json, held: Json, fresh: Json)
 
 def down(old: Translator, history: History, state: Json) -> Json:
     """Translate a state of a history DOWN."""
-    translated: Json = old.state_down(history.kind, state, read_text=read_text)
+    translated: Json = old.state_down(history.kind, state)
     return translated
 
 

@@ -25,7 +25,6 @@ Json = dict[str, Any]
 
 NOW = "2026-01-01T00:00:05.500Z"
 STARTED = "2026-01-01T00:00:01.000Z"
-TEXTS = {"res:/in": "the input"}
 
 
 def message(*attachments: Json, text: str = "hi") -> Json:
@@ -72,16 +71,14 @@ def session(**members: Any) -> Json:
 
 def down(version: str, kind: str, state: Json) -> Json:
     """Translate a state to an older version."""
-    translated: Json = translator(version).state_down(kind, state, read_text=TEXTS.get)
+    translated: Json = translator(version).state_down(kind, state)
     return translated
 
 
 def sent(version: str, kind: str, before: Json, action: Json, **options: Any) -> list[Json]:
     """Return what an old client is sent when an action happens."""
     after = reduce(kind, before, action, now=NOW)
-    return translator(version).action_down(
-        kind, before, action, after, read_text=TEXTS.get, **options
-    )
+    return translator(version).action_down(kind, before, action, after, **options)
 
 
 def followed(version: str, kind: str, before: Json, *actions: Json) -> tuple[Json, Json]:

@@ -168,7 +168,7 @@ def test_parts_that_need_no_translation_keep_their_identity_beside_those_that_do
 ) -> None:
     plain = tool_part("running")
     turn = {"id": "u", "message": message(), "state": "complete"}
-    newer = tool_part("completed", toolInput={"uri": "res:/binary"})
+    newer = tool_part("completed", toolInput={"uri": "res:/in"})
     translated = translator(version).turn_down({**turn, "responseParts": [plain, newer]})
     assert translated["responseParts"][0] is plain
     assert translated["responseParts"][1] != newer
@@ -215,15 +215,6 @@ def test_each_of_several_actions_is_translated_in_the_states_around_it() -> None
     ladder = Translator("0.5.2", (Twice(), Compares()))
     told = ladder.action_down("session", before, action, after)
     assert told == [{"was": "old", "is": ""}, {"was": "", "is": "new"}]
-
-
-def test_a_referenced_input_that_is_approved_by_ready_is_told_as_text() -> None:
-    state = chat(tool_part("pending-confirmation", toolInput="old"), status=24)
-    reference = {"uri": "res:/in"}
-    ready = on_call("Ready", invocationMessage="m", confirmed="setting", toolInput=reference)
-    expected = on_call("Confirmed", approved=True, confirmed="setting", editedToolInput="the input")
-    for version in ("0.5.2", "0.5.1", "0.5.0"):
-        assert sent(version, "chat", state, ready) == [expected]
 
 
 @pytest.mark.parametrize("version", OLDER)

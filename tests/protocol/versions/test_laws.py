@@ -19,7 +19,6 @@ from tests.strategies import (
     changeset_histories,
     chat_histories,
     histories,
-    read_text,
     root_histories,
     session_histories,
 )
@@ -66,11 +65,11 @@ def test_what_a_client_sent_comes_back_down_as_it_was_sent(history: History) -> 
 def assert_it_comes_back(
     old: Translator, kind: Any, before: Json, action: Json, after: Json
 ) -> None:
-    for sent in old.action_down(kind, before, action, after, read_text=read_text, sender="client"):
+    for sent in old.action_down(kind, before, action, after, sender="client"):
         climbed = old.action_up(kind, sent, before, now=NOW)
         reached = reduce(kind, before, climbed, now=NOW)
         if reached is not before:
-            back = old.action_down(kind, before, climbed, reached, read_text=read_text)
+            back = old.action_down(kind, before, climbed, reached)
             assert back == [sent]
 
 
@@ -89,7 +88,7 @@ def test_a_sender_holds_what_a_snapshot_would_give_it(history: History) -> None:
 def assert_the_echo_is_true(version: str, history: History, before: Json, action: Json) -> None:
     old, kind = translator(version), history.kind
     after = reduce(kind, before, action, now=NOW)
-    proper = old.action_down(kind, before, action, after, read_text=read_text, sender="client")
+    proper = old.action_down(kind, before, action, after, sender="client")
     # Clients also say what their version has no way to show.
     for words in (*proper, action):
         try:
@@ -100,7 +99,7 @@ def assert_the_echo_is_true(version: str, history: History, before: Json, action
         if reached is before:
             continue
         held = down(old, history, before)
-        for told in echo(version, kind, words, before, meant, reached, read_text=read_text):
+        for told in echo(version, kind, words, before, meant, reached):
             held = reduce(kind, held, told, now=NOW, version=version)
         fresh = down(old, history, reached)
         stale = granted_spots(version, before, meant, reached)
@@ -129,7 +128,7 @@ def test_translating_and_reducing_never_change_what_they_are_given(history: Hist
             old = translator(version)
             held = down(old, history, before)
             given_held = deepcopy(held)
-            for sent in old.action_down(history.kind, before, action, after, read_text=read_text):
+            for sent in old.action_down(history.kind, before, action, after):
                 given_sent = deepcopy(sent)
                 reduce(history.kind, held, sent, now=NOW, version=version)
                 assert sent == given_sent
@@ -146,7 +145,7 @@ def test_every_state_and_action_of_every_version_survives_json(history: History)
         after = reduce(history.kind, before, action, now=NOW)
         for version in (NEWEST, *OLDER):
             old = translator(version)
-            sent = old.action_down(history.kind, before, action, after, read_text=read_text)
+            sent = old.action_down(history.kind, before, action, after)
             told = {"state": down(old, history, after), "actions": sent}
             assert orjson.loads(orjson.dumps(told)) == told
         before = after
@@ -158,7 +157,7 @@ def test_a_turn_alone_is_translated_as_within_its_chat(history: History) -> None
     state = final(history)
     for version in OLDER:
         old = translator(version)
-        alone = [old.turn_down(turn, read_text=read_text) for turn in state["turns"]]
+        alone = [old.turn_down(turn) for turn in state["turns"]]
         assert down(old, history, state)["turns"] == alone
 
 
@@ -166,7 +165,7 @@ def test_a_turn_alone_is_translated_as_within_its_chat(history: History) -> None
 @MODEST
 @given(history=histories())
 def test_an_action_without_effect_gives_back_the_very_state(version: str, history: History) -> None:
-    state = translator(version).state_down(history.kind, final(history), read_text=read_text)
+    state = translator(version).state_down(history.kind, final(history))
     for stray in STRAYS:
         assert reduce(history.kind, state, stray, now=NOW, version=version) is state
 

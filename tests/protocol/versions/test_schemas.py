@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from agenthost.protocol.versions import reduce, translator
 from tests.protocol.versions import schemas
-from tests.strategies import NOW, History, histories, read_text
+from tests.strategies import NOW, History, histories
 
 # The schemas of earlier versions describe nothing strictly enough to be worth asking.
 VERSIONS = ("0.6.0", "0.5.2")
@@ -27,7 +27,7 @@ def test_states_and_actions_are_what_the_older_version_describes(
     before = history.initial
     for action in history.actions:
         after = reduce(history.kind, before, action, now=NOW)
-        for sent in old.action_down(history.kind, before, action, after, read_text=read_text):
+        for sent in old.action_down(history.kind, before, action, after):
             wrong = [
                 schemas.complaints(version, definition, sent)
                 for definition in schemas.action_definitions(version, sent)
@@ -35,5 +35,5 @@ def test_states_and_actions_are_what_the_older_version_describes(
             assert wrong, f"{version} has no {sent['type']}"
             assert [] in wrong, f"{sent}\n{wrong}"
         before = after
-    state = old.state_down(history.kind, before, read_text=read_text)
+    state = old.state_down(history.kind, before)
     assert not schemas.complaints(version, schemas.STATES[history.kind], state)

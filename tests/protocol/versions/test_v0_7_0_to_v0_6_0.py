@@ -13,7 +13,7 @@ from agenthost.protocol.versions import (
     reduce,
     translator,
 )
-from agenthost.protocol.versions.v0_7_0_to_v0_6_0.attachments import STASH
+from agenthost.protocol.versions.v0_7_0_to_v0_6_0.step import STASH
 from agenthost.protocol.versions.v0_7_0_to_v0_6_0.terminals import fold_terminals
 from tests.protocol.versions.samples import (
     NOW,
@@ -246,11 +246,9 @@ def test_messages_are_translated_in_commands_too() -> None:
 
 
 @pytest.mark.parametrize("status", ["running", "completed", "cancelled", "pending-confirmation"])
-def test_referenced_input_is_inlined_or_left_out(status: str) -> None:
-    readable = chat(tool_part(status, toolInput={"uri": "res:/in"}))
-    assert down(OLD, "chat", readable) == chat(tool_part(status, toolInput="the input"))
-    unreadable = chat(tool_part(status, toolInput={"uri": "res:/binary"}))
-    assert down(OLD, "chat", unreadable) == chat(tool_part(status))
+def test_referenced_input_is_left_out(status: str) -> None:
+    referring = chat(tool_part(status, toolInput={"uri": "res:/in"}))
+    assert down(OLD, "chat", referring) == chat(tool_part(status))
 
 
 @pytest.mark.parametrize(
@@ -259,9 +257,7 @@ def test_referenced_input_is_inlined_or_left_out(status: str) -> None:
         ({"toolInput": "old"}, {}, {"toolInput": "old"}),
         ({"toolInput": "old"}, {"toolInput": "new"}, {"toolInput": "new"}),
         ({"toolInput": "old"}, {"toolInput": ""}, {"toolInput": ""}),
-        ({"toolInput": {"uri": "res:/in"}}, {}, {"toolInput": "the input"}),
-        ({}, {"toolInput": {"uri": "res:/in"}}, {"toolInput": "the input"}),
-        ({}, {"toolInput": {"uri": "res:/binary"}}, {}),
+        ({}, {"toolInput": {"uri": "res:/in"}}, {}),
         ({}, {}, {}),
     ],
 )
@@ -275,16 +271,16 @@ def test_ready_repeats_the_input_that_the_call_then_has(
 
 def test_a_pending_call_is_never_left_with_the_input_it_had_before() -> None:
     state = chat(tool_part("pending-confirmation", toolInput="harmless"))
-    ready = on_call("Ready", invocationMessage="m", toolInput={"uri": "res:/binary"})
+    ready = on_call("Ready", invocationMessage="m", toolInput={"uri": "res:/in"})
     assert sent(OLD, "chat", state, ready) == [{**ready, "toolInput": ""}]
 
 
 @pytest.mark.parametrize(
     ("held", "given"),
     [
-        ({"toolInput": {"uri": "res:/binary"}}, {}),
-        ({}, {"toolInput": {"uri": "res:/binary"}}),
-        ({"toolInput": "harmless"}, {"toolInput": {"uri": "res:/binary"}, "confirmed": "setting"}),
+        ({"toolInput": {"uri": "res:/in"}}, {}),
+        ({}, {"toolInput": {"uri": "res:/in"}}),
+        ({"toolInput": "harmless"}, {"toolInput": {"uri": "res:/in"}, "confirmed": "setting"}),
     ],
 )
 def test_an_input_that_was_not_shown_or_will_not_be_kept_needs_no_empty_one_in_its_place(
@@ -298,7 +294,7 @@ def test_an_input_that_was_not_shown_or_will_not_be_kept_needs_no_empty_one_in_i
 
 def test_a_call_id_that_is_used_again_means_the_later_call() -> None:
     done = {"confirmed": "setting", "success": True, "pastTenseMessage": "did"}
-    first = tool_part("completed", toolInput={"uri": "res:/binary"}, **done)
+    first = tool_part("completed", toolInput={"uri": "res:/in"}, **done)
     ready = on_call("Ready", invocationMessage="m", toolInput="ls", confirmed="setting")
     assert sent(OLD, "chat", chat(first, tool_part("streaming")), ready) == [ready]
 
@@ -357,9 +353,8 @@ def test_a_turn_of_very_many_parts_is_not_told_anew() -> None:
     ("held", "told"),
     [
         ({"toolInput": "old"}, {"editedToolInput": "edit"}),
-        ({"toolInput": {"uri": "res:/in"}}, {"editedToolInput": "the input"}),
         ({}, {}),
-        ({"toolInput": {"uri": "res:/binary"}}, {}),
+        ({"toolInput": {"uri": "res:/in"}}, {}),
     ],
 )
 def test_an_edit_is_told_as_what_the_call_then_holds(held: Json, told: Json) -> None:
@@ -491,7 +486,7 @@ def test_an_outcome_of_an_unknown_call_still_gets_a_title() -> None:
 
 def test_tool_calls_are_translated_wherever_they_are() -> None:
     new = call("completed", toolInput={"uri": "res:/in"}, content=[{**TERMINAL, "isPty": True}])
-    old = call("completed", toolInput="the input", content=[TERMINAL])
+    old = call("completed", content=[TERMINAL])
     part, old_part = ({"kind": "toolCall", "toolCall": each} for each in (new, old))
     turn: Json = {"id": "u", "message": message(), "state": "complete"}
     told = sent(
@@ -512,7 +507,6 @@ def test_tool_calls_are_translated_wherever_they_are() -> None:
         "fetchTurns",
         {},
         {"turns": [{**turn, "responseParts": [part]}]},
-        read_text={"res:/in": "the input"}.get,
     )
     assert page == {"turns": [{**turn, "responseParts": [old_part]}]}
 

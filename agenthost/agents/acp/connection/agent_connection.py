@@ -26,9 +26,9 @@ from acp.schema import (
 from pydantic import ValidationError
 
 from agenthost.agents.acp.connection.agent_process import AgentProcess
-from agenthost.agents.acp.connection.client_methods import HostSide
-from agenthost.agents.acp.connection.line_transport import LineTransport
-from agenthost.agents.acp.sessions.acp_session import Thread
+from agenthost.agents.acp.connection.client_methods import AcpClientMethods
+from agenthost.agents.acp.connection.line_transport import AcpLineTransport
+from agenthost.agents.acp.sessions.acp_session import AcpSession
 from agenthost.agents.api import AgentError
 
 log = logging.getLogger(__name__)
@@ -50,16 +50,16 @@ _CAPABILITIES = ClientCapabilities(
 )
 
 
-class Link:
+class AgentConnection:
     """An agent process and the connection to it."""
 
     def __init__(self, name: str, process: AgentProcess) -> None:
         self.name = name
         self.process = process
         # ACP session id -> its chat.
-        self.threads: dict[str, Thread] = {}
-        client = HostSide(self.threads)
-        self._transport = LineTransport(name, process.stdout, process.stdin, client.has_room)
+        self.sessions: dict[str, AcpSession] = {}
+        client = AcpClientMethods(self.sessions)
+        self._transport = AcpLineTransport(name, process.stdout, process.stdin, client.has_room)
         # What it leaves out is answered by the package: nobody here has such a method.
         serving = cast(Client, client)
         self.connection: ClientSideConnection = connect_to_agent(serving, self._transport)
@@ -72,7 +72,7 @@ class Link:
     @classmethod
     async def open(
         cls, name: str, command: Sequence[str], *, cwd: str, env: Mapping[str, str]
-    ) -> Link:
+    ) -> AgentConnection:
         """Start an agent process and greet it.
 
         Raises:
@@ -85,15 +85,15 @@ class Link:
             raise AgentError(
                 f"{name} cannot be started: {command[0]!r}: {reason}", "agentNotStarted"
             ) from error
-        link = cls(name, process)
+        agent = cls(name, process)
         log.info("%s[%d] started in %s", name, process.pid, cwd)
         try:
-            async with link.understood():
-                await link._greet()
+            async with agent.translated_errors():
+                await agent._greet()
         except BaseException:
-            await link.close(patience=0)
+            await agent.close(patience=0)
             raise
-        return link
+        return agent
 
     @property
     def alive(self) -> bool:
@@ -119,16 +119,16 @@ class Link:
         return self._answer.agent_capabilities or AgentCapabilities()
 
     @contextlib.asynccontextmanager
-    async def understood(self) -> AsyncIterator[None]:
+    async def translated_errors(self) -> AsyncIterator[None]:
         """Turn what goes wrong between host and agent into what people can read.
 
         What the agent wrote to standard error meanwhile is often the better half of it.
         """
-        heard = self.process.said
+        heard = self.process.stderr_lines
         try:
             yield
         except RequestError as error:
-            raise await self._with_last_words(self._refused(error), heard) from error
+            raise await self._with_stderr(self._refused(error), heard) from error
         except ConnectionError as error:
             raise await self._failure() from error
         except ValidationError as error:
@@ -136,7 +136,7 @@ class Link:
             failure = AgentError(
                 f"{self.name} answered something that ACP does not know", "agentProtocol"
             )
-            raise await self._with_last_words(failure, heard) from error
+            raise await self._with_stderr(failure, heard) from error
 
     async def close(self, patience: float, because: str | None = None) -> None:
         """End the process, and all commands that ran for it."""
@@ -152,7 +152,7 @@ class Link:
             raise
 
     async def _close(self, patience: float) -> None:
-        commands = (thread.terminals.end_all() for thread in self.threads.values())
+        commands = (session.terminals.end_all() for session in self.sessions.values())
         await asyncio.gather(self.process.end(patience), *commands)
         self._watching.cancel()
         try:
@@ -160,7 +160,7 @@ class Link:
         except Exception:
             # Not ours to repair, and the process is gone.
             log.exception("the connection to %s did not close well", self.name)
-        log.info("%s[%d] %s", self.name, self.process.pid, self.process.fate)
+        log.info("%s[%d] %s", self.name, self.process.pid, self.process.exit_description)
 
     async def _watch(self) -> None:
         """Notice the end of the process, or of what it says, and see to the rest."""
@@ -189,14 +189,14 @@ class Link:
             late = AgentError(
                 f"{self.name} did not answer within {START_TIMEOUT:g} seconds", "agentTimeout"
             )
-            raise await self._with_last_words(late) from error
+            raise await self._with_stderr(late) from error
         if self._answer.protocol_version != PROTOCOL_VERSION:
             foreign = AgentError(
                 f"{self.name} speaks version {self._answer.protocol_version} of ACP;"
                 f" this host speaks version {PROTOCOL_VERSION}",
                 "agentProtocol",
             )
-            raise await self._with_last_words(foreign)
+            raise await self._with_stderr(foreign)
 
     def _refused(self, error: RequestError) -> AgentError:
         details = error.data.get("details") if isinstance(error.data, dict) else None
@@ -215,15 +215,15 @@ class Link:
         """Say why nothing can be said to the agent any more."""
         await asyncio.wait({self._watching}, timeout=4 * LAST_BREATH)
         await self.close(patience=0)
-        fate = self._ended_because or self.process.fate
-        return await self._with_last_words(AgentError(f"{self.name} {fate}", "agentProcessEnded"))
+        fate = self._ended_because or self.process.exit_description
+        return await self._with_stderr(AgentError(f"{self.name} {fate}", "agentProcessEnded"))
 
-    async def _with_last_words(self, error: AgentError, since: int = 0) -> AgentError:
+    async def _with_stderr(self, error: AgentError, since: int = 0) -> AgentError:
         """Add what the agent wrote to standard error, after its first ``since`` lines, if it did.
 
         People cannot look there: it is the host's.
         """
-        words = await self.process.last_words(since)
+        words = await self.process.stderr_tail(since)
         return AgentError(f"{error}; it last said:\n{words}", error.error_type) if words else error
 
 

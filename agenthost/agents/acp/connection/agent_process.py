@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import codecs
 import logging
+import re
 import signal
 from asyncio.subprocess import PIPE, SubprocessStreamProtocol
 from collections import deque
 from collections.abc import Mapping, Sequence
 
-from agenthost.agents.acp.redaction import Redactor
-from agenthost.agents.child_guard import Lifeline
+from agenthost.agents.child_guard import ChildGuard
 from agenthost.agents.processes import group_emptied, signal_group
 
 log = logging.getLogger(__name__)
@@ -32,6 +32,51 @@ HEARSAY = 0.1
 # Lines of standard error that one process may put into the host's log.
 MOST_LOGGED = 2000
 READ_SIZE = 16 * 1024
+
+HIDDEN = "***"
+# A shorter value would blot out ordinary words.
+SHORTEST_SECRET = 6
+
+_SECRET_NAME = re.compile(r"key|token|secret|passw|credential|auth(?!or)", re.IGNORECASE)
+_BEARER = re.compile(r"\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{6,}", re.IGNORECASE)
+_ASSIGNED = re.compile(
+    r"((?:api[_-]?key|access[_-]?token|token|secret|password|passwd)[\"']?\s*[=:]\s*[\"']?)"
+    r"[^\s\"',;]+",
+    re.IGNORECASE,
+)
+# The beginnings by which well-known services mark their tokens.
+_MARKED = re.compile(
+    r"\b(?:sk|pk|rk|gh[opsur]|github_pat|glpat|xox[abprs]|AKIA|AIza)[-_A-Za-z0-9]{10,}"
+)
+
+
+class Redactor:
+    """Hides the secrets of an environment, and whatever looks like one, in what a program says.
+
+    A best effort: it knows the values of variables whose names sound secret, and the usual shapes
+    of tokens. It cannot know a secret that looks like a word.
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        values = {
+            value
+            for name, value in environment.items()
+            if _SECRET_NAME.search(name) and len(value) >= SHORTEST_SECRET
+        }
+        # Longest first: one secret may begin with another.
+        known = "|".join(re.escape(value) for value in sorted(values, key=len, reverse=True))
+        self._known = re.compile(known) if known else None
+
+    def __repr__(self) -> str:
+        return "Redactor()"
+
+    def __call__(self, text: str) -> str:
+        """Return the text without secrets."""
+        if self._known is not None:
+            text = self._known.sub(HIDDEN, text)
+        text = _BEARER.sub(rf"\1 {HIDDEN}", text)
+        text = _ASSIGNED.sub(rf"\1{HIDDEN}", text)
+        return _MARKED.sub(HIDDEN, text)
 
 
 class _Protocol(SubprocessStreamProtocol):
@@ -55,7 +100,7 @@ class AgentProcess:
         transport: asyncio.SubprocessTransport,
         protocol: _Protocol,
         redact: Redactor,
-        lifeline: Lifeline,
+        guard: ChildGuard,
     ) -> None:
         assert protocol.stdin is not None
         assert protocol.stdout is not None
@@ -67,12 +112,12 @@ class AgentProcess:
         self.exited = protocol.exited
         self.redact = redact
         self._transport = transport
-        self._lifeline = lifeline
-        lifeline.hold(self.pid)
+        self._guard = guard
+        guard.watch(self.pid)
         # The last lines of standard error, without secrets.
         self._last_lines: deque[str] = deque(maxlen=LAST_LINES)
         # How many lines there were in all.
-        self.said = 0
+        self.stderr_lines = 0
         self._listening = asyncio.create_task(
             self._listen(protocol.stderr), name=f"standard error of {name}[{self.pid}]"
         )
@@ -86,7 +131,7 @@ class AgentProcess:
         Raises:
             OSError: there is no such program or directory.
         """
-        lifeline = await Lifeline.start()
+        guard = await ChildGuard.start()
         try:
             transport, protocol = await asyncio.get_running_loop().subprocess_exec(
                 _Protocol,
@@ -99,12 +144,12 @@ class AgentProcess:
                 start_new_session=True,
             )
         except BaseException:
-            await lifeline.release()
+            await guard.release()
             raise
-        return cls(name, transport, protocol, Redactor(env), lifeline)
+        return cls(name, transport, protocol, Redactor(env), guard)
 
     @property
-    def fate(self) -> str:
+    def exit_description(self) -> str:
         """How the program ended, as the end of a sentence that begins with its name."""
         code = self._transport.get_returncode()
         if code is None:
@@ -113,14 +158,14 @@ class AgentProcess:
             return f"was killed by {signal.Signals(-code).name}"
         return f"ended with exit code {code}"
 
-    async def last_words(self, since: int = 0) -> str:
+    async def stderr_tail(self, since: int = 0) -> str:
         """Return the last lines of standard error, of those that came after the first ``since``.
 
         Waits until all has been read that there is.
         """
         patience = TERMINATION_GRACE if self.exited.is_set() else HEARSAY
         await asyncio.wait({self._listening}, timeout=patience)
-        fresh = min(self.said - since, len(self._last_lines))
+        fresh = min(self.stderr_lines - since, len(self._last_lines))
         return "\n".join(list(self._last_lines)[-fresh:] if fresh > 0 else ())
 
     async def end(self, patience: float) -> None:
@@ -134,7 +179,7 @@ class AgentProcess:
             # Also when this is cancelled: nobody may be left.
             self.kill()
         await self.exited.wait()
-        await self._lifeline.release()
+        await self._guard.release()
         # An heir of the pipe that left the group is not waited for.
         await asyncio.wait({self._listening}, timeout=TERMINATION_GRACE)
         self._listening.cancel()
@@ -176,8 +221,8 @@ class AgentProcess:
         if not line:
             return
         self._last_lines.append(line)
-        self.said += 1
-        if self.said <= MOST_LOGGED:
+        self.stderr_lines += 1
+        if self.stderr_lines <= MOST_LOGGED:
             log.debug("%s[%d]: %s", self.name, self.pid, line)
-        elif self.said == MOST_LOGGED + 1:
+        elif self.stderr_lines == MOST_LOGGED + 1:
             log.info("%s[%d] says too much; the rest is not logged", self.name, self.pid)

@@ -27,32 +27,32 @@ from acp.schema import (
 
 from agenthost.agents.acp.connection.files import read_text, write_text
 from agenthost.agents.acp.connection.terminals import Terminal, TerminalRefused
-from agenthost.agents.acp.sessions.acp_session import Thread
+from agenthost.agents.acp.sessions.acp_session import AcpSession
 from agenthost.agents.acp.turns.permissions import cancelled
-from agenthost.agents.acp.turns.updates import Inbox, PermissionRequest
-from agenthost.agents.folders import FileRefused
+from agenthost.agents.acp.turns.updates import PermissionRequest, TurnUpdates
+from agenthost.agents.folders import FileRefused, NoSuchFile
 
 _T = TypeVar("_T")
 
 
-class HostSide:
+class AcpClientMethods:
     """Serves the requests of one agent process, each within the chat that it belongs to."""
 
-    def __init__(self, threads: Mapping[str, Thread]) -> None:
+    def __init__(self, sessions: Mapping[str, AcpSession]) -> None:
         # ACP session id -> its chat; filled as sessions are opened.
-        self._threads = threads
+        self._sessions = sessions
 
     async def has_room(self) -> None:
         """Wait until every running turn has room for more."""
-        for thread in list(self._threads.values()):
-            if isinstance(thread.sink, Inbox):
-                await thread.sink.has_room()
+        for session in list(self._sessions.values()):
+            if isinstance(session.sink, TurnUpdates):
+                await session.sink.has_room()
 
     async def session_update(self, session_id: str, update: Any, **kwargs: Any) -> None:
         """Pass an update on to the turn that runs; without one it is of no use."""
-        thread = self._threads.get(session_id)
-        if thread is not None and thread.sink is not None:
-            thread.sink.put(update)
+        session = self._sessions.get(session_id)
+        if session is not None and session.sink is not None:
+            session.sink.put(update)
 
     async def request_permission(
         self,
@@ -62,8 +62,8 @@ class HostSide:
         **kwargs: Any,
     ) -> RequestPermissionResponse:
         """Let people decide; nobody can when no turn runs."""
-        sink = self._thread(session_id).sink
-        if not isinstance(sink, Inbox):
+        sink = self._session(session_id).sink
+        if not isinstance(sink, TurnUpdates):
             return cancelled()
         request = PermissionRequest(tool_call, options)
         sink.put(request)
@@ -78,7 +78,7 @@ class HostSide:
         **kwargs: Any,
     ) -> ReadTextFileResponse:
         """Read a file inside the chat's folders."""
-        folders = self._thread(session_id).folders
+        folders = self._session(session_id).folders
         text = await _served(path, lambda: read_text(folders, path, line, limit))
         return ReadTextFileResponse(content=text)
 
@@ -86,7 +86,7 @@ class HostSide:
         self, session_id: str, path: str, content: str, **kwargs: Any
     ) -> WriteTextFileResponse:
         """Write a file inside the chat's folders."""
-        folders = self._thread(session_id).folders
+        folders = self._session(session_id).folders
         await _served(path, lambda: write_text(folders, path, content))
         return WriteTextFileResponse()
 
@@ -101,14 +101,14 @@ class HostSide:
         **kwargs: Any,
     ) -> CreateTerminalResponse:
         """Run a command, as long as a turn wants it."""
-        thread = self._thread(session_id)
-        if not isinstance(thread.sink, Inbox):
+        session = self._session(session_id)
+        if not isinstance(session.sink, TurnUpdates):
             raise _refusal("commands run only during a turn")
         try:
-            id = thread.terminals.create(
+            id = session.terminals.create(
                 command,
                 args or (),
-                cwd=str(thread.folders.resolve(cwd or ".")),
+                cwd=str(session.folders.resolve(cwd or ".")),
                 env={variable.name: variable.value for variable in env or ()},
                 limit=output_byte_limit,
             )
@@ -147,18 +147,18 @@ class HostSide:
     ) -> ReleaseTerminalResponse:
         """End a command and forget it."""
         terminal = self._terminal(session_id, terminal_id)
-        self._thread(session_id).terminals.forget(terminal_id)
+        self._session(session_id).terminals.forget(terminal_id)
         await terminal.kill()
         return ReleaseTerminalResponse()
 
-    def _thread(self, session_id: str) -> Thread:
-        thread = self._threads.get(session_id)
-        if thread is None:
+    def _session(self, session_id: str) -> AcpSession:
+        session = self._sessions.get(session_id)
+        if session is None:
             raise _refusal(f"there is no session {session_id}")
-        return thread
+        return session
 
     def _terminal(self, session_id: str, terminal_id: str) -> Terminal:
-        terminal = self._thread(session_id).terminals.get(terminal_id)
+        terminal = self._session(session_id).terminals.get(terminal_id)
         if terminal is None:
             raise _refusal(f"there is no terminal {terminal_id}")
         return terminal
@@ -168,7 +168,7 @@ async def _served(path: str, work: Callable[[], _T]) -> _T:
     """Do something with a file, off the event loop, and refuse it in the protocol's terms."""
     try:
         return await asyncio.to_thread(work)
-    except FileNotFoundError as error:
+    except NoSuchFile as error:
         raise RequestError.resource_not_found(path) from error
     except FileRefused as error:
         raise _refusal(str(error)) from error

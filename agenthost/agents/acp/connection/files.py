@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from agenthost.agents.folders import FileRefused, Folders
 
@@ -19,11 +17,10 @@ def read_text(
     """Return a file's text, or ``limit`` of its lines from ``line`` on, which counts from 1.
 
     Raises:
-        FileNotFoundError: there is no such file.
+        NoSuchFile: there is none.
         FileRefused: it is outside, no text, or cannot be read.
     """
-    with _refusals(path):
-        data = folders.read(path, MOST_BYTES)
+    data = folders.read(path, MOST_BYTES)
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -45,15 +42,4 @@ def write_text(folders: Folders, path: str, text: str) -> None:
         data = text.encode()
     except UnicodeEncodeError as error:
         raise FileRefused(f"{path} cannot be written: that is no text") from error
-    with _refusals(path):
-        folders.write(path, data)
-
-
-@contextmanager
-def _refusals(path: str) -> Iterator[None]:
-    try:
-        yield
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise FileRefused(f"{path} cannot be used: {error.strerror}") from error
+    folders.write(path, data)

@@ -34,7 +34,7 @@ UPDATES = frozenset(
 )
 
 
-class LineTransport:
+class AcpLineTransport:
     """Messages to and from a process."""
 
     def __init__(

@@ -9,8 +9,7 @@ import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from agenthost.agents.environment import command_environment
-from agenthost.agents.processes import MOST_OUTPUT, run_command
+from agenthost.agents.processes import MOST_OUTPUT, command_environment, run_command
 from agenthost.errors import AgentHostError
 
 Listener = Callable[[], Awaitable[None]]

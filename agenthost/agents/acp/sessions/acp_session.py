@@ -16,12 +16,12 @@ from acp import RequestError
 
 from agenthost.agents.acp.connection.terminals import Terminals
 from agenthost.agents.acp.sessions.choices import Choices, offered
-from agenthost.agents.acp.turns.updates import Inbox, Replay
+from agenthost.agents.acp.turns.updates import ReplayedHistory, TurnUpdates
 from agenthost.agents.folders import Folders
 from agenthost.agents.turn import Turn
 
 if TYPE_CHECKING:
-    from agenthost.agents.acp.connection.agent_connection import Link
+    from agenthost.agents.acp.connection.agent_connection import AgentConnection
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 MEMO = "acp"
 
 
-class Thread:
+class AcpSession:
     """The ACP session of one chat."""
 
     def __init__(self, chat: str, folders: Folders) -> None:
@@ -39,80 +39,84 @@ class Thread:
         self.lock = asyncio.Lock()
         # The id of the ACP session, and the process in which it is open.
         self.session_id: str | None = None
-        self._link: Link | None = None
+        self._agent: AgentConnection | None = None
         # Whether the history was searched for the session of an earlier host.
-        self._recalled = False
+        self._searched = False
         # The ids of the turns that the ACP session knows, and of those told with the next prompt.
-        self._seen: set[str] = set()
+        self._known: set[str] = set()
         self._told: set[str] = set()
         self.choices = Choices({})
         self.terminals = Terminals()
         # Where updates go: to the running turn, or to a replay; nowhere at other times.
-        self.sink: Inbox | Replay | None = None
+        self.sink: TurnUpdates | ReplayedHistory | None = None
 
     @property
-    def memo(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         """What to write into a turn so that a later host finds the ACP session again."""
         return {MEMO: {"session": self.session_id, "chat": self.chat}}
 
-    def saw(self, turn: str) -> None:
+    def mark_known(self, turn: str) -> None:
         """Note that the ACP session knows a turn, and what was told with it."""
-        self._seen |= {turn, *self._told}
+        self._known |= {turn, *self._told}
 
-    async def open(self, link: Link, turn: Turn, folders: Folders) -> list[Mapping[str, Any]]:
+    async def open(
+        self, agent: AgentConnection, turn: Turn, folders: Folders
+    ) -> list[Mapping[str, Any]]:
         """Make the ACP session ready for a turn; return the turns that it has to be told of."""
         self.folders = folders
         history = turn.history
-        if not self._recalled:
-            self._recalled = True
-            self._recall(history)
-        if not self._seen <= {past["id"] for past in history}:
+        if not self._searched:
+            self._searched = True
+            self._find_earlier_session(history)
+        if not self._known <= {past["id"] for past in history}:
             # People cut the chat back; the ACP session cannot forget.
             self._forget()
-        if self._link is not link or self.session_id is None:
-            await self._enter(link, history)
-        unknown = [past for past in history if past["id"] not in self._seen]
+        if self._agent is not agent or self.session_id is None:
+            await self._open_session(agent, history)
+        unknown = [past for past in history if past["id"] not in self._known]
         self._told = {past["id"] for past in unknown}
         return unknown
 
-    def _recall(self, history: Sequence[Mapping[str, Any]]) -> None:
+    def _find_earlier_session(self, history: Sequence[Mapping[str, Any]]) -> None:
         """Find the ACP session that this chat was last in, which knows all that was before."""
         for count, past in reversed(list(enumerate(history, 1))):
             session = _remembered(past, self.chat)
             if session is not None:
                 self.session_id = session
-                self._seen = {known["id"] for known in history[:count]}
+                self._known = {known["id"] for known in history[:count]}
                 return
 
     def _forget(self) -> None:
-        if self._link is not None and self.session_id is not None:
+        if self._agent is not None and self.session_id is not None:
             # Whatever that session still says is of no use.
-            self._link.threads.pop(self.session_id, None)
+            self._agent.sessions.pop(self.session_id, None)
         self.session_id = None
-        self._seen = set()
+        self._known = set()
 
-    async def _enter(self, link: Link, history: Sequence[Mapping[str, Any]]) -> None:
+    async def _open_session(
+        self, agent: AgentConnection, history: Sequence[Mapping[str, Any]]
+    ) -> None:
         known = self.session_id
-        if known is None or not link.can_load or not await self._load(link, known, history):
+        if known is None or not agent.can_load or not await self._load(agent, known, history):
             self._forget()
-            answer = await link.connection.new_session(cwd=str(self.folders.primary))
+            answer = await agent.connection.new_session(cwd=str(self.folders.primary))
             self.session_id = answer.session_id
-            link.threads[answer.session_id] = self
+            agent.sessions[answer.session_id] = self
             self.choices = Choices(offered(answer.modes, answer.config_options))
-        self._link = link
+        self._agent = agent
 
     async def _load(
-        self, link: Link, session_id: str, history: Sequence[Mapping[str, Any]]
+        self, agent: AgentConnection, session_id: str, history: Sequence[Mapping[str, Any]]
     ) -> bool:
-        self.sink = replay = Replay()
-        link.threads[session_id] = self
+        self.sink = replay = ReplayedHistory()
+        agent.sessions[session_id] = self
         is_fitting = False
         try:
-            answer = await link.connection.load_session(
+            answer = await agent.connection.load_session(
                 cwd=str(self.folders.primary), session_id=session_id
             )
         except RequestError as error:
-            log.info("%s cannot load a session: %s", link.name, link.process.redact(str(error)))
+            log.info("%s cannot load a session: %s", agent.name, agent.process.redact(str(error)))
         except ConnectionError:
             # It died over it, and must not die over it again.
             self._forget()
@@ -123,12 +127,12 @@ class Thread:
         finally:
             self.sink = None
             if not is_fitting:
-                del link.threads[session_id]
+                del agent.sessions[session_id]
         return is_fitting
 
     def _recent(self, history: Sequence[Mapping[str, Any]]) -> list[str]:
         """Return the last message that the ACP session knows, and those that it may know."""
-        known = [number for number, past in enumerate(history) if past["id"] in self._seen]
+        known = [number for number, past in enumerate(history) if past["id"] in self._known]
         return [past["message"]["text"] for past in history[known[-1] :]] if known else []
 
 

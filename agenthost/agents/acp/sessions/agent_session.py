@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agenthost.agents.acp.connection.agent_connection import Link
-from agenthost.agents.acp.sessions.acp_session import Thread
+from agenthost.agents.acp.connection.agent_connection import AgentConnection
+from agenthost.agents.acp.sessions.acp_session import AcpSession
 from agenthost.agents.acp.sessions.introduction import transcript
 from agenthost.agents.acp.settings import Setting
-from agenthost.agents.acp.turns.acp_turn import Exchange
+from agenthost.agents.acp.turns.acp_turn import AcpTurn
 from agenthost.agents.api import AgentError, SessionContext
 from agenthost.agents.folders import Folders
 from agenthost.agents.turn import Turn
@@ -44,8 +44,8 @@ class AgentSession:
         self._program = program
         # Told what the agent offers to choose.
         self._learn = learn
-        self._threads: dict[str, Thread] = {}
-        self._link: Link | None = None
+        self._sessions: dict[str, AcpSession] = {}
+        self._agent: AgentConnection | None = None
         # Held while a process is started.
         self._starting = asyncio.Lock()
         # Turns at work, and what happens when there has been none for long.
@@ -57,43 +57,45 @@ class AgentSession:
     async def run(self, turn: Turn) -> None:
         """Let the agent work on a turn."""
         folders = _folders(turn.session)
-        thread = self._threads.setdefault(turn.chat, Thread(turn.chat, folders))
+        session = self._sessions.setdefault(turn.chat, AcpSession(turn.chat, folders))
         with self._at_work():
             # Of a turn that was cancelled the agent may still be letting go.
-            async with thread.lock:
-                link = await self._connected(folders)
-                async with link.understood():
-                    await self._work(turn, thread, link, folders)
+            async with session.lock:
+                agent = await self._connected(folders)
+                async with agent.translated_errors():
+                    await self._work(turn, session, agent, folders)
 
-    async def _work(self, turn: Turn, thread: Thread, link: Link, folders: Folders) -> None:
-        unknown = await thread.open(link, turn, folders)
-        assert thread.session_id is not None
+    async def _work(
+        self, turn: Turn, session: AcpSession, agent: AgentConnection, folders: Folders
+    ) -> None:
+        unknown = await session.open(agent, turn, folders)
+        assert session.session_id is not None
         try:
-            await thread.choices.choose(link.connection, thread.session_id, _wanted(turn))
+            await session.choices.choose(agent.connection, session.session_id, _wanted(turn))
         finally:
-            self._learn(thread.choices.offer)
-        exchange = Exchange(turn, thread, link, self._program.cancel_timeout)
-        await exchange.run(transcript(unknown))
+            self._learn(session.choices.offer)
+        work = AcpTurn(turn, session, agent, self._program.cancel_timeout)
+        await work.run(transcript(unknown))
 
     async def close(self, patience: float = POLITE_PATIENCE) -> None:
         """End the process for good."""
         self._closed.set()
         if self._idle is not None:
             self._idle.cancel()
-        if self._link is not None:
-            await self._link.close(patience, because="was ended with its session")
+        if self._agent is not None:
+            await self._agent.close(patience, because="was ended with its session")
 
-    async def _connected(self, folders: Folders) -> Link:
+    async def _connected(self, folders: Folders) -> AgentConnection:
         async with self._starting:
-            if self._link is None or not self._link.alive:
+            if self._agent is None or not self._agent.alive:
                 program = self._program
-                self._link = await Link.open(
+                self._agent = await AgentConnection.open(
                     program.name, program.command, cwd=str(folders.primary), env=program.env
                 )
             if self._closed.is_set():
-                await self._link.close(patience=0)
+                await self._agent.close(patience=0)
                 raise AgentError("the session is over", "sessionOver")
-            return self._link
+            return self._agent
 
     @contextlib.contextmanager
     def _at_work(self) -> Iterator[None]:
@@ -110,8 +112,8 @@ class AgentSession:
 
     def _rest(self) -> None:
         """Let an idle process go; the next turn starts another one."""
-        if self._busy == 0 and self._link is not None and self._link.alive:
-            work = self._link.close(POLITE_PATIENCE, because="was ended because it was idle")
+        if self._busy == 0 and self._agent is not None and self._agent.alive:
+            work = self._agent.close(POLITE_PATIENCE, because="was ended because it was idle")
             self._resting = asyncio.create_task(work, name=f"rest {self._program.name}")
 
 

@@ -73,11 +73,11 @@ class Choices:
         # What was chosen; what the agent changes by itself afterwards is left alone.
         self._chosen: dict[str, Any] = {}
 
-    def learn(self, options: Sequence[Option]) -> None:
+    def update_options(self, options: Sequence[Option]) -> None:
         """Take the options as the agent now has them."""
         self.offer = {**self.offer, **offered(None, options)}
 
-    def switch(self, mode: str) -> str | None:
+    def mode_changed(self, mode: str) -> str | None:
         """Take the mode that the agent is in now; return its name if it is another one."""
         setting = self.offer.get("mode")
         before = None if setting is None else setting.current
@@ -96,7 +96,7 @@ class Choices:
         """
         undone = {key: self._initial[key] for key in self._chosen if key in self._initial}
         for key, given in {**undone, **wanted}.items():
-            value = self._own_mode(given) if key == "mode" else given
+            value = self._agent_mode(given) if key == "mode" else given
             if self._chosen.get(key, self._initial.get(key)) == value:
                 continue
             if key not in self.offer and key not in _ALWAYS:
@@ -106,7 +106,7 @@ class Choices:
             await self._set(connection, session_id, setting, value)
             self._chosen[key] = value
 
-    def _own_mode(self, value: Any) -> Any:
+    def _agent_mode(self, value: Any) -> Any:
         """Return what the agent calls a mode; what it cannot do stays as it was asked for."""
         modes = self.offer.get("mode")
         own = [choice.value for choice in modes.choices] if modes is not None else []
@@ -131,9 +131,9 @@ class Choices:
     ) -> None:
         if setting.option is None:
             await connection.set_session_mode(session_id=session_id, mode_id=value)
-            self.switch(value)
+            self.mode_changed(value)
             return
         answer = await connection.set_config_option(
             config_id=setting.option, session_id=session_id, value=value
         )
-        self.learn(answer.config_options or ())
+        self.update_options(answer.config_options or ())

@@ -21,13 +21,13 @@ from acp.schema import (
     UsageUpdate,
 )
 
-from agenthost.agents.acp.connection.agent_connection import Link
-from agenthost.agents.acp.sessions.acp_session import Thread
+from agenthost.agents.acp.connection.agent_connection import AgentConnection
+from agenthost.agents.acp.sessions.acp_session import AcpSession
 from agenthost.agents.acp.turns.content_blocks import Block, as_markdown, as_prompt, binary_of
 from agenthost.agents.acp.turns.permissions import cancelled
 from agenthost.agents.acp.turns.plan import Plan
-from agenthost.agents.acp.turns.tool_calls import CallView
-from agenthost.agents.acp.turns.updates import Inbox, PermissionRequest
+from agenthost.agents.acp.turns.tool_calls import ShownToolCall
+from agenthost.agents.acp.turns.updates import PermissionRequest, TurnUpdates
 from agenthost.agents.api import AgentError
 from agenthost.agents.tool_call import ToolCall
 from agenthost.agents.turn import Turn
@@ -43,17 +43,19 @@ _STOPPED = {
 }
 
 
-class Exchange:
+class AcpTurn:
     """The work on one turn."""
 
-    def __init__(self, turn: Turn, thread: Thread, link: Link, cancel_timeout: float) -> None:
+    def __init__(
+        self, turn: Turn, session: AcpSession, agent: AgentConnection, cancel_timeout: float
+    ) -> None:
         self._turn = turn
-        self._thread = thread
-        self._link = link
+        self._session = session
+        self._agent = agent
         # Seconds that the agent gets to stop when the turn is cancelled.
         self._cancel_timeout = cancel_timeout
-        self._inbox = Inbox()
-        self._calls: dict[str, CallView] = {}
+        self._updates = TurnUpdates()
+        self._calls: dict[str, ShownToolCall] = {}
         # Ends the tool calls that the agent leaves open.
         self._open_calls = AsyncExitStack()
         self._plan = Plan(turn)
@@ -63,7 +65,7 @@ class Exchange:
         self._message_id: str | None = None
         # What the turn used so far, as it will be reported.
         self._usage: dict[str, Any] = {}
-        self._meta: dict[str, Any] = thread.memo
+        self._meta: dict[str, Any] = session.metadata
         # What people said while the agent worked.
         self._steering: list[Mapping[str, Any]] = []
 
@@ -74,86 +76,88 @@ class Exchange:
             RequestError, ConnectionError: the agent answered with an error, or is gone.
             AgentError: the agent refused.
         """
-        prompt = as_prompt(self._turn.message, self._link.prompts, introduction)
-        self._thread.sink = self._inbox
+        prompt = as_prompt(self._turn.message, self._agent.prompts, introduction)
+        self._session.sink = self._updates
         try:
             async with self._open_calls:
                 await self._report()
                 response = await self._prompt(prompt)
                 while self._steering:
                     said, self._steering = self._steering, []
-                    prompts = [as_prompt(message, self._link.prompts) for message in said]
+                    prompts = [as_prompt(message, self._agent.prompts) for message in said]
                     response = await self._prompt([block for some in prompts for block in some])
                 await self._conclude(response)
         finally:
-            self._leave()
+            self._detach()
 
     async def _prompt(self, prompt: list[Block]) -> PromptResponse:
-        assert self._thread.session_id is not None
+        assert self._session.session_id is not None
         work = asyncio.create_task(
-            self._link.connection.prompt(session_id=self._thread.session_id, prompt=prompt),
+            self._agent.connection.prompt(session_id=self._session.session_id, prompt=prompt),
             name=f"prompt for {self._turn.id}",
         )
         work.add_done_callback(self._prompted)
-        steering = asyncio.create_task(self._listen(), name=f"steering of {self._turn.id}")
+        steering = asyncio.create_task(
+            self._collect_steering(), name=f"steering of {self._turn.id}"
+        )
         try:
-            while (item := await self._inbox.next()) is not None:
-                await self._take(item)
+            while (item := await self._updates.next()) is not None:
+                await self._handle(item)
         except BaseException:
             await self._stop(work)
             raise
         finally:
             steering.cancel()
         response = work.result()
-        self._thread.saw(self._turn.id)
+        self._session.mark_known(self._turn.id)
         return response
 
     def _prompted(self, work: asyncio.Task[PromptResponse]) -> None:
         # Everything that the agent sent before its answer is in the inbox already.
-        self._inbox.put(None)
+        self._updates.put(None)
         if not work.cancelled():
             # Looked at, so that nobody complains when the turn is over and nobody else looks.
             work.exception()
 
-    async def _listen(self) -> None:
+    async def _collect_steering(self) -> None:
         """Take what people say meanwhile; an ACP agent can be told once it has answered."""
         while True:
             self._steering.append(await self._turn.next_steering_message())
 
     async def _stop(self, work: asyncio.Task[PromptResponse]) -> None:
         """Make the agent stop working on the turn, and the process if it does not."""
-        session_id = self._thread.session_id
+        session_id = self._session.session_id
         assert session_id is not None
-        self._thread.sink = None
-        self._inbox.leave()
+        self._session.sink = None
+        self._updates.leave()
         try:
             async with asyncio.timeout(self._cancel_timeout):
                 # First, so that the agent does not take what ends now for answers.
                 with contextlib.suppress(ConnectionError):
-                    await self._link.connection.cancel(session_id=session_id)
-                self._leave()
-                await self._thread.terminals.end_all()
+                    await self._agent.connection.cancel(session_id=session_id)
+                self._detach()
+                await self._session.terminals.end_all()
                 await asyncio.wait({work})
         except TimeoutError:
             because = "was ended because it did not stop when it was told to"
-            await self._link.close(patience=0, because=because)
+            await self._agent.close(patience=0, because=because)
         finally:
             if not work.done():
-                self._link.process.kill()
+                self._agent.process.kill()
                 work.cancel()
         if work.done() and not work.cancelled() and work.exception() is None:
-            self._thread.saw(self._turn.id)
+            self._session.mark_known(self._turn.id)
 
-    def _leave(self) -> None:
+    def _detach(self) -> None:
         """Take nothing more from the agent, and let it wait for nobody."""
-        self._thread.sink = None
-        self._inbox.leave()
+        self._session.sink = None
+        self._updates.leave()
         for task, request in list(self._asking.items()):
             task.cancel()
             if not request.answer.done():
                 request.answer.set_result(cancelled())
 
-    async def _take(self, item: Any) -> None:
+    async def _handle(self, item: Any) -> None:
         if isinstance(item, AgentMessageChunk):
             await self._write(item)
             return
@@ -168,11 +172,11 @@ class Exchange:
             case AgentPlanUpdate():
                 await self._plan.update(item.entries)
             case CurrentModeUpdate():
-                mode = self._thread.choices.switch(item.current_mode_id)
+                mode = self._session.choices.mode_changed(item.current_mode_id)
                 if mode is not None:
                     await self._turn.notify(f"The agent switched to the mode {mode}.")
             case ConfigOptionUpdate():
-                self._thread.choices.learn(item.config_options)
+                self._session.choices.update_options(item.config_options)
             case UsageUpdate():
                 await self._count_context(item)
 
@@ -187,12 +191,12 @@ class Exchange:
         elif (found := binary_of(chunk.content)) is not None:
             await self._turn.attach(*found)
 
-    def _call(self, id: str) -> CallView:
+    def _call(self, id: str) -> ShownToolCall:
         if id not in self._calls:
-            self._calls[id] = CallView(
+            self._calls[id] = ShownToolCall(
                 self._turn,
-                self._thread.terminals,
-                str(self._thread.folders.primary),
+                self._session.terminals,
+                str(self._session.folders.primary),
                 self._open_calls.enter_async_context,
             )
         return self._calls[id]
@@ -206,12 +210,14 @@ class Exchange:
         # People are asked before anything that follows is shown; the agent may go on meanwhile.
         await asyncio.sleep(0)
 
-    async def _answer(self, request: PermissionRequest, view: CallView, call: ToolCall) -> None:
+    async def _answer(
+        self, request: PermissionRequest, view: ShownToolCall, call: ToolCall
+    ) -> None:
         answer = cancelled()
         try:
             answer = await view.ask(call, request.options)
         except Exception:
-            log.exception("a permission request of %s failed", self._link.name)
+            log.exception("a permission request of %s failed", self._agent.name)
         finally:
             if not request.answer.done():
                 request.answer.set_result(answer)
@@ -224,7 +230,7 @@ class Exchange:
 
     def _count_tokens(self) -> None:
         """Tell the model as well, where the agent says which one it uses."""
-        setting = self._thread.choices.offer.get("model")
+        setting = self._session.choices.offer.get("model")
         if setting is None or not isinstance(setting.current, str):
             return
         model = self._usage["model"] = setting.current
@@ -236,7 +242,7 @@ class Exchange:
         await self._turn.report_usage({**self._usage, "_meta": dict(self._meta)})
 
     async def _conclude(self, response: PromptResponse) -> None:
-        await self._plan.conclude()
+        await self._plan.show_final()
         if response.usage is not None:
             used = response.usage
             self._usage = {"inputTokens": used.input_tokens, "outputTokens": used.output_tokens}
@@ -246,8 +252,8 @@ class Exchange:
             await self._report()
         match response.stop_reason:
             case "refusal":
-                raise AgentError(f"{self._link.name} refuses to go on", "refusal")
+                raise AgentError(f"{self._agent.name} refuses to go on", "refusal")
             case "cancelled":
-                raise AgentError(f"{self._link.name} gave up the turn", "cancelled")
+                raise AgentError(f"{self._agent.name} gave up the turn", "cancelled")
             case reason if reason in _STOPPED:
                 await self._turn.notify(_STOPPED[reason])

@@ -29,7 +29,6 @@ from acp.schema import (
 )
 
 from agenthost.agents import content
-from agenthost.agents.edits import changed_lines
 from agenthost.agents.turn import Turn
 
 Block = (
@@ -172,12 +171,11 @@ async def as_text(turn: Turn, text: str) -> list[dict[str, Any]]:
 
 async def as_edit(turn: Turn, diff: Diff, folder: str) -> dict[str, Any]:
     """Return a diff as a FileEdit whose two sides can be fetched."""
+    before = None if diff.old_text is None else _encodable(diff.old_text)
     file = Path(folder) / diff.path
-    uri, new = file.as_uri(), diff.new_text.encode(errors="replace")
-    after = await turn.store(new, "text/plain", name=file.name)
-    edit: dict[str, Any] = {"after": {"uri": uri, "content": after}}
-    if diff.old_text is not None:
-        old = diff.old_text.encode(errors="replace")
-        before = await turn.store(old, "text/plain", name=file.name)
-        edit["before"] = {"uri": uri, "content": before}
-    return {**edit, "diff": changed_lines(diff.old_text or "", diff.new_text)}
+    return await content.stored_edit(turn, file, before, _encodable(diff.new_text))
+
+
+def _encodable(text: str) -> str:
+    # Agents may cut text in the middle of a character.
+    return text.encode(errors="replace").decode()

@@ -29,7 +29,7 @@ class Plan:
             await self._show()
         await self._turn.set_activity(self._activity())
 
-    async def conclude(self) -> None:
+    async def show_final(self) -> None:
         """Show how far the plan came, if that is not what people see already."""
         await self._show()
         if self._shown:

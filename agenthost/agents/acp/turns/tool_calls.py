@@ -29,9 +29,9 @@ from agenthost.agents.acp.connection.terminals import Terminal, Terminals
 from agenthost.agents.acp.turns.content_blocks import as_content, as_edit, as_text, text_of
 from agenthost.agents.acp.turns.permissions import as_options, cancelled, may_allow_once, verdict
 from agenthost.agents.common_settings import allows_everything
-from agenthost.agents.plain import plain
 from agenthost.agents.tool_call import Confirmation, ToolCall
 from agenthost.agents.turn import Turn
+from agenthost.protocol.markdown import without_code_marks
 
 Content = ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent
 
@@ -63,7 +63,7 @@ Part = str | Terminal | list[dict[str, Any]]
 OpenCall = Callable[[ToolCall], Awaitable[ToolCall]]
 
 
-class CallView:
+class ShownToolCall:
     """One call: what the agent says of it, and what people see of it."""
 
     def __init__(self, turn: Turn, terminals: Terminals, folder: str, open_call: OpenCall) -> None:
@@ -86,17 +86,17 @@ class CallView:
 
     async def update(self, update: AcpToolCall | ToolCallUpdate) -> None:
         """Take what the agent says of the call."""
-        call = await self._hear(update)
-        await self._catch_up(call)
+        call = await self._record(update)
+        await self._advance(call)
 
     async def request(self, update: ToolCallUpdate) -> ToolCall:
         """Take what a request for permission says of the call; return the call to ask about."""
-        call = await self._hear(update)
+        call = await self._record(update)
         if call.status in _ENDED:
             # It was refused or over, and the agent tries again.
             self._call, self._said["status"] = None, "pending"
             self._shown_texts, self._shown = {}, []
-            call = await self._begun()
+            call = await self._started()
         return call
 
     async def ask(
@@ -121,7 +121,7 @@ class CallView:
             self._shown_texts, self._shown = {}, []
         if self._said.get("status") in ("completed", "failed"):
             return cancelled()
-        await self._catch_up(call)
+        await self._advance(call)
         return verdict(answer, options)
 
     def _previews(self) -> list[dict[str, Any]]:
@@ -133,22 +133,22 @@ class CallView:
     def _title(self) -> str:
         title = self._said.get("title") or _LABELS.get(self._said.get("kind", ""), "Tool")
         # Agents write it as markdown; clients show it as it is.
-        return plain(str(title))
+        return without_code_marks(str(title))
 
     @property
     def _input(self) -> str | None:
         raw = self._said.get("raw_input")
         return None if raw is None else _as_text(raw)[:MOST_RAW]
 
-    async def _hear(self, update: AcpToolCall | ToolCallUpdate) -> ToolCall:
+    async def _record(self, update: AcpToolCall | ToolCallUpdate) -> ToolCall:
         given = {name: getattr(update, name) for name in _FIELDS}
         self._said |= {name: value for name, value in given.items() if value is not None}
-        call = await self._begun()
+        call = await self._started()
         if update.content is not None:
             self._parts = [await self._part(item, call) for item in update.content]
         return call
 
-    async def _begun(self) -> ToolCall:
+    async def _started(self) -> ToolCall:
         if self._call is None:
             kind = self._said.get("kind") or "other"
             self._call = self._turn.tool(
@@ -186,10 +186,10 @@ class CallView:
         terminal = self._terminals.get(id)
         if terminal is None:
             return []
-        terminal.listeners.append(lambda: self._catch_up(call))
+        terminal.listeners.append(lambda: self._advance(call))
         return terminal
 
-    async def _catch_up(self, call: ToolCall) -> None:
+    async def _advance(self, call: ToolCall) -> None:
         """Bring a call to where the agent says it is."""
         said, status = self._said.get("status"), call.status
         if status in _ENDED:

@@ -32,7 +32,7 @@ class PermissionRequest:
     )
 
 
-class Inbox:
+class TurnUpdates:
     """Updates and requests on their way to a running turn."""
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class Inbox:
         await self._has_room.wait()
 
 
-class Replay:
+class ReplayedHistory:
     """Listens while an agent tells a conversation that it was asked to load."""
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
-"""What each thing in a chat looks like: messages, tool calls, questions, notices, endings.
+"""Parts of a chat as lines: messages, tool calls, questions, notices, endings.
 
 Pure. Every function turns one piece of wire state into lines that fit a width. When something is
-shown is ``transcript``'s to say; what is asked of the user is ``approvals``' and ``questions``'.
+shown is ``printed_transcript``'s to say; what is asked of the user is ``prompts``'.
 """
 
 from __future__ import annotations
@@ -14,22 +14,21 @@ from agenthost.cli.format.state_format import (
     directory_text,
     error_lines,
     error_text,
-    one_line,
     only_question,
     tool_word,
 )
+from agenthost.cli.format.terminal_text import one_line, visible
 from agenthost.cli.interactive.display.markdown import WIDEST, MarkdownText, inline
 from agenthost.cli.interactive.display.styled_text import (
     EMPTY,
     Fragment,
-    Line,
+    StyledLine,
     clean,
-    clip,
+    clip_line,
     hard_wrap,
     indented,
     line,
-    plain,
-    visible,
+    text_of,
     width_of,
     wrap,
 )
@@ -37,7 +36,7 @@ from agenthost.protocol.markdown import markdown_of
 
 Json = Mapping[str, Any]
 
-EditLines: TypeAlias = Callable[[Json, int], list[Line] | None]
+EditLines: TypeAlias = Callable[[Json, int], list[StyledLine] | None]
 """Says what an edit changes, in lines that fit a width; None where that is not known."""
 
 LIVE_TAIL = 6
@@ -56,33 +55,35 @@ _MARKS: dict[str, Fragment] = {
 }
 
 
-def message_lines(message: Json, width: int) -> list[Line]:
-    """Return a message as somebody sent it."""
+def message_lines(message: Json, width: int) -> list[StyledLine]:
+    """Return a user's message as lines."""
     origin = message["origin"]["kind"]
     who = {"user": "› "}.get(origin, "» ")
     style = "user" if origin == "user" else "other"
-    rows: list[Line] = []
+    rows: list[StyledLine] = []
     for source in clean(message["text"]).rstrip().split("\n"):
         rows += wrap(line((style, source)), min(width, WIDEST) - 2)
     lines = indented(rows, (style, who))
     for attachment in message.get("attachments") or ():
         label = one_line(str(attachment.get("label") or attachment.get("type")))
-        lines.append(clip(line(("dim", f"  + {label}")), width))
+        lines.append(clip_line(line(("dim", f"  + {label}")), width))
     return lines
 
 
-def reasoning_line(content: str, width: int, *, live: bool) -> Line:
-    """Return reasoning folded into one line: while it goes on, its end."""
+def reasoning_line(content: str, width: int, *, live: bool) -> StyledLine:
+    """Return reasoning folded into one line; while it is streamed, its end."""
     if not live:
         words = len(content.split())
-        return clip(line(("dim", f"∴ thought, {words:,} words · /reasoning shows them")), width)
+        return clip_line(
+            line(("dim", f"∴ thought, {words:,} words · /reasoning shows them")), width
+        )
     tail = one_line(content[-width * 4 :])
     room = max(width - 14, 10)
     shown = tail if len(tail) <= room else "…" + tail[1 - room :]
-    return clip(line(("dim", f"∴ thinking: {shown}")), width)
+    return clip_line(line(("dim", f"∴ thinking: {shown}")), width)
 
 
-def notice_lines(part: Json, width: int) -> list[Line]:
+def notice_lines(part: Json, width: int) -> list[StyledLine]:
     """Return a part that is neither text, tool call nor question."""
     match part["kind"]:
         case "systemNotification":
@@ -91,24 +92,26 @@ def notice_lines(part: Json, width: int) -> list[Line]:
             rows = MarkdownText("dim").settle(text, min(width, WIDEST) - 2, whole=True)
             return indented([row for row in rows if row], ("dim", "· "))
         case "contentRef":
-            return [clip(line(("dim", f"⇢ {_reference(part)}")), width)]
+            return [clip_line(line(("dim", f"⇢ {_reference(part)}")), width)]
         case kind:
-            return [clip(line(("dim", f"· something this version cannot show ({kind})")), width)]
+            return [
+                clip_line(line(("dim", f"· something this version cannot show ({kind})")), width)
+            ]
 
 
-def unknown_edit(edit: Json, width: int) -> list[Line] | None:
-    """Know of no edit what it changes."""
+def unknown_edit(edit: Json, width: int) -> list[StyledLine] | None:
+    """Return None: the content of edits is not known."""
     return None
 
 
 def call_lines(
     call: Json, width: int, *, live: bool, edit_lines: EditLines = unknown_edit
-) -> list[Line]:
-    """Return a tool call: a line that says what and how it is, then what it showed."""
+) -> list[StyledLine]:
+    """Return a tool call as lines: its name and status, then its output."""
     lines = [_call_head(call, width)]
     shown_input = _unsaid_input(call)
     if shown_input and not call["status"].startswith("pending-c"):
-        lines.append(clip(line(("dim", f"  {shown_input}")), width))
+        lines.append(clip_line(line(("dim", f"  {shown_input}")), width))
     for note in _call_notes(call):
         lines += indented(wrap(line(*note), min(width, WIDEST) - 2), ("", "  "))
     content = call.get("content") or ()
@@ -121,9 +124,9 @@ def call_in_full(
     call: Json,
     width: int,
     edit_lines: EditLines = unknown_edit,
-    kept_input: Sequence[Line] | None = None,
-) -> list[Line]:
-    """Return a tool call with its whole input, all that it showed, and all that it changes.
+    kept_input: Sequence[StyledLine] | None = None,
+) -> list[StyledLine]:
+    """Return a tool call with its whole input, output and edits.
 
     ``kept_input`` is the input where it is kept elsewhere.
     """
@@ -141,8 +144,8 @@ def call_in_full(
     return lines + indented(rows, ("dim", "  │ "), ("dim", "  │ "))
 
 
-def request_lines(part: Json, width: int) -> list[Line]:
-    """Return questions that are settled, with their answers."""
+def request_lines(part: Json, width: int) -> list[StyledLine]:
+    """Return answered questions with their answers."""
     request, response = part["request"], part.get("response")
     title = one_line(request.get("message") or "Questions")
     alone = only_question(request)
@@ -157,7 +160,7 @@ def request_lines(part: Json, width: int) -> list[Line]:
         said = one_line(answer_text(alone, answers.get(alone["id"])))
         rows = wrap(line(("bold", title), f"  {said}"), min(width, WIDEST) - 2)
         return indented(rows, ("ask", "? "), ("", "  "))
-    lines = [clip(line(("ask", "? "), ("bold", title), ("dim", outcome)), width)]
+    lines = [clip_line(line(("ask", "? "), ("bold", title), ("dim", outcome)), width)]
     for question in (request.get("questions") or ()) if response == "accept" else ():
         answer = answers.get(question["id"])
         skipped = answer is None or answer["state"] == "skipped"
@@ -167,8 +170,8 @@ def request_lines(part: Json, width: int) -> list[Line]:
     return lines
 
 
-def ending_lines(turn: Json, width: int) -> list[Line]:
-    """Return what is to be said at the end of a turn; often nothing."""
+def ending_lines(turn: Json, width: int) -> list[StyledLine]:
+    """Return the lines at the end of a turn; often none."""
     if turn["state"] == "cancelled":
         return [line(("dim", "■ cancelled"))]
     if turn["state"] == "error":
@@ -180,33 +183,33 @@ def ending_lines(turn: Json, width: int) -> list[Line]:
         ]
         return [EMPTY, *indented(rows, ("bad", "✗ "))]
     told = list(_figures(turn))
-    return [clip(line(("dim", " · ".join(told))), width)] if told else []
+    return [clip_line(line(("dim", " · ".join(told))), width)] if told else []
 
 
 def input_text(call: Json) -> str | None:
-    """Return a tool call's input as text; None where it has none or it is kept elsewhere."""
+    """Return a tool call's input as text; None if there is none or it is a reference."""
     given = call.get("toolInput")
     return given if isinstance(given, str) else None
 
 
-def _call_head(call: Json, width: int) -> Line:
+def _call_head(call: Json, width: int) -> StyledLine:
     status = call["status"]
     mark: Fragment = _MARKS.get(status, ("dim", "·"))
     if status == "completed":
         mark = ("good", "✓") if call["success"] else ("bad", "✗")
     name, said = one_line(call["displayName"] or call["toolName"]), _said(call)
     about = [("dim", " · "), *inline(said)] if said not in ("", name) else []
-    return clip(line(mark, " ", ("bold", name), *about, *_outcome(call)), width)
+    return clip_line(line(mark, " ", ("bold", name), *about, *_outcome(call)), width)
 
 
 def _said(call: Json) -> str:
-    """Return what a call says that it does, or did."""
+    """Return a call's message: what it does or did."""
     done = call["status"] in ("completed", "pending-result-confirmation")
     return one_line(markdown_of(call.get("pastTenseMessage" if done else "invocationMessage")))
 
 
 def _outcome(call: Json) -> Iterator[Fragment]:
-    """Yield what became of a call, for the end of its line."""
+    """Yield a call's outcome, for the end of its line."""
     chosen = (call.get("selectedOption") or {}).get("label")
     match call["status"]:
         case "cancelled":
@@ -217,7 +220,7 @@ def _outcome(call: Json) -> Iterator[Fragment]:
 
 
 def _call_notes(call: Json) -> Iterator[list[Fragment]]:
-    """Yield what else has to be said of a call."""
+    """Yield further notes on a call."""
     status = call["status"]
     if status == "streaming" and call.get("partialInput"):
         yield [("dim", one_line(call["partialInput"][-400:]))]
@@ -235,13 +238,13 @@ def _call_notes(call: Json) -> Iterator[list[Fragment]]:
 
 
 def _unsaid_input(call: Json) -> str:
-    """Return a call's input unless the line above says it already."""
+    """Return a call's input unless the line above shows it already."""
     given = one_line(visible(input_text(call) or ""))
     return "" if given in _said(call) else given
 
 
-def _block(block: Json, width: int, edit_lines: EditLines) -> list[Line]:
-    """Return one block of a tool's output."""
+def _block(block: Json, width: int, edit_lines: EditLines) -> list[StyledLine]:
+    """Return one block of a tool's output as lines."""
     match block["type"]:
         case "text":
             sources = clean(block["text"]).rstrip("\n").split("\n") if block["text"] else []
@@ -252,31 +255,31 @@ def _block(block: Json, width: int, edit_lines: EditLines) -> list[Line]:
             return _terminal(block, width)
         case "subagent":
             about = f"↳ {one_line(block['title'])}, in a chat of its own · /chats"
-            return [clip(line(("dim", about)), width)]
+            return [clip_line(line(("dim", about)), width)]
         case "resource":
-            return [clip(line(("dim", f"⇢ {_reference(block)}")), width)]
+            return [clip_line(line(("dim", f"⇢ {_reference(block)}")), width)]
         case "embeddedResource":
             size = len(block["data"]) * 3 // 4
-            return [clip(line(("dim", f"[{block['contentType']}, {size:,} bytes]")), width)]
+            return [clip_line(line(("dim", f"[{block['contentType']}, {size:,} bytes]")), width)]
         case kind:
-            return [clip(line(("dim", f"[{kind}]")), width)]
+            return [clip_line(line(("dim", f"[{kind}]")), width)]
 
 
-def _terminal(block: Json, width: int) -> list[Line]:
+def _terminal(block: Json, width: int) -> list[StyledLine]:
     result = block.get("result") or {}
     preview = clean(result.get("preview") or "").rstrip("\n")
     rows = [row for source in preview.split("\n") for row in hard_wrap(line(source), width)]
     title = one_line(block["title"])
     code = f" · exit code {result['exitCode']}" if "exitCode" in result else ""
-    return [clip(line(("dim", f"{title}{code}")), width), *(rows if preview else [])]
+    return [clip_line(line(("dim", f"{title}{code}")), width), *(rows if preview else [])]
 
 
-def _edit_rows(edit: Json, width: int, edit_lines: EditLines) -> list[Line]:
-    """Return an edit: its file and how much changes, then what, as far as that is known."""
+def _edit_rows(edit: Json, width: int, edit_lines: EditLines) -> list[StyledLine]:
+    """Return an edit as lines: file, counts, and the diff if it is known."""
     return [_edit_heading(edit, width), *(edit_lines(edit, width) or ())]
 
 
-def _edit_heading(edit: Json, width: int) -> Line:
+def _edit_heading(edit: Json, width: int) -> StyledLine:
     after, before = edit.get("after"), edit.get("before")
     side = after or before or {}
     verb = "new " if before is None else "delete " if after is None else ""
@@ -290,7 +293,7 @@ def _edit_heading(edit: Json, width: int) -> Line:
     if width_of(name) > room:
         # Of a long path the end says the most.
         name = f"…{name[max(len(name) - room + 1, 0) :]}"
-    return clip(line(verb, name, *counts), width)
+    return clip_line(line(verb, name, *counts), width)
 
 
 def _reference(ref: Json) -> str:
@@ -298,10 +301,10 @@ def _reference(ref: Json) -> str:
     return one_line(f"{directory_text(ref['uri'])}{size}")
 
 
-def _shortened(rows: Sequence[Line], head: int, tail: int) -> list[Line]:
+def _shortened(rows: Sequence[StyledLine], head: int, tail: int) -> list[StyledLine]:
     # An empty row says nothing at the end of an output that is still coming.
     kept = list(rows)
-    while kept and not plain(kept[-1]).strip():
+    while kept and not text_of(kept[-1]).strip():
         kept.pop()
     # To hide a single row would save nothing.
     if len(kept) <= head + tail + 1:

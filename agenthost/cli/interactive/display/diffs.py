@@ -1,4 +1,4 @@
-"""What an edit changes, as lines of a diff. Pure.
+"""Diffs of edited files as styled lines. Pure.
 
 Whoever approves an edit relies on this, so every difference shows: line endings, a newline at the
 end, characters that cannot be seen.
@@ -9,7 +9,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Sequence
 
-from agenthost.cli.interactive.display.styled_text import Line, hard_wrap, line, visible
+from agenthost.cli.format.terminal_text import visible
+from agenthost.cli.interactive.display.styled_text import StyledLine, hard_wrap, line
 
 CONTEXT = 2
 """Lines that are shown around a change."""
@@ -42,8 +43,8 @@ def changes(before: str | None, after: str | None) -> list[str]:
     return list(_unified(old, new, start))
 
 
-def styled(rows: Sequence[str], width: int) -> list[Line]:
-    """Return the rows of a diff as lines that fit."""
+def styled(rows: Sequence[str], width: int) -> list[StyledLine]:
+    """Return the rows of a diff as styled lines of a width."""
     return [
         part
         for row in rows

@@ -1,4 +1,4 @@
-"""What our own commands print: help, sessions, chats, reasoning, tool calls.
+"""Output of slash commands: help, sessions, chats, reasoning, tool calls.
 
 Pure: what is listed and the present moment are handed in.
 """
@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from agenthost.cli.format.state_format import activity_word, age, one_line, short_id, table
+from agenthost.cli.format.state_format import activity_word, age, short_id
+from agenthost.cli.format.terminal_text import one_line, table
 from agenthost.cli.interactive.display.markdown import MarkdownText
-from agenthost.cli.interactive.display.styled_text import EMPTY, Line, indented, line, wrap
+from agenthost.cli.interactive.display.styled_text import EMPTY, StyledLine, indented, line, wrap
 from agenthost.cli.interactive.typed_input import COMMANDS
 
 Json = Mapping[str, Any]
@@ -34,8 +35,8 @@ _REST = (
 )
 
 
-def help_lines(width: int) -> list[Line]:
-    """Return what one can type here."""
+def help_lines(width: int) -> list[StyledLine]:
+    """Return the help: commands and keys."""
     rows = [(f"/{name} {usage}".strip(), about) for name, (usage, about) in COMMANDS.items()]
     size = max(len(left) for left, _ in (*rows, *_KEYS))
     listed = [item for left, right in rows for item in _explained(left, right, size, width)]
@@ -45,8 +46,8 @@ def help_lines(width: int) -> list[Line]:
     return [EMPTY, *indented(first, ("", "  ")), EMPTY, *listed, EMPTY, *keys]
 
 
-def _explained(left: str, right: str, size: int, width: int) -> list[Line]:
-    """Return what can be typed and what it does: side by side, or one below the other."""
+def _explained(left: str, right: str, size: int, width: int) -> list[StyledLine]:
+    """Return commands and their help: side by side, or one below the other."""
     beside = width - size - 4
     if beside < LEAST_BESIDE:
         return [line("  ", ("key", left)), *indented(wrap(line(right), width - 4), ("", "    "))]
@@ -56,7 +57,7 @@ def _explained(left: str, right: str, size: int, width: int) -> list[Line]:
 
 def sessions_lines(
     summaries: Sequence[Json], current: str, now: datetime, width: int
-) -> list[Line]:
+) -> list[StyledLine]:
     """Return sessions, numbered for ``/open``."""
     rows = [
         (
@@ -71,7 +72,7 @@ def sessions_lines(
     return _listed(rows, width, "/open N goes to one")
 
 
-def chats_lines(session: Json, current: str, now: datetime, width: int) -> list[Line]:
+def chats_lines(session: Json, current: str, now: datetime, width: int) -> list[StyledLine]:
     """Return the chats of a session, numbered for ``/chat``."""
     rows = [
         (
@@ -86,8 +87,8 @@ def chats_lines(session: Json, current: str, now: datetime, width: int) -> list[
     return _listed(rows, width, "/chat N goes to one")
 
 
-def queue_lines(chat: Json, width: int) -> list[Line]:
-    """Return what waits for its turn."""
+def queue_lines(chat: Json, width: int) -> list[StyledLine]:
+    """Return the queued messages, numbered for ``/unqueue``."""
     queued = chat.get("queuedMessages") or ()
     if not queued:
         return [line(("dim", "· nothing is queued"))]
@@ -97,7 +98,7 @@ def queue_lines(chat: Json, width: int) -> list[Line]:
     return _listed(rows, width, "/unqueue N takes one back")
 
 
-def reasoning_lines(chat: Json, width: int) -> list[Line]:
+def reasoning_lines(chat: Json, width: int) -> list[StyledLine]:
     """Return the reasoning of the last turn that has any."""
     for turn in _newest_first(chat):
         texts = [part["content"] for part in turn["responseParts"] if part["kind"] == "reasoning"]
@@ -108,7 +109,7 @@ def reasoning_lines(chat: Json, width: int) -> list[Line]:
 
 
 def nth_last_call(chat: Json, number: int) -> Json | None:
-    """Return the tool call that was made last (1), or so many before it."""
+    """Return the Nth last tool call, counted from 1."""
     for turn in _newest_first(chat):
         calls = [part["toolCall"] for part in turn["responseParts"] if part["kind"] == "toolCall"]
         if number <= len(calls):
@@ -119,7 +120,7 @@ def nth_last_call(chat: Json, number: int) -> Json | None:
 
 
 def user_messages(chat: Json) -> list[str]:
-    """Return what people said in a chat, oldest first."""
+    """Return the users' messages of a chat, oldest first."""
     return [
         turn["message"]["text"]
         for turn in reversed(list(_newest_first(chat)))
@@ -127,7 +128,7 @@ def user_messages(chat: Json) -> list[str]:
     ]
 
 
-def _listed(rows: Sequence[Sequence[str]], width: int, hint: str) -> list[Line]:
+def _listed(rows: Sequence[Sequence[str]], width: int, hint: str) -> list[StyledLine]:
     lines = [line(text) for text in table(rows, width=width, flexible=1)]
     return [EMPTY, *lines, line(("dim", f"   {hint}"))]
 

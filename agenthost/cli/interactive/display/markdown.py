@@ -1,7 +1,7 @@
-"""Markdown, lightly: what a terminal can show of it, line by line as it arrives.
+"""Markdown for a terminal, rendered line by line while it is streamed.
 
-Pure. A line's looks depend on the lines before it only through ``Flow``, so that a finished line
-never has to be shown again.
+Pure. A line's looks depend on the lines before it only through ``BlockState``, so that a finished
+line never has to be shown again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from agenthost.cli.interactive.display.styled_text import (
     EMPTY,
     Fragment,
-    Line,
+    StyledLine,
     clean,
     cut_row,
     hard_wrap,
@@ -55,8 +55,8 @@ _EMPHASIS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
-    """What earlier lines mean for the next one."""
+class BlockState:
+    """Parser state between lines: inside code, list, paragraph."""
 
     # The marks that opened a block of code and will close it.
     fence: str = ""
@@ -66,11 +66,11 @@ class Flow:
 
 
 class MarkdownText:
-    """A text that grows: its finished lines once, and what may still change as often as asked."""
+    """A growing text: finished lines are returned once, the unfinished one at any time."""
 
     def __init__(self, style: str = "") -> None:
         self._style = style
-        self._flow = Flow()
+        self._flow = BlockState()
         # Characters whose lines are finished.
         self._taken = 0
         # Whether the line at hand was so long that its beginning is shown already.
@@ -81,9 +81,9 @@ class MarkdownText:
         """Whether any of its lines are finished."""
         return self._flow.begun
 
-    def settle(self, content: str, width: int, *, whole: bool) -> list[Line]:
+    def settle(self, content: str, width: int, *, whole: bool) -> list[StyledLine]:
         """Return the lines finished since the last time; with ``whole``, the unfinished one too."""
-        lines: list[Line] = []
+        lines: list[StyledLine] = []
         while (end := content.find("\n", self._taken)) >= 0:
             lines += self._finish(content[self._taken : end], width)
             self._taken = end + 1
@@ -94,7 +94,7 @@ class MarkdownText:
             lines += self._spill(content, width)
         return lines
 
-    def rest(self, content: str, width: int) -> list[Line]:
+    def rest(self, content: str, width: int) -> list[StyledLine]:
         """Return the unfinished line as it looks now."""
         source = content[self._taken :]
         if not source.strip():
@@ -104,14 +104,14 @@ class MarkdownText:
             flow = replace(flow, gap=False)
         return self._styled(_advance(flow, source, width, self._in_long_line)[1])
 
-    def _finish(self, source: str, width: int) -> list[Line]:
+    def _finish(self, source: str, width: int) -> list[StyledLine]:
         self._flow, lines = _advance(self._flow, source, width, self._in_long_line)
         self._in_long_line = False
         return self._styled(lines)
 
-    def _spill(self, content: str, width: int) -> list[Line]:
-        """Finish the rows of a line that goes on and on, all but the newest."""
-        lines: list[Line] = []
+    def _spill(self, content: str, width: int) -> list[StyledLine]:
+        """Finish the rows of a very long line, all but the newest."""
+        lines: list[StyledLine] = []
         while len(content) - self._taken > LONGEST_OPEN_LINE // 2:
             size = cut_row(content[self._taken : self._taken + WIDEST * 2], min(width, WIDEST))
             source = content[self._taken : self._taken + size]
@@ -121,7 +121,7 @@ class MarkdownText:
             self._in_long_line = True
         return lines
 
-    def _styled(self, lines: list[Line]) -> list[Line]:
+    def _styled(self, lines: list[StyledLine]) -> list[StyledLine]:
         if not self._style:
             return lines
         return [
@@ -130,8 +130,8 @@ class MarkdownText:
         ]
 
 
-def render(text: str, width: int) -> list[Line]:
-    """Return the lines of a text that is complete."""
+def render(text: str, width: int) -> list[StyledLine]:
+    """Return the lines of a complete text."""
     return MarkdownText().settle(text, width, whole=True)
 
 
@@ -160,8 +160,10 @@ def _marked(found: re.Match[str], style: str) -> list[Fragment]:
     return inline(found[kind], f"{style} {_EMPHASIS[kind]}".strip())
 
 
-def _advance(flow: Flow, source: str, width: int, goes_on: bool) -> tuple[Flow, list[Line]]:
-    """Return the lines of one more source line, and what it means for the next."""
+def _advance(
+    flow: BlockState, source: str, width: int, goes_on: bool
+) -> tuple[BlockState, list[StyledLine]]:
+    """Return the lines of one more source line, and the parser state after it."""
     source = clean(source)
     fence = None if goes_on else _FENCE.match(source)
     if flow.fence:
@@ -177,11 +179,11 @@ def _advance(flow: Flow, source: str, width: int, goes_on: bool) -> tuple[Flow, 
     return replace(flow, begun=True, gap=False), _with_gap(flow, lines)
 
 
-def _with_gap(flow: Flow, lines: list[Line]) -> list[Line]:
+def _with_gap(flow: BlockState, lines: list[StyledLine]) -> list[StyledLine]:
     return [EMPTY, *lines] if flow.gap and flow.begun else lines
 
 
-def _block(source: str, width: int) -> list[Line]:
+def _block(source: str, width: int) -> list[StyledLine]:
     """Return the lines of a line outside of code."""
     width = min(width, WIDEST)
     if heading := _HEADING.match(source):
@@ -205,12 +207,12 @@ def _block(source: str, width: int) -> list[Line]:
     return _paragraph(source, width)
 
 
-def _paragraph(source: str, width: int) -> list[Line]:
+def _paragraph(source: str, width: int) -> list[StyledLine]:
     indent = source[: len(source) - len(source.lstrip())][:8]
     rows = wrap(line(*inline(source.strip())), min(width, WIDEST) - len(indent))
     return indented(rows, ("", indent)) if indent else rows
 
 
-def _code(source: str, width: int) -> list[Line]:
+def _code(source: str, width: int) -> list[StyledLine]:
     rows = hard_wrap(line(("code", source.rstrip())), width - 2)
     return indented(rows, ("", "  "))

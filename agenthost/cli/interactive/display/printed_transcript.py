@@ -1,4 +1,4 @@
-"""What of a chat is on the screen: what is printed for good, and what may still change.
+"""Prints a chat incrementally: finished lines once, unfinished lines live.
 
 Pure: a chat's states go in, lines come out. A terminal scrolls what is printed out of reach, so a
 line is printed once, when it is final; everything that may still change is live, to be drawn again
@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from agenthost.cli.interactive.display import blocks
 from agenthost.cli.interactive.display.markdown import MarkdownText, render
-from agenthost.cli.interactive.display.styled_text import EMPTY, Line, line
+from agenthost.cli.interactive.display.styled_text import EMPTY, StyledLine, line
 
 Json = Mapping[str, Any]
 _Key: TypeAlias = tuple[str, object]
@@ -25,10 +25,10 @@ _COMPACT = frozenset({"toolCall", "reasoning", "systemNotification"})
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What to do about the screen."""
+    """Lines to print now, and the live lines below them."""
 
-    printed: list[Line]
-    live: list[Line]
+    printed: list[StyledLine]
+    live: list[StyledLine]
 
 
 def _never(call: Json) -> bool:
@@ -37,39 +37,39 @@ def _never(call: Json) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What is known of tool calls besides their state."""
+    """Content that tool calls refer to, as far as it is fetched."""
 
     edit_lines: blocks.EditLines
-    awaits: Callable[[Json], bool]
+    is_loading: Callable[[Json], bool]
 
     def waits_for(self, turn: Json) -> bool:
-        """Say whether more will be known of a turn soon."""
+        """Return whether content of a turn is still being fetched."""
         return any(map(self.waits_for_part, turn["responseParts"]))
 
     def waits_for_part(self, part: Json) -> bool:
-        """Say whether more will be known of a part soon."""
-        return part["kind"] == "toolCall" and self.awaits(part["toolCall"])
+        """Return whether content of a part is still being fetched."""
+        return part["kind"] == "toolCall" and self.is_loading(part["toolCall"])
 
 
 class Transcript:
-    """One chat's transcript, from its first turn on."""
+    """The printed transcript of one chat."""
 
     def __init__(
         self,
         *,
         unfold: bool = False,
         edit_lines: blocks.EditLines = blocks.unknown_edit,
-        awaits: Callable[[Json], bool] = _never,
+        is_loading: Callable[[Json], bool] = _never,
     ) -> None:
         """Begin with nothing printed.
 
         Args:
             unfold: whether reasoning is shown in full.
             edit_lines: says what an edit changes.
-            awaits: says whether it will soon be known of a tool call what it changes; it is not
+            is_loading: says whether it will soon be known of a tool call what it changes; it is not
                 printed before.
         """
-        self._look = _Look(edit_lines, awaits)
+        self._look = _Look(edit_lines, is_loading)
         # Whether reasoning is shown in full from now on.
         self.unfold = unfold
         # The turns that are printed to their end, oldest first, and the one that is not.
@@ -77,7 +77,7 @@ class Transcript:
         self._current: _TurnPrinter | None = None
 
     def update(self, chat: Json, width: int) -> Shown:
-        """Return what is to be printed now that the chat is in this state, and what is live."""
+        """Return the lines to print for a newer state of the chat, and the live lines."""
         active = chat.get("activeTurn")
         turns: Sequence[Json] = chat["turns"]
         lines = self._drop_removed(turns, active)
@@ -94,8 +94,8 @@ class Transcript:
         assert self._current is not None
         return Shown(lines, self._current.live(active, width))
 
-    def _drop_removed(self, turns: Sequence[Json], active: Json | None) -> list[Line]:
-        """Forget the printed turns that are no more."""
+    def _drop_removed(self, turns: Sequence[Json], active: Json | None) -> list[StyledLine]:
+        """Forget printed turns that were removed from the chat."""
         current = None if self._current is None else self._current.id
         runs = current is None or (active is not None and active["id"] == current)
         if not runs and all(turn["id"] != current for turn in reversed(turns)):
@@ -112,7 +112,7 @@ class Transcript:
         return [EMPTY, line(("dim", f"── the last {what} removed ──"))] if gone else []
 
     def _next(self, turns: Sequence[Json]) -> int:
-        """Return where the turns begin that are not printed to their end."""
+        """Return the index of the first turn that is not printed completely."""
         if not self._printed:
             return 0
         for index in range(len(turns), 0, -1):
@@ -120,9 +120,9 @@ class Transcript:
                 return index
         return 0
 
-    def _advance(self, turn: Json, width: int, *, ended: bool) -> list[Line]:
+    def _advance(self, turn: Json, width: int, *, ended: bool) -> list[StyledLine]:
         printer = self._current
-        lines: list[Line] = []
+        lines: list[StyledLine] = []
         if printer is None or printer.id != turn["id"]:
             printer = self._current = _TurnPrinter(turn["id"], self._look, unfold=self.unfold)
         if not printer.fits(turn):
@@ -138,7 +138,7 @@ class Transcript:
 
 @dataclass(slots=True)
 class _PartPrinter:
-    """What of one part is printed."""
+    """Tracks how much of one part is printed."""
 
     key: _Key
     # The part as it was last looked at.
@@ -151,7 +151,7 @@ class _PartPrinter:
 
 @dataclass(slots=True)
 class _TurnPrinter:
-    """What of one turn is printed: whole parts, and perhaps the beginning of one."""
+    """Tracks how much of one turn is printed: whole parts, and the start of the next."""
 
     id: str
     look: _Look
@@ -160,16 +160,16 @@ class _TurnPrinter:
     parts: list[_PartPrinter] = field(default_factory=list)
 
     def fits(self, turn: Json) -> bool:
-        """Say whether a turn continues what is printed of it."""
+        """Return whether a turn continues what is printed of it."""
         parts = turn["responseParts"]
         if len(parts) < len(self.parts):
             return False
         pairs = zip(self.parts, parts, strict=False)
         return all(part is known.seen or _continues(known, part) for known, part in pairs)
 
-    def advance(self, turn: Json, width: int, *, ended: bool) -> list[Line]:
+    def advance(self, turn: Json, width: int, *, ended: bool) -> list[StyledLine]:
         """Return the lines that have become final."""
-        lines: list[Line] = []
+        lines: list[StyledLine] = []
         if not self.begun:
             self.begun = True
             lines += [EMPTY, *blocks.message_lines(turn["message"], width)]
@@ -183,9 +183,9 @@ class _TurnPrinter:
             lines += blocks.ending_lines(turn, width)
         return lines
 
-    def live(self, turn: Json, width: int) -> list[Line]:
-        """Return the lines of all that is not final."""
-        lines: list[Line] = []
+    def live(self, turn: Json, width: int) -> list[StyledLine]:
+        """Return the lines that may still change."""
+        lines: list[StyledLine] = []
         parts = turn["responseParts"]
         for index in range(self._first_open(), len(parts)):
             known = self.parts[index] if index < len(self.parts) else None
@@ -212,7 +212,9 @@ class _TurnPrinter:
             return MarkdownText()
         return MarkdownText("dim") if part["kind"] == "reasoning" and self.unfold else None
 
-    def _settle(self, parts: Sequence[Json], index: int, width: int, *, ended: bool) -> list[Line]:
+    def _settle(
+        self, parts: Sequence[Json], index: int, width: int, *, ended: bool
+    ) -> list[StyledLine]:
         part, printer = parts[index], self._printer(index, parts[index])
         followed = ended or index < len(parts) - 1
         if printer.text is not None:
@@ -226,9 +228,9 @@ class _TurnPrinter:
         lines = _final_lines(part, width, self.look) if printer.done else []
         return [*_gap(parts, index), *lines] if lines else []
 
-    def _late_text(self, parts: Sequence[Json], width: int) -> list[Line]:
-        """Return what was added to texts that others follow already."""
-        lines: list[Line] = []
+    def _late_text(self, parts: Sequence[Json], width: int) -> list[StyledLine]:
+        """Return text added to parts that others already follow."""
+        lines: list[StyledLine] = []
         for printer, part in zip(self.parts, parts, strict=False):
             if not printer.done or part is printer.seen:
                 continue
@@ -241,8 +243,8 @@ class _TurnPrinter:
         return lines
 
 
-def _gap(parts: Sequence[Json], index: int) -> list[Line]:
-    """Return what sets a part apart from what precedes it."""
+def _gap(parts: Sequence[Json], index: int) -> list[StyledLine]:
+    """Return the empty lines before a part."""
     before = parts[index - 1]["kind"] if index else "message"
     return [] if parts[index]["kind"] in _COMPACT and before in _COMPACT else [EMPTY]
 
@@ -258,7 +260,7 @@ def _key(part: Json) -> _Key:
 
 
 def _continues(known: _PartPrinter, part: Json) -> bool:
-    """Say whether a part is the one that was seen, later on."""
+    """Return whether a part is a later state of one seen before."""
     if _key(part) != known.key:
         return False
     if part["kind"] in ("markdown", "reasoning"):
@@ -276,7 +278,7 @@ def _final(part: Json) -> bool:
     return True
 
 
-def _final_lines(part: Json, width: int, look: _Look) -> list[Line]:
+def _final_lines(part: Json, width: int, look: _Look) -> list[StyledLine]:
     match part["kind"]:
         case "reasoning":
             return [blocks.reasoning_line(part["content"], width, live=False)]
@@ -288,7 +290,9 @@ def _final_lines(part: Json, width: int, look: _Look) -> list[Line]:
     return blocks.notice_lines(part, width)
 
 
-def _live_lines(part: Json, known: _PartPrinter | None, width: int, look: _Look) -> list[Line]:
+def _live_lines(
+    part: Json, known: _PartPrinter | None, width: int, look: _Look
+) -> list[StyledLine]:
     match part["kind"]:
         case "markdown" | "reasoning" if known is not None and known.text is not None:
             return known.text.rest(part["content"], width)

@@ -1,4 +1,4 @@
-"""What tool calls refer to, fetched from the host: both sides of an edit, an input kept elsewhere.
+"""File contents and long inputs that tool calls refer to, fetched and cached for display.
 
 Fetched once, in the background, and kept for as long as it is likely to be looked at again. What
 cannot be fetched or shown is said in its place: nobody should approve a blank.
@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agenthost.cli.format.state_format import directory_text, one_line
+from agenthost.cli.format.state_format import directory_text
+from agenthost.cli.format.terminal_text import one_line, visible
 from agenthost.cli.interactive.display import diffs
-from agenthost.cli.interactive.display.styled_text import Line, hard_wrap, line, visible
+from agenthost.cli.interactive.display.styled_text import StyledLine, hard_wrap, line
 from agenthost.client import Client
 from agenthost.errors import AgentHostError
 
@@ -31,7 +32,7 @@ MOST_KEPT = 64
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What there is to see of one edit or input."""
+    """Fetched content: one edit or one input."""
 
     heading: str
     what: str = ""
@@ -42,8 +43,8 @@ class _Known:
     problem: str = ""
 
 
-class Contents:
-    """Fetches what tool calls refer to, and shows what is known of it."""
+class ReferencedContent:
+    """Fetches the content that tool calls refer to, and shows it."""
 
     def __init__(self, client: Client, on_change: Callable[[], None]) -> None:
         self._client = client
@@ -54,20 +55,20 @@ class Contents:
         # All that was ever fetched without being asked for: what was let go is not fetched again.
         self._wanted: set[str] = set()
         # Lines as they were last asked for: they are drawn again and again.
-        self._drawn: dict[tuple[str, int], list[Line]] = {}
+        self._drawn: dict[tuple[str, int], list[StyledLine]] = {}
 
-    def want(self, call: Json) -> None:
-        """Begin to fetch what a call refers to, unless that was done before."""
+    def prefetch(self, call: Json) -> None:
+        """Start to fetch the content of a call, unless that was done before."""
         for key, item in _references(call):
             if key not in self._wanted:
                 self._begin(key, item)
 
-    def awaits(self, call: Json) -> bool:
-        """Say whether something is being fetched that belongs to a call."""
+    def is_loading(self, call: Json) -> bool:
+        """Return whether content of a call is being fetched."""
         return any(key in self._reading for key, _ in _references(call))
 
     async def fetch(self, call: Json) -> None:
-        """Wait until all is known that a call refers to; what went wrong before is tried again."""
+        """Fetch all content of a call and wait for it; failed content is tried again."""
         for key, item in _references(call):
             known = self._known.get(key)
             if (known is None or known.problem) and key not in self._reading:
@@ -76,20 +77,20 @@ class Contents:
         if tasks:
             await asyncio.wait(tasks)
 
-    def try_again(self) -> None:
-        """Let what could not be fetched be fetched when it is wanted next."""
+    def retry_failed(self) -> None:
+        """Let failed content be fetched again."""
         failed = [key for key, known in self._known.items() if known.problem]
         for key in failed:
             self._forget(key)
             self._wanted.discard(key)
 
-    def edit_lines(self, edit: Json, width: int) -> list[Line] | None:
-        """Return what an edit changes; None while that is not known."""
+    def edit_lines(self, edit: Json, width: int) -> list[StyledLine] | None:
+        """Return an edit's diff as lines; None while it is not known."""
         return self._lines(_edit_key(edit), width)
 
-    def preview_lines(self, call: Json, width: int) -> list[Line]:
-        """Return what is known of all that a call refers to, each edit with its file's name."""
-        lines: list[Line] = []
+    def preview_lines(self, call: Json, width: int) -> list[StyledLine]:
+        """Return all known content of a call, each edit with its file's name."""
+        lines: list[StyledLine] = []
         for edit in edits_of(call):
             known = self._known.get(_edit_key(edit))
             if known is not None:
@@ -98,8 +99,8 @@ class Contents:
                 lines += [*hard_wrap(heading, width), *(self.edit_lines(edit, width) or ())]
         return lines + (self.input_lines(call, width) or [])
 
-    def input_lines(self, call: Json, width: int) -> list[Line] | None:
-        """Return an input that is kept elsewhere; None while it is not known, or there is none."""
+    def input_lines(self, call: Json, width: int) -> list[StyledLine] | None:
+        """Return an input that is a reference; None while it is not known, or there is none."""
         given = call.get("toolInput")
         return self._lines(given["uri"], width) if isinstance(given, Mapping) else None
 
@@ -119,7 +120,7 @@ class Contents:
         self._known.pop(key, None)
         self._drawn = {drawn: lines for drawn, lines in self._drawn.items() if drawn[0] != key}
 
-    def _lines(self, key: str, width: int) -> list[Line] | None:
+    def _lines(self, key: str, width: int) -> list[StyledLine] | None:
         known = self._known.get(key)
         if known is None:
             return None
@@ -164,7 +165,7 @@ class Contents:
         return _Known("", rows=(text or "").split("\n"), is_diff=False, problem=problem)
 
     async def _text(self, ref: Json) -> tuple[str, str]:
-        """Return what a reference refers to, or why that cannot be shown."""
+        """Return the text of a reference, or why it cannot be shown."""
         if ref.get("sizeHint", 0) > LARGEST:
             return "", f"too large to be shown here: {ref['sizeHint']:,} bytes"
         read = await self._client.request("resourceRead", {"uri": ref["uri"]})
@@ -176,7 +177,7 @@ class Contents:
 
 
 def edits_of(call: Json) -> list[Json]:
-    """Return the edits that a tool call made or, until it has made any, is about to make."""
+    """Return the edits that a tool call made, or else those that it is about to make."""
     made = [block for block in call.get("content") or () if block["type"] == "fileEdit"]
     return made or list((call.get("edits") or {}).get("items") or ())
 
@@ -203,7 +204,7 @@ def _name(item: Json) -> str:
     return directory_text(side.get("uri", ""))
 
 
-def _drawn(known: _Known, width: int) -> Iterator[Line]:
+def _drawn(known: _Known, width: int) -> Iterator[StyledLine]:
     if known.problem:
         yield from hard_wrap(line(("bad", known.problem)), width)
     elif known.is_diff:

@@ -1,4 +1,4 @@
-"""The part of the screen that is always there: what goes on, what waits, and how the host is doing.
+"""Status lines at the bottom of the chat: activity, queue, connection.
 
 Pure: moments and the connection's state are handed in.
 """
@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from agenthost.cli.format.state_format import clip as clip_text
-from agenthost.cli.format.state_format import one_line
+from agenthost.cli.format.terminal_text import clip as clip_text
+from agenthost.cli.format.terminal_text import one_line
 from agenthost.cli.interactive.display import blocks
 from agenthost.cli.interactive.display.styled_text import (
     EMPTY,
-    Line,
-    clip,
+    StyledLine,
+    clip_line,
     line,
-    plain,
     spread,
+    text_of,
     width_of,
 )
 from agenthost.client import Closed, Connected, ConnectionState, Reconnecting
@@ -45,8 +45,8 @@ _IDLE = ("/help · Ctrl-D leaves", "/help")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where one is: the agent, the session, and how to come back."""
+class ChatLocation:
+    """What the status bar shows: agent, session, id, chat."""
 
     agent: str
     title: str
@@ -56,20 +56,20 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    """The connection, and since when it is as it is by the monotonic clock."""
+class ConnectionView:
+    """The connection's state, and since when by the monotonic clock."""
 
     state: ConnectionState
     since: float = 0.0
 
     @property
     def is_up(self) -> bool:
-        """Whether the host is there."""
+        """Whether the client is connected."""
         return isinstance(self.state, Connected)
 
 
 def seconds_since(moment: str, now: datetime) -> float:
-    """Return how long ago a moment was, as far as that can be told."""
+    """Return how many seconds ago a time was; 0 if it cannot be read."""
     try:
         then = datetime.fromisoformat(moment)
     except ValueError:
@@ -78,8 +78,8 @@ def seconds_since(moment: str, now: datetime) -> float:
     return max((now - then).total_seconds(), 0.0)
 
 
-def busy_line(chat: Json, since: float, now: float, link: Link) -> Line:
-    """Return the line that shows a turn at work."""
+def busy_line(chat: Json, since: float, now: float, link: ConnectionView) -> StyledLine:
+    """Return the line of a running turn: spinner, activity, duration."""
     seconds = max(int(now - since), 0)
     took = f" · {seconds} s" if seconds < 60 else f" · {seconds // 60} min {seconds % 60} s"
     doing = one_line(chat.get("activity") or "") or "working"
@@ -89,8 +89,8 @@ def busy_line(chat: Json, since: float, now: float, link: Link) -> Line:
     return line(("busy", f"{mark} "), ("dim", f"{doing}{took}"))
 
 
-def unsent_lines(chat: Json, confirmed: Json, link: Link, width: int) -> list[Line]:
-    """Return a message that the host has not taken yet."""
+def unsent_lines(chat: Json, confirmed: Json, link: ConnectionView, width: int) -> list[StyledLine]:
+    """Return a message that the host has not confirmed yet."""
     active, known = chat.get("activeTurn"), confirmed.get("activeTurn")
     if active is None or (known is not None and known["id"] == active["id"]):
         return []
@@ -98,16 +98,16 @@ def unsent_lines(chat: Json, confirmed: Json, link: Link, width: int) -> list[Li
     return [EMPTY, *blocks.message_lines(active["message"], width), line(("dim", f"  {why}"))]
 
 
-def pending_lines(chat: Json, width: int) -> list[Line]:
-    """Return what waits for its turn, and what the agent has still to hear."""
-    lines: list[Line] = []
+def pending_lines(chat: Json, width: int) -> list[StyledLine]:
+    """Return the steering message and the queued messages."""
+    lines: list[StyledLine] = []
     steering = chat.get("steeringMessage")
     if steering is not None:
         text = one_line(steering["message"]["text"])
-        lines.append(clip(line(("busy", "steer "), ("dim", text)), width))
+        lines.append(clip_line(line(("busy", "steer "), ("dim", text)), width))
     for number, queued in enumerate(chat.get("queuedMessages") or (), 1):
         text = one_line(queued["message"]["text"])
-        lines.append(clip(line(("busy", f"queued {number} "), ("dim", text)), width))
+        lines.append(clip_line(line(("busy", f"queued {number} "), ("dim", text)), width))
     if lines and "activeTurn" not in chat:
         # A turn that did not end well holds them back.
         lines.append(line(("dim", "this waits until the next turn is over · /unqueue")))
@@ -115,9 +115,15 @@ def pending_lines(chat: Json, width: int) -> list[Line]:
 
 
 def bar(
-    place: Place, link: Link, *, running: bool, asking: bool = False, now: float, width: int
-) -> Line:
-    """Return the last row: where one is and what the keys do, or what is wrong."""
+    place: ChatLocation,
+    link: ConnectionView,
+    *,
+    running: bool,
+    asking: bool = False,
+    now: float,
+    width: int,
+) -> StyledLine:
+    """Return the status bar: location and keys, or the connection's problem."""
     match link.state:
         case Connected():
             keys = _ASKING if asking else _BUSY if running else _IDLE
@@ -132,21 +138,21 @@ def bar(
     return _ends(place, "ask", ("○ connecting…",), width)
 
 
-def _ends(place: Place, style: str, texts: Sequence[str], width: int) -> Line:
-    """Return a row with as much as fits of the place and of one of the texts, longest first.
+def _ends(place: ChatLocation, style: str, texts: Sequence[str], width: int) -> StyledLine:
+    """Return a row with the location on the left and the longest text that fits on the right.
 
     A title can be found elsewhere, so it gives way before the last text does.
     """
     for where in (_where(place), _where(replace(place, title="", chat=""))):
-        room = width - width_of(plain(where)) - 2
+        room = width - width_of(text_of(where)) - 2
         for text in texts:
             if width_of(text) <= room:
                 return spread(where, line((style, text)), width)
-    return clip(line((style, texts[-1])) if style != "dim" else _where(place), width)
+    return clip_line(line((style, texts[-1])) if style != "dim" else _where(place), width)
 
 
-def link_note(state: ConnectionState, lost: bool) -> Line | None:
-    """Return what to tell of the connection; ``lost`` is whether its loss was told."""
+def link_note(state: ConnectionState, lost: bool) -> StyledLine | None:
+    """Return the notice for a connection change; ``lost`` is whether its loss was noted."""
     if isinstance(state, Reconnecting) and not lost:
         return line(("ask", "! "), f"connection lost: {one_line(state.reason)}")
     if isinstance(state, Connected) and lost:
@@ -154,6 +160,6 @@ def link_note(state: ConnectionState, lost: bool) -> Line | None:
     return None
 
 
-def _where(place: Place) -> Line:
+def _where(place: ChatLocation) -> StyledLine:
     parts = [place.agent, clip_text(one_line(place.title), LONGEST_TITLE), place.chat, place.id]
     return line(("dim", " · ".join(part for part in parts if part)))

@@ -1,6 +1,6 @@
-"""Styled text for a terminal: pieces, lines, how wide they are, and how they break.
+"""Styled text for a terminal: fragments, lines, widths, wrapping.
 
-Pure. A style is a few words, such as ``dim`` or ``bold code``; what they look like is ``shell``'s
+Pure. A style is a few words, such as ``dim`` or ``bold code``; what they look like is ``screen``'s
 to say. Text that comes from agents, tools and other people passes through ``clean`` first, because
 a terminal obeys what it is sent.
 """
@@ -13,58 +13,32 @@ from typing import TypeAlias
 
 from prompt_toolkit.utils import get_cwidth
 
-from agenthost.cli.format.state_format import ESCAPES
+from agenthost.cli.format.terminal_text import TAB, safe_text
 
 Fragment: TypeAlias = tuple[str, str]
 """A style and the text that has it."""
 
-Line: TypeAlias = tuple[Fragment, ...]
+StyledLine: TypeAlias = tuple[Fragment, ...]
 
-EMPTY: Line = ()
+EMPTY: StyledLine = ()
 
-TAB = 4
-
-_ESCAPES = re.compile(ESCAPES)
-# Controls other than newline and tab, the marks that reorder what people read, and characters that
-# take no room at all. Those that join others to emoji or letters are seen in what they make.
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2028\u2029"
-    "\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
 _SPACES = re.compile(r"(\s+)")
 
 
-def line(*fragments: str | Fragment) -> Line:
-    """Make a line of plain strings and (style, text) pairs."""
+def line(*fragments: str | Fragment) -> StyledLine:
+    """Make a line of strings and (style, text) pairs."""
     pieces = ((("", item) if isinstance(item, str) else item) for item in fragments)
     return tuple(piece for piece in pieces if piece[1])
 
 
-def plain(styled: Line) -> str:
-    """Return a line's text."""
+def text_of(styled: StyledLine) -> str:
+    """Return a line's text without styles."""
     return "".join(text for _, text in styled)
 
 
 def clean(text: str) -> str:
-    """Return text that is safe to print: without escape sequences, overwritten parts and controls.
-
-    What a carriage return let overwrite is left out, as a terminal would show it.
-    """
-    if text.isprintable():
-        return text
-    text = _ESCAPES.sub("", text).replace("\r\n", "\n")
-    if "\r" in text:
-        rows = (row.rstrip("\r").rpartition("\r")[2] for row in text.split("\n"))
-        text = "\n".join(rows)
-    return _UNSEEN.sub("", text).expandtabs(TAB)
-
-
-def visible(text: str) -> str:
-    """Return text in which nothing hides: controls and reordering marks are spelled out.
-
-    For what somebody is asked to approve.
-    """
-    return _UNSEEN.sub(lambda found: _spelled(found[0]), text).expandtabs(TAB)
+    """Return text that is safe on the screen, as a terminal would show it, with spaces for tabs."""
+    return safe_text(text, overwrite=True).expandtabs(TAB)
 
 
 def width_of(text: str) -> int:
@@ -72,8 +46,8 @@ def width_of(text: str) -> int:
     return len(text) if text.isascii() else get_cwidth(text)
 
 
-def clip(styled: Line, width: int) -> Line:
-    """Return a line that fits, with an ellipsis where it had to be cut."""
+def clip_line(styled: StyledLine, width: int) -> StyledLine:
+    """Cut a line to a width with an ellipsis."""
     if sum(width_of(text) for _, text in styled) <= width:
         return styled
     kept: list[Fragment] = []
@@ -87,28 +61,30 @@ def clip(styled: Line, width: int) -> Line:
     return line(*kept, ("dim", "…"))
 
 
-def spread(left: Line, right: Line, width: int) -> Line:
-    """Return one line with two ends; what does not fit is cut from the right end first."""
+def spread(left: StyledLine, right: StyledLine, width: int) -> StyledLine:
+    """Return one line with a left and a right end; the right one is cut first."""
     taken = sum(width_of(text) for _, text in left)
     if taken >= width - 2:
-        return clip(left, width)
-    right = clip(right, width - taken - 2)
+        return clip_line(left, width)
+    right = clip_line(right, width - taken - 2)
     gap = width - taken - sum(width_of(text) for _, text in right)
     return line(*left, " " * gap, *right)
 
 
-def indented(lines: Iterable[Line], first: Fragment, rest: Fragment | None = None) -> list[Line]:
-    """Return lines with something in front of the first and of all others."""
+def indented(
+    lines: Iterable[StyledLine], first: Fragment, rest: Fragment | None = None
+) -> list[StyledLine]:
+    """Return lines with a prefix before the first and one before all others."""
     other = ("", " " * width_of(first[1])) if rest is None else rest
     return [(first if number == 0 else other, *item) for number, item in enumerate(lines)]
 
 
-def wrap(styled: Line, width: int) -> list[Line]:
+def wrap(styled: StyledLine, width: int) -> list[StyledLine]:
     """Break a line at spaces into rows that fit; a word that fits in no row is broken too."""
     width = max(width, 1)
     if sum(width_of(text) for _, text in styled) <= width:
         return [styled]
-    rows: list[Line] = []
+    rows: list[StyledLine] = []
     row: list[Fragment] = []
     used = 0
     for word in _words(styled):
@@ -131,13 +107,13 @@ def wrap(styled: Line, width: int) -> list[Line]:
     return [*rows, tuple(row)] if row or not rows else rows
 
 
-def hard_wrap(styled: Line, width: int) -> list[Line]:
+def hard_wrap(styled: StyledLine, width: int) -> list[StyledLine]:
     """Break a line exactly where a row is full, as code and output must be."""
     return [tuple(row) for row in _broken(styled, max(width, 1))] or [EMPTY]
 
 
 def cut_row(text: str, width: int) -> int:
-    """Return how many characters of a text make its first row; all when the rest is shorter."""
+    """Return how many characters of a text fit in its first row."""
     fits = _fitting(text, max(width, 1))
     if fits >= len(text):
         return len(text)
@@ -145,7 +121,7 @@ def cut_row(text: str, width: int) -> int:
     return space + 1 if space > 0 else max(fits, 1)
 
 
-def _words(styled: Line) -> Iterator[list[Fragment]]:
+def _words(styled: StyledLine) -> Iterator[list[Fragment]]:
     """Yield words and the spaces between them; a word may change its style half-way."""
     word: list[Fragment] = []
     for style, text in styled:
@@ -189,15 +165,8 @@ def _fitting(text: str, width: int) -> int:
     return len(text)
 
 
-def _without_end(row: list[Fragment]) -> Line:
+def _without_end(row: list[Fragment]) -> StyledLine:
     """Drop the spaces at which a row was broken."""
     if row and row[-1][1].isspace():
         return tuple(row[:-1])
     return tuple(row)
-
-
-def _spelled(character: str) -> str:
-    code = ord(character)
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,4 +1,4 @@
-"""Asking whether a tool call may run, or whether its result may stand.
+"""Approval of a tool call, or of its result: card, choices, replies.
 
 Pure. One step chooses; further ones edit the input, or say why not and what to do instead.
 """
@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from agenthost.cli.format.state_format import directory_text, one_line
+from agenthost.cli.format.state_format import directory_text
+from agenthost.cli.format.terminal_text import one_line, visible
 from agenthost.cli.interactive.display.blocks import input_text
 from agenthost.cli.interactive.display.markdown import inline
-from agenthost.cli.interactive.display.styled_text import Line, hard_wrap, line, visible, wrap
+from agenthost.cli.interactive.display.styled_text import StyledLine, hard_wrap, line, wrap
 from agenthost.cli.interactive.prompts.dialogue import Act, Dialogue, Hint, Reply, card, choices
 from agenthost.cli.interactive.prompts.pending import Pending
 from agenthost.client import actions
@@ -56,17 +57,17 @@ class Approval:
 
     @property
     def label(self) -> str:
-        """What stands in front of the line to type into."""
+        """The label of the input line."""
         return _LABELS[self.step]
 
     @property
     def prefill(self) -> str:
-        """The tool's input, where it is to be edited."""
+        """The tool's input, while it is edited."""
         return (input_text(self.pending.item) or "") if self.step == "edit" else ""
 
     @property
     def is_literal(self) -> bool:
-        """Whether whatever is typed is meant as it is."""
+        """Whether the typed text is taken literally."""
         return self.step != "choose"
 
     @property
@@ -88,7 +89,7 @@ class Approval:
         return input_text(self.pending.item) is not None
 
     def respond(self, text: str) -> Reply:
-        """Take a reply: a choice, an edited input, a reason or a suggestion."""
+        """Handle a reply: a choice, an edited input, a reason or a suggestion."""
         match self.step:
             case "edit":
                 edited = None if text == self.prefill else text
@@ -104,8 +105,8 @@ class Approval:
         """Return to the choice."""
         return None if self.step == "choose" else replace(self, step="choose", option=None)
 
-    def card(self, width: int, rows: int, preview: Sequence[Line] = ()) -> list[Line]:
-        """Return what is to be approved, and the choices."""
+    def card(self, width: int, rows: int, preview: Sequence[StyledLine] = ()) -> list[StyledLine]:
+        """Return the call to be approved and the choices."""
         lines = [self._title()]
         options = self._choices() if self.step == "choose" else []
         if rows - len(options) - _FRAME < _LEAST:
@@ -168,7 +169,7 @@ class Approval:
         wanted = [option for option in denials if "reason" in option["id"]]
         return next(iter(wanted or denials), None)
 
-    def _title(self) -> Line:
+    def _title(self) -> StyledLine:
         call = self.pending.item
         asked = markdown_of(call.get("confirmationTitle")) or markdown_of(
             call.get("invocationMessage")
@@ -179,15 +180,15 @@ class Approval:
         place = [("dim", f"  in {self.pending.place}")] if self.pending.place else []
         return line(("bold", name), ("dim", " · "), *inline(one_line(asked), "bold"), *place)
 
-    def _subject(self, width: int, room: int, preview: Sequence[Line]) -> list[Line]:
-        """Return the input, the edits and the risk, cut to the room there is."""
+    def _subject(self, width: int, room: int, preview: Sequence[StyledLine]) -> list[StyledLine]:
+        """Return the input, the edits and the risk, cut to the rows there are."""
         rows = list(self._rows(width, preview))
         if len(rows) > room:
             hidden = len(rows) - room + 1
             rows = [*rows[: room - 1], line(("dim", f"… {hidden} more rows · /show"))]
         return rows
 
-    def _rows(self, width: int, preview: Sequence[Line]) -> Iterator[Line]:
+    def _rows(self, width: int, preview: Sequence[StyledLine]) -> Iterator[StyledLine]:
         call = self.pending.item
         edits = (call.get("edits") or {}).get("items") or ()
         if preview:
@@ -207,7 +208,7 @@ class Approval:
         elif risk is not None:
             yield line(("dim", "the risk is being judged…"))
 
-    def _input_rows(self, width: int, *, known: bool) -> Iterator[Line]:
+    def _input_rows(self, width: int, *, known: bool) -> Iterator[StyledLine]:
         given = self.pending.item.get("toolInput")
         if isinstance(given, str):
             for source in visible(given).split("\n"):
@@ -217,7 +218,7 @@ class Approval:
         elif given is not None and not known:
             yield line(("dim", f"  its input is kept at {given['uri']}"))
 
-    def _choices(self, *, apart: bool = True) -> list[Line]:
+    def _choices(self, *, apart: bool = True) -> list[StyledLine]:
         groups = [option.get("group", 0) if apart else 0 for option in self.options]
         labels = [one_line(option["label"]) for option in self.options]
         return choices([(label, "", group) for label, group in zip(labels, groups, strict=True)])

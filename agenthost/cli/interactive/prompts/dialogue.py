@@ -1,4 +1,4 @@
-"""What asking the user has in common, whatever is asked: cards, and what a reply leads to.
+"""Base of approvals and questions: prompt cards and replies.
 
 Pure. A dialogue is a value: replying to it gives the next one, an action to dispatch, or a hint.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from agenthost.cli.interactive.display.styled_text import Line, clip, indented, line
+from agenthost.cli.interactive.display.styled_text import StyledLine, clip_line, indented, line
 from agenthost.cli.interactive.prompts.pending import Pending
 
 Json = Mapping[str, Any]
@@ -17,7 +17,7 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """The answer is complete: dispatch this on the chat that waits."""
+    """The reply is complete: dispatch this action."""
 
     action: Json
     # What was asked, with all that was answered.
@@ -26,54 +26,54 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """The reply does not answer; tell the user what would."""
+    """The reply is not an answer; show this hint."""
 
     text: str
 
 
 class Dialogue(Protocol):
-    """Something that is being asked of the user."""
+    """An approval or a set of questions that the user is asked."""
 
     @property
     def pending(self) -> Pending:
-        """What waits for the answer."""
+        """The approval or request that waits."""
 
     @property
     def label(self) -> str:
-        """What stands in front of the line to type into."""
+        """The label of the input line."""
 
     @property
     def prefill(self) -> str:
-        """What that line holds to begin with."""
+        """The initial text of the input line."""
 
     @property
     def is_literal(self) -> bool:
-        """Whether whatever is typed is meant as it is, even if it looks like a command."""
+        """Whether the typed text is taken literally, even if it looks like a command."""
 
     def respond(self, text: str) -> Reply:
-        """Take a reply."""
+        """Handle a reply."""
 
     def back(self) -> Dialogue | None:
-        """Return to what was asked before; None when this is the beginning."""
+        """Return the dialogue one step before; None at the first step."""
 
     def with_pending(self, pending: Pending) -> Dialogue:
-        """Go on asking about something that has changed meanwhile."""
+        """Return the dialogue for a newer state of what is pending."""
 
-    def card(self, width: int, rows: int, preview: Sequence[Line] = ()) -> list[Line]:
-        """Return the question in at most about as many rows."""
+    def card(self, width: int, rows: int, preview: Sequence[StyledLine] = ()) -> list[StyledLine]:
+        """Return the prompt as a card of about as many rows."""
 
 
 Reply: TypeAlias = "Dialogue | Act | Hint"
 
 
-def card(lines: Iterable[Line], width: int) -> list[Line]:
-    """Return lines with a bar down their side, so that a question stands out."""
-    return indented((clip(item, width - 2) for item in lines), ("ask", "▌ "), ("ask", "▌ "))
+def card(lines: Iterable[StyledLine], width: int) -> list[StyledLine]:
+    """Return lines with a bar down their left side."""
+    return indented((clip_line(item, width - 2) for item in lines), ("ask", "▌ "), ("ask", "▌ "))
 
 
-def choices(options: Sequence[tuple[str, str, int]]) -> list[Line]:
-    """Return numbered choices of (label, remark, group); another group is set apart."""
-    lines: list[Line] = []
+def choices(options: Sequence[tuple[str, str, int]]) -> list[StyledLine]:
+    """Return numbered choices of (label, remark, group), groups separated."""
+    lines: list[StyledLine] = []
     for number, (label, remark, group) in enumerate(options, 1):
         if lines and group != options[number - 2][2]:
             lines.append(line(("dim", "──")))

@@ -1,4 +1,4 @@
-"""What waits for the user: approvals and questions, of this chat and of the session's others.
+"""Approvals and questions that wait for the user, in this chat and the session's others.
 
 Pure. Finds them in state, and says what became of one that is gone. How one is asked is
 ``approvals``' and ``questions``'.
@@ -10,21 +10,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from agenthost.cli.format.state_format import one_line
+from agenthost.cli.format.terminal_text import one_line
 from agenthost.protocol.markdown import markdown_of
 from agenthost.protocol.session.input_needed import needs_of
 
 Json = Mapping[str, Any]
-Kind = Literal["call", "result", "questions"]
+PromptKind = Literal["call", "result", "questions"]
 
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """Something that cannot go on without somebody's word."""
+    """An approval or a request that waits for the user."""
 
     chat: str
     id: str
-    kind: Kind
+    kind: PromptKind
     # The tool call or the request, as state has it.
     item: Json = field(hash=False)
     # Unknown for questions, which need none.
@@ -34,14 +34,14 @@ class Pending:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What makes it the same one, though its details change."""
+        """Its identity, which stays while its details change."""
         return self.chat, self.kind, self.id
 
 
-def waiting(
+def pending_prompts(
     chat_uri: str, chat: Json, chats: Iterable[Json], needed: Iterable[Json]
 ) -> list[Pending]:
-    """Return all that waits, this chat's first.
+    """Return all pending approvals and questions, this chat's first.
 
     Args:
         chat_uri: the chat on the screen.
@@ -59,8 +59,8 @@ def waiting(
     return [pending for pending in (*own, *others) if pending is not None]
 
 
-def settled_how(pending: Pending, chat: Json) -> str:
-    """Say what became of something that waited and waits no more."""
+def how_it_was_settled(pending: Pending, chat: Json) -> str:
+    """Describe how a prompt was settled."""
     if pending.place:
         return f"answered in {pending.place}"
     part = next((part for part in _parts(chat) if _is(pending, part)), None)
@@ -82,19 +82,19 @@ def _call_outcome(call: Json) -> str:
 
 
 def _pending(entry: Json, place: str = "") -> Pending | None:
-    """Return an entry of what a session waits for, if it is for people to settle here."""
+    """Return an entry of ``inputNeeded`` as a prompt; None if it cannot be settled here."""
     if entry["kind"] == "chatInput":
         request = entry["request"]
         return Pending(entry["chat"], request["id"], "questions", request, place=place)
     if entry["kind"] == "toolConfirmation":
         call = entry["toolCall"]
-        kind: Kind = "call" if call["status"] == "pending-confirmation" else "result"
+        kind: PromptKind = "call" if call["status"] == "pending-confirmation" else "result"
         return Pending(entry["chat"], call["toolCallId"], kind, call, entry["turnId"], place)
     return None
 
 
 def _parts(chat: Json) -> Iterator[Json]:
-    """Yield the newest parts, in which anything that just waited must be."""
+    """Yield the parts of the newest turns, where a prompt that was just settled must be."""
     active = chat.get("activeTurn")
     if active is not None:
         yield from active["responseParts"]

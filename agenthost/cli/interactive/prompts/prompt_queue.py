@@ -1,4 +1,4 @@
-"""What is being asked right now, and what was answered: one thing at a time, in order.
+"""The queue of approvals and questions: one is asked at a time.
 
 No terminal, no connection. What somebody has begun to type stays what it was meant as: a question
 takes over the line only while that is empty.
@@ -11,7 +11,7 @@ from typing import Any
 
 from agenthost.cli.interactive.prompts.approvals import Approval
 from agenthost.cli.interactive.prompts.dialogue import Act, Dialogue, Hint, Reply
-from agenthost.cli.interactive.prompts.pending import Pending, settled_how
+from agenthost.cli.interactive.prompts.pending import Pending, how_it_was_settled
 from agenthost.cli.interactive.prompts.questions import Questions
 
 Json = Mapping[str, Any]
@@ -21,8 +21,8 @@ _Key = tuple[str, str, str]
 _UNTOLD = ("skipped", "withdrawn", "not answered")
 
 
-class Desk:
-    """Keeps what waits for the user."""
+class PromptQueue:
+    """The pending prompts of one conversation, and the one being asked."""
 
     def __init__(self) -> None:
         # What the line typed answers; None while it is a message.
@@ -37,18 +37,18 @@ class Desk:
 
     @property
     def current(self) -> Dialogue | None:
-        """What is asked, whether or not the line typed answers it."""
+        """The first prompt, whether or not the input line answers it."""
         if self.dialogue is not None:
             return self.dialogue
         return self._begin(self.waiting[0]) if self.waiting else None
 
-    def look(self, waiting: Sequence[Pending], chat: Json) -> list[str]:
-        """Take note of what waits now; return what others have settled meanwhile."""
+    def update(self, waiting: Sequence[Pending], chat: Json) -> list[str]:
+        """Set the pending prompts; return notes on those that others have settled."""
         keys = {pending.key for pending in waiting}
         told: list[str] = []
         for pending in self.waiting:
             if pending.key not in keys:
-                how = settled_how(pending, chat)
+                how = how_it_was_settled(pending, chat)
                 if not how.startswith(_UNTOLD):
                     told.append(f"{_name(pending)}: {how} by somebody else")
         for key in [key for key in self._answered if key not in keys]:
@@ -56,22 +56,22 @@ class Desk:
         self.waiting = [
             pending for pending in waiting if self._answered.get(pending.key) is not pending.item
         ]
-        self._keep_up()
+        self._refresh_dialogue()
         return told
 
-    def open(self) -> Dialogue | None:
-        """Let the line typed, which is empty, answer what waits; None when nothing does."""
+    def ask_next(self) -> Dialogue | None:
+        """Begin to ask the first pending prompt; None when there is none."""
         if self.dialogue is None and self.waiting:
             self.dialogue = self._begin(self.waiting[0])
         return self.dialogue
 
     def respond(self, text: str) -> Reply:
-        """Take a reply to what is asked."""
+        """Handle a reply to the current prompt."""
         assert self.dialogue is not None
-        return self.take(self.dialogue.respond(text))
+        return self.apply_reply(self.dialogue.respond(text))
 
-    def take(self, reply: Reply) -> Reply:
-        """Go on as a reply says; what it answers is not asked any more."""
+    def apply_reply(self, reply: Reply) -> Reply:
+        """Apply a reply: a complete one ends the dialogue, another dialogue replaces it."""
         assert self.dialogue is not None
         if isinstance(reply, Act):
             pending = self.dialogue.pending
@@ -85,25 +85,25 @@ class Desk:
         return reply
 
     def back(self) -> bool:
-        """Return to what was asked before; False when this is the beginning."""
+        """Return to the previous step; False at the first one."""
         before = self.dialogue.back() if self.dialogue is not None else None
         if before is not None:
             self.dialogue = before
         return before is not None
 
     def accepted(self, key: _Key) -> None:
-        """Take note that the host took an answer."""
+        """Record that the host accepted an answer."""
         self._sent.pop(key, None)
 
     def refused(self, key: _Key, reason: str) -> None:
-        """Take note that the host refused an answer, so that it is asked again."""
+        """Record that the host refused an answer, so that it is asked again."""
         self._answered.pop(key, None)
         sent = self._sent.pop(key, None)
         if isinstance(sent, Questions):
             self._refused[key] = sent.refused(reason)
 
-    def _keep_up(self) -> None:
-        """Let go of a dialogue that nobody waits for, and show the newest of one that goes on."""
+    def _refresh_dialogue(self) -> None:
+        """Drop the dialogue if its prompt is settled; else give it the prompt's newest state."""
         if self.dialogue is None:
             return
         newest = {pending.key: pending for pending in self.waiting}

@@ -1,4 +1,4 @@
-"""Asking what an agent wants to know: one question after the other, then all answers at once.
+"""Questions of an agent: asked one after the other, answered all at once.
 
 Pure. What is plainly no answer is refused here, at once; whether it is a good one the host says,
 and then the question is asked again.
@@ -12,16 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agenthost.cli.format.state_format import answer_text, one_line, only_question
+from agenthost.cli.format.state_format import answer_text, only_question
+from agenthost.cli.format.terminal_text import one_line, visible
 from agenthost.cli.headless.auto_answers import yes_or_no
-from agenthost.cli.interactive.display.styled_text import (
-    Fragment,
-    Line,
-    line,
-    spread,
-    visible,
-    wrap,
-)
+from agenthost.cli.interactive.display.styled_text import Fragment, StyledLine, line, spread, wrap
 from agenthost.cli.interactive.prompts.dialogue import Act, Dialogue, Hint, Reply, card, choices
 from agenthost.cli.interactive.prompts.pending import Pending
 from agenthost.client import actions
@@ -31,20 +25,20 @@ Json = Mapping[str, Any]
 _KNOWN = frozenset({"text", "number", "integer", "boolean", "single-select", "multi-select"})
 
 
-class Unfit(ValueError):
-    """A text cannot be an answer to a question; the message says what could."""
+class AnswerRefused(ValueError):
+    """A typed answer does not fit its question; the message says what would."""
 
 
 def read_answer(question: Json, text: str) -> Any:
-    """Return the plain value that a text means as an answer; None passes the question over.
+    """Parse a typed answer; None skips the question.
 
     Raises:
-        Unfit: it cannot be an answer.
+        AnswerRefused: it cannot be an answer.
     """
     text = text.strip()
     if not text:
         if question.get("required"):
-            raise Unfit("this one must be answered")
+            raise AnswerRefused("this one must be answered")
         return None
     match question["kind"]:
         case "text":
@@ -63,12 +57,12 @@ def read_answer(question: Json, text: str) -> Any:
             if not question.get("allowFreeformInput"):
                 _within(question, len(set(chosen)), " choices")
             return chosen
-    raise Unfit(f"this version cannot answer a {question['kind']} question")
+    raise AnswerRefused(f"this version cannot answer a {question['kind']} question")
 
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """The questions of one request."""
+    """The questions of one request, and the answers so far."""
 
     pending: Pending
     index: int = 0
@@ -78,7 +72,7 @@ class Questions:
     problem: str = ""
 
     def with_pending(self, pending: Pending) -> Questions:
-        """Go on asking what has changed meanwhile."""
+        """Continue with a newer state of the request."""
         # Fewer questions may be left than have been asked.
         last = max(len(pending.item.get("questions") or ()) - 1, 0)
         return replace(self, pending=pending, index=min(self.index, last))
@@ -90,19 +84,19 @@ class Questions:
 
     @property
     def current(self) -> Json | None:
-        """The question at hand; None where there is only something to read or to visit."""
+        """The current question; None if the request has none."""
         return self.all[self.index] if self.index < len(self.all) else None
 
     @property
     def label(self) -> str:
-        """What stands in front of the line to type into."""
+        """The label of the input line."""
         if self.current is None:
             return "continue? "
         return f"{one_line(self.current.get('title') or self.current['id'])[:20]}: "
 
     @property
     def prefill(self) -> str:
-        """What was answered before, here or by a draft of somebody; a default was not."""
+        """The answer given before, here or as a draft; not the default."""
         question = self.current
         if question is None:
             return ""
@@ -115,25 +109,25 @@ class Questions:
 
     @property
     def is_literal(self) -> bool:
-        """Whether whatever is typed is meant as it is: no, questions can be declined."""
+        """Whether the typed text is taken literally: no, questions can be declined."""
         return False
 
     def respond(self, text: str) -> Reply:
-        """Take an answer; an empty one is the default. After the last one, all are given."""
+        """Handle an answer; an empty one means the default. The last one submits all."""
         question = self.current
         if question is None:
             return self._accept()
         return self._answer(question, text if text.strip() else _default(question))
 
     def skip(self) -> Reply:
-        """Pass the question at hand over, whatever its default."""
+        """Skip the current question, whatever its default."""
         question = self.current
         return self._accept() if question is None else self._answer(question, "")
 
     def _answer(self, question: Json, text: str) -> Reply:
         try:
             read_answer(question, text)
-        except Unfit as error:
+        except AnswerRefused as error:
             return Hint(str(error))
         answered = replace(self, texts={**self.texts, question["id"]: text.strip()}, problem="")
         # After a refusal only one answer has to be mended.
@@ -142,11 +136,11 @@ class Questions:
         return replace(answered, index=self.index + 1)
 
     def back(self) -> Dialogue | None:
-        """Return to the question before."""
+        """Return to the previous question."""
         return replace(self, index=self.index - 1, problem="") if self.index else None
 
     def refused(self, reason: str) -> Questions:
-        """Ask again because the host refused the answers; at the question that it names."""
+        """Ask again after a refusal, at the question that the reason names."""
         for index, question in enumerate(self.all):
             if re.search(rf"\bquestion {re.escape(question['id'])}(?!\w)", reason):
                 told = re.sub(rf"^question {re.escape(question['id'])}(:| )\s*", "", reason)
@@ -154,7 +148,7 @@ class Questions:
         return replace(self, index=0, problem=reason)
 
     def draft(self) -> Json | None:
-        """Return the action that shows everybody the answer before the question at hand."""
+        """Return the action that shows everybody the previous answer as a draft."""
         if not self.index or self.index > len(self.all):
             return None
         question = self.all[self.index - 1]
@@ -170,15 +164,15 @@ class Questions:
         }
 
     def decline(self) -> Act:
-        """Refuse to answer."""
+        """Decline to answer."""
         return Act(actions.input_completed(self.pending.id, "decline"), self)
 
     def dismiss(self) -> Act:
-        """Close the questions without saying anything about them."""
+        """Close the questions without an answer."""
         return Act(actions.input_completed(self.pending.id, "cancel"), self)
 
-    def card(self, width: int, rows: int, preview: Sequence[Line] = ()) -> list[Line]:
-        """Return the question at hand."""
+    def card(self, width: int, rows: int, preview: Sequence[StyledLine] = ()) -> list[StyledLine]:
+        """Return the current question as a card."""
         inner = width - 2
         request, question = self.pending.item, self.current
         lines = [] if only_question(request) is not None else [self._title(inner)]
@@ -211,7 +205,7 @@ class Questions:
         answers = actions.answers_to(self.pending.item, given)
         return Act(actions.input_completed(self.pending.id, "accept", answers), self)
 
-    def _title(self, width: int) -> Line:
+    def _title(self, width: int) -> StyledLine:
         title = one_line(self.pending.item.get("message") or "The agent asks")
         place = [("dim", f"  in {self.pending.place}")] if self.pending.place else []
         count = f"{self.index + 1} of {len(self.all)}" if len(self.all) > 1 else ""
@@ -235,7 +229,7 @@ class Questions:
 
 
 def _default(question: Json) -> str:
-    """Return what an empty line means, as it would be typed; empty where it means no answer."""
+    """Return a question's default as it would be typed; empty if there is none."""
     default = question.get("defaultValue")
     if isinstance(default, bool):
         return "yes" if default else "no"
@@ -243,7 +237,7 @@ def _default(question: Json) -> str:
 
 
 def _hints(question: Json) -> Iterator[str]:
-    """Yield what an answer has to be like."""
+    """Yield what kind of answer a question wants."""
     low, high = question.get("min"), question.get("max")
     unit = {"text": " characters", "multi-select": " choices"}.get(question["kind"], "")
     match question["kind"]:
@@ -285,37 +279,37 @@ def _number(text: str) -> float:
     try:
         number = float(text.replace(",", "."))
     except ValueError:
-        raise Unfit("that is no number") from None
+        raise AnswerRefused("that is no number") from None
     if not math.isfinite(number):
-        raise Unfit("that is no number")
+        raise AnswerRefused("that is no number")
     return int(number) if number.is_integer() and abs(number) < 1e15 else number
 
 
 def _whole(text: str) -> int:
     number = _number(text)
     if not isinstance(number, int):
-        raise Unfit("that is no whole number")
+        raise AnswerRefused("that is no whole number")
     return number
 
 
 def _within(question: Json, number: float, unit: str = "") -> float:
     low, high = question.get("min"), question.get("max")
     if low is not None and number < low:
-        raise Unfit(f"at least {low}{unit}")
+        raise AnswerRefused(f"at least {low}{unit}")
     if high is not None and number > high:
-        raise Unfit(f"at most {high}{unit}")
+        raise AnswerRefused(f"at most {high}{unit}")
     return number
 
 
 def _yes_or_no(text: str) -> bool:
     meant = yes_or_no(text)
     if meant is None:
-        raise Unfit("yes or no?")
+        raise AnswerRefused("yes or no?")
     return meant
 
 
 def _option(question: Json, word: str) -> str:
-    """Return the id of the option that a word means, or the word where any will do."""
+    """Return the id of the option that a word names, or the word itself if any is allowed."""
     options = question["options"]
     for option in options:
         if word.lower() in (option["id"].lower(), option["label"].lower()):
@@ -324,4 +318,4 @@ def _option(question: Json, word: str) -> str:
         return str(options[int(word) - 1]["id"])
     if question.get("allowFreeformInput"):
         return word
-    raise Unfit(f"there is no option {word!r}: type a number from 1 to {len(options)}")
+    raise AnswerRefused(f"there is no option {word!r}: type a number from 1 to {len(options)}")

@@ -1,18 +1,32 @@
-"""Rules for answering input requests: is it open, does each answer fit its question."""
+"""Rules for answering input requests: is it open, does each answer fit its question (pure)."""
 
 from __future__ import annotations
 
 import contextlib
 import math
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from agenthost.host.channels.rule_context import Facts
+from agenthost.protocol.chat.parts import open_requests
 
-State = Mapping[str, Any]
-Action = Mapping[str, Any]
-Question = Mapping[str, Any]
+if TYPE_CHECKING:
+    from agenthost.host.channels.rule_context import RuleContext, Rules
+    from agenthost.protocol.chat.input_state import (
+        ChatInputAnswer,
+        ChatInputAnswerValue,
+        ChatInputMultiSelectQuestion,
+        ChatInputNumberQuestion,
+        ChatInputOption,
+        ChatInputQuestion,
+        ChatInputRequest,
+        ChatInputSelectedAnswerValue,
+        ChatInputSelectedManyAnswerValue,
+        ChatInputSingleSelectQuestion,
+        ChatInputTextQuestion,
+    )
+    from agenthost.protocol.chat.state import ChatState
+    from agenthost.protocol.common import Action
 
 _VALUE_KIND = {
     "text": "text",
@@ -29,21 +43,15 @@ _YES_AND_NO = {"true": True, "yes": True, "y": True, "false": False, "no": False
 _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 
 
-def find_open_request(state: State, request_id: str) -> Mapping[str, Any] | None:
+def find_open_request(state: ChatState, request_id: str) -> ChatInputRequest | None:
     """Return the unanswered request with that id in the running turn, if there is one."""
-    active = state.get("activeTurn")
-    for part in active["responseParts"] if active is not None else ():
-        if (
-            part.get("kind") == "inputRequest"
-            and part.get("response") is None
-            and part["request"]["id"] == request_id
-        ):
-            request: Mapping[str, Any] = part["request"]
-            return request
-    return None
+    requests = open_requests(state.get("activeTurn"))
+    return next((request for request in requests if request["id"] == request_id), None)
 
 
-def check_answer(question: Question, answer: Mapping[str, Any], *, final: bool) -> str | None:
+def check_answer(
+    question: ChatInputQuestion, answer: ChatInputAnswer, *, final: bool
+) -> str | None:
     """Return the rule that an answer breaks; a draft only has to be of the right kind."""
     if answer["state"] == "skipped":
         return None
@@ -53,11 +61,11 @@ def check_answer(question: Question, answer: Mapping[str, Any], *, final: bool) 
         return f"question {question['id']} takes a {wanted} answer, not {value['kind']}"
     if not final or wanted is None:
         return None
-    broken = _BOUNDS[question["kind"]](question, value)
+    broken = _broken_bound(question, value)
     return f"question {question['id']}: {broken}" if broken is not None else None
 
 
-def read_answers(state: State, action: dict[str, Any]) -> dict[str, Any]:
+def read_answers(state: ChatState, action: Action) -> Action:
     """Return an action with its answers as their questions want them, or the same action.
 
     Some editors ask everything in a text field: what was typed for a number or for a yes or no
@@ -65,34 +73,42 @@ def read_answers(state: State, action: dict[str, Any]) -> dict[str, Any]:
     """
     if action["type"] not in RULES:
         return action
-    questions = _questions(find_open_request(state, action["requestId"]) or {})
+    questions = _questions(find_open_request(state, action["requestId"]))
     if action["type"] == "chat/inputAnswerChanged":
         answer = action.get("answer")
         read = _read(questions.get(action["questionId"]), answer)
         return action if read is answer else {**action, "answer": read}
-    answers: Mapping[str, Any] = action.get("answers") or {}
+    answers: dict[str, ChatInputAnswer] = action.get("answers") or {}
     as_wanted = {id: _read(questions.get(id), answer) for id, answer in answers.items()}
     if all(as_wanted[id] is answer for id, answer in answers.items()):
         return action
     return {**action, "answers": as_wanted}
 
 
-def _read(question: Question | None, answer: Any) -> Any:
-    value = (answer or {}).get("value") or {}
-    if question is None or value.get("kind") not in ("text", "selected"):
+def _read(
+    question: ChatInputQuestion | None, answer: ChatInputAnswer | None
+) -> ChatInputAnswer | None:
+    if question is None or answer is None or answer["state"] == "skipped":
         return answer
-    words = value["value"].strip()
-    wanted = _VALUE_KIND.get(question["kind"])
-    read: Any = None
-    if wanted == "boolean":
-        read = _YES_AND_NO.get(words.lower())
-    elif wanted == "number":
+    typed = answer["value"]
+    if typed["kind"] != "text" and typed["kind"] != "selected":
+        return answer
+    value = _as_wanted(_VALUE_KIND.get(question["kind"]), typed["value"].strip())
+    return answer if value is None else {**answer, "value": value}
+
+
+def _as_wanted(kind: str | None, words: str) -> ChatInputAnswerValue | None:
+    if kind == "boolean":
+        yes = _YES_AND_NO.get(words.lower())
+        return None if yes is None else {"kind": "boolean", "value": yes}
+    if kind == "number":
         with contextlib.suppress(ValueError):
-            read = int(words) if _WHOLE.fullmatch(words) else float(words)
-    return answer if read is None else {**answer, "value": {"kind": wanted, "value": read}}
+            number = int(words) if _WHOLE.fullmatch(words) else float(words)
+            return {"kind": "number", "value": number}
+    return None
 
 
-def _answer_changed(state: State, action: Action, facts: Facts) -> str | None:
+def _answer_changed(state: ChatState, action: Action, context: RuleContext) -> str | None:
     request = find_open_request(state, action["requestId"])
     if request is None:
         return f"there is no open request {action['requestId']}"
@@ -103,14 +119,14 @@ def _answer_changed(state: State, action: Action, facts: Facts) -> str | None:
     return check_answer(question, answer, final=False) if answer is not None else None
 
 
-def _completed(state: State, action: Action, facts: Facts) -> str | None:
+def _completed(state: ChatState, action: Action, context: RuleContext) -> str | None:
     request = find_open_request(state, action["requestId"])
     if request is None:
         return f"there is no open request {action['requestId']}"
     if action["response"] != "accept":
         return None
     questions = _questions(request)
-    given: Mapping[str, Any] = action.get("answers") or {}
+    given: dict[str, ChatInputAnswer] = action.get("answers") or {}
     for question_id in given:
         # To a request that asks nothing in particular, editors give one nameless answer.
         if question_id not in questions and (questions or question_id != "answer"):
@@ -127,16 +143,27 @@ def _completed(state: State, action: Action, facts: Facts) -> str | None:
     return None
 
 
-def _questions(request: Mapping[str, Any]) -> dict[str, Question]:
-    return {question["id"]: question for question in request.get("questions") or ()}
+def _questions(request: ChatInputRequest | None) -> dict[str, ChatInputQuestion]:
+    asked = request.get("questions") if request is not None else None
+    return {question["id"]: question for question in asked or ()}
 
 
-def _text(question: Question, value: Mapping[str, Any]) -> str | None:
-    return _within(question, len(value["value"]), "characters")
+def _broken_bound(question: ChatInputQuestion, value: ChatInputAnswerValue) -> str | None:
+    """Say what a question asks for that a value of the right kind does not keep to."""
+    if question["kind"] == "text" and value["kind"] == "text":
+        return _within(question, len(value["value"]), "characters")
+    if question["kind"] == "single-select" and value["kind"] == "selected":
+        return _single(question, value)
+    if question["kind"] == "multi-select" and value["kind"] == "selected-many":
+        return _many(question, value)
+    if (question["kind"] == "number" or question["kind"] == "integer") and (
+        value["kind"] == "number"
+    ):
+        return _number(question, value["value"])
+    return None
 
 
-def _number(question: Question, value: Mapping[str, Any]) -> str | None:
-    number = value["value"]
+def _number(question: ChatInputNumberQuestion, number: float) -> str | None:
     if not math.isfinite(number):
         return "the number must be finite"
     if question["kind"] == "integer" and number != int(number):
@@ -144,28 +171,37 @@ def _number(question: Question, value: Mapping[str, Any]) -> str | None:
     return _within(question, number, "")
 
 
-def _single(question: Question, value: Mapping[str, Any]) -> str | None:
+def _single(
+    question: ChatInputSingleSelectQuestion, value: ChatInputSelectedAnswerValue
+) -> str | None:
     if value.get("freeformValues"):
         return None if question.get("allowFreeformInput") else "only the listed options are allowed"
-    return _known(question, [value["value"]])
+    return _unknown(question["options"], [value["value"]])
 
 
-def _many(question: Question, value: Mapping[str, Any]) -> str | None:
+def _many(
+    question: ChatInputMultiSelectQuestion, value: ChatInputSelectedManyAnswerValue
+) -> str | None:
     chosen, free = value["value"], value.get("freeformValues") or []
     if free and not question.get("allowFreeformInput"):
         return "only the listed options are allowed"
     if len(set(chosen)) != len(chosen):
         return "an option is chosen twice"
-    return _known(question, chosen) or _within(question, len(chosen) + len(free), "choices")
+    unknown = _unknown(question["options"], chosen)
+    return unknown or _within(question, len(chosen) + len(free), "choices")
 
 
-def _known(question: Question, chosen: list[str]) -> str | None:
-    options = {option["id"] for option in question["options"]}
-    unknown = [option for option in chosen if option not in options]
+def _unknown(options: Sequence[ChatInputOption], chosen: Sequence[str]) -> str | None:
+    known = {option["id"] for option in options}
+    unknown = [option for option in chosen if option not in known]
     return f"there is no option {unknown[0]!r}" if unknown else None
 
 
-def _within(question: Question, amount: float, unit: str) -> str | None:
+def _within(
+    question: ChatInputTextQuestion | ChatInputNumberQuestion | ChatInputMultiSelectQuestion,
+    amount: float,
+    unit: str,
+) -> str | None:
     low, high = question.get("min"), question.get("max")
     if low is not None and amount < low:
         return f"at least {low} {unit}".rstrip()
@@ -174,16 +210,7 @@ def _within(question: Question, amount: float, unit: str) -> str | None:
     return None
 
 
-_BOUNDS: dict[str, Callable[[Question, Mapping[str, Any]], str | None]] = {
-    "text": _text,
-    "number": _number,
-    "integer": _number,
-    "boolean": lambda question, value: None,
-    "single-select": _single,
-    "multi-select": _many,
-}
-
-RULES: dict[str, Callable[[State, Action, Facts], str | None]] = {
+RULES: Rules[ChatState] = {
     "chat/inputAnswerChanged": _answer_changed,
     "chat/inputCompleted": _completed,
 }

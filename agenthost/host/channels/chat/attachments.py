@@ -1,4 +1,4 @@
-"""What a message attaches by reference: chats and annotations, written out for the agent.
+"""Attachments: chats and annotations that a message refers to, written out for the agent.
 
 Resolved when the message is accepted, and kept: an agent that looks at its history finds what it
 was given, whatever has become of the attached chat since. What a chat attaches itself is named and
@@ -7,8 +7,8 @@ not written out. Does not refuse anything: ``rules`` do. Clients see the message
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, cast
 
 from agenthost.host.channels.chat.extra import ATTACHED, ChatChannel, extra_of
 from agenthost.host.log.channel import AnyChannel
@@ -16,20 +16,30 @@ from agenthost.host.store import PutRecord
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.markdown import markdown_of
 
-State = Mapping[str, Any]
+if TYPE_CHECKING:
+    from agenthost.protocol.annotations import Annotation, AnnotationsState
+    from agenthost.protocol.chat.messages import (
+        Message,
+        MessageAnnotationsAttachment,
+        MessageAttachment,
+        MessageChatAttachment,
+    )
+    from agenthost.protocol.chat.state import ChatState, CompletedTurn, ResponsePart
+    from agenthost.protocol.common import Action
+
 Find = Callable[[str], AnyChannel | None]
 
-_REFERENCES = ("chat", "annotations")
 
-
-def references(message: State | None) -> Iterator[tuple[str, str, str | None]]:
+def references(message: Message | None) -> Iterator[tuple[str, str, str | None]]:
     """Yield what a message refers to: its kind, its channel, and the turn at which it ends."""
-    for item in (message or {}).get("attachments", ()):
-        if item.get("type") in _REFERENCES:
+    for item in message.get("attachments", ()) if message is not None else ():
+        if item["type"] == "chat":
             yield item["type"], item["resource"], item.get("endTurn")
+        elif item["type"] == "annotations":
+            yield item["type"], item["resource"], None
 
 
-def pin_attachments(chat: ChatChannel, action: State, find: Find) -> bool:
+def pin_attachments(chat: ChatChannel, action: Action, find: Find) -> bool:
     """Write out what a message refers to that a chat has just accepted; say if there was any."""
     if action["type"] == "chat/turnStarted":
         key, pending = action["turnId"], _pending(action.get("queuedMessageId") or "")
@@ -55,21 +65,23 @@ def record(chat: ChatChannel) -> PutRecord:
     return PutRecord(ATTACHED, chat.uri, dumps(extra_of(chat).attached))
 
 
-def given_message(chat: ChatChannel, id: str, message: State, *, pending: bool = False) -> State:
+def given_message(
+    chat: ChatChannel, id: str, message: Message, *, pending: bool = False
+) -> Message:
     """Return a message of a chat as its agent is given it."""
     given = extra_of(chat).attached.get(_pending(id) if pending else id)
     return {**message, "attachments": given} if given is not None else message
 
 
-def as_given(chat: ChatChannel, turn: State) -> State:
+def as_given(chat: ChatChannel, turn: CompletedTurn) -> CompletedTurn:
     """Return a turn of a chat as its agent is given it."""
     message = given_message(chat, turn["id"], turn["message"])
     return turn if message is turn["message"] else {**turn, "message": message}
 
 
-def turns_as_given(chat: ChatChannel) -> Sequence[Any]:
+def turns_as_given(chat: ChatChannel) -> Sequence[CompletedTurn]:
     """Return a chat's completed turns as its agent is given them."""
-    turns: list[Any] = chat.state["turns"]
+    turns: list[CompletedTurn] = chat.state["turns"]
     # Few chats attach others, and a long one is not to be walked through at each of its turns.
     return [as_given(chat, turn) for turn in turns] if extra_of(chat).attached else turns
 
@@ -78,7 +90,7 @@ def _pending(id: str) -> str:
     return f"pending/{id}"
 
 
-def _messages(state: State) -> Iterator[str]:
+def _messages(state: ChatState) -> Iterator[str]:
     for turn in state["turns"]:
         yield turn["id"]
     if "activeTurn" in state:
@@ -88,28 +100,32 @@ def _messages(state: State) -> Iterator[str]:
         yield _pending(item["id"])
 
 
-def _write_out(message: State, find: Find) -> list[Any] | None:
+def _write_out(message: Message, find: Find) -> list[MessageAttachment] | None:
     if not any(references(message)):
         return None
     return [_given(item, find) for item in message["attachments"]]
 
 
-def _given(item: State, find: Find) -> State:
-    channel = find(item["resource"]) if item.get("type") in _REFERENCES else None
+def _given(item: MessageAttachment, find: Find) -> MessageAttachment:
+    if item["type"] != "chat" and item["type"] != "annotations":
+        return item
+    channel = find(item["resource"])
     if channel is None or channel.kind.name != item["type"]:
         return item
-    told = _transcript if item["type"] == "chat" else _notes
-    text = told(item, channel.state)
-    return {**item, "type": "simple", "modelRepresentation": text}
+    if item["type"] == "chat":
+        text = _transcript(item, channel.state)
+    else:
+        text = _notes(item, channel.state)
+    return cast("MessageAttachment", {**item, "type": "simple", "modelRepresentation": text})
 
 
-def _transcript(item: State, state: State) -> str:
-    turns, end = state["turns"], item.get("endTurn")
+def _transcript(item: MessageChatAttachment, chat: ChatState) -> str:
+    turns, end = chat["turns"], item.get("endTurn")
     last = next((n for n, turn in enumerate(turns, 1) if turn["id"] == end), len(turns))
     return "\n\n".join(line for turn in turns[:last] for line in _told(turn))
 
 
-def _told(turn: State) -> Iterator[str]:
+def _told(turn: CompletedTurn) -> Iterator[str]:
     message = turn["message"]
     labels = "".join(f"\n(attached: {item['label']})" for item in message.get("attachments", ()))
     yield f"User: {message['text']}{labels}"
@@ -118,19 +134,19 @@ def _told(turn: State) -> Iterator[str]:
         yield f"Assistant: {answer}"
 
 
-def _said(part: State) -> str:
-    if part.get("kind") == "toolCall":
+def _said(part: ResponsePart) -> str:
+    if part["kind"] == "toolCall":
         return f"\n(used the tool {part['toolCall']['displayName']})\n"
-    return str(part["content"]) if part.get("kind") == "markdown" else ""
+    return part["content"] if part["kind"] == "markdown" else ""
 
 
-def _notes(item: State, state: State) -> str:
+def _notes(item: MessageAnnotationsAttachment, state: AnnotationsState) -> str:
     wanted = item.get("annotationIds")
     chosen = (note for note in state["annotations"] if wanted is None or note["id"] in wanted)
     return "\n\n".join(map(_note, chosen))
 
 
-def _note(note: State) -> str:
+def _note(note: Annotation) -> str:
     place = note.get("range")
     lines = f", lines {place['start']['line'] + 1} to {place['end']['line'] + 1}" if place else ""
     entries = "\n".join(f"- {markdown_of(entry['text'])}" for entry in note["entries"])

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from agenthost.host.channels.chat.extra import ChatChannel
     from agenthost.host.channels.session.kind import SessionChannel
     from agenthost.host.trust.principals import Starter
+    from agenthost.protocol.chat.messages import Message
+    from agenthost.protocol.common import Action
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class KeepAttachments(Consequence):
     """Keep what an accepted message refers to, for the agent that will read it."""
 
     chat: ChatChannel
-    action: Mapping[str, Any]
+    action: Action
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,7 @@ class ShowTurn(Consequence):
 class ShowAttached(Consequence):
     """Show the turns that a message names in other chats to those who follow these."""
 
-    message: Mapping[str, Any]
+    message: Message
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,13 @@
-"""What must happen after a chat changed, besides telling everybody: a pure plan."""
+"""What the host must do after a chat changed (pure)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING
 
-State = Mapping[str, Any]
+if TYPE_CHECKING:
+    from agenthost.protocol.chat.state import ChatState
+    from agenthost.protocol.common import Action
 
 
 class Effect(Enum):
@@ -27,7 +28,7 @@ class Effect(Enum):
 
 
 def chat_effects(
-    action: Mapping[str, Any], before: State, after: State, *, by_client: bool = True
+    action: Action, before: ChatState, after: ChatState, *, by_client: bool = True
 ) -> list[Effect]:
     """Plan what follows from an action that changed a chat."""
     effects: list[Effect] = []

@@ -10,10 +10,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from operator import is_
+from typing import TYPE_CHECKING
 
-from agenthost.protocol.chat.state import ChatState, Turn
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.versions import NEWEST, translator
+
+if TYPE_CHECKING:
+    from agenthost.protocol.chat.state import ChatState, CompletedTurn
 
 # A block is closed when it reaches this many bytes.
 BLOCK_BYTES = 64 * 1024
@@ -31,7 +34,7 @@ class ChatEncoder:
         """Encode a chat from one of its turns on."""
         return self._turns_in(version).encode(state, window)
 
-    def sizes(self, turns: list[Turn]) -> list[int]:
+    def sizes(self, turns: list[CompletedTurn]) -> list[int]:
         """Return how many bytes each completed turn takes on the wire."""
         return self._turns_in(NEWEST).sizes(turns)
 
@@ -48,7 +51,7 @@ class EncodedTurns:
     def __init__(self, version: str) -> None:
         self._translator = translator(version)
         # The turns that are encoded here.
-        self._turns: list[Turn] = []
+        self._turns: list[CompletedTurn] = []
         # Where each turn's JSON ends, counted over all blocks; a comma stands before each turn.
         self._ends: list[int] = []
         # The JSON, and where each block begins.
@@ -65,7 +68,7 @@ class EncodedTurns:
         head = dumps({key: value for key, value in rest.items() if key != "turns"})
         return (head[:-1], b',"turns":[', *self._pieces(first_turn), b"]}")
 
-    def sizes(self, turns: list[Turn]) -> list[int]:
+    def sizes(self, turns: list[CompletedTurn]) -> list[int]:
         """Return how many bytes each turn takes."""
         self._refresh(turns)
         return [end - start for start, end in zip([0, *self._ends], self._ends, strict=False)]
@@ -81,7 +84,7 @@ class EncodedTurns:
             self._shown = (block, place, block[place:])
         return [self._shown[2], *self._blocks[number + 1 :]]
 
-    def _refresh(self, turns: list[Turn]) -> None:
+    def _refresh(self, turns: list[CompletedTurn]) -> None:
         if turns is self._turns:
             return
         kept = len(self._turns)

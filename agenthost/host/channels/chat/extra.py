@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from agenthost.host.channels.chat.encoded_turns import ChatEncoder
 from agenthost.host.log.channel import LiveChannel
@@ -12,6 +12,8 @@ from agenthost.protocol.chat.state import ChatState
 
 if TYPE_CHECKING:
     from agenthost.host.trust.principals import Starter
+    from agenthost.protocol.chat.messages import MessageAttachment
+    from agenthost.protocol.chat.state import CompletedTurn
 
 ChatChannel: TypeAlias = LiveChannel[ChatState]
 
@@ -31,9 +33,9 @@ class ChatExtra:
     """What is known of a chat besides its state; replaced, never changed in place."""
 
     # Turns that a side chat's agent knows of although the chat does not show them.
-    context: list[Any] = field(default_factory=list)
+    context: list[CompletedTurn] = field(default_factory=list)
     # Turn or pending message -> its attachments as the agent is given them, where that differs.
-    attached: dict[str, list[Any]] = field(default_factory=dict)
+    attached: dict[str, list[MessageAttachment]] = field(default_factory=dict)
     # Pending message -> who set it, since this host started.
     authors: dict[str, Starter] = field(default_factory=dict)
     # How many milliseconds its turn has been running.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from agenthost.agents.turn_port import Interactivity
 from agenthost.clock import Clock
@@ -24,21 +24,21 @@ from agenthost.host.channels.chat.consequences import (
     StopTurn,
     TitleFromFirstMessage,
 )
-from agenthost.host.channels.chat.content_copies import copy_content
 from agenthost.host.channels.chat.extra import ATTACHED, CONTEXTS, ChatChannel, extra_of
-from agenthost.host.channels.chat.fork import History, derive, title_of
+from agenthost.host.channels.chat.fork import History, copy_content, new_chat_from, title_of
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.message_rules import check_message
 from agenthost.host.channels.chat.session_updates import chat_summary
 from agenthost.host.channels.chat.window import reveal
-from agenthost.host.channels.ruled_kind import gather_facts
-from agenthost.host.channels.session.drafts import UNTITLED
+from agenthost.host.channels.ruled_kind import rule_context
 from agenthost.host.channels.session.kind import SESSION, LeaveDirectory, SessionChannel
+from agenthost.host.channels.titles import UNTITLED_CHAT, UNTITLED_SESSION, title_from
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import DropRecord, PutRecord, Store
 from agenthost.host.trust.principals import NOBODY, Starter
+from agenthost.protocol.json_edits import updated
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.status import IDLE
 from agenthost.protocol.uris import (
@@ -53,11 +53,10 @@ from agenthost.protocol.uris import (
 )
 
 if TYPE_CHECKING:
-    from agenthost.protocol.chat.state import ChatState
-
-# What a chat is called until a first message names it.
-UNTITLED_CHAT = "New chat"
-LONGEST_TITLE = 60
+    from agenthost.protocol.chat.messages import Message, MessageAttachment
+    from agenthost.protocol.chat.state import ChatState, CompletedTurn
+    from agenthost.protocol.common import Action, JsonObject
+    from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
 
 
 class ChatRegistry:
@@ -112,9 +111,9 @@ class ChatRegistry:
 
     async def create(
         self,
-        params: Mapping[str, Any],
-        capabilities: Mapping[str, Any],
-        models: Sequence[Mapping[str, Any]],
+        params: JsonObject,
+        capabilities: AgentCapabilities,
+        models: Sequence[SessionModelInfo],
         starter: Starter,
     ) -> None:
         """Carry out ``createChat``."""
@@ -130,7 +129,7 @@ class ChatRegistry:
         message = params.get("initialMessage")
         asked = {"message": message} if message is not None else {}
         find = self._directory.find
-        facts = await gather_facts(find, "", session, capabilities, asked, models)
+        facts = await rule_context(find, "", session, capabilities, asked, models)
         if is_root(uri) or await self._directory.find(uri) or self._directory.get(uri):
             raise AlreadyExists(f"{uri} is in use")
         if not self._directory.has(session):
@@ -138,7 +137,7 @@ class ChatRegistry:
             raise SessionNotFound("the session was disposed meanwhile")
         if session.state["lifecycle"] == "creationFailed":
             raise InvalidParams("the session could not be created", path="channel")
-        extra, history = derive(params, session, source)
+        extra, history = new_chat_from(params, session, source)
         state = self._state(uri, extra, history.turns)
         if message is not None:
             refusal = check_message(state, message, facts)
@@ -231,12 +230,10 @@ class ChatRegistry:
 
     def name(self, chat: ChatChannel, session: SessionChannel) -> None:
         """Name a new chat, and a new session, after the first message."""
-        message = chat.state["activeTurn"]["message"]
-        text = " ".join(message["text"].split())
-        if not text:
+        title = title_from(chat.state["activeTurn"]["message"]["text"])
+        if not title:
             return
-        title = text if len(text) <= LONGEST_TITLE else text[: LONGEST_TITLE - 1].rstrip() + "…"
-        if session.state["title"] == UNTITLED:
+        if session.state["title"] == UNTITLED_SESSION:
             self._writer.apply(session, {"type": "session/titleChanged", "title": title})
         if title_of(chat, session) == UNTITLED_CHAT:
             action = {"type": "session/chatUpdated", "chat": chat.uri, "changes": {"title": title}}
@@ -256,12 +253,12 @@ class ChatRegistry:
         if notes is not None:
             self._writer.apply(notes, {"type": "annotations/set", "annotation": annotation})
 
-    def pin(self, chat: ChatChannel, action: Mapping[str, Any]) -> None:
+    def pin(self, chat: ChatChannel, action: Action) -> None:
         """Keep what an accepted message refers to, for the agent that will read it."""
         if pin_attachments(chat, action, self._directory.get):
             self._writer.ledger.write(record(chat))
 
-    def reveal_attached(self, message: Mapping[str, Any] | None) -> None:
+    def reveal_attached(self, message: Message | None) -> None:
         """Show the turns that a message names in other chats to those who follow these."""
         for _, uri, end in references(message):
             chat = self._directory.get(uri, CHAT)
@@ -274,29 +271,32 @@ class ChatRegistry:
         taken = wanted is None or wanted in chats or self._directory.get(wanted) is not None
         return wanted if wanted and not taken else chat_uri(session.uri, str(uuid.uuid4()))
 
-    def _state(self, uri: str, extra: Mapping[str, Any], turns: Sequence[Any] = ()) -> ChatState:
-        state = {
+    def _state(self, uri: str, extra: JsonObject, turns: Sequence[CompletedTurn] = ()) -> ChatState:
+        state: ChatState = {
             "resource": uri,
             "title": UNTITLED_CHAT,
             "status": IDLE,
             "modifiedAt": self._clock.now(),
             "turns": list(turns),
         }
-        return cast("ChatState", {**state, **extra})
+        return updated(state, **extra)
 
     def put_back(
         self,
         session: SessionChannel,
         state: ChatState,
-        context: Sequence[Any],
-        attached: Mapping[str, list[Any]],
+        context: Sequence[CompletedTurn],
+        attached: Mapping[str, list[MessageAttachment]],
     ) -> None:
         """Register a chat again that its session still lists."""
         chat = self._directory.create(state["resource"], CHAT, state, session.uri)
         self._keep(chat, context, attached)
 
     def _keep(
-        self, chat: ChatChannel, context: Sequence[Any], attached: Mapping[str, list[Any]]
+        self,
+        chat: ChatChannel,
+        context: Sequence[CompletedTurn],
+        attached: Mapping[str, list[MessageAttachment]],
     ) -> None:
         """Keep what a chat's agent knows beyond the chat's own turns."""
         extra = extra_of(chat)
@@ -317,7 +317,7 @@ class ChatRegistry:
         return chat
 
     async def _source(
-        self, params: Mapping[str, Any], session: SessionChannel, capabilities: Mapping[str, Any]
+        self, params: JsonObject, session: SessionChannel, capabilities: AgentCapabilities
     ) -> ChatChannel | None:
         multiple = capabilities.get("multipleChats")
         if multiple is None:

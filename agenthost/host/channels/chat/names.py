@@ -1,4 +1,4 @@
-"""Chats under names that say what they are: a session's default chat, a tool call's worker.
+"""Finds chats by the URIs that editors make up: a session's default chat, a tool call's worker.
 
 Editors make these names themselves, before or instead of being told: for a session that was stored
 under older names, and for the worker of a turn that a fork has copied. A chat that is registered
@@ -7,13 +7,18 @@ under such a name is found without this module; it is asked for the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, cast
 
 from agenthost.host.channels.session.kind import SESSION, SessionChannel
 from agenthost.host.log.channel import AnyChannel
 from agenthost.host.log.kind import Find
+from agenthost.protocol.chat.parts import tool_calls, turns_of
 from agenthost.protocol.uris import session_of_default_chat, worker_of
+
+if TYPE_CHECKING:
+    from agenthost.protocol.chat.state import ChatState
+    from agenthost.protocol.chat.tool_state import ToolResultContent
 
 
 async def find_named_chat(uri: str, find: Find) -> AnyChannel | None:
@@ -38,8 +43,8 @@ async def _session(uri: str, find: Find) -> SessionChannel | None:
 async def _worker(uri: str, session: SessionChannel, call_id: str, find: Find) -> AnyChannel | None:
     entries = list(session.state["chats"])
     for entry in entries:
-        origin: Mapping[str, Any] = entry.get("origin") or {}
-        if origin.get("kind") == "tool" and origin.get("toolCallId") == call_id:
+        origin = entry.get("origin")
+        if origin and origin["kind"] == "tool" and origin["toolCallId"] == call_id:
             return await find(entry["resource"])
     for entry in entries:
         chat = await find(entry["resource"])
@@ -49,13 +54,12 @@ async def _worker(uri: str, session: SessionChannel, call_id: str, find: Find) -
     return None
 
 
-def _workers_shown(chat: Mapping[str, Any], call_id: str) -> Iterator[str]:
+def _workers_shown(chat: ChatState, call_id: str) -> Iterator[str]:
     """Yield the worker chats that a tool call of a chat points to."""
-    active = chat.get("activeTurn")
-    for turn in (*chat["turns"], *([active] if active is not None else [])):
-        for part in turn["responseParts"]:
-            call = part.get("toolCall") or {}
-            if call.get("toolCallId") == call_id:
-                for block in call.get("content") or ():
-                    if block.get("type") == "subagent":
+    for turn in turns_of(chat):
+        for call in tool_calls(turn):
+            if call["toolCallId"] == call_id:
+                content = cast("list[ToolResultContent] | None", call.get("content"))
+                for block in content or ():
+                    if block["type"] == "subagent":
                         yield block["resource"]

@@ -1,4 +1,4 @@
-"""What a session must say after one of its chats changed: a pure plan.
+"""The session actions that follow from a change of one of its chats (pure).
 
 A chat's summary fields are repeated in its session's catalogue, and everything that blocks a turn
 is mirrored in ``inputNeeded``, so that a client watching only the session can act. This module
@@ -7,15 +7,20 @@ works out the session actions that keep both true; it applies nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, cast
 
+from agenthost.host.channels.titles import clipped
+from agenthost.protocol.chat.parts import tool_calls
+from agenthost.protocol.json_edits import carry, without
 from agenthost.protocol.markdown import markdown_of
 from agenthost.protocol.session.input_needed import needs_of
 from agenthost.protocol.status import IS_READ
 
-State = Mapping[str, Any]
-Action = dict[str, Any]
+if TYPE_CHECKING:
+    from agenthost.protocol.chat.state import ChatState, ChatSummary
+    from agenthost.protocol.common import Action
+    from agenthost.protocol.session.state import SessionState
 
 # What a chat's own actions can change of its catalogue entry; title, origin and interactivity
 # are only ever set by the host, in the catalogue itself.
@@ -48,25 +53,23 @@ LONGEST_ACTIVITY = 120
 _MARKS_UNREAD = frozenset({"chat/turnStarted", "chat/inputRequested"})
 
 
-def chat_summary(chat: State) -> dict[str, Any]:
+def chat_summary(chat: ChatState) -> ChatSummary:
     """Return the catalogue entry of a chat."""
-    return {key: chat[key] for key in _SUMMARY_FIELDS if key in chat}
+    return cast("ChatSummary", carry(chat, *_SUMMARY_FIELDS))
 
 
-def shown_activity(chat: State) -> str | None:
+def shown_activity(chat: ChatState) -> str | None:
     """Say what a chat is doing: in its agent's words, else by the tool that is running."""
     active = chat.get("activeTurn")
     if chat.get("activity") or active is None:
         return chat.get("activity") or None
-    for part in reversed(active["responseParts"]):
-        call = part.get("toolCall") or {}
-        if call.get("status") == "running":
-            words = " ".join(markdown_of(call["invocationMessage"]).split())
-            return words if len(words) <= LONGEST_ACTIVITY else words[: LONGEST_ACTIVITY - 1] + "…"
+    for call in reversed([*tool_calls(active)]):
+        if call["status"] == "running":
+            return clipped(markdown_of(call["invocationMessage"]), LONGEST_ACTIVITY)
     return None
 
 
-def session_actions(action: Mapping[str, Any], chat: State, session: State) -> list[Action]:
+def session_actions(action: Action, chat: ChatState, session: SessionState) -> list[Action]:
     """Plan the session's actions after ``action`` made a chat what it is now."""
     actions = [*_catalogue_actions(action, chat, session)]
     if action["type"] in _MAY_BLOCK:
@@ -76,12 +79,13 @@ def session_actions(action: Mapping[str, Any], chat: State, session: State) -> l
     return actions
 
 
-def _catalogue_actions(action: Mapping[str, Any], chat: State, session: State) -> Iterator[Action]:
+def _catalogue_actions(action: Action, chat: ChatState, session: SessionState) -> Iterator[Action]:
     uri = chat["resource"]
     entry = next((entry for entry in session["chats"] if entry["resource"] == uri), None)
     if entry is None:
         return
-    live = {key: chat[key] for key in _LIVE_FIELDS if key in chat and key != "activity"}
+    live = carry(chat, *_LIVE_FIELDS)
+    live.pop("activity", None)
     # Looking for the running tool takes as long as the turn has parts.
     looks = action["type"] in _MAY_BLOCK or action["type"] == "chat/activityChanged"
     activity = shown_activity(chat) if looks else entry.get("activity")
@@ -89,7 +93,7 @@ def _catalogue_actions(action: Mapping[str, Any], chat: State, session: State) -
         live["activity"] = activity
     if any(key in entry and key not in live for key in _LIVE_FIELDS):
         # A partial update cannot clear a field; the whole entry can.
-        fixed = {key: value for key, value in entry.items() if key not in _LIVE_FIELDS}
+        fixed = without(entry, *_LIVE_FIELDS)
         yield {"type": "session/chatAdded", "summary": {**fixed, **live}}
         return
     changes = {key: value for key, value in live.items() if value != entry.get(key)}
@@ -97,7 +101,7 @@ def _catalogue_actions(action: Mapping[str, Any], chat: State, session: State) -
         yield {"type": "session/chatUpdated", "chat": uri, "changes": changes}
 
 
-def _input_needed_actions(chat: State, session: State) -> Iterator[Action]:
+def _input_needed_actions(chat: ChatState, session: SessionState) -> Iterator[Action]:
     uri = chat["resource"]
     wanted = {entry["id"]: entry for entry in needs_of(uri, chat)}
     present = {

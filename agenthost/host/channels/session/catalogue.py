@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from agenthost.errors import InvalidParams
 from agenthost.host.channels.annotations_kind import CountAnnotations
 from agenthost.host.channels.session.kind import SESSION, RefreshSummary, SessionChannel, extra_of
-from agenthost.host.channels.session.summary import all_fields, changed_fields, summarize
+from agenthost.host.channels.session.summary import (
+    SummaryFacts,
+    all_fields,
+    changed_fields,
+    summarize,
+)
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.stored_values import stored_value
@@ -18,6 +23,9 @@ from agenthost.protocol.jsonrpc import dumps
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
+    from agenthost.protocol.annotations import AnnotationsState
+    from agenthost.protocol.common import JsonObject
+    from agenthost.protocol.session.state import SessionSummary
 
 # Changes of the list that are remembered, the latest of them.
 MOST_REMEMBERED = 10_000
@@ -43,11 +51,11 @@ class SessionCatalogue:
         self.count = await self._store.count_sessions()
 
     def add(
-        self, session: SessionChannel, created_at: str, annotations: Mapping[str, Any] | None = None
+        self, session: SessionChannel, created_at: str, annotations: AnnotationsState | None = None
     ) -> None:
         """Put a session into the catalogue and announce it."""
         extra = extra_of(session)
-        extra.facts = {"createdAt": created_at, **_counts(annotations)}
+        extra.facts = _counted({"createdAt": created_at}, annotations)
         extra.summary = summary = summarize(session.uri, session.state, extra.facts)
         self._put(summary)
         self._writer.notify(self._directory.root, "root/sessionAdded", {"summary": summary})
@@ -109,10 +117,10 @@ class SessionCatalogue:
     def _count_annotations(self, effect: CountAnnotations) -> None:
         extra = extra_of(effect.session)
         if extra.facts is not None:
-            extra.facts = {**extra.facts, **_counts(effect.annotations)}
+            extra.facts = _counted(extra.facts, effect.annotations)
             self.refresh(effect.session)
 
-    def add_meta(self, session: SessionChannel, meta: dict[str, Any]) -> None:
+    def add_meta(self, session: SessionChannel, meta: JsonObject) -> None:
         """Tell more in a session's line than its state does; whoever changes that refreshes it."""
         extra = extra_of(session)
         if extra.facts is not None:
@@ -129,7 +137,7 @@ class SessionCatalogue:
             raise InvalidParams("the cursor is not known here", path="cursor") from error
         return [summary for _, summary in page.items], page.next_cursor
 
-    def _put(self, summary: dict[str, Any]) -> None:
+    def _put(self, summary: SessionSummary) -> None:
         self._writer.ledger.write(
             PutSession(summary["resource"], summary["modifiedAt"], dumps(summary))
         )
@@ -140,10 +148,10 @@ class SessionCatalogue:
         self._writer.apply(self._directory.root, action)
 
 
-def _counts(annotations: Mapping[str, Any] | None) -> dict[str, int]:
+def _counted(facts: SummaryFacts, annotations: AnnotationsState | None) -> SummaryFacts:
     noted = annotations["annotations"] if annotations is not None else []
     entries = sum(len(item["entries"]) for item in noted)
-    return {"annotationCount": len(noted), "entryCount": entries}
+    return {**facts, "annotationCount": len(noted), "entryCount": entries}
 
 
 class ListNews:

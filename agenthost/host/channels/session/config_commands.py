@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from agenthost.agents.api import AgentError
 from agenthost.errors import AuthRequired, InternalError, InvalidParams
@@ -12,6 +12,7 @@ from agenthost.host.clients.methods import handles
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
+    from agenthost.protocol.session.state import SessionConfigSchema
 
 log = logging.getLogger(__name__)
 
@@ -27,8 +28,9 @@ async def resolve_session_config(connection: Connection, params: Params) -> dict
     values = params.get("config", {})
     agent = connection.core.sessions.agent(params.get("provider"))
     loops = connection.core.loops
-    schema = await loops.read(agent, agent.config_schema, values, params.get("workingDirectory"))
-    return {"schema": dict(schema), "values": sanitize(schema, values)}
+    offered = await loops.read(agent, agent.config_schema, values, params.get("workingDirectory"))
+    schema = cast("SessionConfigSchema", dict(offered))
+    return {"schema": schema, "values": sanitize(schema, values)}
 
 
 @handles("sessionConfigCompletions")

@@ -7,35 +7,41 @@ them. Does not remove them: ``sessions`` does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from agenthost.clock import Clock
+from agenthost.host.channels.titles import UNTITLED_SESSION
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.store import DropRecord, PutRecord, Store
 from agenthost.protocol.uris import annotations_uri
 
-# What a session is called until a first message names it.
-UNTITLED = "New session"
+if TYPE_CHECKING:
+    from agenthost.protocol.annotations import AnnotationsState
+    from agenthost.protocol.chat.state import ChatState
+    from agenthost.protocol.session.state import SessionState
+
 # Seconds after its last subscriber has gone before a draft is collected.
 DRAFT_SECONDS = 30.0
 # The record of drafts: session URI -> the client that created it.
 DRAFTS = "drafts"
 
-State = Mapping[str, Any]
 
-
-def holds_nothing(session: State, chats: Iterable[State], annotations: State | None) -> bool:
+def holds_nothing(
+    session: SessionState, chats: Iterable[ChatState], annotations: AnnotationsState | None
+) -> bool:
     """Say whether nobody would miss a session: no turn, title, draft text or annotation."""
-    if session["title"] != UNTITLED or (annotations or {}).get("annotations"):
+    if session["title"] != UNTITLED_SESSION:
+        return False
+    if annotations is not None and annotations["annotations"]:
         return False
     return len(session["chats"]) <= 1 and not any(map(_holds_something, chats))
 
 
-def _holds_something(chat: State) -> bool:
-    draft = chat.get("draft") or {}
-    words = draft.get("text", "").strip() or draft.get("attachments")
+def _holds_something(chat: ChatState) -> bool:
+    draft = chat.get("draft")
+    words = draft is not None and (draft["text"].strip() or draft.get("attachments"))
     pending = chat.get("queuedMessages") or chat.get("steeringMessage")
     return bool(chat["turns"] or chat.get("activeTurn") or words or pending)
 

@@ -1,4 +1,4 @@
-"""What a session and its line in the list tell of git, under the names that editors read.
+"""What a session and its summary tell of git, under the names that editors read.
 
 Looked up in the background: when a session is made, and after each of its turns. Never for the list
 itself, which would cost a process per session.
@@ -7,7 +7,7 @@ itself, which would cost a process per session.
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agenthost.host.channels.session.catalogue import SessionCatalogue
@@ -18,13 +18,16 @@ from agenthost.host.log.writer import Writer
 from agenthost.tasks import Tasks
 from agenthost.workspace import GitStatus, file_path, git_status
 
+if TYPE_CHECKING:
+    from agenthost.protocol.common import JsonObject
+
 # Repositories that are looked at at the same time.
 MOST_AT_ONCE = 2
 
 
-def git_meta(status: GitStatus) -> dict[str, Any]:
+def git_meta(status: GitStatus) -> JsonObject:
     """Return what editors read of a repository's state; what is not known is left out."""
-    meta: dict[str, Any] = {
+    meta: JsonObject = {
         "isDetachedHead": status.branch is None,
         "hasGitRemote": bool(status.remotes),
         "hasGitHubRemote": any(map(_is_github, status.remotes)),
@@ -89,7 +92,7 @@ class GitMetadata:
         finally:
             del self._asked[uri]
 
-    def _tell(self, uri: str, git: dict[str, Any]) -> None:
+    def _tell(self, uri: str, git: JsonObject) -> None:
         session = self._directory.get(uri, SESSION)
         if session is None:
             return

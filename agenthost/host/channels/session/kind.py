@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from agenthost.host.channels.ruled_kind import RuledKind
 from agenthost.host.channels.session.summary import (
@@ -16,11 +16,13 @@ from agenthost.host.log.channel import AnyChannel, LiveChannel
 from agenthost.host.log.effects import Apply, Consequence
 from agenthost.host.log.kind import Action, Applied, PreparedAction
 from agenthost.host.log.stored_values import stored_value
+from agenthost.protocol.json_edits import carry
 from agenthost.protocol.session.state import SessionState
 
 if TYPE_CHECKING:
+    from agenthost.host.channels.session.summary import SummaryFacts
     from agenthost.host.store import WholeChannel
-    from agenthost.protocol.annotations import AnnotationsSummary
+    from agenthost.protocol.session.state import SessionSummary
 
 SessionChannel: TypeAlias = LiveChannel[SessionState]
 
@@ -35,8 +37,8 @@ class SessionExtra:
     """What is known of a session besides its state; replaced, never changed in place."""
 
     # Its line in the catalogue, and what that has and the state does not; None when it has none.
-    summary: dict[str, Any] | None = None
-    facts: dict[str, Any] | None = None
+    summary: SessionSummary | None = None
+    facts: SummaryFacts | None = None
     # Tools that run without asking; agents look at it from their threads.
     allowed: frozenset[str] = frozenset()
 
@@ -103,11 +105,11 @@ class SessionKind(RuledKind[SessionState]):
         if tools is not None:
             extra.allowed = frozenset(stored_value(tools, channel.uri))
         if whole.summary is not None:
-            summary = stored_value(whole.summary, channel.uri)
-            counts = summary.get("annotations") or {}
-            facts = {key: summary[key] for key in _OWN_FIELDS if key in summary}
-            facts["annotationCount"] = counts.get("annotationCount", 0)
-            facts["entryCount"] = counts.get("entryCount", 0)
+            summary: SessionSummary = stored_value(whole.summary, channel.uri)
+            facts = cast("SummaryFacts", carry(summary, *_OWN_FIELDS))
+            counts = summary.get("annotations")
+            facts["annotationCount"] = counts.get("annotationCount", 0) if counts else 0
+            facts["entryCount"] = counts.get("entryCount", 0) if counts else 0
             extra.summary, extra.facts = summary, facts
 
     def loaded(self, channel: SessionChannel) -> Sequence[Consequence]:
@@ -125,10 +127,10 @@ class SessionKind(RuledKind[SessionState]):
     ) -> SessionState:
         """Add what no action tells a session: what its chats do, and its annotations."""
         state = channel.state
-        noted = annotations_summary(channel.uri, extra_of(channel).facts or {})
+        noted = annotations_summary(channel.uri, extra_of(channel).facts)
         shown: SessionState = {
             **state,
-            "annotations": cast("AnnotationsSummary", noted),
+            "annotations": noted,
             "status": aggregated_status(state),
         }
         return shown

@@ -23,12 +23,13 @@ from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.chat.window import reveal
 from agenthost.host.channels.session.catalogue import SessionCatalogue
-from agenthost.host.channels.session.drafts import UNTITLED, Drafts, holds_nothing
+from agenthost.host.channels.session.drafts import Drafts, holds_nothing
 from agenthost.host.channels.session.git_metadata import GitMetadata
 from agenthost.host.channels.session.kind import SESSION, EndAgentSession, SessionChannel
 from agenthost.host.channels.session.permissions import Credentials, Permissions
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.settings import check_complete, sanitize
+from agenthost.host.channels.titles import UNTITLED_SESSION
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
@@ -39,6 +40,8 @@ from agenthost.protocol.uris import annotations_uri, default_chat_uri, is_nameab
 
 if TYPE_CHECKING:
     from agenthost.protocol.annotations import AnnotationsState
+    from agenthost.protocol.common import ProtectedResourceMetadata
+    from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
     from agenthost.protocol.session.state import (
         SessionConfigSchema,
         SessionConfigState,
@@ -112,15 +115,15 @@ class SessionRegistry:
             raise ProviderNotFound(f"there is no agent {provider!r} on this host")
         return agent
 
-    def capabilities(self, session: SessionChannel | None) -> Mapping[str, Any]:
+    def capabilities(self, session: SessionChannel | None) -> AgentCapabilities:
         """Return what the agent of a session can do."""
         agent = self._agents.get(session.state["provider"]) if session is not None else None
-        return agent.capabilities if agent is not None else {}
+        return cast("AgentCapabilities", agent.capabilities) if agent is not None else {}
 
-    def models(self, session: SessionChannel | None) -> Sequence[Mapping[str, Any]]:
+    def models(self, session: SessionChannel | None) -> Sequence[SessionModelInfo]:
         """Return the models that the agent of a session offers."""
         agent = self._agents.get(session.state["provider"]) if session is not None else None
-        return agent.models if agent is not None else ()
+        return cast("Sequence[SessionModelInfo]", agent.models) if agent is not None else ()
 
     async def find(self, uri: str) -> SessionChannel:
         """Return a session, or raise SessionNotFound."""
@@ -129,10 +132,15 @@ class SessionRegistry:
             raise SessionNotFound(f"there is no session {uri}")
         return session
 
-    def missing_tokens(self, session: SessionChannel, principal: str) -> list[Mapping[str, Any]]:
+    def missing_tokens(
+        self, session: SessionChannel, principal: str
+    ) -> list[ProtectedResourceMetadata]:
         """Return what a session's agent protects and the principal brought no token for."""
         agent = self._agents.get(session.state["provider"])
-        resources = agent.protected_resources if agent is not None else ()
+        return self._missing(agent, principal) if agent is not None else []
+
+    def _missing(self, agent: Agent, principal: str) -> list[ProtectedResourceMetadata]:
+        resources = cast("Sequence[ProtectedResourceMetadata]", agent.protected_resources)
         return self._credentials.missing(principal, resources)
 
     async def create(self, params: Mapping[str, Any], starter: Starter) -> None:
@@ -146,7 +154,7 @@ class SessionRegistry:
         source, history = await self._fork_source(params.get("fork"))
         provider = source.state["provider"] if source is not None else params.get("provider")
         agent = self.agent(provider)
-        missing = self._credentials.missing(starter.principal, agent.protected_resources)
+        missing = self._missing(agent, starter.principal)
         if missing:
             raise AuthRequired(missing, f"{agent.display_name} needs you to sign in")
         state = await self._first_state(agent, params, source)
@@ -271,7 +279,7 @@ class SessionRegistry:
     ) -> SessionState:
         state: SessionState = {
             "provider": agent.provider,
-            "title": UNTITLED,
+            "title": UNTITLED_SESSION,
             "status": IDLE | IS_READ,
             "lifecycle": "creating",
             "activeClients": [],
@@ -303,13 +311,14 @@ class SessionRegistry:
         inherited = source.state.get("config") if source is not None else None
         values = {**(inherited["values"] if inherited else {}), **params.get("config", {})}
         primary = directories[0] if directories else None
-        schema = await self._loops.read(agent, agent.config_schema, values, primary)
+        offered = await self._loops.read(agent, agent.config_schema, values, primary)
+        schema = cast("SessionConfigSchema", dict(offered))
         # Editors send what they remember of other hosts: what does not fit here is left out.
         kept = sanitize(schema, values)
         refusal = check_complete(schema, kept)
         if refusal is not None:
             raise InvalidParams(refusal, path="config")
-        return {"schema": cast("SessionConfigSchema", dict(schema)), "values": kept}
+        return {"schema": schema, "values": kept}
 
     async def _fork_source(
         self, fork: Mapping[str, Any] | None

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from agenthost.host.channels.session.kind import PERMISSIONS, SessionChannel, extra_of
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.store import DropRecord, PutRecord
 from agenthost.host.trust.redaction import REDACTED
 from agenthost.protocol.jsonrpc import dumps
+
+if TYPE_CHECKING:
+    from agenthost.protocol.common import ProtectedResourceMetadata
 
 # A shorter token is no secret, and taking it out would leave no text readable.
 SHORTEST_SECRET = 4
@@ -84,8 +87,8 @@ class Credentials:
         return re.sub("|".join(words), REDACTED, text) if words else text
 
     def missing(
-        self, principal: str, resources: Sequence[Mapping[str, Any]]
-    ) -> list[Mapping[str, Any]]:
+        self, principal: str, resources: Sequence[ProtectedResourceMetadata]
+    ) -> list[ProtectedResourceMetadata]:
         """Return those required resources for which the principal has brought no token."""
         return [
             item

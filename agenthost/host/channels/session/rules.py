@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, cast
 
-from agenthost.host.channels.rule_context import Facts
+if TYPE_CHECKING:
+    from agenthost.host.channels.rule_context import RuleContext, Rules
+    from agenthost.protocol.common import Action
+    from agenthost.protocol.session.customizations import ChildCustomization, Customization
+    from agenthost.protocol.session.state import SessionState
 
-State = Mapping[str, Any]
-Action = Mapping[str, Any]
 
-
-def _active_client_set(state: State, action: Action, facts: Facts) -> str | None:
-    if action["activeClient"]["clientId"] != facts.client_id:
+def _active_client_set(state: SessionState, action: Action, context: RuleContext) -> str | None:
+    if action["activeClient"]["clientId"] != context.client_id:
         return "a client may only announce itself"
     return None
 
 
-def _active_client_removed(state: State, action: Action, facts: Facts) -> str | None:
-    if action["clientId"] != facts.client_id:
+def _active_client_removed(state: SessionState, action: Action, context: RuleContext) -> str | None:
+    if action["clientId"] != context.client_id:
         return "a client may only withdraw itself"
     return None
 
 
-def _directory_set(state: State, action: Action, facts: Facts) -> str | None:
-    if facts.capabilities.get("multipleWorkingDirectories") is None:
+def _directory_set(state: SessionState, action: Action, context: RuleContext) -> str | None:
+    if context.capabilities.get("multipleWorkingDirectories") is None:
         return "the agent does not support changing working directories"
     return None
 
 
-def _directory_removed(state: State, action: Action, facts: Facts) -> str | None:
-    capability = facts.capabilities.get("multipleWorkingDirectories")
+def _directory_removed(state: SessionState, action: Action, context: RuleContext) -> str | None:
+    capability = context.capabilities.get("multipleWorkingDirectories")
     if capability is None:
         return "the agent does not support changing working directories"
     directories = state.get("workingDirectories") or ()
@@ -39,26 +40,28 @@ def _directory_removed(state: State, action: Action, facts: Facts) -> str | None
     return None
 
 
-def _entries(state: State) -> Iterator[Mapping[str, Any]]:
+def _entries(state: SessionState) -> Iterator[Customization | ChildCustomization]:
     for customization in state.get("customizations") or ():
         yield customization
-        yield from customization.get("children") or ()
+        # Not all have children, and what is not known here may.
+        children = cast("list[ChildCustomization] | None", customization.get("children"))
+        yield from children or ()
 
 
-def _known_customization(state: State, action: Action, facts: Facts) -> str | None:
+def _known_customization(state: SessionState, action: Action, context: RuleContext) -> str | None:
     if any(entry["id"] == action["id"] for entry in _entries(state)):
         return None
     return f"there is no customization {action['id']}"
 
 
-def _known_mcp_server(state: State, action: Action, facts: Facts) -> str | None:
+def _known_mcp_server(state: SessionState, action: Action, context: RuleContext) -> str | None:
     for entry in _entries(state):
         if entry["id"] == action["id"] and entry.get("type") == "mcpServer":
             return None
     return f"there is no MCP server {action['id']}"
 
 
-RULES: dict[str, Callable[[State, Action, Facts], str | None]] = {
+RULES: Rules[SessionState] = {
     "session/activeClientSet": _active_client_set,
     "session/activeClientRemoved": _active_client_removed,
     "session/workingDirectorySet": _directory_set,

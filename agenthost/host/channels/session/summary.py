@@ -1,9 +1,8 @@
-"""What a session shows of its chats, and its line in the catalogue: pure."""
+"""The summary of a session for the session list, and what a session shows of its chats (pure)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from agenthost.protocol.status import (
     ACTIVITY_MASK,
@@ -15,23 +14,33 @@ from agenthost.protocol.status import (
 )
 from agenthost.protocol.uris import annotations_uri
 
-State = Mapping[str, Any]
+if TYPE_CHECKING:
+    from agenthost.protocol.annotations import AnnotationsSummary
+    from agenthost.protocol.chat.state import ChatSummary
+    from agenthost.protocol.common import JsonObject
+    from agenthost.protocol.session.state import ChangesSummary, SessionState, SessionSummary
 
 # What a summary may never tell in an update: it identifies the session.
 _IDENTITY = frozenset({"resource", "provider", "createdAt"})
 # Partial updates cannot clear a field, so these say "nothing" by an empty value.
-_EMPTY: dict[str, Any] = {"activity": "", "workingDirectories": [], "changes": {}, "_meta": {}}
+_EMPTY: JsonObject = {"activity": "", "workingDirectories": [], "changes": {}, "_meta": {}}
 
 
-def summarize(session: str, state: State, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Build the SessionSummary of a session.
+class SummaryFacts(TypedDict):
+    """What a summary tells that the session's state does not."""
 
-    ``facts`` are what its state does not hold: ``createdAt``, the counts of annotations and of
-    their entries, ``changes`` and the summary's own ``_meta``.
-    """
+    createdAt: str
+    annotationCount: NotRequired[int]
+    entryCount: NotRequired[int]
+    changes: NotRequired[ChangesSummary]
+    _meta: NotRequired[JsonObject]
+
+
+def summarize(session: str, state: SessionState, facts: SummaryFacts) -> SessionSummary:
+    """Build the summary of a session."""
     chats = state["chats"]
     lead = leading_chat(state)
-    summary: dict[str, Any] = {
+    summary: SessionSummary = {
         "resource": session,
         "provider": state["provider"],
         "title": state["title"],
@@ -39,29 +48,31 @@ def summarize(session: str, state: State, facts: Mapping[str, Any]) -> dict[str,
         "createdAt": facts["createdAt"],
         "modifiedAt": max([facts["createdAt"], *(chat["modifiedAt"] for chat in chats)]),
     }
-    activity = state.get("activity") or (lead or {}).get("activity")
+    activity = state.get("activity") or (lead.get("activity") if lead is not None else None)
     if activity:
         summary["activity"] = activity
-    for key in ("project", "workingDirectories"):
-        if key in state:
-            summary[key] = state[key]
+    if "project" in state:
+        summary["project"] = state["project"]
+    if "workingDirectories" in state:
+        summary["workingDirectories"] = state["workingDirectories"]
     summary["annotations"] = annotations_summary(session, facts)
-    for key in ("changes", "_meta"):
-        if key in facts:
-            summary[key] = facts[key]
+    if "changes" in facts:
+        summary["changes"] = facts["changes"]
+    if "_meta" in facts:
+        summary["_meta"] = facts["_meta"]
     return summary
 
 
-def annotations_summary(session: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+def annotations_summary(session: str, facts: SummaryFacts | None) -> AnnotationsSummary:
     """Say where a session's annotations are, and how many."""
     return {
         "resource": annotations_uri(session),
-        "annotationCount": facts.get("annotationCount", 0),
-        "entryCount": facts.get("entryCount", 0),
+        "annotationCount": facts.get("annotationCount", 0) if facts is not None else 0,
+        "entryCount": facts.get("entryCount", 0) if facts is not None else 0,
     }
 
 
-def aggregated_status(state: State) -> int:
+def aggregated_status(state: SessionState) -> int:
     """Return a session's status with the activity of its chats, which no action tells it."""
     if state.get("inputNeeded"):
         activity = INPUT_NEEDED
@@ -71,25 +82,25 @@ def aggregated_status(state: State) -> int:
     return with_activity(state["status"], activity)
 
 
-def all_fields(summary: State) -> dict[str, Any]:
+def all_fields(summary: SessionSummary) -> JsonObject:
     """Return what ``root/sessionSummaryChanged`` must carry to who holds any former summary."""
     return {**_EMPTY, **{key: value for key, value in summary.items() if key not in _IDENTITY}}
 
 
-def changed_fields(before: State, after: State) -> dict[str, Any]:
+def changed_fields(before: SessionSummary, after: SessionSummary) -> JsonObject:
     """Return what ``root/sessionSummaryChanged`` must carry to lead from one to the other."""
-    changes = {
+    changes: JsonObject = {
         key: value
         for key, value in after.items()
         if key not in _IDENTITY and before.get(key) != value
     }
     for key, empty in _EMPTY.items():
-        if key in before and key not in after and before[key] != empty:
+        if key in before and key not in after and before.get(key) != empty:
             changes[key] = empty
     return changes
 
 
-def leading_chat(state: State) -> State | None:
+def leading_chat(state: SessionState) -> ChatSummary | None:
     """Pick the chat whose activity a session shows.
 
     One that needs somebody, else one that failed, else one that works, else the default.
@@ -101,10 +112,9 @@ def leading_chat(state: State) -> State | None:
         for chat in chats:
             waited_for = bits == INPUT_NEEDED and chat["resource"] in prompted
             if waited_for or chat["status"] & ACTIVITY_MASK == bits:
-                found: State = chat
-                return found
+                return chat
     default = state.get("defaultChat")
     for chat in chats:
         if chat["resource"] == default:
-            return chat  # type: ignore[no-any-return]
-    return max(chats, key=lambda chat: str(chat["modifiedAt"]), default=None)
+            return chat
+    return max(chats, key=lambda chat: chat["modifiedAt"], default=None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 from agenthost.clock import Clock
 from agenthost.host.channels.annotations_kind import AnnotationsChannel
@@ -19,12 +19,36 @@ from agenthost.host.log.stored_values import stored_value
 from agenthost.host.store import DropRecord, PutRecord, Store
 from agenthost.protocol.jsonrpc import dumps
 
+if TYPE_CHECKING:
+    from agenthost.protocol.annotations import AnnotationsState
+    from agenthost.protocol.chat.messages import MessageAttachment
+    from agenthost.protocol.chat.state import ChatState, CompletedTurn
+    from agenthost.protocol.commands import TrashEntry
+    from agenthost.protocol.session.state import SessionState
+
 # Days after which a disposed session is gone for good.
 KEPT_DAYS = 30
 # What is in the trash, in few words: session URI -> title, provider, when.
 TRASH = "trash"
 # The sessions themselves, which are read when one is taken back.
 TRASHED = "trashed"
+
+
+class TrashedChat(TypedDict):
+    """A chat in the trash, with what its agent knows beyond its turns."""
+
+    state: ChatState
+    context: list[CompletedTurn]
+    attached: dict[str, list[MessageAttachment]]
+
+
+class TrashedSession(TypedDict):
+    """A session in the trash, whole."""
+
+    createdAt: str
+    state: SessionState
+    annotations: AnnotationsState
+    chats: list[TrashedChat]
 
 
 class Trash:
@@ -60,19 +84,19 @@ class Trash:
             PutRecord(TRASH, session.uri, dumps(entry)), PutRecord(TRASHED, session.uri, packed)
         )
 
-    async def entries(self) -> list[dict[str, Any]]:
+    async def entries(self) -> list[TrashEntry]:
         """Return what is in the trash, the newest first, each with the time at which it goes."""
         await self._ledger.settle()
         stored = await self._store.records(TRASH)
-        found = [stored_value(entry, uri) for uri, entry in stored.items()]
-        found.sort(key=lambda entry: str(entry["disposedAt"]), reverse=True)
+        found: list[TrashEntry] = [stored_value(entry, uri) for uri, entry in stored.items()]
+        found.sort(key=lambda entry: entry["disposedAt"], reverse=True)
         return [{**entry, "expiresAt": _expiry(entry["disposedAt"])} for entry in found]
 
-    async def find(self, session: str) -> dict[str, Any] | None:
+    async def find(self, session: str) -> TrashedSession | None:
         """Return a session from the trash, unpacked; None when it is not there."""
         await self._ledger.settle()
         packed = await self._store.record(TRASHED, session)
-        found: dict[str, Any] | None = stored_value(packed, session) if packed else None
+        found: TrashedSession | None = stored_value(packed, session) if packed else None
         return found
 
     def drop(self, session: str) -> None:

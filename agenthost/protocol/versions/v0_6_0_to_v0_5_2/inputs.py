@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agenthost.protocol.json_edits import without
 from agenthost.protocol.status import (
     ACTIVITY_MASK,
     ERROR,
@@ -16,7 +17,7 @@ from agenthost.protocol.status import (
     INPUT_NEEDED,
     with_activity,
 )
-from agenthost.protocol.versions.node_edits import Json, each, inside, without
+from agenthost.protocol.versions.node_edits import Json, each, inside
 
 # Calls in these states wait for a person, to a 0.5.2 client.
 _BLOCKED = frozenset({"pending-confirmation", "pending-result-confirmation"})

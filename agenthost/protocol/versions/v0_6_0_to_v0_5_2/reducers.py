@@ -9,10 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from agenthost.protocol.json_edits import index_by, prefer, remove_by, replace_at, upsert_by
+from agenthost.protocol.json_edits import (
+    index_by,
+    prefer,
+    remove_by,
+    replace_at,
+    upsert_by,
+    without,
+)
 from agenthost.protocol.status import IS_READ, with_activity, with_flag
-from agenthost.protocol.versions.calls import find_call
-from agenthost.protocol.versions.node_edits import Json, put, without
+from agenthost.protocol.versions.node_edits import Json, find_call, put
 from agenthost.protocol.versions.v0_6_0_to_v0_5_2.inputs import older_activity
 
 if TYPE_CHECKING:

@@ -8,25 +8,25 @@ other way the host's own clock supplies the timing that an old client does not s
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
-from agenthost.protocol.json_edits import same
-from agenthost.protocol.versions.calls import find_call
-from agenthost.protocol.versions.node_edits import Json, put, without
+from agenthost.protocol.json_edits import same, without
+from agenthost.protocol.status import ACTIVITY_MASK, IN_PROGRESS, INPUT_NEEDED
+from agenthost.protocol.versions.node_edits import Json, dropping, find_call, put
+from agenthost.protocol.versions.rewriter import Rewriter
 from agenthost.protocol.versions.step import (
     DownContext,
-    Outside,
     ReducerTable,
     Step,
     Untranslatable,
     UpContext,
 )
-from agenthost.protocol.versions.v0_6_0_to_v0_5_2.inputs import is_open
+from agenthost.protocol.versions.v0_6_0_to_v0_5_2.inputs import (
+    is_open,
+    keep_resolved,
+    requests_down,
+    requests_up,
+)
 from agenthost.protocol.versions.v0_6_0_to_v0_5_2.reducers import older_reducers
-from agenthost.protocol.versions.v0_6_0_to_v0_5_2.rewriters import Down, Up
-
-if TYPE_CHECKING:
-    from agenthost.protocol.versions.rewriter import Rewriter
 
 _ENDINGS = ("chat/turnComplete", "chat/turnCancelled", "chat/error")
 # What a Ready says of a call, besides whether it may run.
@@ -36,11 +36,76 @@ _SHOWN = (
 )
 
 
+class _Down(Rewriter):
+    def __init__(self, *, reviewable: bool) -> None:
+        self._reviewable = reviewable
+
+    def tool_call(self, call: Json) -> Json:
+        """Show a call that waits for authentication as running, and judge no risk."""
+        if call.get("status") == "auth-required":
+            return {**without(call, "auth"), "status": "running"}
+        return without(call, "riskAssessment")
+
+    def part(self, part: Json) -> Json | None:
+        """Take the metadata off system notifications."""
+        return without(part, "_meta") if part.get("kind") == "systemNotification" else part
+
+    def turn(self, turn: Json) -> Json:
+        """Leave out timing, and requests that were never answered."""
+        return keep_resolved(without(turn, "startedAt", "duration"))
+
+    def active_turn(self, turn: Json) -> Json:
+        """Leave out timing."""
+        return without(turn, "startedAt")
+
+    def chat(self, state: Json) -> Json:
+        """List open requests beside the turns."""
+        return requests_down(state)
+
+    def input_needed(self, request: Json) -> Json | None:
+        """Leave out authentication, of which 0.5.2 knows nothing."""
+        return None if request.get("kind") == "toolAuthentication" else request
+
+    def session(self, state: Json) -> Json:
+        """Show a session that waits for authentication only as not waiting."""
+        if state.get("inputNeeded") != []:
+            return state
+        emptied = without(state, "inputNeeded")
+        if state["status"] & ACTIVITY_MASK != INPUT_NEEDED:
+            return emptied
+        return {**emptied, "status": state["status"] & ~(INPUT_NEEDED & ~IN_PROGRESS)}
+
+    def mcp_state(self, state: Json) -> Json:
+        """Leave out the pre-registered OAuth client."""
+        return without(state, "oauthClient")
+
+    def changeset(self, changeset: Json) -> Json:
+        """Leave out the capabilities."""
+        return without(changeset, "capabilities")
+
+    def changeset_file(self, file: Json) -> Json:
+        """Say outright that a file is not reviewed: to 0.5.2 silence means that it cannot be."""
+        if not self._reviewable or file.get("reviewed") is not None:
+            return file
+        return {**file, "reviewed": False}
+
+
+class _Up(Rewriter):
+    def chat(self, state: Json) -> Json:
+        """Put listed requests into the active turn."""
+        return requests_up(state)
+
+
+_NOT_REVIEWABLE = _Down(reviewable=False)
+
+
 class Step060To052(Step):
     """Translates between 0.6.0 and 0.5.2."""
 
     newer = "0.6.0"
     older = "0.5.2"
+    nodes_down = _Down(reviewable=True)
+    nodes_up = _Up()
 
     def __init__(self) -> None:
         self.actions_down = {
@@ -58,21 +123,11 @@ class Step060To052(Step):
             "chat/toolCallReady": _ready_up,
             "changeset/filesReviewedChanged": _files_reviewed_changed_up,
         }
+        self.commands_down = {"authenticate": dropping("scopes")}
 
-    def down(self, outside: Outside) -> Rewriter:
+    def down(self, *, reviewable: bool = True) -> Rewriter:
         """Return what becomes of single nodes on the way DOWN."""
-        return Down(outside.reviewable)
-
-    def up(self) -> Rewriter:
-        """Return what becomes of single nodes on the way UP."""
-        return Up()
-
-    def params_down(self, method: str, params: object) -> object:
-        """Translate a command's params DOWN."""
-        params = super().params_down(method, params)
-        if method == "authenticate" and isinstance(params, dict):
-            return without(params, "scopes")
-        return params
+        return self.nodes_down if reviewable else _NOT_REVIEWABLE
 
     def reducers(self, newer: ReducerTable) -> ReducerTable:
         """Return the reducers that 0.5.2 has other than ``newer``."""

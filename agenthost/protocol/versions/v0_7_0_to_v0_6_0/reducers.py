@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agenthost.protocol.versions.calls import edit_calls
-from agenthost.protocol.versions.node_edits import Json, without
+from agenthost.protocol.json_edits import without
+from agenthost.protocol.versions.node_edits import Json, edit_calls
 
 if TYPE_CHECKING:
     from agenthost.protocol.reducer_registry import Reducer

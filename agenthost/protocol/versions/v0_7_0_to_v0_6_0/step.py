@@ -1,33 +1,23 @@
 """The step between 0.7.0 and 0.6.0.
 
 Towards 0.6.0: a list of working directories becomes its first entry, a side chat's origin a plain
-one, a chat attachment a simple one, referenced tool input is inlined, and a terminal's result gets
+one, a chat attachment a simple one, referenced tool input is left out, and a terminal's result gets
 a block of its own. The other way these are put together again.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from agenthost.protocol.versions.calls import find_call
-from agenthost.protocol.versions.node_edits import Json, inside, put, without
+from agenthost.protocol.json_edits import carry, without
+from agenthost.protocol.versions.node_edits import Json, find_call, inside, put
 from agenthost.protocol.versions.rewriter import Rewriter
 from agenthost.protocol.versions.step import (
     DownContext,
-    Outside,
-    ReadText,
     ReducerTable,
     Step,
     Untranslatable,
     UpContext,
-)
-from agenthost.protocol.versions.v0_7_0_to_v0_6_0.attachments import (
-    chat_attachment_down,
-    chat_attachment_up,
-)
-from agenthost.protocol.versions.v0_7_0_to_v0_6_0.contributors import (
-    actions_to_retell,
-    turn_told_anew,
 )
 from agenthost.protocol.versions.v0_7_0_to_v0_6_0.reducers import older_reducers
 from agenthost.protocol.versions.v0_7_0_to_v0_6_0.terminals import (
@@ -36,108 +26,22 @@ from agenthost.protocol.versions.v0_7_0_to_v0_6_0.terminals import (
     unfold_terminals,
 )
 
+# Chat attachments, which 0.6.0 lacks, travel in the ``_meta`` of simple ones. Clients send back
+# what they got there, so an old client that edits a message keeps the attachment unknowingly. What
+# returns is validated like any attachment: the stash grants nothing.
+STASH: Final = "agenthost/chatAttachment"
 
-class Step070To060(Step):
-    """Translates between 0.7.0 and 0.6.0."""
+# What both kinds of attachment have; the stash holds the rest.
+_SHARED: Final = ("type", "label", "range", "displayKind", "_meta")
 
-    newer = "0.7.0"
-    older = "0.6.0"
-
-    def __init__(self) -> None:
-        self.actions_down = {
-            "chat/toolCallDelta": self._delta_down,
-            "chat/toolCallReady": self._ready_down,
-            "chat/toolCallConfirmed": self._confirmed_down,
-        }
-        self.actions_up = {
-            "chat/toolCallContentChanged": _content_changed_up,
-            "chat/toolCallComplete": _complete_up,
-        }
-
-    def down(self, outside: Outside) -> Rewriter:
-        """Return what becomes of single nodes on the way DOWN."""
-        return _Down(outside.read_text)
-
-    def up(self) -> Rewriter:
-        """Return what becomes of single nodes on the way UP."""
-        return _Up()
-
-    def reducers(self, newer: ReducerTable) -> ReducerTable:
-        """Return the reducers that 0.6.0 has other than ``newer``."""
-        return older_reducers(newer)
-
-    def params_down(self, method: str, params: Any) -> Any:
-        """Translate a command's params DOWN; a side chat cannot be asked for."""
-        params = super().params_down(method, params)
-        if not isinstance(params, dict):
-            return params
-        if method == "createSession":
-            return _one_directory(params)
-        if method == "createChat":
-            return inside(without(params, "workingDirectories"), "source", _source_down)
-        return params
-
-    def params_up(self, method: str, params: Any) -> Any:
-        """Translate a command's params UP."""
-        params = super().params_up(method, params)
-        if not isinstance(params, dict):
-            return params
-        if method == "createSession":
-            return _directory_list(params)
-        if method == "createChat":
-            return inside(params, "source", _source_up)
-        return params
-
-    def path_down(self, path: str) -> str:
-        """Translate the path of a field DOWN: the first directory was the only one."""
-        return path.replace("workingDirectories[0]", "workingDirectory")
-
-    def _delta_down(self, action: Json, context: DownContext) -> list[Json]:
-        # Without content an old reducer appends the word "undefined".
-        return [action if action.get("content") is not None else {**action, "content": ""}]
-
-    def _ready_down(self, action: Json, context: DownContext) -> list[Json]:
-        given = (find_call(context.after(), action) or action).get("toolInput")
-        text = _inline(given, context.outside.read_text)
-        if text is None and given is not None and self._shows_input(action, context):
-            # Nobody must approve a call by the input that it had before.
-            text = ""
-        # Old reducers forget the input unless it is repeated.
-        ready = put(without(action, "contributor", "intention"), "toolInput", text)
-        if not self.extra_actions(action, context.before(), context.after()):
-            return [ready]
-        older = self.state_down("chat", context.before(), context.outside)
-        return [*turn_told_anew(older, action, context.after()), ready]
-
-    def extra_actions(self, action: Json, before: Json, after: Json) -> int:
-        """Say how many more actions are needed: those that tell a turn with a late contributor."""
-        if action["type"] != "chat/toolCallReady" or action.get("contributor") is None:
-            return 0
-        return actions_to_retell(before, action, after)
-
-    def _shows_input(self, action: Json, context: DownContext) -> bool:
-        """Say whether an old client would keep the input that it was shown for a pending call."""
-        call = find_call(context.before(), action) or {}
-        if call.get("status") != "pending-confirmation" or action.get("confirmed"):
-            return False
-        return _inline(call.get("toolInput"), context.outside.read_text) is not None
-
-    def _confirmed_down(self, action: Json, context: DownContext) -> list[Json]:
-        (rewritten,) = self.rewritten_down(action, context)
-        if action.get("editedToolInput") is None:
-            return [rewritten]
-        # Old reducers always take the edit; here it counts only for what the call then holds.
-        call = find_call(context.after(), action) or {}
-        text = _inline(call.get("toolInput"), context.outside.read_text)
-        return [put(rewritten, "editedToolInput", text)]
+# A turn of more parts is not told anew: what an agent says about each of many calls must not cost
+# more and more. An old client then shows a call that waits for authentication as running.
+MOST_PARTS: Final = 1000
 
 
 class _Down(Rewriter):
-    def __init__(self, read_text: ReadText) -> None:
-        self._read_text = read_text
-
     def attachment(self, attachment: Json) -> Json:
-        return chat_attachment_down(attachment)
+        return _attachment_down(attachment)
 
     def contents(self, contents: list[Json], title: str | None) -> list[Json]:
         return unfold_terminals(contents)
@@ -146,7 +50,7 @@ class _Down(Rewriter):
         given = call.get("toolInput")
         if given is None or isinstance(given, str):
             return call
-        return put(call, "toolInput", _inline(given, self._read_text))
+        return put(call, "toolInput", _inline(given))
 
     def chat_summary(self, summary: Json) -> Json:
         return inside(_one_directory(summary), "origin", _origin_down)
@@ -163,7 +67,7 @@ class _Down(Rewriter):
 
 class _Up(Rewriter):
     def attachment(self, attachment: Json) -> Json:
-        return chat_attachment_up(attachment)
+        return _attachment_up(attachment)
 
     def contents(self, contents: list[Json], title: str | None) -> list[Json]:
         # Without a title these are an action's, whose call first has to be looked up.
@@ -174,6 +78,37 @@ class _Up(Rewriter):
 
     def session_summary(self, summary: Json) -> Json:
         return _directory_list(summary)
+
+
+def _attachment_down(attachment: Json) -> Json:
+    """Return a chat attachment as a simple one that names the chat; others as they are."""
+    if attachment.get("type") != "chat":
+        return attachment
+    shared: Json = {key: attachment[key] for key in _SHARED if key in attachment}
+    return {
+        **shared,
+        "type": "simple",
+        "modelRepresentation": _described(attachment),
+        "_meta": {**(attachment.get("_meta") or {}), STASH: without(attachment, *_SHARED)},
+    }
+
+
+def _attachment_up(attachment: Json) -> Json:
+    """Return the chat attachment that a simple one carries; others as they are."""
+    meta = attachment.get("_meta")
+    if attachment.get("type") != "simple" or not isinstance(meta, dict):
+        return attachment
+    stash = meta.get(STASH)
+    if not isinstance(stash, dict):
+        return attachment
+    shared = without(attachment, "modelRepresentation")
+    return {**put(shared, "_meta", without(meta, STASH) or None), **stash, "type": "chat"}
+
+
+def _described(attachment: Json) -> str:
+    until = attachment.get("endTurn")
+    extent = "its latest completed turn" if until is None else f"turn {until}"
+    return f"The chat {attachment.get('resource')}, up to {extent}."
 
 
 def _one_directory(node: Json) -> Json:
@@ -199,6 +134,15 @@ def _origin_down(origin: Any) -> Any:
     return {"kind": "user"} if side_chat else origin
 
 
+def _create_chat_down(params: Json) -> Json:
+    """Leave out the working directories; a side chat cannot be asked for."""
+    return inside(without(params, "workingDirectories"), "source", _source_down)
+
+
+def _create_chat_up(params: Json) -> Json:
+    return inside(params, "source", _source_up)
+
+
 def _source_down(source: Any) -> Any:
     if not isinstance(source, dict):
         return source
@@ -220,10 +164,8 @@ def _capabilities_down(capabilities: Any) -> Any:
     return inside(older, "multipleChats", lambda chats: without(chats, "sideChat"))
 
 
-def _inline(given: Any, read_text: ReadText) -> str | None:
-    """Return tool input as text; a reference that cannot be read as such has none."""
-    if isinstance(given, dict):
-        return read_text(given["uri"])
+def _inline(given: Any) -> str | None:
+    """Return tool input as text; a reference has none."""
     return given if isinstance(given, str) else None
 
 
@@ -243,3 +185,118 @@ def _folded(holder: Json, action: Json, context: UpContext) -> Json:
         return holder
     call = find_call(context.before(), action) or {}
     return {**holder, "content": fold_terminals(holder["content"], call.get("displayName"))}
+
+
+def _replay_length(before: Json, action: Json, after: Json) -> int:
+    """Return how many actions tell the turn anew; none if no call has another contributor now.
+
+    0.6.0 hears of a contributor when a call starts and never again, and without one it lets no call
+    pause for authentication. So a late contributor is told by telling the whole turn anew.
+    """
+    turn, later = before.get("activeTurn"), after.get("activeTurn")
+    if turn is None or later is None or turn["id"] != action["turnId"]:
+        return 0
+    parts = turn["responseParts"]
+    pairs = zip(parts, later["responseParts"], strict=True)
+    changed = any(
+        old is not new and _contributor_of(old) != _contributor_of(new) for old, new in pairs
+    )
+    if not changed or len(parts) > MOST_PARTS:
+        return 0
+    return 1 + len(parts) + ("usage" in turn)
+
+
+def _turn_replayed(older: Json, action: Json, after: Json) -> list[Json]:
+    """Return what tells the active turn of a 0.6.0 state, with the contributors of ``after``."""
+    turn, named = older["activeTurn"], {"turnId": action["turnId"]}
+    started = {"type": "chat/turnStarted", **named, **carry(turn, "startedAt", "message")}
+    parts = [
+        {"type": "chat/responsePart", **named, "part": _with_contributor(part, later)}
+        for part, later in zip(
+            turn["responseParts"], after["activeTurn"]["responseParts"], strict=True
+        )
+    ]
+    usage = [{"type": "chat/usage", **named, "usage": turn["usage"]}] if "usage" in turn else []
+    return [started, *parts, *usage]
+
+
+def _contributor_of(part: Json) -> object:
+    return part["toolCall"].get("contributor") if part["kind"] == "toolCall" else None
+
+
+def _with_contributor(part: Json, later: Json) -> Json:
+    if part["kind"] != "toolCall":
+        return part
+    call = part["toolCall"]
+    for member in ("contributor", "intention"):
+        call = put(call, member, later["toolCall"].get(member))
+    return {**part, "toolCall": call}
+
+
+class Step070To060(Step):
+    """Translates between 0.7.0 and 0.6.0."""
+
+    newer = "0.7.0"
+    older = "0.6.0"
+    nodes_down = _Down()
+    nodes_up = _Up()
+
+    def __init__(self) -> None:
+        self.actions_down = {
+            "chat/toolCallDelta": self._delta_down,
+            "chat/toolCallReady": self._ready_down,
+            "chat/toolCallConfirmed": self._confirmed_down,
+        }
+        self.actions_up = {
+            "chat/toolCallContentChanged": _content_changed_up,
+            "chat/toolCallComplete": _complete_up,
+        }
+        self.commands_down = {"createSession": _one_directory, "createChat": _create_chat_down}
+        self.commands_up = {"createSession": _directory_list, "createChat": _create_chat_up}
+
+    def reducers(self, newer: ReducerTable) -> ReducerTable:
+        """Return the reducers that 0.6.0 has other than ``newer``."""
+        return older_reducers(newer)
+
+    def path_down(self, path: str) -> str:
+        """Translate the path of a field DOWN: the first directory was the only one."""
+        return path.replace("workingDirectories[0]", "workingDirectory")
+
+    def _delta_down(self, action: Json, context: DownContext) -> list[Json]:
+        # Without content an old reducer appends the word "undefined".
+        return [action if action.get("content") is not None else {**action, "content": ""}]
+
+    def _ready_down(self, action: Json, context: DownContext) -> list[Json]:
+        given = (find_call(context.after(), action) or action).get("toolInput")
+        text = _inline(given)
+        if text is None and given is not None and self._shows_input(action, context):
+            # Nobody must approve a call by the input that it had before.
+            text = ""
+        # Old reducers forget the input unless it is repeated.
+        ready = put(without(action, "contributor", "intention"), "toolInput", text)
+        if not self.extra_actions(action, context.before(), context.after()):
+            return [ready]
+        older = self.state_down("chat", context.before())
+        return [*_turn_replayed(older, action, context.after()), ready]
+
+    def extra_actions(self, action: Json, before: Json, after: Json) -> int:
+        """Say how many more actions are needed: those that tell a turn with a late contributor."""
+        if action["type"] != "chat/toolCallReady" or action.get("contributor") is None:
+            return 0
+        return _replay_length(before, action, after)
+
+    def _shows_input(self, action: Json, context: DownContext) -> bool:
+        """Say whether an old client would keep the input that it was shown for a pending call."""
+        call = find_call(context.before(), action) or {}
+        if call.get("status") != "pending-confirmation" or action.get("confirmed"):
+            return False
+        return _inline(call.get("toolInput")) is not None
+
+    def _confirmed_down(self, action: Json, context: DownContext) -> list[Json]:
+        (rewritten,) = self.rewritten_down(action, context)
+        if action.get("editedToolInput") is None:
+            return [rewritten]
+        # Old reducers always take the edit; here it counts only for what the call then holds.
+        call = find_call(context.after(), action) or {}
+        text = _inline(call.get("toolInput"))
+        return [put(rewritten, "editedToolInput", text)]

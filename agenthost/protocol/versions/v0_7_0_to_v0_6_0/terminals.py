@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from agenthost.protocol.versions.node_edits import Json, without
+from agenthost.protocol.json_edits import without
+from agenthost.protocol.versions.node_edits import Json
 
 # What a 0.7.0 ``result`` and a 0.6.0 ``terminalComplete`` share.
 _OUTCOME = ("exitCode", "preview", "truncated")

@@ -10,9 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from agenthost.agents.acp.connection.agent_process import LAST_LINES, LONGEST_WORDS, AgentProcess
+from agenthost.agents.acp.connection.agent_process import (
+    LAST_LINES,
+    LONGEST_WORDS,
+    AgentProcess,
+    Redactor,
+)
 from tests.children import gone
 
+redact = Redactor({"MY_TOKEN": "abc.def", "PATH": "/usr/bin:/bin", "SHORT_KEY": "ab"})
 # Starts a program as the host does, passes on its first line, and waits.
 RUNNER = """
 import asyncio, os, sys
@@ -35,7 +41,7 @@ async def started(script: str, folder: Path) -> AgentProcess:
 async def test_a_program_that_ends_with_its_input_is_not_signalled(tmp_path: Path) -> None:
     process = await started("trap 'exit 9' TERM; cat; exit 4", tmp_path)
     await process.end(patience=10)
-    assert process.fate == "ended with exit code 4"
+    assert process.exit_description == "ended with exit code 4"
 
 
 @pytest.mark.parametrize(
@@ -51,7 +57,7 @@ async def test_a_program_that_does_not_is_ended_firmly(
     process = await started(script, tmp_path)
     assert await process.stdout.readline() == b"ready\n"
     await process.end(patience=0)
-    assert process.fate == fate
+    assert process.exit_description == fate
 
 
 async def test_what_a_program_leaves_behind_ends_with_it(tmp_path: Path) -> None:
@@ -71,7 +77,7 @@ async def test_of_what_it_complains_the_last_lines_are_kept(
     long = "head -c 100000 /dev/zero | tr '\\0' x >&2"
     process = await started(f"{script}; {long}", tmp_path)
     await process.exited.wait()
-    *lines, last = (await process.last_words()).split("\n")
+    *lines, last = (await process.stderr_tail()).split("\n")
     await process.end(patience=0)
     assert len(lines) == LAST_LINES - 1
     assert set(last) == {"x"}
@@ -96,3 +102,20 @@ async def test_a_program_that_does_not_mind_its_input_ends_when_the_host_is_kill
     runner.kill()
     await runner.wait()
     await gone(pid)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("it is abc.def, said twice: abc.def", "it is ***, said twice: ***"),
+        ("/usr/bin:/bin is no secret, nor is ab", "/usr/bin:/bin is no secret, nor is ab"),
+        ("Authorization: Bearer eyJhbGciOi.x", "Authorization: Bearer ***"),
+        ('{"api_key": "0123", "a": 1}', '{"api_key": "***", "a": 1}'),
+        ("password=hunter2 and more", "password=*** and more"),
+        ("sk-proj-0123456789abcdef failed", "*** failed"),
+        ("ghp_0123456789abcdefghij", "***"),
+        ("the task is skewed", "the task is skewed"),
+    ],
+)
+def test_what_looks_like_a_secret_is_hidden(text: str, shown: str) -> None:
+    assert redact(text) == shown

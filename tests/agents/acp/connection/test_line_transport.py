@@ -8,16 +8,16 @@ from typing import Any, cast
 import orjson
 import pytest
 
-from agenthost.agents.acp.connection.line_transport import LineTransport
-from agenthost.agents.acp.turns.updates import MOST_WAITING, Inbox
+from agenthost.agents.acp.connection.line_transport import AcpLineTransport
+from agenthost.agents.acp.turns.updates import MOST_WAITING, TurnUpdates
 
 
 async def no_hurry() -> None:
     return None
 
 
-def transport(reader: asyncio.StreamReader, has_room: Any = no_hurry) -> LineTransport:
-    return LineTransport("it", reader, cast(asyncio.StreamWriter, None), has_room)
+def transport(reader: asyncio.StreamReader, has_room: Any = no_hurry) -> AcpLineTransport:
+    return AcpLineTransport("it", reader, cast(asyncio.StreamWriter, None), has_room)
 
 
 def update(kind: str) -> bytes:
@@ -51,7 +51,7 @@ async def test_a_line_without_end_is_trouble() -> None:
 
 
 async def test_nothing_is_read_while_the_turn_is_behind() -> None:
-    reader, inbox = asyncio.StreamReader(), Inbox()
+    reader, inbox = asyncio.StreamReader(), TurnUpdates()
     lines = transport(reader, inbox.has_room)
     for number in range(MOST_WAITING):
         reader.feed_data(b'{"id": %d}\n' % number)
@@ -65,7 +65,7 @@ async def test_nothing_is_read_while_the_turn_is_behind() -> None:
 
 
 async def test_nobody_waits_for_a_turn_that_is_over() -> None:
-    inbox = Inbox()
+    inbox = TurnUpdates()
     for number in range(MOST_WAITING):
         inbox.put(number)
     waiting = asyncio.ensure_future(inbox.has_room())

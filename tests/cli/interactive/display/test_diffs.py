@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agenthost.cli.interactive.display.diffs import changes, styled
-from agenthost.cli.interactive.display.styled_text import plain
+from agenthost.cli.interactive.display.styled_text import text_of
 
 
 @pytest.mark.parametrize(
@@ -58,4 +58,4 @@ def test_a_file_in_which_everything_changes_is_shown_whole() -> None:
 
 def test_nothing_hides_in_a_diff() -> None:
     rows = changes(None, "x\x1b[8m\u202e\u2060\U000e0041\n")
-    assert plain(styled(rows, 80)[-1]) == "+x\\x1b[8m\\u202e\\u2060\\U000e0041"
+    assert text_of(styled(rows, 80)[-1]) == "+x\\x1b[8m\\u202e\\u2060\\U000e0041"

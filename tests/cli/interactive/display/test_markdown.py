@@ -12,7 +12,7 @@ from agenthost.cli.interactive.display.markdown import (
     inline,
     render,
 )
-from agenthost.cli.interactive.display.styled_text import Line, plain
+from agenthost.cli.interactive.display.styled_text import StyledLine, text_of
 
 SAMPLE = """# Title
 
@@ -34,8 +34,8 @@ def f():
 """
 
 
-def texts(lines: list[Line]) -> list[str]:
-    return [plain(item) for item in lines]
+def texts(lines: list[StyledLine]) -> list[str]:
+    return [text_of(item) for item in lines]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_document_is_shown_block_by_block() -> None:
 def test_what_arrives_in_pieces_is_shown_as_if_it_came_whole(data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(SAMPLE)), max_size=8)))
     text = MarkdownText()
-    lines: list[Line] = []
+    lines: list[StyledLine] = []
     for cut in cuts:
         lines += text.settle(SAMPLE[:cut], 30, whole=False)
     lines += text.settle(SAMPLE, 30, whole=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agenthost.cli.interactive.display.printed_transcript import Shown, Transcript
-from agenthost.cli.interactive.display.styled_text import Line, line, plain
+from agenthost.cli.interactive.display.styled_text import StyledLine, line, text_of
 from tests.cli.interactive.samples import (
     active,
     call,
@@ -271,7 +271,7 @@ def test_every_printed_row_fits_the_screen() -> None:
         )
     )
     for item in screen.update(state, 40).printed:
-        assert len(plain(item)) <= 40
+        assert len(text_of(item)) <= 40
 
 
 def edited(**fields: Any) -> dict[str, Any]:
@@ -280,8 +280,8 @@ def edited(**fields: Any) -> dict[str, Any]:
 
 
 def test_what_was_changed_is_printed_once_it_is_known() -> None:
-    known: list[Line] = []
-    screen = Screen(edit_lines=lambda edit, width: known or None, awaits=lambda call: not known)
+    known: list[StyledLine] = []
+    screen = Screen(edit_lines=lambda edit, width: known or None, is_loading=lambda call: not known)
     done = chat(turn(edited(), markdown("done")), running=active(id="2", text="next"))
     screen.update(done)
     assert screen.printed == ["› hi"]

@@ -10,7 +10,7 @@ import pytest
 
 from agenthost.agents import Agent, Turn, content
 from agenthost.cli.interactive.display import referenced_content as module
-from agenthost.cli.interactive.display.referenced_content import Contents
+from agenthost.cli.interactive.display.referenced_content import ReferencedContent
 from agenthost.client import connect
 from tests.cli.interactive.samples import call, pending_call, shown
 from tests.wire.hosting import embed
@@ -37,13 +37,13 @@ class Keeper(Agent):
 
 
 @asynccontextmanager
-async def keeping(text: str) -> AsyncIterator[tuple[Keeper, Contents]]:
+async def keeping(text: str) -> AsyncIterator[tuple[Keeper, ReferencedContent]]:
     """Run a host that keeps a text."""
     agent = Keeper()
     async with embed(agent) as url, connect(url) as client:
         session = await client.sessions.create()
         await (await session.chat()).ask(text)
-        found = Contents(client, lambda: None)
+        found = ReferencedContent(client, lambda: None)
         yield agent, found
         await found.close()
 
@@ -58,10 +58,10 @@ async def test_a_long_diff_is_known_whole() -> None:
         asked = edit_of(after=agent.side)
         (edit,) = asked["edits"]["items"]
         assert found.edit_lines(edit, 80) is None
-        found.want(asked)
-        assert found.awaits(asked)
+        found.prefetch(asked)
+        assert found.is_loading(asked)
         await found.fetch(asked)
-        assert not found.awaits(asked)
+        assert not found.is_loading(asked)
         rows = shown(found.preview_lines(asked, 80))
         assert rows[0] == "/srv/a.txt  new file"
         assert rows[2:] == [f"+line {n}" for n in range(3000)]
@@ -97,7 +97,7 @@ async def test_what_cannot_be_shown_is_said_in_its_place(monkeypatch: pytest.Mon
             assert lines[0].startswith("/srv/a.txt")
             assert lines[1].startswith(told)
         # Once it is there, or the host is, it is looked for again.
-        found.try_again()
+        found.retry_failed()
         assert found.edit_lines({"after": gone}, 200) is None
 
 
@@ -111,7 +111,7 @@ async def test_no_more_is_kept_than_is_likely_to_be_looked_at(
             await found.fetch(edit_of(**edit))
         assert [found.edit_lines(edit, 80) is None for edit in edits] == [True, True, False, False]
         # What was let go is not fetched over and over, only when somebody asks for it.
-        found.want(edit_of(**edits[0]))
-        assert not found.awaits(edit_of(**edits[0]))
+        found.prefetch(edit_of(**edits[0]))
+        assert not found.is_loading(edit_of(**edits[0]))
         await found.fetch(edit_of(**edits[0]))
         assert found.edit_lines(edits[0], 80) is not None

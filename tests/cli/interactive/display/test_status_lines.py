@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from agenthost.cli.interactive.display.status_lines import (
-    Link,
-    Place,
+    ChatLocation,
+    ConnectionView,
     bar,
     busy_line,
     link_note,
@@ -14,18 +14,18 @@ from agenthost.cli.interactive.display.status_lines import (
     seconds_since,
     unsent_lines,
 )
-from agenthost.cli.interactive.display.styled_text import plain
+from agenthost.cli.interactive.display.styled_text import text_of
 from agenthost.client import Closed, Connected, Connecting, Reconnecting
 from agenthost.protocol import NEWEST
 from tests.cli.interactive.samples import active, chat, shown
 
-PLACE = Place("Demo", "A title", "3f2a91c0")
-UP = Link(Connected(NEWEST, "fresh"))
-DOWN = Link(Reconnecting("gone", 4.0, 1), since=100.0)
+PLACE = ChatLocation("Demo", "A title", "3f2a91c0")
+UP = ConnectionView(Connected(NEWEST, "fresh"))
+DOWN = ConnectionView(Reconnecting("gone", 4.0, 1), since=100.0)
 
 
-def row(link: Link, now: float = 0.0, *, running: bool = False, width: int = 80) -> str:
-    return plain(bar(PLACE, link, running=running, now=now, width=width))
+def row(link: ConnectionView, now: float = 0.0, *, running: bool = False, width: int = 80) -> str:
+    return text_of(bar(PLACE, link, running=running, now=now, width=width))
 
 
 def test_the_bar_says_where_one_is_and_what_the_keys_do() -> None:
@@ -37,7 +37,7 @@ def test_the_bar_says_where_one_is_and_what_the_keys_do() -> None:
 
 
 def test_the_bar_names_no_key_that_does_something_else_while_something_is_asked() -> None:
-    asking = plain(bar(PLACE, UP, running=True, asking=True, now=0.0, width=80))
+    asking = text_of(bar(PLACE, UP, running=True, asking=True, now=0.0, width=80))
     assert asking.endswith(" Ctrl-C cancels · Ctrl-D leaves")
     assert "steers" not in asking
     assert "queues" not in asking
@@ -52,26 +52,26 @@ def test_on_a_narrow_screen_the_title_gives_way_to_the_keys() -> None:
 def test_the_bar_counts_down_to_the_next_attempt() -> None:
     assert row(DOWN, 101.0).endswith("○ connection lost · trying again in 3 s")
     assert row(DOWN, 109.0).endswith("○ connection lost · trying again")
-    assert row(Link(Connecting(2))).endswith("○ connecting…")
-    assert row(Link(Closed())).endswith("○ disconnected")
+    assert row(ConnectionView(Connecting(2))).endswith("○ connecting…")
+    assert row(ConnectionView(Closed())).endswith("○ disconnected")
 
 
 def test_the_loss_of_the_connection_is_told_once_and_so_is_its_return() -> None:
     lost = link_note(DOWN.state, False)
     assert lost is not None
-    assert plain(lost) == "! connection lost: gone"
+    assert text_of(lost) == "! connection lost: gone"
     assert link_note(DOWN.state, True) is None
     back = link_note(UP.state, True)
     assert back is not None
-    assert plain(back) == "✓ connected again"
+    assert text_of(back) == "✓ connected again"
     assert link_note(UP.state, False) is None
 
 
 def test_a_turn_at_work_shows_what_it_does_and_for_how_long() -> None:
     state = chat(running=active(), activity="thinking hard")
-    assert plain(busy_line(state, 10.0, 22.0, UP))[2:] == "thinking hard · 12 s"
-    assert plain(busy_line(chat(), 10.0, 100.0, UP))[2:] == "working · 1 min 30 s"
-    assert plain(busy_line(chat(), 10.0, 22.0, DOWN)) == "· working, when last heard of"
+    assert text_of(busy_line(state, 10.0, 22.0, UP))[2:] == "thinking hard · 12 s"
+    assert text_of(busy_line(chat(), 10.0, 100.0, UP))[2:] == "working · 1 min 30 s"
+    assert text_of(busy_line(chat(), 10.0, 22.0, DOWN)) == "· working, when last heard of"
 
 
 def test_how_long_a_turn_has_run_is_known_to_those_who_come_later() -> None:

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agenthost.cli.format.terminal_text import visible
 from agenthost.cli.interactive.display.styled_text import (
     clean,
-    clip,
+    clip_line,
     cut_row,
     hard_wrap,
     line,
-    plain,
     spread,
-    visible,
+    text_of,
     width_of,
     wrap,
 )
@@ -51,8 +51,8 @@ def test_what_is_to_be_approved_shows_what_would_hide() -> None:
 @given(st.text(alphabet="ab c日", max_size=60), st.integers(2, 20))
 def test_wrapped_rows_fit_and_hold_every_word(text: str, width: int) -> None:
     rows = wrap(line(("bold", text)), width)
-    assert all(width_of(plain(row)) <= width for row in rows)
-    assert "".join("".join(plain(row) for row in rows).split()) == "".join(text.split())
+    assert all(width_of(text_of(row)) <= width for row in rows)
+    assert "".join("".join(text_of(row) for row in rows).split()) == "".join(text.split())
 
 
 def test_a_line_breaks_at_spaces_and_keeps_its_styles() -> None:
@@ -61,25 +61,25 @@ def test_a_line_breaks_at_spaces_and_keeps_its_styles() -> None:
 
 
 def test_a_word_that_fits_nowhere_is_broken() -> None:
-    assert [plain(row) for row in wrap(line("a abcdefgh"), 4)] == ["a", "abcd", "efgh"]
+    assert [text_of(row) for row in wrap(line("a abcdefgh"), 4)] == ["a", "abcd", "efgh"]
 
 
 @given(st.text(alphabet="ab 日", max_size=40), st.integers(2, 9))
 def test_a_hard_wrap_keeps_every_character(text: str, width: int) -> None:
     rows = hard_wrap(line(text), width)
-    assert "".join(plain(row) for row in rows) == text
-    assert all(width_of(plain(row)) <= width for row in rows)
+    assert "".join(text_of(row) for row in rows) == text
+    assert all(width_of(text_of(row)) <= width for row in rows)
 
 
 def test_a_line_that_is_too_long_is_cut_with_an_ellipsis() -> None:
-    assert plain(clip(line("abc", ("dim", "def")), 5)) == "abcd…"
-    assert plain(clip(line("日本語"), 5)) == "日本…"
-    assert plain(clip(line("fits"), 4)) == "fits"
+    assert text_of(clip_line(line("abc", ("dim", "def")), 5)) == "abcd…"
+    assert text_of(clip_line(line("日本語"), 5)) == "日本…"
+    assert text_of(clip_line(line("fits"), 4)) == "fits"
 
 
 def test_two_ends_of_a_row_are_set_apart_and_the_right_one_gives_way() -> None:
-    assert plain(spread(line("left"), line("right"), 12)) == "left   right"
-    assert plain(spread(line("left"), line("much too long"), 12)) == "left  much …"
+    assert text_of(spread(line("left"), line("right"), 12)) == "left   right"
+    assert text_of(spread(line("left"), line("much too long"), 12)) == "left  much …"
 
 
 @given(st.text(alphabet="ab 日", min_size=1, max_size=40), st.integers(2, 9))

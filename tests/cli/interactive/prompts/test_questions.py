@@ -8,7 +8,7 @@ import pytest
 
 from agenthost.cli.interactive.prompts.dialogue import Act, Hint, Reply
 from agenthost.cli.interactive.prompts.pending import Pending
-from agenthost.cli.interactive.prompts.questions import Questions, Unfit, read_answer
+from agenthost.cli.interactive.prompts.questions import AnswerRefused, Questions, read_answer
 from agenthost.host.channels.chat.answers import check_answer
 from agenthost.protocol.schema.validation import validate_action
 from tests.cli.interactive.samples import CHAT, QUESTIONS, request, shown
@@ -76,12 +76,12 @@ def test_a_text_is_read_as_what_the_question_wants(id: str, text: str, value: An
     ],
 )
 def test_what_cannot_be_an_answer_is_asked_for_again(id: str, text: str) -> None:
-    with pytest.raises(Unfit):
+    with pytest.raises(AnswerRefused):
         read_answer(BY_ID[id], text)
 
 
 def test_a_question_of_an_unknown_kind_cannot_be_answered() -> None:
-    with pytest.raises(Unfit, match="mood"):
+    with pytest.raises(AnswerRefused, match="mood"):
         read_answer({"id": "x", "kind": "mood", "message": "?"}, "fine")
 
 
@@ -92,6 +92,7 @@ def test_all_kinds_are_answered_one_after_the_other() -> None:
     )
     assert answers["colour"]["value"]["freeformValues"] == ["purple"]
     assert answers["fruit"]["value"]["value"] == ["a", "p"]
+    question: Any
     for id, question in BY_ID.items():
         assert check_answer(question, answers[id], final=True) is None
 
@@ -221,7 +222,7 @@ def test_the_card_says_what_an_answer_has_to_be_like() -> None:
     ],
 )
 def test_what_is_out_of_range_is_refused_at_once(question: Json, text: str, problem: str) -> None:
-    with pytest.raises(Unfit, match=problem):
+    with pytest.raises(AnswerRefused, match=problem):
         read_answer({"id": "q", **question}, text)
 
 

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agenthost.host.channels.chat.answers import check_answer, find_open_request
-from agenthost.host.channels.rule_context import Facts
+from agenthost.host.channels.rule_context import RuleContext
 from agenthost.host.channels.rules import check
 
-State = dict[str, Any]
-FACTS = Facts("me", {"lifecycle": "ready"})
+State = Any
+READY: State = {"lifecycle": "ready"}
+CONTEXT = RuleContext("me", READY)
 OPTIONS = [{"id": "a", "label": "A"}, {"id": "b", "label": "B"}, {"id": "c", "label": "C"}]
 
 
@@ -40,12 +41,12 @@ def chat(*questions: State, answers: State | None = None, **part: Any) -> State:
 
 def change(state: State, **action: Any) -> str | None:
     default = {"type": "chat/inputAnswerChanged", "requestId": "r", "questionId": "q"}
-    return check(state, {**default, **action}, FACTS)
+    return check(state, {**default, **action}, CONTEXT)
 
 
 def finish(state: State, response: str = "accept", **action: Any) -> str | None:
     default = {"type": "chat/inputCompleted", "requestId": "r", "response": response}
-    return check(state, {**default, **action}, FACTS)
+    return check(state, {**default, **action}, CONTEXT)
 
 
 # Which request
@@ -285,7 +286,8 @@ def test_declining_needs_no_answers(response: str) -> None:
 
 
 def test_a_failed_session_takes_no_answers() -> None:
-    failed = Facts("me", {"lifecycle": "creationFailed"})
+    session: State = {"lifecycle": "creationFailed"}
+    failed = RuleContext("me", session)
     action = {"type": "chat/inputCompleted", "requestId": "r", "response": "cancel"}
     assert check(chat(NAME), action, failed) == "the session could not be created"
 

@@ -11,7 +11,7 @@ from agenthost.host.channels.chat.effects import Effect, chat_effects
 from agenthost.protocol.versions import reduce
 from tests.strategies import NOW, History, chat_histories
 
-State = dict[str, Any]
+State = Any
 IDLE: State = {"turns": []}
 RUNNING: State = {"turns": [], "activeTurn": {"id": "t", "responseParts": []}}
 
@@ -88,7 +88,9 @@ def test_other_actions_set_nothing_in_motion(name: str) -> None:
 def test_every_turn_that_appears_is_run_and_every_one_taken_away_is_stopped(
     history: History,
 ) -> None:
-    state, at_work = history.initial, False
+    state: State = history.initial
+    after: State
+    at_work = False
     for action in history.actions:
         after = reduce("chat", state, action, now=NOW)
         if after is state:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from agenthost.host.channels.chat.message_rules import check_attachments, check_message
-from agenthost.host.channels.rule_context import Facts
+from agenthost.host.channels.rule_context import RuleContext
 from agenthost.host.channels.rules import check
 
-State = dict[str, Any]
+State = Any
 Action = dict[str, Any]
 
 ME, OTHER = "me", "somebody-else"
 DIRECTORY = "file:///work"
 MULTIPLE: State = {"multipleWorkingDirectories": {}}
 SESSION: State = {"lifecycle": "ready", "workingDirectories": [DIRECTORY]}
-FACTS = Facts(ME, SESSION)
+CONTEXT = RuleContext(ME, SESSION)
 
 
 def message(origin: str = "user", **extra: Any) -> State:
@@ -43,8 +42,8 @@ def call(status: str, **extra: Any) -> State:
     }
 
 
-def refusal(state: State, action: Action, facts: Facts = FACTS) -> str | None:
-    return check(state, action, facts)
+def refusal(state: State, action: Action, context: RuleContext = CONTEXT) -> str | None:
+    return check(state, action, context)
 
 
 def on_call(name: str, **extra: Any) -> Action:
@@ -64,19 +63,21 @@ def on_call(name: str, **extra: Any) -> Action:
     ],
 )
 def test_a_session_that_could_not_be_created_takes_no_chat_action(action: Action) -> None:
-    failed = Facts(ME, {"lifecycle": "creationFailed"})
+    session: State = {"lifecycle": "creationFailed"}
+    failed = RuleContext(ME, session)
     assert refusal(chat(), action, failed) == "the session could not be created"
     assert refusal(chat(), action) is None
 
 
 def test_a_session_that_is_still_being_created_takes_a_turn() -> None:
     action = {"type": "chat/turnStarted", "turnId": "t9", "message": message()}
-    assert refusal(chat(), action, Facts(ME, {"lifecycle": "creating"})) is None
+    session: State = {"lifecycle": "creating"}
+    assert refusal(chat(), action, RuleContext(ME, session)) is None
 
 
 def test_an_action_without_a_rule_of_its_own_passes() -> None:
     assert refusal(chat(), {"type": "chat/queuedMessagesReordered", "order": ["a", "a"]}) is None
-    assert check({"title": "T"}, {"type": "session/titleChanged", "title": ""}, FACTS) is None
+    assert check({"title": "T"}, {"type": "session/titleChanged", "title": ""}, CONTEXT) is None
 
 
 # Turns
@@ -146,8 +147,10 @@ def attached(resource: str = "ahp-chat:/2", **extra: Any) -> State:
     return message(attachments=[other, chat_attachment])
 
 
-def knowing(**chats: Mapping[str, Any] | None) -> Facts:
-    return Facts(ME, SESSION, chats={f"ahp-chat:/{name}": state for name, state in chats.items()})
+def knowing(**chats: State) -> RuleContext:
+    return RuleContext(
+        ME, SESSION, chats={f"ahp-chat:/{name}": state for name, state in chats.items()}
+    )
 
 
 KNOWN = knowing(**{"2": running()})
@@ -183,8 +186,8 @@ def test_a_draft_may_attach_what_does_not_exist_yet() -> None:
 
 def test_other_attachments_are_not_looked_up() -> None:
     spoken = message(attachments=[{"type": "resource", "label": "L", "uri": "file:///gone"}])
-    assert check_attachments(spoken, FACTS) is None
-    assert check_message(chat(), spoken, FACTS) is None
+    assert check_attachments(spoken, CONTEXT) is None
+    assert check_message(chat(), spoken, CONTEXT) is None
 
 
 # Tool calls: confirmation
@@ -375,14 +378,15 @@ def directory(name: str, uri: str = DIRECTORY) -> Action:
 def test_changing_directories_takes_an_agent_that_supports_it(name: str) -> None:
     reason = "the agent does not support changing working directories"
     assert refusal(chat(), directory(name)) == reason
-    assert refusal(chat(), directory(name), Facts(ME, SESSION, MULTIPLE)) is None
+    assert refusal(chat(), directory(name), RuleContext(ME, SESSION, MULTIPLE)) is None
 
 
 def test_a_chat_works_in_directories_of_its_session_only() -> None:
     reason = "the directory is not among the session's working directories"
     outside = directory("Set", "file:///elsewhere")
-    assert refusal(chat(), outside, Facts(ME, SESSION, MULTIPLE)) == reason
-    assert refusal(chat(), directory("Set"), Facts(ME, {}, MULTIPLE)) == reason
-    assert refusal(chat(), directory("Set"), Facts(ME, None, MULTIPLE)) == reason
+    assert refusal(chat(), outside, RuleContext(ME, SESSION, MULTIPLE)) == reason
+    empty: State = {}
+    assert refusal(chat(), directory("Set"), RuleContext(ME, empty, MULTIPLE)) == reason
+    assert refusal(chat(), directory("Set"), RuleContext(ME, None, MULTIPLE)) == reason
     # Taking it away is harmless wherever it is.
-    assert refusal(chat(), directory("Removed", "x:/y"), Facts(ME, SESSION, MULTIPLE)) is None
+    assert refusal(chat(), directory("Removed", "x:/y"), RuleContext(ME, SESSION, MULTIPLE)) is None

@@ -16,7 +16,7 @@ from agenthost.protocol.status import IS_READ
 from agenthost.protocol.versions import reduce
 from tests.strategies import NOW, History, chat_histories
 
-State = dict[str, Any]
+State = Any
 CHAT = "ahp-chat:/1"
 OTHER: State = {"resource": "ahp-chat:/2", "title": "O", "status": 1, "modifiedAt": "2026"}
 
@@ -120,7 +120,7 @@ def test_a_chat_that_looks_the_same_from_outside_says_nothing() -> None:
 @pytest.mark.parametrize("cleared", ["activity", "workingDirectories"])
 def test_clearing_a_field_sends_the_whole_entry(cleared: str) -> None:
     full = chat(activity="Thinking", workingDirectories=["file:///a"])
-    after = {**full, "status": 8}
+    after: State = {**full, "status": 8}
     del after[cleared]
     before = session(full)
     summary = chat_summary(after)
@@ -328,7 +328,8 @@ def expected_prompts(state: State) -> list[tuple[str, Any]]:
 
 @given(chat_histories(max_length=60))
 def test_a_session_that_applies_what_is_planned_mirrors_its_chat(history: History) -> None:
-    state, owner = history.initial, session(history.initial, status=1 | IS_READ)
+    state: State = history.initial
+    owner = session(history.initial, status=1 | IS_READ)
     for action in history.actions:
         after = reduce("chat", state, action, now=NOW)
         if after is state:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from agenthost.host.channels.rule_context import Facts
+from agenthost.host.channels.rule_context import RuleContext
 from agenthost.host.channels.rules import check
 
-State = dict[str, Any]
+State = Any
 ME = "me"
 FIRST, SECOND = "file:///first", "file:///second"
 MULTIPLE: State = {"multipleWorkingDirectories": {}}
@@ -17,7 +17,7 @@ FIXED: State = {"multipleWorkingDirectories": {"immutablePrimary": True}}
 
 
 def refusal(state: State, action: State, capabilities: State | None = None) -> str | None:
-    return check(state, action, Facts(ME, state, capabilities or {}))
+    return check(state, action, RuleContext(ME, state, capabilities or {}))
 
 
 def test_a_client_announces_itself_only() -> None:

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from agenthost.host.channels.session.summary import changed_fields, summarize
 
-State = dict[str, Any]
+State = Any
 SESSION = "ahp-session:/s"
 CREATED = "2026-01-01T00:00:00.000Z"
-FACTS = {"createdAt": CREATED}
+FACTS: State = {"createdAt": CREATED}
 
 IDLE, ERROR, IN_PROGRESS, INPUT_NEEDED = 1, 2, 8, 24
 IS_READ, IS_ARCHIVED, UNKNOWN = 32, 64, 1 << 20
@@ -142,8 +142,8 @@ def test_folders_and_project_are_the_sessions() -> None:
 
 def test_what_the_state_does_not_tell_comes_from_the_facts() -> None:
     own = {"changes": {"files": 2}, "_meta": {"k": None}}
-    facts = {**FACTS, **own, "annotationCount": 2, "entryCount": 5}
-    shown = summarize(SESSION, session(_meta={"other": 1}), facts)
+    facts: State = {**FACTS, **own, "annotationCount": 2, "entryCount": 5}
+    shown: State = summarize(SESSION, session(_meta={"other": 1}), facts)
     assert {key: shown[key] for key in own} == own
     assert shown["annotations"]["annotationCount"] == 2
     assert shown["annotations"]["entryCount"] == 5
@@ -158,7 +158,8 @@ def test_an_update_tells_what_changed_and_nothing_else() -> None:
     after = summary(chat("a", IN_PROGRESS, activity="A"))
     assert changed_fields(before, after) == {"status": IN_PROGRESS, "activity": "A"}
     assert changed_fields(after, after) == {}
-    counted = summarize(SESSION, session(chat("a")), {**FACTS, "annotationCount": 1})
+    facts: State = {**FACTS, "annotationCount": 1}
+    counted = summarize(SESSION, session(chat("a")), facts)
     assert set(changed_fields(before, counted)) == {"annotations"}
 
 
@@ -173,12 +174,14 @@ def test_an_update_tells_what_changed_and_nothing_else() -> None:
 )
 def test_a_field_is_cleared_by_an_empty_value(field: str, value: Any, cleared: Any) -> None:
     bare = summary()
-    assert changed_fields({**bare, field: value}, bare) == {field: cleared}
-    assert changed_fields({**bare, field: cleared}, bare) == {}
+    full, emptied = summary(), summary()
+    full[field], emptied[field] = value, cleared
+    assert changed_fields(full, bare) == {field: cleared}
+    assert changed_fields(emptied, bare) == {}
 
 
 def test_an_update_never_tells_what_identifies_the_session() -> None:
-    after = {**summary(), "resource": "other", "provider": "other", "createdAt": "other"}
+    after: State = {**summary(), "resource": "other", "provider": "other", "createdAt": "other"}
     assert changed_fields(summary(), after) == {}
 
 
@@ -193,8 +196,14 @@ chats = st.lists(
     unique_by=lambda item: item["resource"],
     max_size=3,
 )
+
+
+def with_own(facts: State) -> State:
+    return {**FACTS, **facts}
+
+
 summaries = st.builds(
-    lambda chats, state, own: summarize(SESSION, session(*chats, **state), {**FACTS, **own}),
+    lambda chats, state, own: summarize(SESSION, session(*chats, **state), with_own(own)),
     chats,
     st.fixed_dictionaries(
         {"status": st.sampled_from([IDLE, INPUT_NEEDED | IS_READ, IS_ARCHIVED])},

@@ -7,7 +7,7 @@ import weakref
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agenthost.host.transports.unsent import Unsent
+from agenthost.host.transports.websocket_writing import Unsent
 
 
 class Owner:

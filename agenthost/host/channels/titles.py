@@ -1,0 +1,19 @@
+"""Titles of sessions and chats that nobody has named yet (pure)."""
+
+from __future__ import annotations
+
+# What a session and a chat are called until a first message names them.
+UNTITLED_SESSION = "New session"
+UNTITLED_CHAT = "New chat"
+LONGEST_TITLE = 60
+
+
+def title_from(message: str) -> str:
+    """Return the title that a first message gives: its beginning, or nothing when it is blank."""
+    return clipped(message, LONGEST_TITLE)
+
+
+def clipped(text: str, most: int) -> str:
+    """Return a text in one line of at most so many characters, with an ellipsis where it is cut."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
