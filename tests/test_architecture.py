@@ -137,3 +137,67 @@ def test_a_module_takes_from_others_only_what_they_define_and_do_not_keep_to_the
             origin = source / "__init__.py" if source.is_dir() else source.with_suffix(".py")
             assert name in defined_in(origin), f"{node.module} does not define {name}"
             assert not name.startswith("_"), f"{node.module} keeps {name} to itself"
+
+
+# Folder of the host -> the folders of it that it may import. `core` names all parts for the type
+# checker alone, so anybody may name it; `host` wires everything.
+HOST_MAY_IMPORT: dict[str, set[str]] = {
+    "store": set(),
+    "trust": set(),
+    "log": {"store", "trust"},
+    "delivery": {"log"},
+    "http": {"trust"},
+    "transports": {"http", "trust"},
+    "clients": {"log", "delivery", "store", "trust"},
+    "channels": {"log", "delivery", "store", "trust", "clients"},
+    "turns": {"log", "store", "trust", "channels"},
+}
+HOST_MODULES = [m for m in MODULES if layer_of(m) == "host"]
+
+
+@pytest.mark.parametrize("module", HOST_MODULES, ids=relative)
+def test_a_folder_of_the_host_imports_only_those_below_it(module: Path) -> None:
+    folder = module.relative_to(PACKAGE / "host").parts[0]
+    if folder not in HOST_MAY_IMPORT:
+        return
+    allowed = HOST_MAY_IMPORT[folder] | {folder, "core"}
+    for name in imports_of(module):
+        parts = name.split(".")
+        if parts[:2] == ["agenthost", "host"] and len(parts) > 2:
+            assert parts[2] in allowed, f"{relative(module)} may not import {name}"
+
+
+CHANNEL_KINDS = {
+    "root", "session", "chat", "terminal", "changeset", "annotations", "resourceWatch",
+}  # fmt: skip
+
+
+def compares_kinds(node: ast.AST) -> bool:
+    """Say whether something looks at what kind a channel is of, by name."""
+    if isinstance(node, ast.Match):
+        return isinstance(node.subject, ast.Attribute) and node.subject.attr == "kind"
+    if not isinstance(node, ast.Compare):
+        return False
+    operands = [node.left, *node.comparators]
+    literals = {n.value for o in operands for n in ast.walk(o) if isinstance(n, ast.Constant)}
+    names = {o.attr for o in operands if isinstance(o, ast.Attribute)}
+    names |= {o.id for o in operands if isinstance(o, ast.Name)}
+    return bool(names & {"kind", "channel_kind"}) and bool(literals & CHANNEL_KINDS)
+
+
+@pytest.mark.parametrize("module", HOST_MODULES, ids=relative)
+def test_only_a_kind_of_channel_knows_what_is_special_about_it(module: Path) -> None:
+    if relative(module).startswith("host/channels/"):
+        return
+    for node in ast.walk(ast.parse(module.read_text())):
+        assert not compares_kinds(node), f"{relative(module)}:{node.lineno} asks for a kind"  # type: ignore[attr-defined]
+
+
+def test_no_two_public_classes_share_a_name() -> None:
+    places: dict[str, list[str]] = {}
+    for module in MODULES:
+        for node in ast.parse(module.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(relative(module))
+    shared = {name: found for name, found in places.items() if len(found) > 1}
+    assert shared == {}

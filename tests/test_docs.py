@@ -277,7 +277,7 @@ def test_every_module_that_the_architecture_names_with_its_path_exists() -> None
     assert (sorted(known), len(paths) > 5) == (sorted(paths), True)
 
 
-@pytest.mark.parametrize("folder", ["host", "agents", "client"])
+@pytest.mark.parametrize("folder", ["host", "agents", "client", "cli"])
 def test_the_architecture_says_where_every_module_belongs(folder: str) -> None:
     """Also the other way round: each row of a folder's table names what is there."""
     found = {

@@ -1,4 +1,4 @@
-"""What an agent is: a small class with a name and a ``run``; the host does the protocol.
+"""The base class of agents: a name and a ``run``; the host does the protocol.
 
 Owns the contract between host and agents. Does not know channels, clients or stores.
 """
@@ -37,9 +37,9 @@ class AgentError(AgentHostError):
 
 
 def agent_message(error: BaseException) -> AgentError | None:
-    """Return what an agent has to say, also where a TaskGroup has wrapped it up; None if nothing.
+    """Return the AgentError in an exception, also in an exception group; None if there is none.
 
-    In a group that holds anything else as well, that is what went wrong.
+    A group that holds any other error as well counts as that error.
     """
     if isinstance(error, BaseExceptionGroup):
         said = [agent_message(inner) for inner in error.exceptions]
@@ -49,7 +49,7 @@ def agent_message(error: BaseException) -> AgentError | None:
 
 @dataclass(frozen=True, slots=True)
 class SessionContext:
-    """What an agent may know of the session it is asked to work in."""
+    """The session that an agent works in: folders and settings."""
 
     session: str
     # URIs, the primary one first.
@@ -137,7 +137,7 @@ class Agent(ABC):
         return [{"value": str(item), "label": str(item)} for item in schema.get("enum") or ()]
 
     async def check_token(self, resource: str, token: str) -> None:
-        """Look at a token for one of the protected resources; raise AgentError to refuse it."""
+        """Check a token for one of the protected resources; raise AgentError to refuse it."""
         return None
 
     async def start_session(self, session: SessionContext) -> None:
@@ -145,9 +145,9 @@ class Agent(ABC):
         return None
 
     async def end_session(self, session: str) -> None:
-        """Let go of whatever runs for a session that is disposed; if archived, it may come back."""
+        """Release whatever runs for a session that is disposed; if archived, it may come back."""
         return None
 
     async def close(self) -> None:
-        """Let go of everything: the host is stopping."""
+        """Release everything: the host is stopping."""
         return None

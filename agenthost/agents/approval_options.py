@@ -1,4 +1,4 @@
-"""The choices under an approval: the usual four, in the language of whoever is asked."""
+"""The options of an approval: the usual four, in the user's language."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def standard_options(locale: str | None) -> list[dict[str, Any]]:
 
 
 def without_remembering(options: Iterable[Any]) -> list[Any]:
-    """Return choices without the one that answers for later calls as well."""
+    """Return the options without "allow in this session"."""
     # What is no option at all is left in, for the protocol's check to say what is wrong with it.
     return [
         item
@@ -65,6 +65,6 @@ def without_remembering(options: Iterable[Any]) -> list[Any]:
 
 
 def check_options(options: Iterable[Any]) -> None:
-    """Refuse the choices under an approval when nobody could tell which one was meant."""
+    """Check that the options of an approval have different ids; AgentError if not."""
     ids = [item.get("id") for item in options if isinstance(item, Mapping)]
     check_unique((id for id in ids if isinstance(id, str)), "options of an approval")

@@ -1,4 +1,4 @@
-"""A lifeline for child processes: what a host that is killed can no longer end is ended for it.
+"""Kills child processes when the host is killed and can no longer end them itself.
 
 A host ends its commands on every way out but one: nobody can handle SIGKILL. So a tiny watcher
 waits beside each of them at a pipe from the host, and ends the process group when the pipe breaks.

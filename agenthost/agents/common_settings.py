@@ -32,5 +32,5 @@ COMMON_SETTINGS: Final[Mapping[str, Any]] = {
 
 
 def allows_everything(config: Mapping[str, Any]) -> bool:
-    """Say whether the settings of a session allow what would be asked."""
+    """Return whether the session auto-approves what would be asked."""
     return config.get("autoApprove") == "autoApprove"

@@ -1,4 +1,4 @@
-"""What a tool call shows and returns: small builders for result content."""
+"""Builders for the content of tool calls: text, data, references, edits."""
 
 from __future__ import annotations
 

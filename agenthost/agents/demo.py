@@ -281,7 +281,7 @@ def _read(folders: Folders, name: str) -> str | None:
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """Say in words fit for people why a file cannot be used."""
+    """Translate refusals of files into AgentErrors."""
     try:
         yield
     except OutsideFolders as error:

@@ -1,4 +1,4 @@
-"""The folders that a session may touch: names in, files inside of them out, and nothing else.
+"""The folders that a session may touch: reads and writes files inside of them only.
 
 The one place where agents decide what is inside; where a name leads ``workspace`` says. Symbolic
 links are followed before that is decided and never after it: files are opened step by step from the
@@ -25,7 +25,7 @@ _FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class FileRefused(AgentHostError):
-    """A file is not used; the message names it and says why."""
+    """A file cannot be used; the message names it and says why."""
 
 
 class OutsideFolders(FileRefused):
@@ -133,7 +133,7 @@ class Folders:
 
 @contextlib.contextmanager
 def refusing(name: str, done: str) -> Iterator[None]:
-    """Turn what the system says of a file into a refusal: that it cannot be read, or written."""
+    """Translate OSErrors into a FileRefused: the file cannot be ``done`` (read, written)."""
     try:
         yield
     except OSError as error:

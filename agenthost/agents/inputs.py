@@ -16,7 +16,7 @@ Response = Literal["accept", "decline", "cancel"]
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What came back from people; true when they accepted."""
+    """Answers to questions; true when they were accepted."""
 
     response: Response
     # Question id -> plain value; what was skipped or left open is not in it.
@@ -156,7 +156,7 @@ def _options(options: Sequence[str | Mapping[str, Any]]) -> list[dict[str, Any]]
 
 
 def check_request(request: Mapping[str, Any]) -> None:
-    """Refuse a well-formed request that nobody could answer, or whose answer nobody could read."""
+    """Check that a request can be answered and its answer read; AgentError if not."""
     questions = request.get("questions") or ()
     if not questions and not request.get("message") and not request.get("url"):
         raise _unanswerable("it asks nothing: there is no question, no message and no url")
@@ -184,7 +184,7 @@ def _check_question(question: Mapping[str, Any]) -> None:
 
 
 def check_unique(ids: Iterable[str], what: str) -> None:
-    """Refuse prompts in which two things have one id, as nobody could tell which was meant."""
+    """Check that no two ids are the same; AgentError if some are."""
     seen: set[str] = set()
     for id in ids:
         if id in seen:

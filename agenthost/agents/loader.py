@@ -1,4 +1,4 @@
-"""From a word to an agent: what is built in, installed, configured, or named as ``module:name``.
+"""Loading agents: built-in, installed, configured, or named as ``module:name``.
 
 A spec is one of ``demo``, ``llm``, ``acp:NAME=COMMAND``, the name of an entry point in the group
 ``agenthost.agents``, or ``module:name``; the last two lead to a class, or to an agent that is made
@@ -29,12 +29,12 @@ CONFIG_FILE = "agenthost.toml"
 
 
 class UnknownAgent(AgentHostError):
-    """An agent was asked for that cannot be had; the message says why and what to do."""
+    """An agent cannot be loaded; the message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentCandidate:
-    """An agent that could be offered: the agent itself, or why not."""
+    """An available agent, or why it is not available."""
 
     spec: str
     # Where it comes from: built in, installed, configured, named.
@@ -79,7 +79,7 @@ def load_agents(specs: Sequence[str]) -> list[Agent]:
 
 
 def find_agents(specs: Sequence[str] = ()) -> list[AgentCandidate]:
-    """Look at every agent that could be offered, and say why one cannot."""
+    """Return every agent that could be offered, with the reason where it cannot."""
     installed = sorted(entry_points(group=ENTRY_POINTS).names)
     sources = dict.fromkeys(specs, "named")
     sources |= {spec: "built in" for spec in _BUILT_IN if spec not in sources}
@@ -120,15 +120,15 @@ def _made(spec: str, find: Callable[[], Any]) -> Agent:
         made = found() if callable(found) and not isinstance(found, Agent) else found
     except (Exception, SystemExit) as error:
         # Whatever somebody else's module raises, the person at the terminal needs a sentence.
-        raise UnknownAgent(f"agent {spec} cannot be made: {_told(error)}") from error
+        raise UnknownAgent(f"agent {spec} cannot be made: {_described(error)}") from error
     if not isinstance(made, Agent):
         raise UnknownAgent(f"agent {spec} is no Agent: derive it from agenthost.agents.Agent")
     _check_info(spec, made)
     return made
 
 
-def _told(error: BaseException) -> str:
-    """Say what went wrong in somebody's module, and in which file and line."""
+def _described(error: BaseException) -> str:
+    """Describe an error in an agent's module with its file and line."""
     if isinstance(error, SyntaxError):
         # Its own words name the file without its folder, and nothing that calls it is to blame.
         return f"{error.msg} ({_place(error.filename or '?', error.lineno)})"
@@ -144,7 +144,7 @@ def _told(error: BaseException) -> str:
 
 
 def _is_theirs(frame: traceback.FrameSummary) -> bool:
-    """Say whether a frame is of the agent's code, not of the machinery that imports it."""
+    """Return whether a frame is of the agent's code, not of the machinery that imports it."""
     name = frame.filename
     ours = (__file__, importlib.__file__, importlib.metadata.__file__)
     return not name.startswith("<frozen importlib") and name not in ours
@@ -161,7 +161,7 @@ def _check_info(spec: str, agent: Agent) -> None:
     except InvalidParams as error:
         raise UnknownAgent(f"agent {spec} describes itself wrongly: {error.message}") from error
     except Exception as error:
-        raise UnknownAgent(f"agent {spec} cannot describe itself: {_told(error)}") from error
+        raise UnknownAgent(f"agent {spec} cannot describe itself: {_described(error)}") from error
 
 
 def _make_llm() -> Agent:

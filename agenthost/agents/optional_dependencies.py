@@ -14,7 +14,7 @@ from agenthost.agents.api import AgentError
 
 
 def how_to_install(extra: str) -> str:
-    """Say how to install an extra, of the package or of a checkout."""
+    """Return how to install an extra, of the package or of a checkout."""
     return f"pip install 'agenthost[{extra}]', or in a checkout pip install '.[{extra}]'"
 
 
@@ -22,7 +22,7 @@ NO_PYDANTIC_AI = f"pydantic-ai is not installed: {how_to_install('llm')}"
 
 
 def has_pydantic_ai() -> bool:
-    """Say whether pydantic-ai can be imported, without importing it."""
+    """Return whether pydantic-ai can be imported, without importing it."""
     return importlib.util.find_spec("pydantic_ai") is not None
 
 

@@ -1,4 +1,4 @@
-"""Running a command for an agent: a real child process, bounded, and gone when it must be.
+"""Running commands for agents: child processes with bounded output and no secrets.
 
 The one seam through which agents run commands; a terminal channel can take its place. The child
 leads a process group of its own, so that whatever it started ends with it, and is gone even when
@@ -109,12 +109,12 @@ class _Tail:
 
     @property
     def text(self) -> str:
-        """What is kept of it."""
+        """The text that is kept."""
         return "".join(self._pieces)[-MOST_OUTPUT:]
 
     @property
     def is_cut(self) -> bool:
-        """Whether that is not all of it."""
+        """Whether the beginning was dropped."""
         return self._dropped or self._size > MOST_OUTPUT
 
     def add(self, text: str) -> None:
@@ -127,7 +127,7 @@ class _Tail:
 
 
 class _Output:
-    """What a command prints: decoded, bounded, and handed on in pieces."""
+    """A command's output: decoded, bounded, and handed on in pieces."""
 
     def __init__(self, on_output: OnOutput | None) -> None:
         self._on_output = on_output
@@ -143,7 +143,7 @@ class _Output:
 
     @property
     def text(self) -> str:
-        """What is kept of it."""
+        """The text that is kept."""
         return self._kept.text
 
     @property

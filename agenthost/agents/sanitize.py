@@ -1,4 +1,4 @@
-"""What agents emit, made fit for the wire before anybody sees it.
+"""Validation of what agents emit: text, data and actions.
 
 State is trusted once it is there, and agents are other people's code: so text loses what UTF-8
 cannot carry, data becomes plain JSON of its own, and what the protocol has no form for is refused
@@ -25,13 +25,13 @@ LONGEST_PIECE = 128 * 1024
 
 
 def emit(port: TurnPort, action: dict[str, Any]) -> None:
-    """Emit an action, or raise AgentError when the protocol does not know such a one."""
+    """Check an action and emit it; AgentError if it is wrong."""
     port.emit(checked_action(action))
 
 
 def checked_action(action: dict[str, Any]) -> dict[str, Any]:
-    """Return an action as the protocol knows it, or raise AgentError."""
-    forgiven, find_unknown = _looking_into()
+    """Check an action against the protocol; AgentError if it is wrong."""
+    forgiven, find_unknown = _type_walks()
     made: dict[str, Any] = json_copy(action)
     try:
         # Agents write None for what they do not have, like some peers.
@@ -45,8 +45,8 @@ def checked_action(action: dict[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def _looking_into() -> tuple[Callable[..., Any], Callable[..., str | None]]:
-    """Return what walks along the wire types, which are not loaded before the first action."""
+def _type_walks() -> tuple[Callable[..., Any], Callable[..., str | None]]:
+    """Return the walks along the wire types, which are not loaded before the first action."""
     from agenthost.protocol.schema.normalization import normalized
     from agenthost.protocol.schema.unknown_variants import find_unknown
 
@@ -54,7 +54,7 @@ def _looking_into() -> tuple[Callable[..., Any], Callable[..., str | None]]:
 
 
 def text_pieces(text: str) -> Iterator[str]:
-    """Return text that is fit to be sent, in pieces that every connection carries."""
+    """Return valid text in pieces that every connection carries."""
     fit = valid_text(text)
     if len(fit) <= LONGEST_PIECE:
         # By far the most.
@@ -63,7 +63,7 @@ def text_pieces(text: str) -> Iterator[str]:
 
 
 def valid_text(text: str) -> str:
-    """Return text that UTF-8 can carry: what is half a character becomes a replacement for one."""
+    """Return text that UTF-8 can encode; unpaired surrogates become replacement characters."""
     if not isinstance(text, str):
         raise _wrong("text", text)
     if text.isascii():
@@ -76,14 +76,14 @@ def valid_text(text: str) -> str:
 
 
 def as_bytes(data: bytes | bytearray | memoryview) -> bytes:
-    """Return the bytes that were given; text is refused, for its encoding is the agent's choice."""
+    """Return bytes; reject text, whose encoding is the agent's choice."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise _wrong("bytes", data)
     return bytes(data)
 
 
 def json_copy(value: Any) -> Any:
-    """Return a value as JSON data that nobody else holds; numbers that are none become null."""
+    """Copy a value as JSON data; NaN and infinities become null."""
     if isinstance(value, str):
         return valid_text(value)
     if value is None or isinstance(value, bool):

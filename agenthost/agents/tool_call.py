@@ -36,7 +36,7 @@ _NOT_ENTERED = "the agent made a mistake: a tool call is used with async with tu
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """What people said to a tool call; true when they approved."""
+    """The decision on a tool call; true when it was approved."""
 
     approved: bool
     # The input as it may run now: people may have edited it.
@@ -353,7 +353,7 @@ class ToolCall:
         )
 
     async def _begin(self) -> None:
-        """See to it that the call runs; what people did not approve never does."""
+        """Make sure that the call runs; AgentError if it was not approved."""
         if self.status == "streaming":
             await self.start()
         if self.status != "running":
@@ -463,7 +463,7 @@ def _as_text(input: Any) -> str | None:
 def _prompt(
     title: str | None, edits: Sequence[Mapping[str, Any]] | None, risk: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """Spell what an approval may show as the protocol does."""
+    """Return the fields of an approval under the protocol's names."""
     fields = {
         "confirmationTitle": title,
         "edits": None if edits is None else {"items": list(edits)},

@@ -1,4 +1,4 @@
-"""The seam between a turn and its host: everything that an agent's turn may ask for.
+"""The interface between a turn and the host: everything that an agent's turn may ask for.
 
 The host implements ``TurnPort``; agents never see it, they see ``Turn``. Knows no channels.
 """
@@ -28,7 +28,7 @@ class Worker:
 
 
 class TurnPort(Protocol):
-    """What the host does for a turn."""
+    """The operations that the host offers to a turn."""
 
     @property
     def state(self) -> Mapping[str, Any]:
@@ -111,7 +111,7 @@ class TurnPort(Protocol):
         ...
 
     def is_allowed(self, tool: str) -> bool:
-        """Say whether somebody allowed this tool for the whole session."""
+        """Return whether somebody allowed this tool for the whole session."""
         ...
 
     def allow(self, tool: str) -> None:

@@ -51,7 +51,7 @@ class Annotations(Handle["AnnotationsState"]):
         )
 
     def resolve(self, annotation_id: str, resolved: bool = True) -> Dispatch:
-        """Say that an annotation is dealt with, or that it is not."""
+        """Mark an annotation as resolved, or as open."""
         action = {"type": "annotations/updated", "annotationId": annotation_id}
         return self._dispatch({**action, "resolved": resolved})
 

@@ -8,7 +8,7 @@ becomes events in ``events``.
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from agenthost.client import actions
@@ -16,6 +16,7 @@ from agenthost.client.errors import TurnFailed, Uncertain
 from agenthost.client.events import ChatEvent, TurnEnded, chat_events
 from agenthost.client.handle import Handle
 from agenthost.protocol.chat.active_turn import find_request, find_tool_call
+from agenthost.protocol.json_edits import without
 
 if TYPE_CHECKING:
     from agenthost.client.state.channel import Channel
@@ -30,7 +31,7 @@ Json = Mapping[str, Any]
 
 
 class MessageOptions(TypedDict, total=False):
-    """What a message may have besides its text."""
+    """Optional fields of a message besides its text."""
 
     attachments: Sequence[Json]
     # The id of a model, or a selection with its settings.
@@ -70,21 +71,14 @@ class Chat(Handle["ChatState"]):
         active = self.channel.confirmed.get("activeTurn")
         if active is None:
             return None
-        before: Any = {**self.channel.confirmed}
-        del before["activeTurn"]
-        return TurnStream(self.channel, active["id"], before)
+        return TurnStream(self.channel, active["id"], before_turn(self.channel.confirmed))
 
     async def events(self) -> AsyncIterator[ChatEvent]:
         """Yield what happens in this chat from now on, whoever's turn it is, until it is gone."""
-        before = self.channel.confirmed
+        feed = ChatFeed(self.channel, self.channel.confirmed)
         while True:
-            count = self.channel.changed.count
-            self.channel.check()
-            after = self.channel.confirmed
-            for event in chat_events(before, after):
+            for event in await feed.wait():
                 yield event
-            before = after
-            await self.channel.changed.wait_past(count)
 
     def queue(self, text: str, **options: Unpack[MessageOptions]) -> Dispatch:
         """Queue a message, to be sent when the turns before it are over."""
@@ -239,6 +233,40 @@ class Chat(Handle["ChatState"]):
         return found["request"]
 
 
+class ChatFeed:
+    """The events of a chat since one of its states, as the host has confirmed them."""
+
+    def __init__(self, channel: Channel[ChatState], since: Json) -> None:
+        self._channel = channel
+        # The state up to which everything was told.
+        self._told = since
+
+    def new(self) -> Iterator[ChatEvent]:
+        """Return what has happened since the last call."""
+        before, self._told = self._told, self._channel.confirmed
+        return chat_events(before, self._told)
+
+    async def wait(self) -> Iterator[ChatEvent]:
+        """Wait until something may have happened, and return it.
+
+        Raises:
+            ChannelGone: the chat ceased to exist.
+        """
+        await self._channel.until(lambda confirmed: confirmed is not self._told)
+        return self.new()
+
+    async def __aiter__(self) -> AsyncIterator[ChatEvent]:
+        """Yield events as they happen, until the chat is gone (``ChannelGone``)."""
+        while True:
+            for event in await self.wait():
+                yield event
+
+
+def before_turn(state: ChatState) -> Json:
+    """Return a chat's state without the running turn, for a feed that tells it from its start."""
+    return without(state, "activeTurn")
+
+
 class TurnStream:
     """One turn as it happens: iterate over its events; the last one is ``TurnEnded``."""
 
@@ -264,18 +292,13 @@ class TurnStream:
             ChannelGone: the chat ceased to exist.
         """
         await self.accepted()
-        before = self._before
+        feed = ChatFeed(self._channel, self._before)
         while True:
-            count = self._channel.changed.count
-            self._channel.check()
-            after = self._channel.confirmed
-            for event in chat_events(before, after):
+            for event in await feed.wait():
                 if event.turn_id == self.turn_id:
                     yield event
                     if isinstance(event, TurnEnded):
                         return
-            before = after
-            await self._channel.changed.wait_past(count)
 
     async def text(self) -> str:
         """Follow the turn to its end and return the markdown of its answer.

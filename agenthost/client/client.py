@@ -322,7 +322,7 @@ class Client:
 
 
 def client_info() -> Mapping[str, Any]:
-    """Say what this client is."""
+    """Return the name and version that the host is told."""
     try:
         return {"name": "agenthost-client", "version": version("agenthost")}
     except PackageNotFoundError:

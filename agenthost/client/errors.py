@@ -1,4 +1,4 @@
-"""What can go wrong for a client, told apart by what its caller can do about it.
+"""The errors of the client, told apart by what a caller can do about them.
 
 The tree::
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class ClientError(AgentHostError):
-    """Base of what a client raises on purpose."""
+    """Base of the errors that a client raises."""
 
 
 class CannotConnect(ClientError):
@@ -50,7 +50,7 @@ class CannotConnect(ClientError):
 
 
 class GivenUp(ClientError):
-    """The host refuses this client for good, so that trying again would only annoy it."""
+    """The host refuses this client permanently; trying again will not help."""
 
 
 class NotAdmitted(GivenUp):

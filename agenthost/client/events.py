@@ -1,4 +1,4 @@
-"""What happened in a chat, told as events: the difference between two of its states.
+"""Events of a chat, computed as the difference between two of its states.
 
 Pure. Because events come from states and not from actions, nothing is lost or told twice over a
 reconnect, a snapshot or a reader that looks up only now and then: it sees the sum of what happened.
@@ -89,7 +89,7 @@ class ConfirmationNeeded:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The agent asks, anew or otherwise than before: ``chat.answer`` or ``chat.decline`` it."""
+    """The agent asks something, or asks it differently: ``chat.answer`` or ``chat.decline`` it."""
 
     turn_id: str
     request: ChatInputRequest
@@ -125,7 +125,7 @@ class UsageReported:
 
 @dataclass(frozen=True, slots=True)
 class Redrawn:
-    """What was told of this turn does not hold any more: show ``parts`` instead."""
+    """The turn was rewritten: forget its earlier events and show ``parts`` instead."""
 
     turn_id: str
     parts: Sequence[ResponsePart]
@@ -162,7 +162,7 @@ ChatEvent: TypeAlias = (
 
 
 def chat_events(before: Json, after: Json) -> Iterator[ChatEvent]:
-    """Tell what led from one state of a chat to another, in order."""
+    """Yield the events that led from one state of a chat to another, in order."""
     if before is after:
         return
     was, is_now = before.get("activeTurn"), after.get("activeTurn")
@@ -196,7 +196,7 @@ def _new_turns(before: Json, after: Json) -> list[Json]:
 
 
 def _from_active(before: Json, turns: list[Json]) -> list[Json]:
-    """Return what is surely new of turns that share none with those before."""
+    """Return the new turns when the old and the new history do not overlap."""
     active = before.get("activeTurn") or {}
     for index, turn in enumerate(turns):
         if turn["id"] == active.get("id"):
@@ -222,7 +222,7 @@ def _end(was: Json, ended: Any) -> Iterator[ChatEvent]:
 
 
 def _progress(was: Json, turn: Json) -> Iterator[ChatEvent]:
-    """Tell what became of one turn."""
+    """Yield the events within one turn."""
     turn_id = turn["id"]
     if turn["responseParts"] is not was["responseParts"]:
         told = list(_parts(turn_id, was["responseParts"], turn["responseParts"]))
@@ -238,7 +238,7 @@ def _progress(was: Json, turn: Json) -> Iterator[ChatEvent]:
 def _parts(
     turn_id: str, before: Sequence[Json], after: Sequence[Json]
 ) -> Iterator[ChatEvent | None]:
-    """Tell what became of the parts; None where what was told cannot be built upon."""
+    """Yield the events of the parts; None where a part was removed or rewritten."""
     former = dict(zip(_keys(before), before, strict=True))
     for key, part in zip(_keys(after), after, strict=True):
         was = former.pop(key, None)
@@ -249,7 +249,7 @@ def _parts(
 
 
 def _keys(parts: Sequence[Json]) -> Iterator[tuple[*_Name, int]]:
-    """Name each part so that it is known again, though ids repeat and some parts have none."""
+    """Yield a unique key for each part, though ids repeat and some parts have none."""
     seen: Counter[_Name] = Counter()
     for part in parts:
         name = (_kind(part), _claimed(part), _id(part))
@@ -258,7 +258,7 @@ def _keys(parts: Sequence[Json]) -> Iterator[tuple[*_Name, int]]:
 
 
 def _kind(part: Any) -> str:
-    """Return the kind of a part that has what is told of its kind, or "" for any other."""
+    """Return the kind of a part that has the fields of its kind, or "" for any other."""
     match part:
         case {"kind": "markdown" | "reasoning" as kind, "id": str(), "content": str()}:
             return str(kind)
@@ -270,7 +270,7 @@ def _kind(part: Any) -> str:
 
 
 def _claimed(part: Any) -> str | None:
-    """Return the kind that a part says it is of."""
+    """Return the value of a part's ``kind``, whatever it is."""
     match part:
         case {"kind": str(kind)}:
             return kind

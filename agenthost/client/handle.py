@@ -1,4 +1,4 @@
-"""What everything has in common that follows one channel for somebody: a state, actions, an end.
+"""Base of Session, Chat and Annotations: one followed channel with state, actions and an end.
 
 Knows no kind of channel: ``sessions``, ``chat`` and ``annotations`` say what can be done on theirs.
 """

@@ -1,4 +1,4 @@
-"""The client's side of the two-way protocol: resources that a client publishes to its host.
+"""Resources that a client serves to its host.
 
 Owns which URIs are served, by whom, and under which policy. A host may read what a client publishes
 under a prefix of its choosing, and nothing else: everything that was not offered is refused.
@@ -52,7 +52,7 @@ _TARGETS: Mapping[str, tuple[str, ...]] = {
 
 
 def read_only(method: str, uri: str) -> bool:
-    """Allow to look at everything and to change nothing: the policy unless another is given."""
+    """The default policy: allow reading, refuse changes."""
     return method in READING
 
 
@@ -130,7 +130,7 @@ class MemoryResources(ResourceProvider):
         return {"entries": [*children.values()]}
 
     async def resolve(self, params: ResourceResolveParams) -> ResourceResolveResult:
-        """Say what a URI stands for."""
+        """Return the type and size of a resource."""
         content = self._find(params["uri"])
         size = len(content.encode() if isinstance(content, str) else content)
         return {"uri": params["uri"], "type": "file", "size": size}
@@ -149,7 +149,7 @@ class _Offer:
 
 
 class ResourceServer:
-    """Everything that one client publishes."""
+    """Routes the host's resource requests to the providers of one client."""
 
     def __init__(self) -> None:
         self._offers: list[_Offer] = []

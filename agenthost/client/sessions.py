@@ -14,7 +14,7 @@ from agenthost.client.handle import Handle
 from agenthost.client.state.session_list import SessionList
 from agenthost.client.state.turn_window import TurnWindow
 from agenthost.errors import AlreadyExists, SessionAlreadyExists, SessionNotFound, WireError
-from agenthost.protocol.session.input_needed import needs_of
+from agenthost.protocol.session.input_needed import input_needed_in
 from agenthost.protocol.uris import annotations_uri, chat_uri, session_uri
 
 if TYPE_CHECKING:
@@ -46,14 +46,14 @@ class Sessions:
     async def page(
         self, *, limit: int | None = None, cursor: str | None = None
     ) -> ListSessionsResult:
-        """Return one page of the catalogue, newest first; ``nextCursor`` leads to the next."""
+        """Return one page of the sessions, newest first; ``nextCursor`` leads to the next."""
         given = {"limit": limit, "cursor": cursor}
         params = {key: value for key, value in given.items() if value is not None}
         result: ListSessionsResult = await self._core.request("listSessions", params)
         return result
 
     async def __aiter__(self) -> AsyncIterator[SessionSummary]:
-        """Yield every session of the catalogue once, newest first, page by page."""
+        """Yield every session of the host once, newest first, page by page."""
         seen: set[str] = set()
         cursor: str | None = None
         while True:
@@ -76,11 +76,11 @@ class Sessions:
             cursor = page["nextCursor"] if self._core.link is link else None
 
     async def list(self) -> list[SessionSummary]:
-        """Return the whole catalogue, newest first."""
+        """Return all sessions, newest first."""
         return [summary async for summary in self]
 
     async def watch(self) -> AsyncIterator[Mapping[str, SessionSummary]]:
-        """Yield the whole catalogue by URI, now and after every change of it."""
+        """Yield all sessions by URI, now and after every change."""
         async for summaries in SessionList(self._core, self.list):
             yield summaries
 
@@ -207,7 +207,7 @@ class Session(Handle["SessionState"]):
             return self.state.get("inputNeeded") or []
         followed = (self._core.channels.get(chat["resource"]) for chat in self.chats)
         known = [chat for chat in followed if chat is not None and chat.kind == "chat"]
-        return [need for chat in known for need in needs_of(chat.uri, chat.state)]
+        return [need for chat in known for need in input_needed_in(chat.uri, chat.state)]
 
     async def ready(self) -> Self:
         """Wait until the session takes messages.
@@ -278,7 +278,7 @@ class Session(Handle["SessionState"]):
         return self._dispatch({"type": "session/titleChanged", "title": title})
 
     def mark_read(self, read: bool = True) -> Dispatch:
-        """Say that somebody has seen what happened here."""
+        """Mark the session as read, or as unread."""
         return self._dispatch({"type": "session/isReadChanged", "isRead": read})
 
     def archive(self, archived: bool = True) -> Dispatch:
@@ -306,7 +306,7 @@ class Session(Handle["SessionState"]):
 async def _until_done(
     core: ClientCore, method: str, params: Mapping[str, Any], done: type[WireError]
 ) -> None:
-    """Carry out a request that can tell when it has been carried out already.
+    """Repeat an idempotent request until it is confirmed.
 
     Where an answer was lost, the request is made again, and ``done`` then means success.
     """

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from agenthost.client import actions
 from agenthost.client.errors import ClientError, DispatchFailed, Uncertain
 from agenthost.errors import AgentHostError
-from agenthost.protocol.session.input_needed import needs_of
+from agenthost.protocol.session.input_needed import input_needed_in
 from agenthost.tasks import Tasks
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class ToolFailure(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool brought, where a text alone does not say it."""
+    """A tool's result with content blocks, structured data or a summary."""
 
     content: Sequence[Mapping[str, Any]] = ()
     structured: Mapping[str, Any] | None = None
@@ -233,7 +233,7 @@ class ClientTools:
         return {"type": "session/activeClientSet", "activeClient": client}
 
     async def _work(self, session: _SessionTools) -> None:
-        """Watch a session: run what is this client's, stop what is not any more."""
+        """Run and stop this client's calls in a session as its state changes."""
         channel = session.channel
         while channel.gone is None:
             counts = [(c, c.changed.count) for c in (channel, *session.chats.values())]
@@ -283,7 +283,8 @@ class ClientTools:
     def _calls(self, session: _SessionTools) -> Iterator[Mapping[str, Any]]:
         """Yield the calls that the host waits for this client to run."""
         listed = session.channel.confirmed.get("inputNeeded") or ()
-        unlisted = (need for c in session.chats.values() for need in needs_of(c.uri, c.confirmed))
+        chats = session.chats.values()
+        unlisted = (need for chat in chats for need in input_needed_in(chat.uri, chat.confirmed))
         for entry in (*listed, *unlisted):
             if entry["kind"] == "toolClientExecution" and entry["clientId"] == self._core.client_id:
                 yield entry

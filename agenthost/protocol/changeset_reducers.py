@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from agenthost.protocol.json_edits import (
     carry_given,
+    copied_members,
     index_by,
-    mirrored,
     remove_by,
     replace_at,
     updated,
@@ -75,7 +75,7 @@ def content_changed(
 ) -> ChangesetState:
     """Replace the files, the operations if given, and the error even if not given."""
     replaced = updated(state, files=action["files"], **carry_given(action, "operations"))
-    return mirrored(replaced, action, "error")
+    return copied_members(replaced, action, "error")
 
 
 @reduces("changeset/operationsChanged")
@@ -83,7 +83,7 @@ def operations_changed(
     state: ChangesetState, action: ChangesetOperationsChangedAction, now: str
 ) -> ChangesetState:
     """Replace the operations; absent, there are none."""
-    return mirrored(state, action, "operations")
+    return copied_members(state, action, "operations")
 
 
 @reduces("changeset/operationStatusChanged")
@@ -115,4 +115,4 @@ def _with_status(
     action: ChangesetStatusChangedAction | ChangesetOperationStatusChangedAction,
 ) -> _Holder:
     told: object = action if action["status"] == "error" else {}
-    return mirrored(updated(holder, status=action["status"]), told, "error")
+    return copied_members(updated(holder, status=action["status"]), told, "error")

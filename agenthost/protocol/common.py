@@ -1,7 +1,7 @@
 """Wire types that several channels share: content references, edits, usage, errors, config schemas.
 
-Types only, in wire spelling; channel states and actions live beside their reducers. Scalars come
-from ``scalars`` and are re-exported here, so that a channel imports its vocabulary from one place.
+Types only, in wire spelling; channel states and actions live beside their reducers, and scalars in
+``schema.scalars``.
 """
 
 from typing import Annotated, Any, Literal, NotRequired, TypeAlias

@@ -1,4 +1,4 @@
-"""What travels around actions and states: envelopes, origins, snapshots, JSON-RPC shapes.
+"""Wire types of action envelopes, origins, snapshots and JSON-RPC messages.
 
 Types only, over all channels at once. Ordering and delivery are the host's affair; reading and
 writing frames is ``jsonrpc``'s.

@@ -1,4 +1,4 @@
-"""What a peer sent, made canonical and checked; or the protocol's own error.
+"""Translates and validates what a peer sent, or raises the protocol's own error.
 
 The edge between a connection's version and everything inside: first the version ladder UP, then
 validation. Nothing behind it looks at raw input again. Pure.
@@ -48,7 +48,7 @@ def accept_action(
 
 
 def _checked(version: str, validate: Callable[[], _T]) -> _T:
-    """Validate, with the fault named as the peer spells the field."""
+    """Validate; report the faulty field under the peer's name for it."""
     try:
         return validate()
     except InvalidParams as error:

@@ -1,4 +1,4 @@
-"""Small structural edits on wire data, shared by every reducer.
+"""Copy-on-write edits of JSON values, shared by every reducer.
 
 Owns the two rules that reducers lean on: an *absent* member and a ``null`` one differ, and an edit
 that changes nothing gives back *the same object*. Nothing here mutates what it is given; results
@@ -27,14 +27,14 @@ def same(one: object, other: object) -> bool:
     return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 
-def settled(before: T, after: T) -> T:
-    """Return ``before`` when ``after`` says the same, so that callers may test with ``is``."""
+def same_if_equal(before: T, after: T) -> T:
+    """Return ``before`` if ``after`` equals it, so that callers may test with ``is``."""
     return before if same(before, after) else after
 
 
 def updated(state: T, /, **members: Any) -> T:
     """Return ``state`` with those members set; the same object when it has them all already."""
-    return settled(state, cast(T, {**cast(Mapping[str, Any], state), **members}))
+    return same_if_equal(state, cast(T, {**cast(Mapping[str, Any], state), **members}))
 
 
 def without(state: T, *keys: str) -> T:
@@ -65,11 +65,28 @@ def prefer(first: object, second: object, *keys: str) -> dict[str, Any]:
     return {**carry(second, *keys), **carry_given(first, *keys)}
 
 
-def mirrored(state: T, source: object, *keys: str) -> T:
-    """Return ``state`` with those members as ``source`` has them: absent there is gone here."""
+def copied_members(state: T, source: object, *keys: str) -> T:
+    """Return ``state`` with those members copied from ``source``; missing ones are removed."""
     given = carry(source, *keys)
     missing = [key for key in keys if key not in given]
     return updated(without(state, *missing), **given)
+
+
+def with_item(state: T, key: str, item: object) -> T:
+    """Return ``state`` with the item in the list under ``key``; the same object if it is there."""
+    members = cast(Mapping[str, Any], state)
+    items = members.get(key) or []
+    return state if item in items else cast(T, {**members, key: [*items, item]})
+
+
+def without_item(state: T, key: str, item: object) -> T:
+    """Return ``state`` without the item in the list under ``key``; an emptied list stays."""
+    members = cast(Mapping[str, Any], state)
+    items = list(members.get(key) or [])
+    if item not in items:
+        return state
+    items.remove(item)
+    return cast(T, {**members, key: items})
 
 
 def index_by(items: Sequence[object] | None, key: str, value: object) -> int | None:

@@ -68,10 +68,10 @@ def kind_of(action_type: str) -> Kind | None:
 
 
 def client_may_dispatch(action_type: str) -> bool:
-    """Say whether a client may originate this action; unknown types are nobody's."""
+    """Return whether a client may dispatch this action; False for unknown types."""
     return action_type in _client_dispatchable
 
 
 def touched(action_type: str) -> frozenset[str] | None:
-    """Return the state's members that an action's reducer looks at or changes; None for any."""
+    """Return the state members that an action's reducer reads or writes; None for any."""
     return _touched.get(action_type)

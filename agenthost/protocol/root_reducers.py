@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agenthost.protocol.json_edits import mirrored, updated
+from agenthost.protocol.json_edits import copied_members, updated
 from agenthost.protocol.reducer_registry import reduces
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @reduces("root/agentsChanged")
 def agents_changed(state: RootState, action: RootAgentsChangedAction, now: str) -> RootState:
     """Replace the agents."""
-    return mirrored(state, action, "agents")
+    return copied_members(state, action, "agents")
 
 
 @reduces("root/activeSessionsChanged")
@@ -28,13 +28,13 @@ def active_sessions_changed(
     state: RootState, action: RootActiveSessionsChangedAction, now: str
 ) -> RootState:
     """Replace the number of active sessions."""
-    return mirrored(state, action, "activeSessions")
+    return copied_members(state, action, "activeSessions")
 
 
 @reduces("root/terminalsChanged")
 def terminals_changed(state: RootState, action: RootTerminalsChangedAction, now: str) -> RootState:
     """Replace the terminals."""
-    return mirrored(state, action, "terminals")
+    return copied_members(state, action, "terminals")
 
 
 @reduces("root/configChanged", client=True, touches=("config",))

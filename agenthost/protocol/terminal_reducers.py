@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from agenthost.protocol.json_edits import mirrored, updated
+from agenthost.protocol.json_edits import copied_members, updated
 from agenthost.protocol.reducer_registry import reduces
 
 if TYPE_CHECKING:
@@ -48,13 +48,13 @@ def input_(state: TerminalState, action: TerminalInputAction, now: str) -> Termi
 @reduces("terminal/resized", client=True, touches=("cols", "rows"))
 def resized(state: TerminalState, action: TerminalResizedAction, now: str) -> TerminalState:
     """Set the size."""
-    return mirrored(state, action, "cols", "rows")
+    return copied_members(state, action, "cols", "rows")
 
 
 @reduces("terminal/claimed", client=True, touches=("claim",))
 def claimed(state: TerminalState, action: TerminalClaimedAction, now: str) -> TerminalState:
     """Replace the claim whole; leaving out its tool call is how it is narrowed."""
-    return mirrored(state, action, "claim")
+    return copied_members(state, action, "claim")
 
 
 @reduces("terminal/titleChanged", client=True, touches=("title",))
@@ -62,19 +62,19 @@ def title_changed(
     state: TerminalState, action: TerminalTitleChangedAction, now: str
 ) -> TerminalState:
     """Set the title."""
-    return mirrored(state, action, "title")
+    return copied_members(state, action, "title")
 
 
 @reduces("terminal/cwdChanged")
 def cwd_changed(state: TerminalState, action: TerminalCwdChangedAction, now: str) -> TerminalState:
     """Set the working directory."""
-    return mirrored(state, action, "cwd")
+    return copied_members(state, action, "cwd")
 
 
 @reduces("terminal/exited")
 def exited(state: TerminalState, action: TerminalExitedAction, now: str) -> TerminalState:
     """Set the exit code, or remove it when there is none."""
-    return mirrored(state, action, "exitCode")
+    return copied_members(state, action, "exitCode")
 
 
 @reduces("terminal/cleared", client=True, touches=("content",))
@@ -117,7 +117,7 @@ def command_finished(
         if part["type"] != "command" or part["commandId"] != action["commandId"]:
             return part
         complete: TerminalCommandPart = {**part, "isComplete": True}
-        return mirrored(complete, action, "exitCode", "durationMs")
+        return copied_members(complete, action, "exitCode", "durationMs")
 
     return updated(state, content=[finished(part) for part in state["content"]])
 

@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 
 
 class Role(enum.Enum):
-    """What the bearer of a token may do; the policy spells it out."""
+    """The role of a token: what its holder may do (see ``host/trust/policy``)."""
 
     OWNER = "owner"
     OPERATOR = "operator"
@@ -64,7 +64,7 @@ class TokenEntry:
     digest: str = field(repr=False)
 
     def expired(self, now: float) -> bool:
-        """Tell whether the token no longer counts at ``now`` (Unix seconds)."""
+        """Return whether the token no longer counts at ``now`` (Unix seconds)."""
         return self.expires is not None and self.expires.timestamp() <= now
 
 
@@ -155,7 +155,7 @@ class TokenBook:
         return None if found is None or found.expired(now) else found
 
     def holds(self, digest: str, now: float) -> bool:
-        """Tell whether a token seen before is still in the book and has not expired."""
+        """Return whether a token seen before is still in the book and has not expired."""
         entries = self._current()
         return any(entry.digest == digest and not entry.expired(now) for entry in entries)
 

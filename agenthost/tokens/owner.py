@@ -34,7 +34,7 @@ def new_secret() -> str:
 
 
 def check_secret(secret: str) -> bool:
-    """Tell whether a text could serve as a token at all."""
+    """Return whether a text could serve as a token at all."""
     return _USABLE.fullmatch(secret) is not None
 
 

@@ -1,4 +1,4 @@
-"""From a URI to the one file that the kernel would open for it.
+"""Resolves a file URI to the real path that the kernel would open.
 
 The only place that says where a path leads. Whoever decides whether a file may be touched and
 whoever touches it must come to the same answer, so both ask here. ``posixpath.normpath`` folds

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from agenthost.protocol.json_edits import (
     carry,
     carry_given,
+    copied_members,
     index_by,
-    mirrored,
     prefer,
     remove_by,
     replace_at,
     same,
-    settled,
+    same_if_equal,
     updated,
     upsert_by,
     without,
@@ -56,10 +56,10 @@ def test_a_number_is_the_same_however_it_is_spelled() -> None:
 
 def test_an_edit_that_changes_nothing_gives_back_the_same_object() -> None:
     state = frozen({"a": 1, "b": [1, {"c": None}]})
-    assert settled(state, {"a": 1, "b": [1, {"c": None}]}) is state
+    assert same_if_equal(state, {"a": 1, "b": [1, {"c": None}]}) is state
     assert updated(state, a=1, b=[1, {"c": None}]) is state
     assert without(state, "x", "y") is state
-    assert mirrored(state, {"a": 1}, "a", "x") is state
+    assert copied_members(state, {"a": 1}, "a", "x") is state
 
 
 def test_an_edit_leaves_its_input_alone_and_shares_the_rest() -> None:
@@ -71,7 +71,7 @@ def test_an_edit_leaves_its_input_alone_and_shares_the_rest() -> None:
 
 def test_mirroring_takes_over_what_is_there_and_what_is_not() -> None:
     state = frozen({"a": 1, "b": 2, "c": 3})
-    assert mirrored(state, {"a": None, "d": 4}, "a", "b", "d") == {"a": None, "c": 3, "d": 4}
+    assert copied_members(state, {"a": None, "d": 4}, "a", "b", "d") == {"a": None, "c": 3, "d": 4}
 
 
 def test_absent_stays_absent_and_null_stays_null_when_carried() -> None:

@@ -179,7 +179,7 @@ async def test_a_gap_over_two_snapshots_takes_one_below_the_newest_version() -> 
 async def test_a_log_of_a_host_that_took_fewer_numbers_is_not_replayed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(writer, "numbers_needed", lambda *_: 1)
+    monkeypatch.setattr(writer, "sequence_numbers_needed", lambda *_: 1)
     async with served(WAITING) as (host, url, channel):
         async with watching(url, "0.5.2") as former:
             former.abort()

@@ -1,4 +1,4 @@
-"""Any agent that speaks the Agent Client Protocol, as an agent of this host.
+"""AcpAgent: a program that speaks the Agent Client Protocol, as an agent of this host.
 
 Does not need the ``acp`` package until a turn runs: whoever offers an agent sees it before.
 """
@@ -27,7 +27,7 @@ CANCEL_TIMEOUT = 5.0
 # Seconds that agents get to end by themselves when the host stops, which takes a second in all.
 LAST_PATIENCE = 0.3
 # The module that needs the ``acp`` package; importing it takes a good part of a second.
-_SPEAKER = "agenthost.agents.acp.sessions.agent_session"
+_SESSION_MODULE = "agenthost.agents.acp.sessions.agent_session"
 
 
 class AcpAgent(Agent):
@@ -70,7 +70,7 @@ class AcpAgent(Agent):
         self._settings: Mapping[str, Setting] | None = None
 
     async def start_session(self, session: SessionContext) -> None:
-        """Make sure that the agent can be talked to; it is started at the first turn."""
+        """Make sure that the ACP package is there; the program is started at the first turn."""
         await self._load()
 
     async def run(self, turn: Turn) -> None:
@@ -110,11 +110,11 @@ class AcpAgent(Agent):
         await asyncio.gather(*(session.close(LAST_PATIENCE) for session in sessions))
 
     async def _load(self) -> None:
-        """Import what speaks ACP, once, and without holding up the host meanwhile."""
-        if _SPEAKER in sys.modules:
+        """Import what speaks ACP, once, and in a thread."""
+        if _SESSION_MODULE in sys.modules:
             return
         try:
-            await asyncio.to_thread(importlib.import_module, _SPEAKER)
+            await asyncio.to_thread(importlib.import_module, _SESSION_MODULE)
         except ModuleNotFoundError as error:
             raise AgentError(
                 f"{self.display_name} needs: {how_to_install('acp')}", "notInstalled"

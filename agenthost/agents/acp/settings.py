@@ -1,8 +1,8 @@
-"""What people may choose of an agent: modes, models and other options, as settings of a session.
+"""An ACP agent's modes, models and other options as settings of a session.
 
 An agent tells its choices only once it runs. Until then ``mode`` and ``model`` are free words;
 afterwards new sessions are offered what it told. How choices are learned and made is in
-``choosing``. Whether it has to ask is the host's to answer, whatever the agent offers.
+``choices``. Whether it has to ask is the host's to answer, whatever the agent offers.
 """
 
 from __future__ import annotations

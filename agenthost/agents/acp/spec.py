@@ -1,4 +1,4 @@
-"""From ``acp:NAME=COMMAND`` to an agent, or a sentence that says why not."""
+"""Parses ``acp:NAME=COMMAND`` into an agent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class BadAcpSpec(AgentHostError):
-    """The words that should name an ACP agent do not; the message says what is wrong."""
+    """An agent spec is malformed; the message says what is wrong."""
 
 
 class AcpUnavailable(AgentHostError):

@@ -79,7 +79,7 @@ class LlmAgent(Agent):
     @staticmethod
     def availability() -> str | None:
         """Return why this agent cannot run as things are configured; None when it can."""
-        return LlmSettings.from_environment().trouble() if has_pydantic_ai() else NO_PYDANTIC_AI
+        return LlmSettings.from_environment().problem() if has_pydantic_ai() else NO_PYDANTIC_AI
 
     def config_schema(
         self, values: Mapping[str, Any], working_directory: str | None
@@ -96,7 +96,7 @@ class LlmAgent(Agent):
         coding = await load_with_pydantic_ai("agenthost.agents.llm.coding_agent")
         name = chosen_model(turn, self._settings.models)
         if name is None:
-            raise AgentError(self._settings.trouble() or "no model is configured", "noModel")
+            raise AgentError(self._settings.problem() or "no model is configured", "noModel")
         await coding.answer(turn, await self._model(name), _TITLES)
 
     async def close(self) -> None:
@@ -113,7 +113,7 @@ class LlmAgent(Agent):
 
 def make_llm_agent() -> LlmAgent:
     """Make the agent as the environment configures it; raise AgentError when it cannot run."""
-    trouble = LlmAgent.availability()
-    if trouble is not None:
-        raise AgentError(f"the llm agent cannot run: {trouble}", "unavailable")
+    problem = LlmAgent.availability()
+    if problem is not None:
+        raise AgentError(f"the llm agent cannot run: {problem}", "unavailable")
     return LlmAgent()

@@ -1,4 +1,4 @@
-"""From a message with its attachments to what a model reads.
+"""Builds a model's prompt from a message and its attachments.
 
 Images, sound, films and PDF documents travel as they are, everything else as text. Files are read
 only inside the session's folders, and nothing is fetched from a network.

@@ -1,4 +1,4 @@
-"""The coding agent itself: what the model is told, which tools it has, and one run of it."""
+"""The coding agent: instructions, tools, and one run."""
 
 from __future__ import annotations
 

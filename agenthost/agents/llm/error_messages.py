@@ -1,4 +1,4 @@
-"""What went wrong with a model, in words fit for people: no bodies, no headers, no keys."""
+"""Error messages for model failures, without secrets: no bodies, no headers, no keys."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAYBE_SECRET: Final = re.compile(r"[^\s\"'`]{24,}|\bsk-\S+")
 
 
 def explain(error: Exception) -> AgentError | None:
-    """Return what to tell people about an error of pydantic-ai; None if it is none of those."""
+    """Return the AgentError for a pydantic-ai error; None for any other error."""
     if isinstance(error, ai.FallbackExceptionGroup):
         last = error.exceptions[-1]
         return explain(last) if isinstance(last, Exception) else None

@@ -1,4 +1,4 @@
-"""What the coding tools do with files: list, read, plan a change, write; each bounded.
+"""Files for the coding tools: listing, reading, editing; each bounded.
 
 Takes names, which the session's folders make paths of. Blocks, so tools call it in a thread.
 """

@@ -1,4 +1,4 @@
-"""From the turns of a chat to the messages of a model's conversation.
+"""Builds a model's message history from the turns of a chat.
 
 The chat's state is the only memory: so forks, side chats, truncation and restarts need nothing of
 their own. Reasoning is left out, as providers take back only reasoning that they have signed.
@@ -48,7 +48,7 @@ def messages_of(
     folders: Folders,
     plain_inputs: Mapping[str, str] | None = None,
 ) -> list[ModelMessage]:
-    """Return the conversation that these turns were.
+    """Return the turns as messages.
 
     ``plain_inputs`` names, for tools whose input is shown as plain text, the argument that it is.
     Of a very long conversation the newest turns are told.
@@ -56,7 +56,7 @@ def messages_of(
     told: list[list[ModelMessage]] = []
     room = MOST_HISTORY
     for turn in reversed(turns):
-        messages = _retold(turn, folders, plain_inputs or {})
+        messages = _turn_messages(turn, folders, plain_inputs or {})
         room -= sum(map(_size, messages))
         if room < 0 and told:
             told.append([ModelRequest(parts=[UserPromptPart(content=LEFT_OUT)])])
@@ -65,18 +65,18 @@ def messages_of(
     return [message for messages in reversed(told) for message in messages]
 
 
-def _retold(
+def _turn_messages(
     turn: Mapping[str, Any], folders: Folders, plain_inputs: Mapping[str, str]
 ) -> list[ModelMessage]:
-    retelling = _Retelling(plain_inputs, was_cut_short=turn["state"] != "complete")
-    retelling.add_user(prompt_of(turn["message"], folders))
+    builder = _HistoryBuilder(plain_inputs, was_cut_short=turn["state"] != "complete")
+    builder.add_user(prompt_of(turn["message"], folders))
     for part in turn["responseParts"]:
-        retelling.add_part(part)
+        builder.add_part(part)
     ending = _ENDINGS.get(turn["state"])
     if ending is not None:
-        retelling.add_user(ending)
-    retelling.flush()
-    return retelling.messages
+        builder.add_user(ending)
+    builder.flush()
+    return builder.messages
 
 
 def _size(message: ModelMessage) -> int:
@@ -110,8 +110,8 @@ def clipped(text: str, most: int = MOST_RESULT) -> str:
     return f"{text[:head]}\n… ({left_out} characters left out) …\n{text[-tail:]}"
 
 
-class _Retelling:
-    """The conversation so far, and the step of the model that is being told."""
+class _HistoryBuilder:
+    """Builds a message history from turn parts, one step of the model after the other."""
 
     def __init__(self, plain_inputs: Mapping[str, str], *, was_cut_short: bool) -> None:
         # Whether the turn ended before its agent was done.
@@ -123,12 +123,12 @@ class _Retelling:
         self._results: list[ToolReturnPart] = []
 
     def add_user(self, content: str | Sequence[UserContent]) -> None:
-        """Tell what somebody said to the model."""
+        """Add a message of the user."""
         self.flush()
         self.messages.append(ModelRequest(parts=[UserPromptPart(content=content)]))
 
     def add_part(self, part: Mapping[str, Any]) -> None:
-        """Tell one part of an answer."""
+        """Add one part of an answer."""
         match part["kind"]:
             case "markdown":
                 self._add_text(part["content"])
@@ -139,7 +139,7 @@ class _Retelling:
                 self.add_user(markdown_of(part["content"]))
 
     def flush(self) -> None:
-        """End the step that is being told."""
+        """Finish the current step."""
         if self._answer:
             self.messages.append(ModelResponse(parts=self._answer))
         if self._results:

@@ -70,8 +70,8 @@ class LlmSettings:
             list(dict.fromkeys(names)), given.get(BASE_URL) or None, given.get(API_KEY) or None
         )
 
-    def trouble(self) -> str | None:
-        """Return why nothing can be offered, or None; one model that works is enough.
+    def problem(self) -> str | None:
+        """Return why no model is usable, or None; one model that works is enough.
 
         Whether a key is good, only its provider can tell. Needs pydantic-ai.
         """
@@ -84,16 +84,16 @@ class LlmSettings:
             nameless = [name for name in self.models if ":" not in name and name != "test"]
             if nameless:
                 return f"{nameless[0]} names no provider: say openai:{nameless[0]}, for example"
-        troubles = []
+        problems = []
         for name in self.models:
-            trouble = self._trouble_with(name)
-            if trouble is None:
+            problem = self._problem_with(name)
+            if problem is None:
                 return None
-            troubles.append(trouble)
-        # The others may have troubles of their own; the default one is the one that was wanted.
-        return troubles[0]
+            problems.append(problem)
+        # The others may have problems of their own; the default one is the one that was wanted.
+        return problems[0]
 
-    def _trouble_with(self, name: str) -> str | None:
+    def _problem_with(self, name: str) -> str | None:
         vendor, colon, _ = name.partition(":")
         if self.base_url and (not colon or vendor in _OWN_SERVER):
             return None
@@ -144,7 +144,7 @@ def make_model(name: str, settings: LlmSettings) -> Model:
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    if settings.base_url and (own := _name_there(name)) is not None:
+    if settings.base_url and (own := _name_on_server(name)) is not None:
         # Without a key of its own the server must not see that of another provider.
         key = settings.api_key or "none"
         provider = OpenAIProvider(base_url=settings.base_url, api_key=key)
@@ -157,8 +157,8 @@ def make_model(name: str, settings: LlmSettings) -> Model:
         raise AgentError(f"the model {name} cannot be used: {why}", "noModel") from error
 
 
-def _name_there(name: str) -> str | None:
-    """Return how a server of one's own calls a model; None when it is another provider's."""
+def _name_on_server(name: str) -> str | None:
+    """Return a model's name on the configured server; None when it is another provider's."""
     from pydantic_ai.providers import infer_provider_class
 
     vendor, colon, short = name.partition(":")

@@ -32,7 +32,7 @@ from agenthost.agents.turn import Turn
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What a turn runs, and how."""
+    """The agent, model, tools and settings that a turn runs with."""
 
     agent: AbstractAgent[Any, Any]
     # The model to use instead of the agent's own.

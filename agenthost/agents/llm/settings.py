@@ -1,4 +1,4 @@
-"""What people may choose for a session of the ``llm`` agent, and what it means."""
+"""Settings of a session of the ``llm`` agent, and what they mean."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ SETTINGS: Final[Mapping[str, Any]] = {
 
 
 def auto_approves(config: Mapping[str, Any]) -> bool:
-    """Say whether edits and commands may run unasked."""
+    """Return whether edits and commands run without approval."""
     return allows_everything(config) or is_autopilot(config)
 
 
 def is_plan_mode(config: Mapping[str, Any]) -> bool:
-    """Say whether the agent may look at everything and change nothing."""
+    """Return whether the session is in plan mode: the agent reads and changes nothing."""
     return config.get("mode") == "plan"
 
 
 def is_autopilot(config: Mapping[str, Any]) -> bool:
-    """Say whether the agent is to go on to the end without anybody."""
+    """Return whether the session is on autopilot: the agent works to the end without asking."""
     return config.get("mode") == "autopilot"

@@ -43,7 +43,7 @@ LONGEST_MATCH: Final = 300
 
 @dataclass(frozen=True)
 class ToolContext:
-    """What the tools of one turn work with."""
+    """Dependencies of the tools in one turn."""
 
     turn: Turn
     bridge: TurnBridge
@@ -67,7 +67,7 @@ class ToolContext:
 
 @contextmanager
 def _refusals(name: str) -> Iterator[None]:
-    """Tell the model what cannot be done, instead of ending the turn."""
+    """Translate refusals into failures that the model is told, instead of ending the turn."""
     try:
         yield
     except OutsideFolders as error:

@@ -1,4 +1,4 @@
-"""One run of a pydantic-ai agent, shown in a turn: what the model does becomes what clients see.
+"""Shows a run of a pydantic-ai agent in a turn.
 
 A capability of pydantic-ai, so that it sees every event, every tool call and every model request
 of any agent. Does not know which agent runs, nor how it is configured.
@@ -244,7 +244,7 @@ class TurnBridge(AbstractCapability[Any]):
         return await self._stack.enter_async_context(call)
 
     def _meta(self, name: str) -> dict[str, str] | None:
-        """Return what programs may want to know of a tool."""
+        """Return a tool's metadata for programs."""
         if name.startswith(_MCP):
             return {"mcpServerName": name.removeprefix(_MCP)}
         return {"toolKind": self._kinds[name]} if name in self._kinds else None

@@ -44,8 +44,7 @@ from agenthost.client import (
     Session,
     Text,
 )
-from agenthost.client.events import chat_events
-from agenthost.protocol.json_edits import without
+from agenthost.client.chat import ChatFeed, before_turn
 
 if TYPE_CHECKING:
     from agenthost.protocol.chat.state import ChatSummary
@@ -236,7 +235,7 @@ class _SessionWatch:
         self._print_change("present", _present(state))
         for chat in chats:
             # A turn under way is told from its beginning.
-            self._start(chat.uri, self._tell(chat, without(chat.state, "activeTurn")))
+            self._start(chat.uri, self._tell(chat, before_turn(chat.channel.confirmed)))
         return state
 
     async def _follow_new(self, summary: ChatSummary) -> None:
@@ -246,15 +245,14 @@ class _SessionWatch:
             chat = await self._session.chat(summary["resource"])
             # A fork brings turns along that did not happen in it.
             is_fork = origin is not None and origin["kind"] == "fork"
-            await self._tell(chat, without(chat.state, "activeTurn") if is_fork else {"turns": []})
+            confirmed = chat.channel.confirmed
+            await self._tell(chat, before_turn(confirmed) if is_fork else {"turns": []})
 
     async def _tell(self, chat: Chat, before: Json) -> None:
         # That a chat was closed is told by its session.
         with contextlib.suppress(ChannelGone):
-            async for after in chat.channel:
-                for event in chat_events(before, after):
-                    self._print_event(chat.uri, event)
-                before = after
+            async for event in ChatFeed(chat.channel, before):
+                self._print_event(chat.uri, event)
 
     def _print_change(self, kind: str, fields: Json) -> None:
         uri = self._session.uri

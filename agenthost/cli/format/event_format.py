@@ -59,11 +59,9 @@ def event_line(event: ChatEvent) -> EventLine | None:
         case Text(text=text):
             return EventLine("answer", one_line(text))
         case ToolCallChanged(call=call, before=before):
-            word = tool_word(call)
             # That it waits is told by the event that says so.
-            if word == "preparing" or (before is not None and word == tool_word(before)):
-                return None
-            return None if "waits for approval" in word else _tool(call)
+            is_told = "waits for approval" in tool_word(call)
+            return None if is_told else tool_change_line(call, before)
         case ConfirmationNeeded(call=call):
             return _tool(call)
         case Question(request=request):
@@ -83,6 +81,14 @@ def event_line(event: ChatEvent) -> EventLine | None:
             text = "\n".join(error_lines(event.error)) if event.error is not None else ""
             return EventLine(state, text, _END_STYLES.get(state, "yellow"))
     return None
+
+
+def tool_change_line(call: Json, before: Json | None) -> EventLine | None:
+    """Return a tool call's new status as a line; None if people would read the same as before."""
+    word = tool_word(call)
+    if word == "preparing" or (before is not None and word == tool_word(before)):
+        return None
+    return _tool(call)
 
 
 def _tool(call: Json) -> EventLine:

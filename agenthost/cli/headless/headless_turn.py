@@ -13,12 +13,11 @@ from collections.abc import Coroutine, Iterator, Mapping
 from typing import Any
 
 from agenthost.cli.exit_codes import FAILED
+from agenthost.cli.format.event_format import tool_change_line
 from agenthost.cli.format.state_format import (
     question_line,
     tool_line,
     tool_output,
-    tool_style,
-    tool_word,
     usage_line,
 )
 from agenthost.cli.format.terminal_text import one_line, safe_text, text_lines
@@ -44,9 +43,9 @@ from agenthost.client import (
     UsageReported,
     actions,
 )
-from agenthost.client.events import chat_events
+from agenthost.client.chat import ChatFeed, before_turn
 from agenthost.errors import AgentHostError
-from agenthost.protocol.json_edits import without
+from agenthost.protocol.chat.active_turn import find_request, find_tool_call
 from agenthost.protocol.markdown import markdown_of
 
 Json = Mapping[str, Any]
@@ -145,10 +144,10 @@ class HeadlessTurn:
                 self.end = event
 
     def _print_call(self, call: Json, before: Json | None) -> None:
-        word = tool_word(call)
-        if word == "preparing" or (before is not None and word == tool_word(before)):
+        line = tool_change_line(call, before)
+        if line is None:
             return
-        self._out.note(f"{tool_line(call)} - {word}", tool_style(call))
+        self._out.note(line.text, line.style)
         if self._out.verbose and call["status"] == "completed":
             self._out.note(safe_text(tool_output(call)), "dim")
 
@@ -166,11 +165,8 @@ class HeadlessTurn:
     async def _follow_worker(self, uri: str) -> None:
         with contextlib.suppress(ChannelGone):
             chat = await self._session.chat(uri, turns=1)
-            before: Json = without(chat.state, "activeTurn")
-            async for after in chat.channel:
-                for event in chat_events(before, after):
-                    await self._answer_prompts(chat, event)
-                before = after
+            async for event in ChatFeed(chat.channel, before_turn(chat.channel.confirmed)):
+                await self._answer_prompts(chat, event)
 
     def _start(self, work: Coroutine[Any, Any, None], name: str) -> None:
         task = asyncio.create_task(work, name=name)
@@ -278,21 +274,10 @@ class HeadlessTurn:
 
 def _waits(chat: Chat, call: Json) -> bool:
     """Return whether a tool call is still waiting as it was."""
-    parts = () if chat.active_turn is None else chat.active_turn["responseParts"]
-    return any(
-        part["kind"] == "toolCall"
-        and part["toolCall"]["toolCallId"] == call["toolCallId"]
-        and part["toolCall"]["status"] == call["status"]
-        for part in parts
-    )
+    found = find_tool_call(chat.state, call["toolCallId"])
+    return found is not None and found["status"] == call["status"]
 
 
 def _is_open(chat: Chat, request: Json) -> bool:
     """Return whether a request is still unanswered."""
-    parts = () if chat.active_turn is None else chat.active_turn["responseParts"]
-    return any(
-        part["kind"] == "inputRequest"
-        and part["request"]["id"] == request["id"]
-        and part.get("response") is None
-        for part in parts
-    )
+    return find_request(chat.state, request["id"], answered=False) is not None

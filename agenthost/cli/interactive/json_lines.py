@@ -19,6 +19,7 @@ from agenthost.cli.exit_codes import OK
 from agenthost.cli.format.event_format import event_json
 from agenthost.cli.interactive.prompts.pending import Pending, pending_prompts
 from agenthost.client import (
+    ChannelGone,
     Chat,
     ChatEvent,
     Client,
@@ -32,7 +33,7 @@ from agenthost.client import (
     Session,
     actions,
 )
-from agenthost.client.events import chat_events
+from agenthost.client.chat import ChatFeed
 from agenthost.errors import AgentHostError
 
 Json = Mapping[str, Any]
@@ -119,8 +120,7 @@ class JsonLines:
         self._sending: set[asyncio.Task[None]] = set()
         # Whether the last command was to leave at once.
         self._leaves = False
-        # The state up to which everything is told.
-        self._told = chat.channel.confirmed
+        self._feed = ChatFeed(chat.channel, chat.channel.confirmed)
 
     async def run(self) -> int:
         """Follow the chat and run commands until the input ends and nothing runs any more."""
@@ -139,7 +139,8 @@ class JsonLines:
         if gone is not None:
             _print({"event": "gone", "reason": str(gone)})
             raise gone
-        self._tell()
+        for event in self._feed.new():
+            _print(_event(event))
         if not commands.cancelled():
             commands.result()
         return OK
@@ -158,16 +159,9 @@ class JsonLines:
         )
 
     async def _tell_events(self) -> None:
-        channel = self._chat.channel
-        while channel.gone is None:
-            count = channel.changed.count
-            self._tell()
-            await channel.changed.wait_past(count)
-
-    def _tell(self) -> None:
-        before, self._told = self._told, self._chat.channel.confirmed
-        for event in chat_events(before, self._told):
-            _print(_event(event))
+        with contextlib.suppress(ChannelGone):
+            async for event in self._feed:
+                _print(_event(event))
 
     async def _carry_out_all(self) -> None:
         async for text in _lines():

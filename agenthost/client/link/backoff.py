@@ -1,4 +1,4 @@
-"""Coming back: how long to wait before the next attempt, and when to stop trying.
+"""Reconnect policy: how long to wait before the next attempt, and when to give up.
 
 Pure. Owns the policy alone: randomness and time are handed in, and ``supervisor`` acts on it.
 """
@@ -25,7 +25,7 @@ _FINAL = (AuthRequired, InvalidParams, InvalidRequest, MethodNotFound, Permissio
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Full jitter: anything between nothing and a bound that doubles with every attempt.
+    """Delays with full jitter: between 0 and a bound that doubles with every attempt.
 
     Spreading over the whole range is what keeps the clients of a host that restarted from coming
     back all at once.

@@ -1,4 +1,4 @@
-"""How the connection to the host is doing, for everybody who wants to know or to show it."""
+"""The state of the connection to the host, and notification of its changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Connecting:
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """The host is there."""
+    """The connection is up."""
 
     # The protocol version spoken.
     version: str
@@ -37,7 +37,7 @@ class Reconnecting:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """It is over: because the client was closed, or with the error that made it give up."""
+    """The connection is over: the client was closed, or gave up with an error."""
 
     error: Exception | None = None
 
@@ -56,7 +56,7 @@ class ConnectionStatus:
 
     @property
     def state(self) -> ConnectionState:
-        """How it is now."""
+        """The current state."""
         return self._state
 
     def on_change(self, listener: Callable[[ConnectionState], None]) -> Callable[[], None]:
@@ -74,7 +74,7 @@ class ConnectionStatus:
             yield state
 
     def change_to(self, state: ConnectionState) -> None:
-        """Tell a change."""
+        """Change the state and notify everybody who follows it."""
         self._state = state
         self._feed.publish(state)
         self.changed.send()

@@ -1,8 +1,8 @@
-"""One live link to a host: frames in and out, calls and their answers, and whether it is alive.
+"""One connection to a host: frames in and out, calls and their answers, liveness checks.
 
 Owns everything that dies with a connection: calls without an answer, frames that wait for a full
 socket, requests of the host being served. What outlives it (channels, actions, coming back) is the
-``core``'s; what may be said when is ``protocol.peer``'s.
+``client_core``'s; what may be said when is ``protocol.peer``'s.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ Observe = Callable[[Literal["in", "out"], bytes], None]
 
 
 class LinkOwner(Protocol):
-    """Whom a link tells what arrives, synchronously and in order."""
+    """The receiver of what arrives on a link, called synchronously and in order."""
 
     def on_action(self, envelope: JsonObject) -> None:
-        """Take an action envelope."""
+        """Handle an action envelope."""
         ...
 
     def on_notification(self, method: str, params: JsonObject) -> None:
-        """Take any other notification."""
+        """Handle any other notification."""
         ...
 
     def on_tick(self, link: HostLink) -> None:
-        """Look after what has waited for long; called about once per ping interval."""
+        """Handle what has waited for too long; called about once per ping interval."""
         ...
 
     def serve(self, method: str, params: JsonObject) -> Coroutine[Any, Any, Any]:
@@ -64,7 +64,7 @@ class LinkOwner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LinkOptions:
-    """How a link finds out that nobody is there any more."""
+    """Settings of a link: liveness checks, and an observer of all messages."""
 
     # Seconds of silence after which the host is asked whether it is there.
     ping_interval: float = 20.0
@@ -83,7 +83,7 @@ class _Call:
 
 
 class HostLink:
-    """One connection while it lasts."""
+    """One connection to a host, until it ends."""
 
     def __init__(
         self, transport: Transport, owner: LinkOwner, clock: Clock, options: LinkOptions
@@ -112,7 +112,7 @@ class HostLink:
         ``adopt`` is called with the result before anything that came behind it is looked at.
         """
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        future.add_done_callback(_looked_at)
+        future.add_done_callback(_mark_retrieved)
         if self.ended is not None:
             future.set_exception(_lost(method, self.ended))
             return future
@@ -286,7 +286,7 @@ def _lost(what: str, closed: TransportClosed) -> ConnectionLost:
     return ConnectionLost(f"the connection ended before {what} was answered: {why}")
 
 
-def _looked_at(future: asyncio.Future[Any]) -> None:
-    """Let a failure that nobody awaits any more pass in silence; its caller has gone."""
+def _mark_retrieved(future: asyncio.Future[Any]) -> None:
+    """Mark a future's exception as retrieved: its caller may have gone."""
     if not future.cancelled():
         future.exception()

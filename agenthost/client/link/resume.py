@@ -1,4 +1,4 @@
-"""Opening a link: introducing the client, or picking up everything where the last link ended.
+"""Handshake on a new link: initialize, or resume where the last link ended.
 
 Owns the handshake: ``reconnect`` first where there is something to resume, ``initialize`` where
 there is not or where the host has forgotten; and what then becomes of every subscription and of
@@ -29,7 +29,7 @@ Resumed = Literal["fresh", "replay", "snapshot"]
 
 
 class Introduction:
-    """What a client says of itself when it initializes."""
+    """The client's params for ``initialize``: versions, name, language."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Introduction:
         }
 
     def agreed(self, answer: Any) -> str:
-        """Return the rung that the host's answer means."""
+        """Return the supported version for the one that the host chose."""
         if answer not in self.versions:
             raise RemoteProtocolError(f"the host chose {answer!r}, which was not offered")
         return negotiate([answer]).version

@@ -1,7 +1,7 @@
-"""The life of a client's connections, one after the other: dial, shake hands, live, try again.
+"""Keeps a client connected: dial, handshake, wait for the end, try again.
 
-Owns the loop and nothing else: ``reconnect`` has the policy, ``resume`` the handshake, and
-``connection`` each link.
+Owns the loop and nothing else: ``backoff`` has the policy, ``resume`` the handshake, and
+``host_link`` each link.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Supervisor:
             await core.clock.sleep(delay)
 
     async def _live(self) -> tuple[Exception, bool]:
-        """Live through one connection; return how it ended and whether it was established."""
+        """Run one connection; return how it ended and whether it was established."""
         try:
             transport = await self._dial()
         except (OSError, TimeoutError) as error:
@@ -139,7 +139,7 @@ class Supervisor:
 
 
 def _unreached(error: Exception, reason: str) -> ClientError:
-    """Say why a host was not reached, in words of the client's own."""
+    """Return the ClientError for a host that was not reached."""
     if isinstance(error, ClientError):
         return error
     unreached = CannotConnect(reason)

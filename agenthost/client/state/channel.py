@@ -1,7 +1,7 @@
 """A channel that the client follows: its state as it changes, and the envelopes behind that.
 
-Owns what one channel's readers see. When it is subscribed, resumed or given up is ``core``'s to
-decide; how actions and states combine is ``mirror``'s.
+Owns what one channel's readers see. When it is subscribed, resumed or given up is for
+``client_core`` to decide; how actions and states combine is ``mirror``'s.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MOST_EARLY = 4096
 
 @dataclass(frozen=True, slots=True)
 class Reset(Generic[S]):
-    """The state was taken from a fresh snapshot: what led to it was not told."""
+    """The state was replaced by a snapshot; the actions that led to it are unknown."""
 
     state: S
 
@@ -150,7 +150,7 @@ class Channel(Generic[S]):
         return self._told.read()
 
     def check(self) -> None:
-        """Raise ChannelGone if the channel is no more."""
+        """Raise ChannelGone if the channel no longer exists."""
         if self.gone is not None:
             # Raised as often as somebody asks, it would otherwise remember everybody who did.
             raise self.gone.with_traceback(None)
@@ -172,7 +172,7 @@ class Channel(Generic[S]):
 
     @property
     def is_plain(self) -> bool:
-        """Whether its URI says all that is wanted, as where only URIs can be listed."""
+        """Whether the subscription is its URI alone, without view or delivery options."""
         return self.window.is_whole and self.max_latency is None
 
     def widen(self, window: TurnWindow, max_latency: int | None) -> None:
@@ -182,7 +182,7 @@ class Channel(Generic[S]):
             self.max_latency = max_latency
 
     def reset_to(self, snapshot: JsonObject, version: str, now: str) -> None:
-        """Start over from a snapshot, and take what came before it that is newer."""
+        """Start over from a snapshot, then apply newer envelopes that came before it."""
         state, from_seq = snapshot["state"], snapshot["fromSeq"]
         kind = kind_of_state(state)
         if kind is None or not isinstance(from_seq, int):
@@ -197,15 +197,15 @@ class Channel(Generic[S]):
             self._told.publish(Reset(self.confirmed))
 
     def reset_to_stateless(self) -> None:
-        """Take note that the channel is followed and has no state."""
+        """Record that the channel is subscribed and has no state."""
         self._followed()
 
     def resume(self) -> None:
-        """Take note that the host sends its actions again, from where it left off."""
+        """Record that the host sends its actions again, from where it left off."""
         self.live = True
 
     def apply(self, envelope: JsonObject, now: str) -> Received | None:
-        """Take an envelope; None while there is no state to apply it to.
+        """Apply an envelope; None while there is no state to apply it to.
 
         Raises:
             RemoteProtocolError: the action does not fit, so the channel needs a snapshot.
@@ -225,7 +225,7 @@ class Channel(Generic[S]):
         return received
 
     def apply_early(self, now: str) -> None:
-        """Take what came before there was a state to apply it to."""
+        """Apply the envelopes that came before there was a state."""
         early, self._early = self._early, []
         for envelope in early:
             self.apply(envelope, now)
@@ -254,12 +254,12 @@ class Channel(Generic[S]):
         return cast("JsonObject", self.state)
 
     def suspend(self) -> None:
-        """Take note that the link is down."""
+        """Record that the link is down."""
         self.live = self.unproven = False
         self._early.clear()
 
     def end(self, gone: ChannelGone) -> None:
-        """Take note that the channel is no more."""
+        """End the channel: it no longer exists, or is no longer followed."""
         self.gone = gone
         self.live = False
         if not self.opened.done():

@@ -1,4 +1,4 @@
-"""What a client is, whatever becomes of its connections: its channels, its actions, its identity.
+"""The client's connection-independent state: channels, pending actions, identity.
 
 Owns subscribing, dispatching and taking in what arrives. How a new link picks all this up again is
 ``resume``'s; when there is a link is ``supervisor``'s; what people call is ``client``'s.
@@ -60,7 +60,7 @@ _MOST_TRIES = 6
 
 
 class ClientCore:
-    """Everything of a client that outlives a link."""
+    """The state of a client that outlives its links, and the operations on it."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class ClientCore:
         raise AssertionError("the last try returns or raises")
 
     async def request_raw(self, method: str, params: Mapping[str, Any]) -> Any:
-        """Send a request once and return its result as the host said it, in its version."""
+        """Send a request once and return its result untranslated, in the host's version."""
         async with asyncio.timeout(self.request_timeout):
             _, result = await self._request_once(method, params)
             return result
@@ -136,7 +136,7 @@ class ClientCore:
         return sent, await link.call(method, sent)
 
     def params_for_host(self, method: str, params: JsonObject) -> JsonObject:
-        """Say a command's params in the host's version."""
+        """Translate a command's params to the host's version."""
         try:
             told: JsonObject = translator(self.version).params_down(method, params)
         except Untranslatable as error:
@@ -153,7 +153,7 @@ class ClientCore:
         return self.link
 
     def check_open(self) -> None:
-        """Raise why the client is closed, if it is."""
+        """Raise the reason if the client is closed."""
         if isinstance(self.status.state, Closed):
             error = self.status.state.error or ClientClosed("the client is closed")
             # Raised as often as somebody asks, it would otherwise remember everybody who did.
@@ -164,7 +164,7 @@ class ClientCore:
     def follow(
         self, uri: str, window: TurnWindow = WHOLE, max_latency: int | None = None
     ) -> Channel[Any]:
-        """Count as a user of a channel, which is subscribed to as soon as possible."""
+        """Start following a channel; it is subscribed to as soon as possible."""
         channel = self.channels.get(uri)
         if channel is None:
             channel = self.channels[uri] = Channel(uri, self.client_id, window, max_latency)
@@ -195,7 +195,7 @@ class ClientCore:
         return channel
 
     def unfollow(self, channel: Channel[Any]) -> None:
-        """Stop counting as a user; the last one ends the subscription."""
+        """Stop following a channel; the last follower unsubscribes."""
         channel.users -= 1
         if channel.users > 0 or self.channels.get(channel.uri) is not channel:
             return
@@ -209,7 +209,7 @@ class ClientCore:
             self.link.notify("unsubscribe", {"channel": channel.uri})
 
     def ensure_open(self, channel: Channel[Any], *, again: bool = False) -> None:
-        """See to it that a channel is subscribed to as it is wanted now, or once more."""
+        """Subscribe to a channel if its subscription is not the wanted one, or ``again``."""
         if again:
             channel.asked = None
         if channel.opening is None and channel.asked != channel.subscription_params:
@@ -266,7 +266,7 @@ class ClientCore:
         self.send_unsent()
 
     def adopt(self, channel: Channel[Any], snapshot: JsonObject) -> None:
-        """Start a channel over from a snapshot, with its unanswered actions on top."""
+        """Reset a channel to a snapshot, with its unanswered actions on top."""
         channel.reset_to(snapshot, self.version, self.clock.now())
         if channel.kind == "chat" and "activeTurn" in channel.mirror.raw:
             self._note_turn(channel, channel.mirror.raw["activeTurn"]["id"])
@@ -275,7 +275,7 @@ class ClientCore:
             self._predict(channel, dispatch)
 
     def channel_gone(self, channel: Channel[Any], reason: str) -> None:
-        """Take note that a channel is no more, for those who follow it and act on it."""
+        """End a channel that no longer exists, and the actions that wait on it."""
         self._forget_channel(channel, ChannelGone(channel.uri, reason))
         for dispatch in self.dispatches.on(channel.uri):
             self.fail(dispatch, f"the channel is gone: {reason}")
@@ -367,10 +367,10 @@ class ClientCore:
         if channel is not None and channel.has_state and channel.mirror.forget(dispatch.client_seq):
             channel.changed.send()
 
-    # What a link tells.
+    # Messages from the link.
 
     def on_action(self, envelope: JsonObject) -> None:
-        """Take an envelope into its channel, then tell the caller whose action it answers."""
+        """Apply an envelope to its channel, then resolve the action that it answers."""
         if not _is_envelope(envelope):
             log.info("the host sent an action that is no envelope")
             return
@@ -409,7 +409,7 @@ class ClientCore:
             channel.turn_seen = (turn_id, self.clock.monotonic())
 
     def on_notification(self, method: str, params: JsonObject) -> None:
-        """Take any other notification, in the newest version."""
+        """Translate any other notification to the newest version and publish it."""
         if not _is_usable(method, params):
             log.info("the host sent a malformed %s", method)
             return
@@ -452,10 +452,10 @@ class ClientCore:
             if channel is not None:
                 self.channel_gone(channel, reason)
 
-    # What the supervisor does.
+    # Called by the supervisor.
 
     def link_lost(self) -> None:
-        """Take note that there is no link any more."""
+        """Handle the loss of the link."""
         self.link = None
         for channel in self.channels.values():
             channel.suspend()
@@ -466,7 +466,7 @@ class ClientCore:
         self.dispatches.changed.send()
 
     def close(self, error: Exception | None) -> None:
-        """End everything that still waits."""
+        """Fail all pending actions and end all channels."""
         self.link_lost()
         reason = str(error) if error is not None else "the client was closed"
         for dispatch in self.dispatches.all():
@@ -487,7 +487,7 @@ def _is_envelope(envelope: Any) -> bool:
 
 
 def _is_usable(method: str, params: JsonObject) -> bool:
-    """Say whether a notification holds what the catalogue needs of it."""
+    """Return whether a notification has the fields that the session list reads."""
     match method, params:
         case "root/sessionAdded", {"summary": {"resource": str()}}:
             return True

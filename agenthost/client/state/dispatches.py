@@ -1,7 +1,7 @@
-"""Actions on their way: numbered, sent or not, and what became of each.
+"""Dispatched actions and their outcomes.
 
 Owns the promise that every action ends in exactly one known way: accepted, rejected, not sent, or
-uncertain. Knows neither links nor states; ``core`` moves the actions along.
+uncertain. Knows neither links nor states; ``client_core`` moves the actions along.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Dispatches:
         return len(self._open)
 
     def add(self, channel: str, action: Mapping[str, Any], now: str) -> Dispatch:
-        """Number an action."""
+        """Give an action its number and keep it until it is answered."""
         if len(self._open) >= MOST_UNANSWERED:
             raise NotSent(f"{MOST_UNANSWERED} actions wait for the host already")
         dispatch = Dispatch(self._next_seq, channel, action, now)

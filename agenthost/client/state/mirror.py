@@ -1,9 +1,9 @@
-"""What a client holds of one channel: the confirmed state, and its own actions on top of it.
+"""Client-side copy of a channel: the confirmed state, and own pending actions on top of it.
 
 Pure. Owns write-ahead reconciliation: an action shows at once, the host's order wins, a refusal
 takes it back. Confirmed state is kept in the host's own protocol version and reduced with that
 version's reducers, so it is exactly what the host has; callers see the newest version.
-Knows no connection and no other channel: ``connection`` and ``client`` do.
+Knows no connection and no other channel: ``host_link`` and ``client_core`` do.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from agenthost.protocol.json_edits import index_by
 from agenthost.protocol.versions import Untranslatable, touched_in
 
 if TYPE_CHECKING:
+    from agenthost.protocol.common import JsonObject
     from agenthost.protocol.reducer_registry import Kind
-
-Json = dict[str, Any]
 
 # A snapshot does not say which state it carries; these keys give each kind away, in this order.
 _MARKS: tuple[tuple[Kind, tuple[str, ...]], ...] = (
@@ -42,7 +41,7 @@ _MISSHAPEN = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """What an envelope was to a mirror."""
+    """The result of applying an envelope."""
 
     # Stale ones were seen before and count for nothing.
     verdict: Literal["stale", "applied", "rejected"]
@@ -55,7 +54,7 @@ class _Pending:
     """An action of ours that the host has not answered."""
 
     # In the host's version, as it goes on the wire.
-    action: Json
+    action: JsonObject
     now: str
 
 
@@ -67,7 +66,7 @@ def kind_of_state(state: Any) -> Kind | None:
 
 
 class Mirror:
-    """One channel as its client sees it."""
+    """The client-side copy of one channel's state."""
 
     def __init__(
         self,
@@ -123,7 +122,7 @@ class Mirror:
         """The numbers of our unanswered actions, oldest first."""
         return tuple(self._pending)
 
-    def dispatch(self, client_seq: int, action: Mapping[str, Any], now: str) -> Json:
+    def dispatch(self, client_seq: int, action: Mapping[str, Any], now: str) -> JsonObject:
         """Show an action of ours from now on; return it as it must be sent to this host.
 
         Raises:
@@ -140,7 +139,7 @@ class Mirror:
         return told
 
     def receive(self, envelope: Mapping[str, Any], now: str) -> Received:
-        """Take an envelope of this channel, whoever's action it carries.
+        """Apply an envelope of this channel, whoever's action it carries.
 
         Raises:
             RemoteProtocolError: the action cannot be applied to this state, so the mirror needs
@@ -169,7 +168,7 @@ class Mirror:
         self._predicted = None
         return True
 
-    def load_page(self, turns: list[Json], *, has_more: bool) -> None:
+    def load_page(self, turns: list[JsonObject], *, has_more: bool) -> None:
         """Put a page of older turns, in the host's version, in front of a chat's turns.
 
         For versions that page into the answer of ``fetchTurns`` instead of into the state.
@@ -178,10 +177,10 @@ class Mirror:
         older = [turn for turn in turns if index_by(state["turns"], "id", turn["id"]) is None]
         self._confirmed = {**state, "turns": [*older, *state["turns"]]}
         self._predicted = None
-        self._upgraded.settle(exhausted=not has_more)
+        self._upgraded.set_exhausted(exhausted=not has_more)
 
-    def _for_host(self, action: Json, now: str) -> Json:
-        """Say a canonical action in the host's version."""
+    def _for_host(self, action: JsonObject, now: str) -> JsonObject:
+        """Translate an action to the host's version."""
         if self.version == NEWEST:
             return action
         before = self.state
@@ -193,7 +192,7 @@ class Mirror:
         said = ladder.action_down(self.kind, before, action, after, sender="client")
         if not said:
             raise Untranslatable(f"protocol {self.version} has no {action['type']} for this")
-        told: Json = said[0]
+        told: JsonObject = said[0]
         return told
 
     def _optimistic(self) -> Any:
@@ -207,14 +206,14 @@ class Mirror:
             self._predicted = PendingOverlay(confirmed, state, self._touched)
         return self._predicted.result
 
-    def _predict(self, state: Any, action: Json, now: str, version: str) -> Any:
+    def _predict(self, state: Any, action: JsonObject, now: str, version: str) -> Any:
         try:
             return reduce(self.kind, state, action, now=now, version=version)
         except _MISSHAPEN:
             # The host has sent a state that no action fits on; ours shows once it has answered.
             return state
 
-    def _apply_action(self, action: Json, now: str) -> None:
+    def _apply_action(self, action: JsonObject, now: str) -> None:
         key = append_key(action)
         if key is not None and self._run is not None and self._run.key == key:
             self._run.append(action)
@@ -231,7 +230,7 @@ class Mirror:
             self._reduce(run.folded(), run.now)
             self._run = AppendRun(run.key, run.action, run.now)
 
-    def _reduce(self, action: Json, now: str) -> None:
+    def _reduce(self, action: JsonObject, now: str) -> None:
         try:
             self._confirmed = reduce(
                 self.kind, self._confirmed, action, now=now, version=self.version

@@ -1,4 +1,4 @@
-"""What pending actions make of a channel's state, worked out anew only when it may come out anew.
+"""Cached result of applying pending actions to the confirmed state.
 
 Pure. Owns when the last result still holds on a newer state; which members of a state a reducer
 looks at is said where the reducers are, and what is pending is ``mirror``'s.
@@ -21,7 +21,7 @@ _USAGE = "usage"
 
 
 class PendingOverlay:
-    """The result of some pending actions on one state, and how to have it on the next state."""
+    """The result of pending actions on one state, and how to carry it over to the next state."""
 
     __slots__ = ("_before", "_changed", "_removed", "_touched", "result")
 
@@ -41,7 +41,7 @@ class PendingOverlay:
                 self._changed[key] = is_there
 
     def moved_to(self, state: Any) -> bool:
-        """Make the result the one on a newer state; False where the actions must run anew."""
+        """Carry the result over to a newer state; False if the actions must be reduced again."""
         before = self._before
         if state is before:
             return True
@@ -62,7 +62,7 @@ class PendingOverlay:
         return True
 
     def _moved_turn(self, before: Any, after: Any) -> bool:
-        """Take over what a running turn has gained since; False if that may matter to an action."""
+        """Take over the text a running turn gained; False if an action depends on it."""
         shown = self._changed.get("activeTurn")
         if shown is None:
             # Left as it was, and so it will be; or ended, and its text with it.
@@ -88,7 +88,7 @@ class PendingOverlay:
 
 
 def _only_grew(before: Any, after: Any) -> bool:
-    """Say whether two forms of a turn differ in nothing but their text and what they used."""
+    """Return whether two forms of a turn differ in nothing but their text and what they used."""
     if not isinstance(before, Mapping) or not isinstance(after, Mapping):
         return False
     if before.keys() != after.keys():

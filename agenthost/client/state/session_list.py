@@ -1,4 +1,4 @@
-"""The list of all sessions, kept up to date: read once, then changed as the host tells.
+"""The list of all sessions: read once, then kept up to date by notifications.
 
 Notifications are not replayed, so the list is read anew after every reconnect.
 """

@@ -1,4 +1,4 @@
-"""How readers learn of changes: wake-ups that merge, and bounded feeds that do not.
+"""Change notification: signals that coalesce, and bounded feeds that deliver every item.
 
 Owns the two ways in which something that happens synchronously reaches whoever awaits it. Knows
 nothing of what is told.
@@ -27,7 +27,7 @@ class Signal:
         self._waiters: set[asyncio.Future[None]] = set()
 
     def send(self) -> None:
-        """Tell everybody who waits."""
+        """Wake everybody who waits."""
         self.count += 1
         waiters, self._waiters = self._waiters, set()
         for waiter in waiters:

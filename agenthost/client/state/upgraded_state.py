@@ -1,4 +1,4 @@
-"""A state of an older host, in the newest version's form, translated no more than it must be.
+"""An older host's state in the newest version's form, cached.
 
 Pure. Owns what is remembered between two looks at the same channel; the translation itself is the
 version ladder's.
@@ -43,8 +43,8 @@ class UpgradedState:
         self._shown = [(state, shown), *self._shown[:1]]
         return shown
 
-    def settle(self, *, exhausted: bool) -> None:
-        """Take note whether there are older turns, where states do not say so."""
+    def set_exhausted(self, *, exhausted: bool) -> None:
+        """Record whether all older turns are loaded, where states do not say so."""
         self._exhausted = exhausted
         self._shown.clear()
 

@@ -21,7 +21,7 @@ from agenthost.host.log.kind import Applied
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.store import Append
 from agenthost.protocol.jsonrpc import dumps
-from agenthost.protocol.versions import is_void, numbers_needed
+from agenthost.protocol.versions import changes_nothing, sequence_numbers_needed
 from agenthost.transport import Encoded
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Writer:
             change = Change((channel.state, channel.state))
         # Nothing is decided between them, so nobody's snapshot falls into the middle.
         seq = self.ledger.take_seq(
-            1 if change.states is None else numbers_needed(action, *change.states)
+            1 if change.states is None else sequence_numbers_needed(action, *change.states)
         )
         channel.seq = seq
         action_json = dumps(action)
@@ -153,6 +153,6 @@ class Writer:
 def _void_reason(dispatch: ClientAction, channel: AnyChannel) -> str | None:
     """Say why an action is refused that changes nothing here but something for its sender."""
     version = dispatch.connection.version
-    if is_void(version, channel.kind.name, dispatch.as_sent, channel.state):
+    if changes_nothing(version, channel.kind.name, dispatch.as_sent, channel.state):
         return None
     return f"{dispatch.as_sent['type']} has no effect here"

@@ -64,6 +64,7 @@ class FrameReader:
 
     def __init__(
         self,
+        sock: asyncio.Transport,
         protocol: PatientProtocol,
         rate: RateLimiter | None,
         *,
@@ -73,6 +74,8 @@ class FrameReader:
         on_end: Callable[[int, str], None],
         on_parsed: Callable[[], None],
     ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._socket = sock
         self._protocol = protocol
         self._rate = rate
         self._queue_bytes = queue_bytes
@@ -88,11 +91,6 @@ class FrameReader:
         # Whether the queue is full, and what ends a wait for the rate.
         self._full = False
         self._rate_timer: asyncio.TimerHandle | None = None
-
-    def start(self, sock: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
-        """Read from a socket from now on."""
-        self._socket = sock
-        self._loop = loop
 
     def feed(self, data: bytes) -> None:
         """Parse what came in, answer control frames, queue messages."""

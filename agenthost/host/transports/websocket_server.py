@@ -11,7 +11,6 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from types import TracebackType
 from typing import Self
 
 from agenthost.host.http.messages import HttpRequest, HttpResponse, UpgradeRequest
@@ -47,21 +46,6 @@ _GOODBYE = 1.5
 _CANCELLATION = 0.5
 
 
-def any_seat(principal: Principal, taken: int, taken_by_same: int) -> bool:
-    """Let everybody connect: first come, first served."""
-    return True
-
-
-def no_rate(principal: Principal) -> RateLimiter | None:
-    """Limit nobody's sending."""
-    return None
-
-
-def no_pages(request: HttpRequest) -> HttpResponse | None:
-    """Serve no page at all."""
-    return None
-
-
 class WebSocketServer:
     """Listens within ``async with`` and runs ``serve`` for each connection the gate accepts.
 
@@ -92,12 +76,12 @@ class WebSocketServer:
         *,
         gate: Admit,
         serve: Serve,
-        pages: AnswerPage = no_pages,
+        pages: AnswerPage = lambda request: None,
         max_message_size: int = _DEFAULTS.max_message_size,
         max_connections: int = 1000,
         max_undecided: int = 512,
-        seats: Seats = any_seat,
-        rates: Rates = no_rate,
+        seats: Seats = lambda principal, taken, taken_by_same: True,
+        rates: Rates = lambda principal: None,
         ping_interval: float | None = _DEFAULTS.ping_interval,
         ping_timeout: float | None = _DEFAULTS.ping_timeout,
         close_grace: float = _DEFAULTS.close_grace,
@@ -150,12 +134,7 @@ class WebSocketServer:
             raise
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         await self.aclose()
 
     @property

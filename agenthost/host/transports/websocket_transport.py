@@ -70,18 +70,7 @@ class ServerWebSocket(asyncio.BufferedProtocol):
         self._protocol = protocol
         protocol.put_off = self._put_off_pong
         self._options = options
-        self._writer = FrameWriter(protocol, on_drained=self._answer_pings)
-        self._reader = FrameReader(
-            protocol,
-            rate,
-            queue_bytes=options.inbox_bytes,
-            queue_messages=options.inbox_messages,
-            on_pong=self._pong_received,
-            on_end=self._ended,
-            on_parsed=self._writer.flush,
-        )
-        # The writer's own: one call less for every client and message.
-        self.write = self._writer.write
+        self._rate = rate
         # Set when the socket is gone.
         self._lost = asyncio.Event()
         # What the pings said that wait for an answer.
@@ -161,8 +150,19 @@ class ServerWebSocket(asyncio.BufferedProtocol):
         self._socket = cast("asyncio.Transport", transport)
         self._loop = asyncio.get_running_loop()
         self._peer = format_peer(transport.get_extra_info("peername"))
-        self._reader.start(self._socket, self._loop)
-        self._writer.start(self._socket, self._loop)
+        self._writer = FrameWriter(self._socket, self._protocol, on_drained=self._answer_pings)
+        # The writer's own: one call less for every client and message.
+        self.write = self._writer.write
+        self._reader = FrameReader(
+            self._socket,
+            self._protocol,
+            self._rate,
+            queue_bytes=self._options.inbox_bytes,
+            queue_messages=self._options.inbox_messages,
+            on_pong=self._pong_received,
+            on_end=self._ended,
+            on_parsed=self._writer.flush,
+        )
         self._plan_ping()
 
     def get_buffer(self, sizehint: int) -> memoryview:

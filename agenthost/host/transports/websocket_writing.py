@@ -91,7 +91,11 @@ class FrameWriter:
     ``on_drained`` is told whenever little waits after much did.
     """
 
-    def __init__(self, protocol: Protocol, on_drained: Callable[[], None]) -> None:
+    def __init__(
+        self, sock: asyncio.Transport, protocol: Protocol, on_drained: Callable[[], None]
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._socket = sock
         self._protocol = protocol
         self._on_drained = on_drained
         # Whether messages are ignored from now on; control frames still leave.
@@ -105,11 +109,6 @@ class FrameWriter:
         self._feeding: asyncio.Handle | None = None
         # Bytes handed to the socket so far.
         self._written = 0
-
-    def start(self, sock: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
-        """Write to a socket from now on."""
-        self._socket = sock
-        self._loop = loop
         # One mark for both, so that paused means exactly: more than the low-water mark waits.
         sock.set_write_buffer_limits(high=LOW_WATER, low=LOW_WATER)
         _tune(sock.get_extra_info("socket"))

@@ -16,7 +16,7 @@ from agenthost.protocol.chat.active_turn import (
     with_part_added,
     with_part_at,
 )
-from agenthost.protocol.json_edits import prefer, settled, updated, without
+from agenthost.protocol.json_edits import prefer, same_if_equal, updated, without
 from agenthost.protocol.reducer_registry import reduces
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def input_requested(state: ChatState, action: ChatInputRequestedAction, now: str
         answers = prefer(request, _part(turn, index)["request"], "answers")
         part = {"kind": "inputRequest", "request": {**request, **answers}}
         asked = with_part_at(state, turn, index, cast("InputRequestResponsePart", part))
-    return settled(state, updated(marked_unread(refreshed(asked)), modifiedAt=now))
+    return same_if_equal(state, updated(marked_unread(refreshed(asked)), modifiedAt=now))
 
 
 @reduces("chat/inputAnswerChanged", client=True, touches=("activeTurn", "modifiedAt"))
@@ -60,7 +60,7 @@ def input_answer_changed(
     if "answer" in action:
         answers[action["questionId"]] = action["answer"]
     changed = with_part_at(state, turn, index, _answered(part, answers))
-    return settled(state, updated(changed, modifiedAt=now))
+    return same_if_equal(state, updated(changed, modifiedAt=now))
 
 
 @reduces("chat/inputCompleted", client=True, touches=("activeTurn", "status", "modifiedAt"))

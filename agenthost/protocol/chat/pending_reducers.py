@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agenthost.protocol.json_edits import index_by, mirrored, updated, upsert_by, without
+from agenthost.protocol.json_edits import copied_members, index_by, updated, upsert_by, without
 from agenthost.protocol.reducer_registry import reduces
 
 if TYPE_CHECKING:
@@ -63,11 +63,11 @@ def queued_messages_reordered(
 @reduces("chat/draftChanged", client=True, touches=("draft",))
 def draft_changed(state: ChatState, action: ChatDraftChangedAction, now: str) -> ChatState:
     """Share what is being typed; an absent draft clears it."""
-    return mirrored(state, action, "draft")
+    return copied_members(state, action, "draft")
 
 
-def consumed(state: ChatState, message_id: str | None) -> ChatState:
-    """Return the chat without the pending message from which a turn was started, if any."""
+def without_pending(state: ChatState, message_id: str | None) -> ChatState:
+    """Return the chat without the pending message that started a turn, if any."""
     # An empty id counts as none given.
     if not message_id:
         return state

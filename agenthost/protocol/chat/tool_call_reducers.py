@@ -20,7 +20,7 @@ from agenthost.protocol.chat.active_turn import (
     with_part_added,
     with_parts,
 )
-from agenthost.protocol.json_edits import carry, carry_given, index_by, prefer, settled
+from agenthost.protocol.json_edits import carry, carry_given, index_by, prefer, same_if_equal
 from agenthost.protocol.reducer_registry import reduces
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ def tool_call_auth_resolved(
     return refreshed(_moved(state, action, _resumed))
 
 
-def cut_short(part: ResponsePart) -> ResponsePart:
-    """Return a part as it stays when its turn ends: a call that had not finished was skipped."""
+def interrupted_part(part: ResponsePart) -> ResponsePart:
+    """Return a part as its turn's end leaves it: an unfinished call was skipped."""
     if part["kind"] != "toolCall":
         return part
     call = cast("Call", part["toolCall"])
@@ -151,7 +151,7 @@ def _moved(state: ChatState, action: A, transition: Callable[[Call, A], Call]) -
     for index, part in enumerate(turn["responseParts"]):
         if part["kind"] == "toolCall" and part["toolCall"]["toolCallId"] == target["toolCallId"]:
             moved = {**part, "toolCall": transition(cast("Call", part["toolCall"]), action)}
-            parts[index] = settled(part, cast("ResponsePart", moved))
+            parts[index] = same_if_equal(part, cast("ResponsePart", moved))
     if all(map(is_, parts, turn["responseParts"])):
         return state
     return with_parts(state, turn, parts)

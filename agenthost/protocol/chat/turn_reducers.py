@@ -15,9 +15,18 @@ from agenthost.protocol.chat.active_turn import (
     with_part_added,
     with_part_at,
 )
-from agenthost.protocol.chat.pending_reducers import consumed
-from agenthost.protocol.chat.tool_call_reducers import cut_short
-from agenthost.protocol.json_edits import carry, index_by, mirrored, settled, updated, without
+from agenthost.protocol.chat.pending_reducers import without_pending
+from agenthost.protocol.chat.tool_call_reducers import interrupted_part
+from agenthost.protocol.json_edits import (
+    carry,
+    copied_members,
+    index_by,
+    same_if_equal,
+    updated,
+    with_item,
+    without,
+    without_item,
+)
 from agenthost.protocol.reducer_registry import reduces
 from agenthost.protocol.status import ERROR, IDLE, with_activity
 
@@ -50,8 +59,8 @@ def turn_started(state: ChatState, action: ChatTurnStartedAction, now: str) -> C
         "responseParts": [],
     }
     started: ChatState = {**state, "activeTurn": cast("ActiveTurn", turn), "modifiedAt": now}
-    begun = consumed(marked_unread(refreshed(started)), action.get("queuedMessageId"))
-    return settled(state, begun)
+    begun = without_pending(marked_unread(refreshed(started)), action.get("queuedMessageId"))
+    return same_if_equal(state, begun)
 
 
 @reduces("chat/responsePart")
@@ -141,7 +150,7 @@ def _ended(
         **carry(active, "id", "startedAt"),
         **_duration(action),
         "message": active["message"],
-        "responseParts": [cut_short(part) for part in active["responseParts"]],
+        "responseParts": [interrupted_part(part) for part in active["responseParts"]],
         **carry(active, "usage"),
         **outcome,
     }
@@ -167,9 +176,9 @@ def truncated(state: ChatState, action: ChatTruncatedAction, now: str) -> ChatSt
     Only an *absent* ``turnId`` drops everything: a null one names no turn, and changes nothing.
     """
     if "turnId" not in action:
-        return settled(state, refreshed(_cut(without(state, "turnsNextCursor"), 0, now)))
+        return same_if_equal(state, refreshed(_cut(without(state, "turnsNextCursor"), 0, now)))
     index = index_by(state["turns"], "id", action["turnId"])
-    return state if index is None else settled(state, refreshed(_cut(state, index + 1, now)))
+    return state if index is None else same_if_equal(state, refreshed(_cut(state, index + 1, now)))
 
 
 def _cut(state: ChatState, length: int, now: str) -> ChatState:
@@ -186,13 +195,13 @@ def turns_loaded(state: ChatState, action: ChatTurnsLoadedAction, now: str) -> C
     loaded = {turn["id"] for turn in state["turns"]}
     older = [turn for turn in action["turns"] if turn["id"] not in loaded]
     longer: ChatState = {**state, "turns": [*older, *state["turns"]]} if older else state
-    return mirrored(longer, action, "turnsNextCursor")
+    return copied_members(longer, action, "turnsNextCursor")
 
 
 @reduces("chat/activityChanged")
 def activity_changed(state: ChatState, action: ChatActivityChangedAction, now: str) -> ChatState:
     """Say what the chat is doing; an absent activity clears it."""
-    return mirrored(state, action, "activity")
+    return copied_members(state, action, "activity")
 
 
 @reduces("chat/workingDirectorySet", client=True, touches=("workingDirectories",))
@@ -200,10 +209,7 @@ def working_directory_set(
     state: ChatState, action: ChatWorkingDirectorySetAction, now: str
 ) -> ChatState:
     """Give the chat a folder; one that inherited all of the session's then has this one only."""
-    directories = state.get("workingDirectories") or []
-    if action["directory"] in directories:
-        return state
-    return {**state, "workingDirectories": [*directories, action["directory"]]}
+    return with_item(state, "workingDirectories", action["directory"])
 
 
 @reduces("chat/workingDirectoryRemoved", client=True, touches=("workingDirectories",))
@@ -211,8 +217,4 @@ def working_directory_removed(
     state: ChatState, action: ChatWorkingDirectoryRemovedAction, now: str
 ) -> ChatState:
     """Take a folder from the chat; the emptied set stays, and means none rather than all."""
-    directories = list(state.get("workingDirectories") or [])
-    if action["directory"] not in directories:
-        return state
-    directories.remove(action["directory"])
-    return {**state, "workingDirectories": directories}
+    return without_item(state, "workingDirectories", action["directory"])

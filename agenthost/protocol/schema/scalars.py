@@ -8,7 +8,7 @@ only when a validator is built, so importing the wire types stays cheap.
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 from agenthost.protocol.uris import ROOT, is_root
 
@@ -18,12 +18,16 @@ _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 @dataclass(frozen=True)
 class Rule:
-    """A condition on one JSON value; subclasses say which values pass and what was expected."""
+    """A condition on one JSON value; subclasses say which values pass and what these are called."""
+
+    words: ClassVar[str] = "a value"
+    # The least that passes, of numbers.
+    minimum: int | None = None
 
     @property
     def expected(self) -> str:
         """Name what passes, in words that fit after "expected"."""
-        return "a value"
+        return self.words if self.minimum is None else f"{self.words} of at least {self.minimum}"
 
     def accepts(self, value: object) -> bool:
         """Say whether the value passes."""
@@ -45,13 +49,7 @@ class Rule:
 class Whole(Rule):
     """A 64-bit integer, optionally not below a minimum."""
 
-    minimum: int | None = None
-
-    @property
-    def expected(self) -> str:
-        """Name what passes, in words that fit after "expected"."""
-        at_least = "" if self.minimum is None else f" of at least {self.minimum}"
-        return f"a whole number{at_least}"
+    words = "a whole number"
 
     def accepts(self, value: object) -> bool:
         """Say whether the value is such an integer; booleans and fractions are not."""
@@ -64,12 +62,7 @@ class Whole(Rule):
 class Finite(Rule):
     """A number that JSON can carry, optionally not below a minimum."""
 
-    minimum: int | None = None
-
-    @property
-    def expected(self) -> str:
-        """Name what passes, in words that fit after "expected"."""
-        return "a number" if self.minimum is None else f"a number of at least {self.minimum}"
+    words = "a number"
 
     def accepts(self, value: object) -> bool:
         """Say whether the value is such a number; booleans, NaN and infinities are not."""
@@ -82,10 +75,7 @@ class Finite(Rule):
 class NonEmpty(Rule):
     """A string of at least one character."""
 
-    @property
-    def expected(self) -> str:
-        """Name what passes, in words that fit after "expected"."""
-        return "a non-empty string"
+    words = "a non-empty string"
 
     def accepts(self, value: object) -> bool:
         """Say whether the value is a string with content."""
@@ -96,10 +86,7 @@ class NonEmpty(Rule):
 class RootSpelling(Rule):
     """The root channel's URI, in any spelling met in the field."""
 
-    @property
-    def expected(self) -> str:
-        """Name what passes, in words that fit after "expected"."""
-        return f'"{ROOT}"'
+    words = f'"{ROOT}"'
 
     def accepts(self, value: object) -> bool:
         """Say whether the value names the root channel."""
@@ -110,10 +97,7 @@ class RootSpelling(Rule):
 class Primitive(Rule):
     """A string, a number, a boolean or null."""
 
-    @property
-    def expected(self) -> str:
-        """Name what passes, in words that fit after "expected"."""
-        return "a string, a number, a boolean or null"
+    words = "a string, a number, a boolean or null"
 
     def accepts(self, value: object) -> bool:
         """Say whether the value is a JSON primitive."""
@@ -122,7 +106,7 @@ class Primitive(Rule):
 
 @dataclass(frozen=True)
 class Unchecked(Rule):
-    """Any value: another part of the program judges this field."""
+    """Any JSON value: it is checked elsewhere."""
 
 
 URI: TypeAlias = str

@@ -107,7 +107,7 @@ class StringOr(UnionRule):
 
 @dataclass(frozen=True)
 class ByKeys(UnionRule):
-    """The first member whose marks (a tuple of keys per member, in order) are all present."""
+    """Members told apart by the keys they must have: the first whose ``marks`` are all present."""
 
     marks: tuple[tuple[str, ...], ...]
     is_open: bool = False

@@ -16,7 +16,7 @@ from agenthost.protocol.schema.unions import Tagged, tags_of
 
 
 def find_unknown(value: Any, wire_type: Any, path: str) -> str | None:
-    """Return where and why a sound value is none of this version; None when it is one."""
+    """Return the first unknown variant in a valid value, with its path; None if there is none."""
     match shape_of(wire_type):
         case Fields(types):
             return _first(

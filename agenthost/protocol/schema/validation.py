@@ -1,4 +1,4 @@
-"""The edge: raw JSON from a peer is checked against the wire types, or refused in plain words.
+"""Validates peers' JSON against the wire types and words what is wrong with it.
 
 Checks only: what passes is the peer's own object, so fields and variants that we do not know
 survive. Two things are forgiven (see ``normalization``), and a copy without them is returned then.

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from agenthost.protocol.json_edits import (
+    copied_members,
     index_by,
-    mirrored,
     remove_by,
     replace_at,
     updated,
@@ -107,7 +107,7 @@ def _reported(state: SessionState, server_id: str, report: object) -> SessionSta
 
     def edit(entry: Entry) -> Entry:
         is_server = entry["type"] == "mcpServer"
-        return mirrored(entry, report, "state", "channel") if is_server else entry
+        return copied_members(entry, report, "state", "channel") if is_server else entry
 
     return _edited(state, server_id, edit)
 

@@ -1,4 +1,4 @@
-"""What waits for somebody in a chat, as sessions list it in ``inputNeeded``. Pure.
+"""Computes a session's ``inputNeeded`` from a chat's running turn. Pure.
 
 Hosts list it in their sessions, so that whoever follows only the session can act; clients of the
 oldest hosts, whose sessions have no such list, work it out from the chats that they follow.
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 State = Mapping[str, Any]
 
 
-def needs_of(chat: str, state: State) -> Iterator[SessionInputRequest]:
+def input_needed_in(chat: str, state: State) -> Iterator[SessionInputRequest]:
     """Yield what waits for somebody in the turn under way of a chat, which ``chat`` names."""
     turn = state.get("activeTurn") or {"responseParts": ()}
     for part in turn["responseParts"]:

@@ -10,13 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agenthost.protocol.json_edits import (
+    copied_members,
     index_by,
-    mirrored,
     remove_by,
     replace_at,
     updated,
     upsert_by,
+    with_item,
     without,
+    without_item,
 )
 from agenthost.protocol.reducer_registry import reduces
 from agenthost.protocol.status import (
@@ -103,7 +105,7 @@ def default_chat_changed(
     state: SessionState, action: SessionDefaultChatChangedAction, now: str
 ) -> SessionState:
     """Name the chat to show first; an absent one clears it."""
-    return mirrored(state, action, "defaultChat")
+    return copied_members(state, action, "defaultChat")
 
 
 @reduces("session/titleChanged", client=True, touches=("title",))
@@ -135,7 +137,7 @@ def activity_changed(
     state: SessionState, action: SessionActivityChangedAction, now: str
 ) -> SessionState:
     """Say what the session is doing; an absent activity clears it."""
-    return mirrored(state, action, "activity")
+    return copied_members(state, action, "activity")
 
 
 @reduces("session/changesetsChanged")
@@ -164,7 +166,7 @@ def config_changed(
 @reduces("session/metaChanged")
 def meta_changed(state: SessionState, action: SessionMetaChangedAction, now: str) -> SessionState:
     """Replace the session's metadata whole; none given removes it."""
-    return mirrored(state, action, "_meta")
+    return copied_members(state, action, "_meta")
 
 
 @reduces("session/serverToolsChanged")
@@ -198,10 +200,7 @@ def working_directory_set(
     state: SessionState, action: SessionWorkingDirectorySetAction, now: str
 ) -> SessionState:
     """Add a folder to the session's set, creating the set."""
-    directories = state.get("workingDirectories") or []
-    if action["directory"] in directories:
-        return state
-    return {**state, "workingDirectories": [*directories, action["directory"]]}
+    return with_item(state, "workingDirectories", action["directory"])
 
 
 @reduces("session/workingDirectoryRemoved", client=True, touches=("workingDirectories",))
@@ -209,11 +208,7 @@ def working_directory_removed(
     state: SessionState, action: SessionWorkingDirectoryRemovedAction, now: str
 ) -> SessionState:
     """Take a folder out of the session's set; the emptied set stays, and means no folder."""
-    directories = list(state.get("workingDirectories") or [])
-    if action["directory"] not in directories:
-        return state
-    directories.remove(action["directory"])
-    return {**state, "workingDirectories": directories}
+    return without_item(state, "workingDirectories", action["directory"])
 
 
 @reduces("session/inputNeededSet")

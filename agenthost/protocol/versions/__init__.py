@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from agenthost.protocol.versions.echo import echo, is_void
-from agenthost.protocol.versions.ladder import Translator, numbers_needed, translator
+from agenthost.protocol.versions.echo import changes_nothing, echo
+from agenthost.protocol.versions.ladder import Translator, sequence_numbers_needed, translator
 from agenthost.protocol.versions.negotiation import Negotiated, negotiate
 from agenthost.protocol.versions.reduction import reduce, touched_in
 from agenthost.protocol.versions.step import Sender, Untranslatable
@@ -21,13 +21,13 @@ __all__ = [
     "Sender",
     "Translator",
     "Untranslatable",
+    "changes_nothing",
     "echo",
     "exists_in",
-    "is_void",
     "negotiate",
-    "numbers_needed",
     "parse_version",
     "reduce",
+    "sequence_numbers_needed",
     "touched_in",
     "translator",
     "turns_page",

@@ -1,4 +1,4 @@
-"""What a client gets back for an action of its own: its own words, unless they would mislead it.
+"""The echo of a client's own action, in its version: its own words unless these would mislead it.
 
 A client applies what comes back under its number. In most cases that is what it sent. But its
 words can mean more in its version than they did in the newest one (an edit that was not taken, a
@@ -49,8 +49,8 @@ def echo(
     return [as_sent] if same(meant, _reduced(version, kind, held, *told)) else told
 
 
-def is_void(version: str, kind: str, as_sent: Any, state: Any) -> bool:
-    """Say whether an action that changed nothing here changes nothing for its sender either."""
+def changes_nothing(version: str, kind: str, as_sent: Any, state: Any) -> bool:
+    """Return whether an action that changed nothing here changes nothing for its sender either."""
     ladder = translator(version)
     if ladder.is_identity:
         return True

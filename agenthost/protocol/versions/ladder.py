@@ -100,7 +100,7 @@ class Translator:
         An action that changed nothing is not sent, because an old client may be in a translated
         state where it does change something; those that never change state, being events, are.
         Of several, the last is the action itself, and each needs a sequence number of its own: see
-        ``numbers_needed``.
+        ``sequence_numbers_needed``.
         """
         if not self._steps:
             return [action]
@@ -191,8 +191,8 @@ class Translator:
         return params
 
 
-def numbers_needed(action: Any, before: Any, after: Any) -> int:
-    """Say how many sequence numbers an action takes: enough for every version.
+def sequence_numbers_needed(action: Any, before: Any, after: Any) -> int:
+    """Return how many sequence numbers an action takes: enough for every version.
 
     Whoever numbers an action takes so many in a row. The last is the action's own; versions that
     need several actions for it are sent those under the numbers before.

@@ -215,8 +215,8 @@ def _members(key: str, edit: _Edit) -> _Edit:
     return lambda rewriter, node: _in(node, key, partial(edit, rewriter))
 
 
-def _essential(key: str, edit: _Edit) -> _Edit:
-    """Walk one member without which the whole has nothing to say."""
+def _required_member(key: str, edit: _Edit) -> _Edit:
+    """Rewrite a required member; None drops the whole."""
     walk = _member(key, edit)
 
     def walk_or_drop(rewriter: Rewriter, node: Json) -> Json | None:
@@ -227,13 +227,13 @@ def _essential(key: str, edit: _Edit) -> _Edit:
 
 
 def _changes(edit: _Edit) -> _Edit:
-    """Walk a partial update, of which nothing may be left."""
+    """Rewrite a partial update; None if nothing is left."""
 
     def edit_or_drop(rewriter: Rewriter, changes: Json) -> Json | None:
         edited = edit(rewriter, changes)
         return edited or (None if changes else changes)
 
-    return _essential("changes", edit_or_drop)
+    return _required_member("changes", edit_or_drop)
 
 
 def _chat_summary(rewriter: Rewriter, summary: Json) -> Json:
@@ -261,11 +261,11 @@ _ACTIONS: Mapping[str, _Edit] = {
     "session/customizationUpdated": _member("customization", _customization),
     "session/mcpServerStateChanged": _mcp,
     "session/changesetsChanged": _members("changesets", lambda r, node: r.changeset(node)),
-    "session/inputNeededSet": _essential("request", _input_needed),
+    "session/inputNeededSet": _required_member("request", _input_needed),
     "chat/turnStarted": _pending,
     "chat/pendingMessageSet": _pending,
     "chat/draftChanged": _member("draft", _message),
-    "chat/responsePart": _essential("part", _part),
+    "chat/responsePart": _required_member("part", _part),
     "chat/turnsLoaded": _members("turns", walk_turn),
     "chat/toolCallReady": _edits,
     "chat/toolCallConfirmed": _member("userSuggestion", _message),

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from agenthost.protocol.json_edits import settled
+from agenthost.protocol.json_edits import same_if_equal
 from agenthost.protocol.reducer_registry import KINDS, Reducer, kind_of, reducers, touched
 from agenthost.protocol.reduction import Moment, reduce_canonical, timestamp
 from agenthost.protocol.versions.steps import steps_to
@@ -54,7 +54,9 @@ def reducers_of(version: str) -> ReducerTable:
     table: ReducerTable = reducers
     for step in steps_to(version):
         kept = {name: reducer for name, reducer in table.items() if exists_in(name, step.older)}
-        otherwise = {name: _settling(reducer) for name, reducer in step.reducers(table).items()}
+        otherwise = {
+            name: _keeping_identity(reducer) for name, reducer in step.reducers(table).items()
+        }
         table = {**kept, **otherwise}
     return table
 
@@ -66,10 +68,10 @@ def touched_in(version: str, action_type: str) -> frozenset[str] | None:
     return touched(action_type) if same else None
 
 
-def _settling(reducer: Reducer) -> Reducer:
-    """Give back the very state where a reducer undoes on the way what it did."""
+def _keeping_identity(reducer: Reducer) -> Reducer:
+    """Make a reducer return the same state object if nothing changed."""
 
     def reduce(state: Any, action: Any, now: str) -> Any:
-        return settled(state, reducer(state, action, now))
+        return same_if_equal(state, reducer(state, action, now))
 
     return reduce

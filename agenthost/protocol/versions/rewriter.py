@@ -1,9 +1,9 @@
-"""What a step does to each kind of node, one method per kind; all of them identities here.
+"""Base of the node rewriters: one method per node type, each returning its input.
 
 A step subclasses ``Rewriter`` twice, for DOWN and for UP, and overrides only the nodes that differ
-between its two versions. Where those nodes occur is the business of ``walks``, which calls a node's
-method after everything inside it was rewritten. A method returns its very argument when it has
-nothing to change, and where it may return None the node is left out.
+between its two versions. Where those nodes occur is the business of ``node_walks``, which calls a
+node's method after everything inside it was rewritten. A method returns its very argument when it
+has nothing to change, and where it may return None the node is left out.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ class Step:
         return self.rewritten_down(action, context)
 
     def extra_actions(self, action: Json, before: Json, after: Json) -> int:
-        """Say how many actions besides its own an action may need here, at most.
+        """Return how many extra actions a translation may need, at most.
 
         Asked about every action, so it must cost next to nothing. The states are canonical, which
         may be newer than the step's own form.

@@ -1,7 +1,7 @@
 """Which protocol versions are spoken, and in which of them an action or notification exists.
 
-Owns the list of rungs, the form of a version string and the table of births and deaths of types.
-Knows nothing of how a version differs from its neighbour; the steps do.
+Owns the list of rungs, the form of a version string and the table of what each version introduced
+and removed. Knows nothing of how a version differs from its neighbour; the steps do.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def parse_version(text: str) -> Version:
 
 
 def exists_in(action_type: str, version: str) -> bool:
-    """Say whether that supported version has this action; a type that none has is nobody's."""
+    """Return whether a supported version has this action; False for unknown types."""
     return action_type in _ACTIONS_OF[version]
 
 
@@ -46,8 +46,8 @@ def notification_exists_in(method: str, version: str) -> bool:
     return method in _NOTIFICATIONS_OF[version]
 
 
-def _by_name(births: Mapping[str, str]) -> dict[str, str]:
-    return {name: version for version, names in births.items() for name in names.split()}
+def _by_name(introduced: Mapping[str, str]) -> dict[str, str]:
+    return {name: version for version, names in introduced.items() for name in names.split()}
 
 
 _ACTIONS: Final = _by_name(
@@ -114,18 +114,20 @@ _NOTIFICATIONS: Final = _by_name(
 )
 
 
-def _living(births: Mapping[str, str], deaths: Mapping[str, str], version: str) -> frozenset[str]:
+def _existing_in(
+    introduced: Mapping[str, str], removed: Mapping[str, str], version: str
+) -> frozenset[str]:
     at = parse_version(version)
     return frozenset(
         name
-        for name, born in births.items()
-        if parse_version(born) <= at and (name not in deaths or at < parse_version(deaths[name]))
+        for name, since in introduced.items()
+        if parse_version(since) <= at and (name not in removed or at < parse_version(removed[name]))
     )
 
 
 _ACTIONS_OF: Final = {
-    version: _living(_ACTIONS, _RETIRED_ACTIONS, version) for version in SUPPORTED_VERSIONS
+    version: _existing_in(_ACTIONS, _RETIRED_ACTIONS, version) for version in SUPPORTED_VERSIONS
 }
 _NOTIFICATIONS_OF: Final = {
-    version: _living(_NOTIFICATIONS, {}, version) for version in SUPPORTED_VERSIONS
+    version: _existing_in(_NOTIFICATIONS, {}, version) for version in SUPPORTED_VERSIONS
 }

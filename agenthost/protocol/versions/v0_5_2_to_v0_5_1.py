@@ -66,7 +66,7 @@ def _requested_down(action: Json, context: DownContext, kind: str) -> list[Json]
 
 
 def _toggled(newer: Reducer) -> Reducer:
-    """Toggle top-level customizations only."""
+    """Make the reducer of 0.5.1, which toggles top-level customizations only."""
 
     def reduce(state: Json, action: Json, now: str) -> Json:
         found = index_by(state.get("customizations"), "id", action["id"])
@@ -76,7 +76,7 @@ def _toggled(newer: Reducer) -> Reducer:
 
 
 def _input_completed(newer: Reducer) -> Reducer:
-    """Forget a request once it is answered."""
+    """Make the reducer of 0.5.1, which forgets a request once it is answered."""
 
     def reduce(state: Json, action: Json, now: str) -> Json:
         after: Json = newer(state, action, now)

@@ -72,7 +72,7 @@ def test_the_models_offered_by_default_are_known_to_pydantic_ai() -> None:
     ],
 )
 def test_half_a_configuration_is_explained(environment: dict[str, str], why: str) -> None:
-    assert why in (LlmSettings.from_environment(environment).trouble() or "")
+    assert why in (LlmSettings.from_environment(environment).problem() or "")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agenthost.protocol.session.input_needed import needs_of
+from agenthost.protocol.session.input_needed import input_needed_in
 
 Json = dict[str, Any]
 CHAT = "ahp-chat:/1"
@@ -36,14 +36,14 @@ def test_a_call_that_waits_is_listed_with_its_turn(
 ) -> None:
     part = tool_call(status, **extra)
     entry = {"id": f"{CHAT}#{kind}/k", "chat": CHAT, "turnId": "t", "kind": kind, **more}
-    assert list(needs_of(CHAT, chat(part))) == [{**entry, "toolCall": part["toolCall"]}]
+    assert list(input_needed_in(CHAT, chat(part))) == [{**entry, "toolCall": part["toolCall"]}]
 
 
 def test_an_open_question_is_listed_until_it_is_answered() -> None:
     part = {"kind": "inputRequest", "request": REQUEST}
     entry = {"id": f"{CHAT}#chatInput/q", "chat": CHAT, "kind": "chatInput", "request": REQUEST}
-    assert list(needs_of(CHAT, chat(part))) == [entry]
-    assert list(needs_of(CHAT, chat({**part, "response": "accept"}))) == []
+    assert list(input_needed_in(CHAT, chat(part))) == [entry]
+    assert list(input_needed_in(CHAT, chat({**part, "response": "accept"}))) == []
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ def test_an_open_question_is_listed_until_it_is_answered() -> None:
     ],
 )
 def test_nobody_is_waited_for_otherwise(part: Json) -> None:
-    assert list(needs_of(CHAT, chat(part))) == []
+    assert list(input_needed_in(CHAT, chat(part))) == []
 
 
 def test_a_chat_without_a_turn_waits_for_nobody() -> None:
-    assert list(needs_of(CHAT, {})) == []
+    assert list(input_needed_in(CHAT, {})) == []

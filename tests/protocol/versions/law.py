@@ -19,9 +19,9 @@ import orjson
 from agenthost.protocol.json_edits import same
 from agenthost.protocol.versions import (
     SUPPORTED_VERSIONS,
-    numbers_needed,
     parse_version,
     reduce,
+    sequence_numbers_needed,
     translator,
 )
 from agenthost.protocol.versions.ladder import Translator
@@ -175,7 +175,7 @@ def hold_the_law(history: History) -> None:
     stale: dict[str, set[Spot]] = {old.version: set() for old in ladder}
     for action in history.actions:
         after = reduce(history.kind, before, action, now=NOW)
-        numbers = numbers_needed(action, before, after)
+        numbers = sequence_numbers_needed(action, before, after)
         for old in ladder:
             state = held[old.version]
             told = old.action_down(history.kind, before, action, after)

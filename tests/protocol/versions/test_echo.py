@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agenthost.protocol.versions import SUPPORTED_VERSIONS, echo, is_void, reduce
+from agenthost.protocol.versions import SUPPORTED_VERSIONS, changes_nothing, echo, reduce
 from tests.protocol.versions.samples import NOW, Json, chat, on_call, tool_part
 
 OLDER = SUPPORTED_VERSIONS[1:]
@@ -47,8 +47,8 @@ def test_words_that_no_reducer_understands_come_back_as_they_were_understood(ver
 def test_what_changes_nothing_here_may_change_something_for_its_sender() -> None:
     paused = chat(tool_part("auth-required", confirmed="setting"), status=24)
     assert reduce("chat", paused, DONE, now=NOW) is paused
-    assert [is_void(version, "chat", DONE, paused) for version in SUPPORTED_VERSIONS] == [
+    assert [changes_nothing(version, "chat", DONE, paused) for version in SUPPORTED_VERSIONS] == [
         *[True, True],
         *[False, False, False],
     ]
-    assert not is_void("0.5.0", "chat", {"type": "chat/toolCallComplete"}, paused)
+    assert not changes_nothing("0.5.0", "chat", {"type": "chat/toolCallComplete"}, paused)

@@ -9,8 +9,8 @@ import pytest
 from agenthost.protocol.versions import (
     SUPPORTED_VERSIONS,
     Untranslatable,
-    numbers_needed,
     reduce,
+    sequence_numbers_needed,
     translator,
 )
 from agenthost.protocol.versions.v0_7_0_to_v0_6_0.step import STASH
@@ -346,7 +346,7 @@ def test_a_turn_of_very_many_parts_is_not_told_anew() -> None:
     parts = [{"kind": "markdown", "id": f"p{n}", "content": ""} for n in range(1000)]
     before = chat(*parts, tool_part("streaming"))
     assert len(sent(OLD, "chat", before, LATE)) == 1
-    assert numbers_needed(LATE, before, reduce("chat", before, LATE, now=NOW)) == 1
+    assert sequence_numbers_needed(LATE, before, reduce("chat", before, LATE, now=NOW)) == 1
 
 
 @pytest.mark.parametrize(

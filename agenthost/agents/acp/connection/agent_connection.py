@@ -1,4 +1,4 @@
-"""The connection to one agent process, from its start to its end, and what to say of its end."""
+"""The connection to one agent process, and the errors that people see when it fails."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class AgentConnection:
     async def open(
         cls, name: str, command: Sequence[str], *, cwd: str, env: Mapping[str, str]
     ) -> AgentConnection:
-        """Start an agent process and greet it.
+        """Start an agent process and initialize the connection.
 
         Raises:
             AgentError: it cannot be started, or does not speak ACP.
@@ -89,7 +89,7 @@ class AgentConnection:
         log.info("%s[%d] started in %s", name, process.pid, cwd)
         try:
             async with agent.translated_errors():
-                await agent._greet()
+                await agent._initialize()
         except BaseException:
             await agent.close(patience=0)
             raise
@@ -97,7 +97,7 @@ class AgentConnection:
 
     @property
     def alive(self) -> bool:
-        """Whether the process still listens."""
+        """Whether the process is running and connected."""
         return not (
             self._closing is not None
             or self._transport.ended.is_set()
@@ -111,7 +111,7 @@ class AgentConnection:
 
     @property
     def prompts(self) -> PromptCapabilities:
-        """What a prompt may contain."""
+        """The agent's capabilities for prompts: images, audio, embedded resources."""
         return self._capabilities.prompt_capabilities or PromptCapabilities()
 
     @property
@@ -120,7 +120,7 @@ class AgentConnection:
 
     @contextlib.asynccontextmanager
     async def translated_errors(self) -> AsyncIterator[None]:
-        """Turn what goes wrong between host and agent into what people can read.
+        """Translate errors of ACP and of the connection into AgentErrors.
 
         What the agent wrote to standard error meanwhile is often the better half of it.
         """
@@ -163,7 +163,7 @@ class AgentConnection:
         log.info("%s[%d] %s", self.name, self.process.pid, self.process.exit_description)
 
     async def _watch(self) -> None:
-        """Notice the end of the process, or of what it says, and see to the rest."""
+        """Wait for the end of the process or of its output, then close the connection."""
         signs = [
             asyncio.ensure_future(self.process.exited.wait()),
             asyncio.ensure_future(self._transport.ended.wait()),
@@ -177,7 +177,7 @@ class AgentConnection:
         deaf = None if self.process.exited.is_set() else "closed its output without ending"
         await self.close(patience=0, because=self._transport.trouble or deaf)
 
-    async def _greet(self) -> None:
+    async def _initialize(self) -> None:
         try:
             async with asyncio.timeout(START_TIMEOUT):
                 self._answer = await self.connection.initialize(
@@ -212,14 +212,14 @@ class AgentConnection:
         )
 
     async def _failure(self) -> AgentError:
-        """Say why nothing can be said to the agent any more."""
+        """Return the error for an agent whose process has ended."""
         await asyncio.wait({self._watching}, timeout=4 * LAST_BREATH)
         await self.close(patience=0)
         fate = self._ended_because or self.process.exit_description
         return await self._with_stderr(AgentError(f"{self.name} {fate}", "agentProcessEnded"))
 
     async def _with_stderr(self, error: AgentError, since: int = 0) -> AgentError:
-        """Add what the agent wrote to standard error, after its first ``since`` lines, if it did.
+        """Return an error with the end of standard error added, after its first ``since`` lines.
 
         People cannot look there: it is the host's.
         """

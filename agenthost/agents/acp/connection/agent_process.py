@@ -1,4 +1,4 @@
-"""One running agent program: its pipes, its last words, and its end.
+"""One running agent program: its pipes, its standard error, and its end.
 
 Knows processes and nothing of what is said over the pipes. The program leads a process group of
 its own, so that whatever it started ends with it.
@@ -80,7 +80,7 @@ class Redactor:
 
 
 class _Protocol(SubprocessStreamProtocol):
-    """Streams, and the moment of exit: ``Process.wait`` also waits for heirs of the pipes."""
+    """Streams and an exit event: ``Process.wait`` also waits for heirs of the pipes."""
 
     def __init__(self) -> None:
         super().__init__(limit=LONGEST_LINE, loop=asyncio.get_running_loop())
@@ -118,8 +118,8 @@ class AgentProcess:
         self._last_lines: deque[str] = deque(maxlen=LAST_LINES)
         # How many lines there were in all.
         self.stderr_lines = 0
-        self._listening = asyncio.create_task(
-            self._listen(protocol.stderr), name=f"standard error of {name}[{self.pid}]"
+        self._reading_stderr = asyncio.create_task(
+            self._read_stderr(protocol.stderr), name=f"standard error of {name}[{self.pid}]"
         )
 
     @classmethod
@@ -150,7 +150,7 @@ class AgentProcess:
 
     @property
     def exit_description(self) -> str:
-        """How the program ended, as the end of a sentence that begins with its name."""
+        """How the program ended, e.g. "ended with exit code 1"."""
         code = self._transport.get_returncode()
         if code is None:
             return "is still running"
@@ -164,7 +164,7 @@ class AgentProcess:
         Waits until all has been read that there is.
         """
         patience = TERMINATION_GRACE if self.exited.is_set() else HEARSAY
-        await asyncio.wait({self._listening}, timeout=patience)
+        await asyncio.wait({self._reading_stderr}, timeout=patience)
         fresh = min(self.stderr_lines - since, len(self._last_lines))
         return "\n".join(list(self._last_lines)[-fresh:] if fresh > 0 else ())
 
@@ -172,24 +172,24 @@ class AgentProcess:
         """End the program and its group: by closing its input, by SIGTERM, by SIGKILL."""
         self.stdin.close()
         try:
-            if not await self._left_alone(patience):
+            if not await self._group_ended(patience):
                 self._signal(signal.SIGTERM)
-                await self._left_alone(TERMINATION_GRACE)
+                await self._group_ended(TERMINATION_GRACE)
         finally:
             # Also when this is cancelled: nobody may be left.
             self.kill()
         await self.exited.wait()
         await self._guard.release()
         # An heir of the pipe that left the group is not waited for.
-        await asyncio.wait({self._listening}, timeout=TERMINATION_GRACE)
-        self._listening.cancel()
+        await asyncio.wait({self._reading_stderr}, timeout=TERMINATION_GRACE)
+        self._reading_stderr.cancel()
         self._transport.close()
 
     def kill(self) -> None:
         """Kill the program and its group at once."""
         self._signal(signal.SIGKILL)
 
-    async def _left_alone(self, seconds: float) -> bool:
+    async def _group_ended(self, seconds: float) -> bool:
         """Wait until nobody is left in the group; False when that takes too long."""
         try:
             async with asyncio.timeout(seconds):
@@ -205,7 +205,7 @@ class AgentProcess:
         """Signal the group; False when nobody is left in it."""
         return signal_group(self.pid, number)
 
-    async def _listen(self, stderr: asyncio.StreamReader) -> None:
+    async def _read_stderr(self, stderr: asyncio.StreamReader) -> None:
         decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         rest = ""
         while data := await stderr.read(READ_SIZE):

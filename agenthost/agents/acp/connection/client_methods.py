@@ -1,6 +1,6 @@
-"""What the host does for an agent process: hears updates, asks people, serves files, runs commands.
+"""The ACP client methods that agents call: updates, permissions, files, terminals.
 
-The client side of ACP; what it has no method for is refused by the package.
+What has no method here is refused by the ``acp`` package.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class AcpClientMethods:
 
 
 async def _served(path: str, work: Callable[[], _T]) -> _T:
-    """Do something with a file, off the event loop, and refuse it in the protocol's terms."""
+    """Do file work in a thread; refusals become errors of ACP."""
     try:
         return await asyncio.to_thread(work)
     except NoSuchFile as error:

@@ -1,4 +1,4 @@
-"""One message per line over a process's pipes, as the official package wants a transport.
+"""JSON lines over a child process's pipes, as a transport for the ``acp`` package.
 
 Adds what the package leaves open: reading stops while those who work on messages are behind, a
 line that is no message is skipped, and a line without end ends the connection.

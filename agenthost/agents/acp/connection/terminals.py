@@ -21,7 +21,7 @@ NOT_RUN = 127
 
 
 class TerminalRefused(AgentHostError):
-    """A terminal is not to be had; the message says why."""
+    """A terminal cannot be created; the message says why."""
 
 
 class Terminal:

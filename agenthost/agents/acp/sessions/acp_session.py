@@ -1,4 +1,4 @@
-"""One chat as the agent knows it: an ACP session, opened, reopened, and kept in step.
+"""The ACP session of one chat: opened, reopened, and kept in step with the chat's history.
 
 A chat can be older than the agent process, forked from another one, or cut back by people. So every
 turn first compares what the ACP session has seen with the chat's history, and what is missing is
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 # The key in a turn's usage metadata under which its ACP session is remembered.
-MEMO = "acp"
+METADATA_KEY = "acp"
 
 
 class AcpSession:
@@ -52,17 +52,17 @@ class AcpSession:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What to write into a turn so that a later host finds the ACP session again."""
-        return {MEMO: {"session": self.session_id, "chat": self.chat}}
+        """Metadata of a turn by which a later host finds the ACP session again."""
+        return {METADATA_KEY: {"session": self.session_id, "chat": self.chat}}
 
     def mark_known(self, turn: str) -> None:
-        """Note that the ACP session knows a turn, and what was told with it."""
+        """Mark a turn, and the turns told with it, as known to the ACP session."""
         self._known |= {turn, *self._told}
 
     async def open(
         self, agent: AgentConnection, turn: Turn, folders: Folders
     ) -> list[Mapping[str, Any]]:
-        """Make the ACP session ready for a turn; return the turns that it has to be told of."""
+        """Open the ACP session for a turn; return the earlier turns that it does not know."""
         self.folders = folders
         history = turn.history
         if not self._searched:
@@ -139,6 +139,6 @@ class AcpSession:
 def _remembered(turn: Mapping[str, Any], chat: str) -> str | None:
     """Return the ACP session that a turn was in, if the turn was in this very chat."""
     meta = (turn.get("usage") or {}).get("_meta") or {}
-    memo = meta.get(MEMO) or {}
+    stored = meta.get(METADATA_KEY) or {}
     # A fork has its origin's turns, and must not continue the origin's session.
-    return str(memo["session"]) if memo.get("chat") == chat and memo.get("session") else None
+    return str(stored["session"]) if stored.get("chat") == chat and stored.get("session") else None

@@ -28,7 +28,7 @@ POLITE_PATIENCE = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What to run for a session, and how long to wait for it."""
+    """The command of an agent, its environment and its time limits."""
 
     name: str
     command: Sequence[str]
@@ -38,7 +38,7 @@ class Program:
 
 
 class AgentSession:
-    """The agent of one session."""
+    """The agent process of one session and its chats."""
 
     def __init__(self, program: Program, learn: Callable[[Mapping[str, Setting]], None]) -> None:
         self._program = program
@@ -111,14 +111,14 @@ class AgentSession:
                 self._idle = asyncio.get_running_loop().call_later(timeout, self._rest)
 
     def _rest(self) -> None:
-        """Let an idle process go; the next turn starts another one."""
+        """End an idle process; the next turn starts another one."""
         if self._busy == 0 and self._agent is not None and self._agent.alive:
             work = self._agent.close(POLITE_PATIENCE, because="was ended because it was idle")
             self._resting = asyncio.create_task(work, name=f"rest {self._program.name}")
 
 
 def _wanted(turn: Turn) -> dict[str, Any]:
-    """Return what people chose: for the session, and for this message."""
+    """Return the settings chosen for the session and for this message."""
     chosen = {key: value for key, value in turn.session.config.items() if value != ""}
     model = turn.message.get("model")
     return chosen if model is None else {**chosen, "model": model["id"]}

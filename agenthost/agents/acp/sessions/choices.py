@@ -1,4 +1,4 @@
-"""Learning what an agent offers to choose, and choosing it in one of its sessions."""
+"""Modes, models and options of an ACP session: what is offered, and choosing it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _choices(option: SessionConfigOptionSelect) -> Iterator[Choice]:
 
 
 class Choices:
-    """What is offered and chosen in one ACP session."""
+    """The settings offered and chosen in one ACP session."""
 
     def __init__(self, offer: Offer) -> None:
         self.offer = offer
@@ -74,11 +74,11 @@ class Choices:
         self._chosen: dict[str, Any] = {}
 
     def update_options(self, options: Sequence[Option]) -> None:
-        """Take the options as the agent now has them."""
+        """Update the options to the agent's current ones."""
         self.offer = {**self.offer, **offered(None, options)}
 
     def mode_changed(self, mode: str) -> str | None:
-        """Take the mode that the agent is in now; return its name if it is another one."""
+        """Record the agent's current mode; return its name if it is another one."""
         setting = self.offer.get("mode")
         before = None if setting is None else setting.current
         if setting is None or before == mode:
@@ -107,7 +107,7 @@ class Choices:
             self._chosen[key] = value
 
     def _agent_mode(self, value: Any) -> Any:
-        """Return what the agent calls a mode; what it cannot do stays as it was asked for."""
+        """Return the agent's own name for a mode; an unknown one is returned as it is."""
         modes = self.offer.get("mode")
         own = [choice.value for choice in modes.choices] if modes is not None else []
         if value in own:
@@ -120,7 +120,7 @@ class Choices:
     def _setting(self, key: str, value: Any) -> Setting:
         setting = self.offer.get(key)
         if setting is None:
-            raise AgentError(f"this agent has no choice of {key}", "unknownChoice")
+            raise AgentError(f"this agent has no setting {key!r}", "unknownChoice")
         if not setting.is_switch and all(choice.value != value for choice in setting.choices):
             known = ", ".join(choice.value for choice in setting.choices)
             raise AgentError(f"there is no {key} {value!r}; there are: {known}", "unknownChoice")

@@ -1,4 +1,4 @@
-"""What was said in a chat before, as text for an agent that was not there."""
+"""Earlier turns as text for an agent that does not know them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def transcript(turns: Sequence[Mapping[str, Any]]) -> str:
     told: list[str] = []
     room = MOST_CHARACTERS
     for turn in reversed(turns):
-        text = _told(turn)
+        text = _turn_text(turn)
         if len(text) > room:
             told.append(f"[What came before is left out.]\n{text[len(text) - room :]}")
             break
@@ -33,7 +33,7 @@ def transcript(turns: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _told(turn: Mapping[str, Any]) -> str:
+def _turn_text(turn: Mapping[str, Any]) -> str:
     said = [f"User: {turn['message']['text']}"]
     answer = "".join(_part(part) for part in turn["responseParts"]).strip()
     if answer:

@@ -1,4 +1,4 @@
-"""One turn with an ACP agent: prompt it, and turn what it sends into the turn's answer."""
+"""One turn of an ACP agent: prompts it and shows what it sends."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _STOPPED = {
 
 
 class AcpTurn:
-    """The work on one turn."""
+    """One turn of an ACP agent."""
 
     def __init__(
         self, turn: Turn, session: AcpSession, agent: AgentConnection, cancel_timeout: float
@@ -113,19 +113,19 @@ class AcpTurn:
         return response
 
     def _prompted(self, work: asyncio.Task[PromptResponse]) -> None:
-        # Everything that the agent sent before its answer is in the inbox already.
+        # Everything that the agent sent before its answer is in the queue already.
         self._updates.put(None)
         if not work.cancelled():
             # Looked at, so that nobody complains when the turn is over and nobody else looks.
             work.exception()
 
     async def _collect_steering(self) -> None:
-        """Take what people say meanwhile; an ACP agent can be told once it has answered."""
+        """Collect steering messages; an ACP agent is told once it has answered."""
         while True:
             self._steering.append(await self._turn.next_steering_message())
 
     async def _stop(self, work: asyncio.Task[PromptResponse]) -> None:
-        """Make the agent stop working on the turn, and the process if it does not."""
+        """Cancel the agent's work on the turn; end its process if it does not stop."""
         session_id = self._session.session_id
         assert session_id is not None
         self._session.sink = None
@@ -149,7 +149,7 @@ class AcpTurn:
             self._session.mark_known(self._turn.id)
 
     def _detach(self) -> None:
-        """Take nothing more from the agent, and let it wait for nobody."""
+        """Detach from the agent and answer its open requests as cancelled."""
         self._session.sink = None
         self._updates.leave()
         for task, request in list(self._asking.items()):
@@ -229,7 +229,7 @@ class AcpTurn:
         await self._report()
 
     def _count_tokens(self) -> None:
-        """Tell the model as well, where the agent says which one it uses."""
+        """Count the tokens by model, where the agent says which one it uses."""
         setting = self._session.choices.offer.get("model")
         if setting is None or not isinstance(setting.current, str):
             return

@@ -33,7 +33,7 @@ def as_options(options: Sequence[PermissionOption]) -> list[dict[str, Any]]:
 
 
 def may_allow_once(options: Sequence[PermissionOption]) -> bool:
-    """Say whether an agent can be told yes without its remembering that."""
+    """Return whether the agent offers to be allowed just this once."""
     return any(item.kind == "allow_once" for item in options)
 
 

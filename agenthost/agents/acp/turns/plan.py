@@ -1,4 +1,4 @@
-"""An agent's plan, for people: a checklist when it changes shape, a word on what is being done.
+"""Shows an agent's plan: a checklist when its steps change, else the step being done.
 
 Every update of a plan carries all of it, and what was once said in a chat stays there. So the list
 is shown when the steps are new ones, and once more at the end; in between its progress is the
@@ -22,7 +22,7 @@ class Plan:
         self._shown = ""
 
     async def update(self, entries: list[PlanEntry]) -> None:
-        """Take a new version of the plan."""
+        """Update the plan and show what has changed."""
         known = [entry.content for entry in self._entries]
         self._entries = entries
         if [entry.content for entry in entries] != known:
@@ -30,7 +30,7 @@ class Plan:
         await self._turn.set_activity(self._activity())
 
     async def show_final(self) -> None:
-        """Show how far the plan came, if that is not what people see already."""
+        """Show the plan as it ended, unless it was shown so already."""
         await self._show()
         if self._shown:
             await self._turn.set_activity(None)

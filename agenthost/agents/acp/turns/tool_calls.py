@@ -64,7 +64,7 @@ OpenCall = Callable[[ToolCall], Awaitable[ToolCall]]
 
 
 class ShownToolCall:
-    """One call: what the agent says of it, and what people see of it."""
+    """One tool call of the agent and its tool call in the turn."""
 
     def __init__(self, turn: Turn, terminals: Terminals, folder: str, open_call: OpenCall) -> None:
         self._turn = turn
@@ -85,12 +85,12 @@ class ShownToolCall:
         self._edits: dict[tuple[str, str | None, str], dict[str, Any]] = {}
 
     async def update(self, update: AcpToolCall | ToolCallUpdate) -> None:
-        """Take what the agent says of the call."""
+        """Record an update of the call and show it."""
         call = await self._record(update)
         await self._advance(call)
 
     async def request(self, update: ToolCallUpdate) -> ToolCall:
-        """Take what a request for permission says of the call; return the call to ask about."""
+        """Record what a permission request says of the call; return the call to ask about."""
         call = await self._record(update)
         if call.status in _ENDED:
             # It was refused or over, and the agent tries again.
@@ -190,7 +190,7 @@ class ShownToolCall:
         return terminal
 
     async def _advance(self, call: ToolCall) -> None:
-        """Bring a call to where the agent says it is."""
+        """Bring the turn's call to the status that the agent reported."""
         said, status = self._said.get("status"), call.status
         if status in _ENDED:
             return
@@ -270,14 +270,14 @@ class ShownToolCall:
 
 
 def _meta(kind: str, title: str) -> dict[str, str] | None:
-    """Return what programs may want to know of a call."""
+    """Return a call's metadata for programs."""
     meta = {"toolKind": _TOOL_KINDS[kind]} if kind in _TOOL_KINDS else {}
     tool = _MCP_TOOL.fullmatch(title)
     return (meta | {"mcpServerName": tool["server"]} if tool else meta) or None
 
 
 def _texts(parts: Sequence[Part]) -> dict[str, str]:
-    """Return all text by its source: the terminals', and of other texts the first, second, ..."""
+    """Return texts by source: terminals by id, others by number."""
     others = [part for part in parts if isinstance(part, str)]
     texts = {str(number): text for number, text in enumerate(others)}
     return texts | {part.id: part.output for part in parts if isinstance(part, Terminal)}

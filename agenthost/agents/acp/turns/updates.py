@@ -1,4 +1,4 @@
-"""What an agent sends for one turn, in the order in which it was sent, and bounded."""
+"""Updates and permission requests of an agent that wait for the running turn (bounded)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_WAITING = 256
 
 @dataclass(slots=True)
 class PermissionRequest:
-    """The agent asks people, and waits."""
+    """A permission request that waits for its answer."""
 
     tool_call: ToolCallUpdate
     options: Sequence[PermissionOption]
@@ -54,7 +54,7 @@ class TurnUpdates:
         return item
 
     def leave(self) -> None:
-        """Let go of whoever waits for room: nobody works on the items any more."""
+        """Stop limiting: nobody works on the items any more."""
         self._has_room.set()
 
     async def has_room(self) -> None:
@@ -63,7 +63,7 @@ class TurnUpdates:
 
 
 class ReplayedHistory:
-    """Listens while an agent tells a conversation that it was asked to load."""
+    """Records the history an agent replays when it loads a session."""
 
     def __init__(self) -> None:
         # The newest message of the user, as far as it was told.
@@ -72,7 +72,7 @@ class ReplayedHistory:
         self._has_messages = False
 
     def put(self, update: Any) -> None:
-        """Take an update of the replay."""
+        """Record an update of the replay."""
         if isinstance(update, UserMessageChunk):
             text = text_of(update.content) or ""
             self._last_message = self._last_message + text if self._in_message else text
@@ -81,6 +81,6 @@ class ReplayedHistory:
             self._in_message = False
 
     def may_end_with(self, messages: Sequence[str]) -> bool:
-        """Say whether the conversation can end with one of these; one not told may end anyhow."""
+        """Return whether the replayed history can end with one of these messages."""
         told = (message.strip() in self._last_message for message in messages)
         return not self._has_messages or not messages or any(told)

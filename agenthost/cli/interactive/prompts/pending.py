@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from agenthost.cli.format.terminal_text import one_line
 from agenthost.protocol.markdown import markdown_of
-from agenthost.protocol.session.input_needed import needs_of
+from agenthost.protocol.session.input_needed import input_needed_in
 
 Json = Mapping[str, Any]
 PromptKind = Literal["call", "result", "questions"]
@@ -50,7 +50,7 @@ def pending_prompts(
         needed: what the session waits for.
     """
     titles = {item["resource"]: one_line(item["title"]) for item in chats}
-    own = (_pending(entry) for entry in needs_of(chat_uri, chat))
+    own = (_pending(entry) for entry in input_needed_in(chat_uri, chat))
     others = (
         _pending(entry, titles.get(entry["chat"]) or "another chat")
         for entry in needed

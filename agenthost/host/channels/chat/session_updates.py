@@ -14,7 +14,7 @@ from agenthost.host.channels.titles import clipped
 from agenthost.protocol.chat.parts import tool_calls
 from agenthost.protocol.json_edits import carry, without
 from agenthost.protocol.markdown import markdown_of
-from agenthost.protocol.session.input_needed import needs_of
+from agenthost.protocol.session.input_needed import input_needed_in
 from agenthost.protocol.status import IS_READ
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _catalogue_actions(action: Action, chat: ChatState, session: SessionState) -
 
 def _input_needed_actions(chat: ChatState, session: SessionState) -> Iterator[Action]:
     uri = chat["resource"]
-    wanted = {entry["id"]: entry for entry in needs_of(uri, chat)}
+    wanted = {entry["id"]: entry for entry in input_needed_in(uri, chat)}
     present = {
         entry["id"]: entry for entry in session.get("inputNeeded") or () if entry["chat"] == uri
     }

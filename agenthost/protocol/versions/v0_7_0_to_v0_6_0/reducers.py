@@ -22,7 +22,7 @@ def older_reducers(newer: ReducerTable) -> ReducerTable:
 
 
 def _delta(newer: Reducer) -> Reducer:
-    """Append whatever the action has for content: 0.6.0 trusts that it has some."""
+    """Make the reducer of 0.6.0, which appends missing content as "undefined"."""
 
     def reduce(state: Json, action: Json, now: str) -> Json:
         # What its reference implementation appends is the name of the missing value.

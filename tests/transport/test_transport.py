@@ -1,4 +1,4 @@
-"""The shared message, the inbox, and what the memory pair does beyond the common contract."""
+"""The shared message, the queue, and what the memory pair does beyond the common contract."""
 
 from __future__ import annotations
 
