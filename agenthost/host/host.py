@@ -284,7 +284,7 @@ class Host:
         clock, tasks = self._clock, Tasks()
         effects = Effects()
         directory = Directory(store, ledger, clock, self._kinds, effects)
-        writer = Writer(ledger, fanout, directory, effects, clock)
+        writer = Writer(ledger, directory, effects, clock)
         catalogue = SessionCatalogue(store, writer, directory, effects)
         permissions, credentials = Permissions(ledger), Credentials()
         git = GitMetadata(writer, directory, catalogue, effects, tasks)

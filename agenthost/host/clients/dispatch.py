@@ -44,7 +44,7 @@ async def dispatch_action(connection: Connection, params: Params) -> None:
     core.metrics.count("agenthost_actions_dispatched_total")
     owner = core.directory.owner(channel)
     judged = channel.kind.judged_on(channel, owner, as_sent.get("type", ""))
-    action = await _accept(dispatch, judged)
+    action = await _accept(connection, dispatch, judged)
     if action is None:
         return
     prepared = channel.kind.prepare(channel, owner, action, as_sent)
@@ -59,9 +59,10 @@ async def dispatch_action(connection: Connection, params: Params) -> None:
         await core.effects.carry_out_later(prepared.later)
 
 
-async def _accept(dispatch: ClientAction, channel: AnyChannel) -> Action | None:
+async def _accept(
+    connection: Connection, dispatch: ClientAction, channel: AnyChannel
+) -> Action | None:
     """Return an action in canonical form, or None when its sender was told why not."""
-    connection = dispatch.connection
     core = connection.core
     try:
         action = accept_action(

@@ -16,7 +16,7 @@ from agenthost.protocol.appending import GrowingText
 from agenthost.protocol.versions import NEWEST, reduce
 
 if TYPE_CHECKING:
-    from agenthost.host.clients.connection import Connection
+    from agenthost.host.log.receiver import Receiver
 
 Action = dict[str, Any]
 
@@ -29,7 +29,7 @@ _TEXT_FIELD = {"chat/delta": "content", "chat/reasoning": "content"}
 class Subscription:
     """One connection's interest in one channel."""
 
-    connection: Connection
+    connection: Receiver
     # The spelling the client used: it is echoed everywhere.
     uri: str
     # Envelopes up to here are in the snapshot already.
@@ -88,7 +88,7 @@ class LiveChannel(Generic[S]):
         self.session = session
         # The sequence number of the last action applied.
         self.seq = seq
-        self.subscriptions: dict[Connection, Subscription] = {}
+        self.subscriptions: dict[Receiver, Subscription] = {}
         # Who holds the channel in memory besides its subscribers: a running turn, a command.
         self.holds = 0
         # Log bytes since the stored snapshot, and that snapshot's size: when the former outgrows

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agenthost.clock import Clock
-from agenthost.host.delivery.envelopes import encode_envelope
-from agenthost.host.delivery.fanout import Broadcast, Fanout, Notice
 from agenthost.host.log.channel import AnyChannel, Change
+from agenthost.host.log.deliveries import Broadcast, Direct, Notice, Reply
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Apply, Effects
 from agenthost.host.log.kind import Applied
@@ -25,7 +24,7 @@ from agenthost.protocol.versions import changes_nothing, sequence_numbers_needed
 from agenthost.transport import Encoded
 
 if TYPE_CHECKING:
-    from agenthost.host.clients.connection import Connection
+    from agenthost.host.log.receiver import Receiver
     from agenthost.host.trust.principals import Starter
 
 Action = dict[str, Any]
@@ -41,7 +40,7 @@ LONG_TAIL = 4 * 1024 * 1024
 class ClientAction:
     """A client's action as it arrived, to be echoed in the client's own words."""
 
-    connection: Connection
+    connection: Receiver
     client_seq: int
     # The channel's URI in the client's spelling.
     uri: str
@@ -61,13 +60,11 @@ class Writer:
     def __init__(
         self,
         ledger: Ledger,
-        fanout: Fanout,
         directory: Directory,
         effects: Effects,
         clock: Clock,
     ) -> None:
         self.ledger = ledger
-        self._fanout = fanout
         self._directory = directory
         self._effects = effects
         self._clock = clock
@@ -134,20 +131,20 @@ class Writer:
         channel: AnyChannel,
         method: str,
         params: dict[str, Any],
-        only: frozenset[Connection] | None = None,
+        only: frozenset[Receiver] | None = None,
     ) -> None:
         """Send a notification to the channel's subscribers, in order with everything else."""
         self.ledger.deliver(Notice(channel, method, params, only))
 
-    def send(self, connection: Connection, messages: Sequence[Encoded]) -> None:
+    def send(self, connection: Receiver, messages: Sequence[Encoded]) -> None:
         """Send messages to one connection, in order with everything else."""
-        self.ledger.deliver(lambda: self._fanout.send(connection, messages))
+        self.ledger.deliver(Direct(connection, messages))
 
     def _answer(self, dispatch: ClientAction, reason: str | None) -> None:
-        envelope = encode_envelope(
-            dispatch.uri, dispatch.as_sent, self.ledger.take_seq(), dispatch.origin, reason
+        seq, origin = self.ledger.take_seq(), dispatch.origin
+        self.ledger.deliver(
+            Reply(dispatch.connection, dispatch.uri, dispatch.as_sent, seq, origin, reason)
         )
-        self.send(dispatch.connection, (envelope,))
 
 
 def _void_reason(dispatch: ClientAction, channel: AnyChannel) -> str | None:

@@ -10,8 +10,9 @@ import pytest
 
 from agenthost.host.channels.session.kind import SESSION as SESSIONS
 from agenthost.host.clients.connection import Connection
-from agenthost.host.delivery.fanout import Broadcast, Fanout, Notice
+from agenthost.host.delivery.fanout import Fanout
 from agenthost.host.log.channel import AnyChannel, Change, LiveChannel, Subscription
+from agenthost.host.log.deliveries import Broadcast, Notice
 from agenthost.host.log.kind import AnyKind
 from agenthost.protocol.jsonrpc import dumps, loads
 from agenthost.protocol.versions import NEWEST
