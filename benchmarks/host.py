@@ -21,9 +21,10 @@ from websockets.asyncio.server import ServerConnection, broadcast, serve
 
 from agenthost.agents import Agent, Turn
 from agenthost.host import Host, Limits, SqliteStore
-from agenthost.host.log.channel import Channel
+from agenthost.host.channels.chat.kind import CHAT
+from agenthost.host.log.channel import AnyChannel, LiveChannel
 from agenthost.host.store import PutSession
-from agenthost.host.turns.runner import Starter
+from agenthost.host.trust.principals import Starter
 from agenthost.protocol.uris import chat_uri
 from agenthost.transport import Encoded
 from benchmarks.audience import Crowd, crowd, stamp
@@ -81,7 +82,7 @@ class Streamer(Agent):
 
 
 @asynccontextmanager
-async def running(folder: Path) -> AsyncIterator[tuple[Host, int, Channel]]:
+async def running(folder: Path) -> AsyncIterator[tuple[Host, int, AnyChannel]]:
     agent = Streamer()
     limits = Limits(max_connections=5_000, max_outbox_bytes=1 << 30)
     async with Host([agent], store=SqliteStore(folder / "bench.sqlite"), limits=limits) as host:
@@ -97,7 +98,7 @@ async def running(folder: Path) -> AsyncIterator[tuple[Host, int, Channel]]:
         yield host, int(url.rpartition(":")[2]), chat
 
 
-async def stream(host: Host, chat: Channel, watchers: Crowd, text: str, *, delays: bool) -> Any:
+async def stream(host: Host, chat: AnyChannel, watchers: Crowd, text: str, *, delays: bool) -> Any:
     """Run one turn while the crowd watches; return what it saw and the seconds it took."""
     await watchers.ask(do="watch", delays=delays)
     start = time.perf_counter()
@@ -169,7 +170,7 @@ async def latency(watchers: Crowd) -> None:
     )
 
 
-def long_chat(turns: int, part_size: int) -> dict[str, Any]:
+def long_chat(turns: int, part_size: int) -> Any:
     """Return the state of a chat in which a turn is running."""
     parts = [{"kind": "markdown", "id": "p", "content": "x" * part_size}]
     message = {"text": "hello", "origin": {"kind": "user"}}
@@ -189,7 +190,7 @@ async def delta_cost() -> None:
     async with Host() as host:
         directory, sizes = host.core.directory, ((10, 1_000), (10_000, 1_000_000))
         chats = [
-            directory.create(chat_uri(SESSION, f"{turns}"), "chat", long_chat(turns, size))
+            directory.create(chat_uri(SESSION, f"{turns}"), CHAT, long_chat(turns, size))
             for turns, size in sizes
         ]
         rounds = [[await deltas_take(host, chat) for chat in chats] for _ in range(DELTA_ROUNDS)]
@@ -199,7 +200,7 @@ async def delta_cost() -> None:
         print(f"  ratio {costs[1] / costs[0]:.2f}")
 
 
-async def deltas_take(host: Host, chat: Channel) -> float:
+async def deltas_take(host: Host, chat: AnyChannel) -> float:
     """Return the microseconds that a delta takes in a chat, commits included."""
     action = {"type": "chat/delta", "turnId": "now", "partId": "p", "content": WORD}
     writer = host.core.writer
@@ -212,7 +213,7 @@ async def deltas_take(host: Host, chat: Channel) -> float:
 
 
 def snapshot_cost() -> None:
-    channel = Channel(chat_uri(SESSION, "1"), "chat", long_chat(10_000, 1_000))
+    channel = LiveChannel(chat_uri(SESSION, "1"), CHAT, long_chat(10_000, 1_000))
     channel.snapshot_json()
     # To the very frame that is written to the socket.
     ours = microseconds(lambda: Encoded(channel.snapshot_json()).websocket)

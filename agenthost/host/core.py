@@ -12,10 +12,11 @@ from typing import Any
 
 from agenthost.agents.api import Agent
 from agenthost.clock import Clock
-from agenthost.host.channels.chat.lifecycle import Chats
-from agenthost.host.channels.session.catalogue import Catalogue
+from agenthost.host.channels.chat.lifecycle import ChatRegistry
+from agenthost.host.channels.session.active_clients import ActiveClients
+from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.drafts import Drafts
-from agenthost.host.channels.session.lifecycle import Sessions
+from agenthost.host.channels.session.lifecycle import SessionRegistry
 from agenthost.host.channels.session.permissions import Credentials, Permissions
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.clients.client_records import Clients
@@ -23,8 +24,10 @@ from agenthost.host.clients.pacing import Pacing
 from agenthost.host.clients.wire_log import WireLog
 from agenthost.host.delivery.budget import Budget
 from agenthost.host.http.metrics import Metrics
-from agenthost.host.log.channel import Channel
+from agenthost.host.log.channel import AnyChannel
 from agenthost.host.log.directory import Directory
+from agenthost.host.log.effects import Effects
+from agenthost.host.log.kind import Handler
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import Store
 from agenthost.host.trust import Limits, Policy, PolicyContext
@@ -35,19 +38,22 @@ from agenthost.tasks import Tasks
 
 
 @dataclass(slots=True)
-class Core:
+class HostCore:
     """One host's parts."""
 
     store: Store
     writer: Writer
     directory: Directory
-    catalogue: Catalogue
-    chats: Chats
-    sessions: Sessions
+    # Who carries out what follows from what happens in a channel.
+    effects: Effects
+    catalogue: SessionCatalogue
+    chats: ChatRegistry
+    sessions: SessionRegistry
     turns: TurnRunner
     drafts: Drafts
     trash: Trash
     clients: Clients
+    active_clients: ActiveClients
     permissions: Permissions
     credentials: Credentials
     tasks: Tasks
@@ -63,6 +69,8 @@ class Core:
     # Held while a large frame is looked over.
     large_frames: asyncio.Lock
     policy: Policy
+    # The methods that single kinds of channels bring.
+    kind_methods: Mapping[str, Handler]
     metrics: Metrics
     wire_log: WireLog | None
     # What ``initialize`` tells of this host.
@@ -72,7 +80,7 @@ class Core:
     roots: tuple[str, ...]
 
     @property
-    def root(self) -> Channel:
+    def root(self) -> AnyChannel:
         """The root channel, which is always in memory."""
         return self.directory.root
 

@@ -26,27 +26,29 @@ from agenthost.agents.api import Agent
 from agenthost.agents.demo import Demo
 from agenthost.clock import Clock, SystemClock
 from agenthost.host import served_methods as handlers
-from agenthost.host.channels.chat.attachments import ATTACHED
-from agenthost.host.channels.chat.lifecycle import CONTEXTS, Chats
-from agenthost.host.channels.reactions import Reactions
-from agenthost.host.channels.root import announce_agents, open_root, recover
-from agenthost.host.channels.session.catalogue import Catalogue
+from agenthost.host.channels.chat.lifecycle import ChatRegistry
+from agenthost.host.channels.registry import KINDS
+from agenthost.host.channels.root import announce_agents, open_root
+from agenthost.host.channels.session.active_clients import ACTIVE_GRACE, ActiveClients
+from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.drafts import DRAFT_SECONDS, Drafts
-from agenthost.host.channels.session.git_metadata import GitFacts
-from agenthost.host.channels.session.lifecycle import Disposal, Sessions
-from agenthost.host.channels.session.permissions import PERMISSIONS, Credentials, Permissions
+from agenthost.host.channels.session.git_metadata import GitMetadata
+from agenthost.host.channels.session.lifecycle import Disposal, SessionRegistry
+from agenthost.host.channels.session.permissions import Credentials, Permissions
 from agenthost.host.channels.session.trash import Trash
-from agenthost.host.clients.client_records import ACTIVE_GRACE, Clients
+from agenthost.host.clients.client_records import Clients
 from agenthost.host.clients.connection import Connection
 from agenthost.host.clients.pacing import Pacing
 from agenthost.host.clients.wire_log import WireLog
-from agenthost.host.core import Core
+from agenthost.host.core import HostCore
 from agenthost.host.delivery.budget import Budget
 from agenthost.host.delivery.fanout import Fanout
 from agenthost.host.http.admission import admit
 from agenthost.host.http.metrics import Metrics
 from agenthost.host.http.pages import Pages
 from agenthost.host.log.directory import Directory
+from agenthost.host.log.effects import Effects
+from agenthost.host.log.kind import AnyKind
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import MemoryStore, Store, StoreError
@@ -108,6 +110,7 @@ class Host:
         prompt_timeout: float | None = PROMPT_TIMEOUT,
         draft_seconds: float | None = DRAFT_SECONDS,
         silence_limit: float | None = SILENCE_LIMIT,
+        kinds: Sequence[AnyKind] = KINDS,
     ) -> None:
         """Describe a host; ``async with`` starts it.
 
@@ -129,6 +132,7 @@ class Host:
                 follows is removed; None keeps it.
             silence_limit: seconds after which a turn ends in which nothing is written, asked or
                 running; None waits for ever.
+            kinds: the kinds of channels that there are.
         """
         self._agents = {agent.provider: agent for agent in (agents or [Demo()])}
         self._store = store or MemoryStore()
@@ -143,8 +147,9 @@ class Host:
         self._prompt_timeout = prompt_timeout
         self._draft_seconds = draft_seconds
         self._silence_limit = silence_limit
+        self._kinds = tuple(kinds)
         self._stack = AsyncExitStack()
-        self._core: Core | None = None
+        self._core: HostCore | None = None
         # Each live connection and the gate that let it in, if one did.
         self._connections: dict[Connection, Gate | None] = {}
         self._numbers = itertools.count(1)
@@ -152,7 +157,7 @@ class Host:
         self._failed: asyncio.Future[None] | None = None
 
     @property
-    def core(self) -> Core:
+    def core(self) -> HostCore:
         """The running host's parts."""
         if self._core is None:
             raise RuntimeError("the host is not running: use `async with`")
@@ -177,7 +182,7 @@ class Host:
             await core.clients.open()
             await core.drafts.open()
             await open_root(core)
-            await recover(core)
+            await core.turns.end_interrupted(store, core.directory)
             self._listen_to_agents(core)
             core.tasks.start(self._sweep(), "sweep")
             if self._draft_seconds is not None:
@@ -273,21 +278,24 @@ class Host:
         if self._core is not None:
             self._core.loops.hurry()
 
-    def _wire(self, store: Store, wire_log: WireLog | None) -> Core:
+    def _wire(self, store: Store, wire_log: WireLog | None) -> HostCore:
         fanout = Fanout()
         ledger = Ledger(store, release=fanout.release, on_failure=self._fail)
         clock, tasks = self._clock, Tasks()
-        writer = Writer(ledger, fanout, clock)
-        directory = Directory(store, ledger, clock)
-        writer.on_long_tail = directory.save_if_due
-        catalogue = Catalogue(store, writer, directory)
+        effects = Effects()
+        directory = Directory(store, ledger, clock, self._kinds, effects)
+        writer = Writer(ledger, directory, effects, clock)
+        catalogue = SessionCatalogue(store, writer, directory, effects)
         permissions, credentials = Permissions(ledger), Credentials()
-        git = GitFacts(writer, directory, catalogue, tasks)
+        git = GitMetadata(writer, directory, catalogue, effects, tasks)
         trash = Trash(store, ledger, clock)
         drafts = Drafts(store, ledger, directory, clock)
         loops = AgentLoops(self._agents, ledger)
+        chats = ChatRegistry(store, writer, directory, effects, clock)
         turns = TurnRunner(
             writer,
+            chats,
+            effects,
             clock,
             self._agents,
             loops,
@@ -297,16 +305,16 @@ class Host:
             prompt_timeout=self._prompt_timeout,
             silence_limit=self._silence_limit,
         )
-        chats = Chats(store, writer, directory, turns, clock)
-        turns.open_worker, turns.begin_turn = chats.add_worker, chats.start_turn
-        turns.rename, turns.annotate = chats.rename, chats.annotate
-        clients = Clients(store, writer, directory, self._active_grace)
-        sessions = Sessions(
+        clients = Clients(store, ledger)
+        active = ActiveClients(clients, writer, directory, effects, self._active_grace)
+        sessions = SessionRegistry(
             writer=writer,
             directory=directory,
             catalogue=catalogue,
             chats=chats,
-            turns=turns,
+            effects=effects,
+            permissions=permissions,
+            credentials=credentials,
             drafts=drafts,
             git=git,
             trash=trash,
@@ -316,20 +324,11 @@ class Host:
             default_directory=self._directory_uri,
             disposal=self._disposal,
         )
-        directory.buckets += [CONTEXTS, ATTACHED, PERMISSIONS]
-        directory.on_loading += [
-            catalogue.restore,
-            chats.restore,
-            clients.restore,
-            permissions.restore,
-            sessions.restore,
-        ]
-        directory.on_evicted.append(lambda channel: catalogue.release(channel.uri))
-        writer.observers.append(Reactions(writer, directory, catalogue, chats, turns, clients, git))
-        return Core(
+        return HostCore(
             store=store,
             writer=writer,
             directory=directory,
+            effects=effects,
             catalogue=catalogue,
             chats=chats,
             sessions=sessions,
@@ -337,6 +336,7 @@ class Host:
             drafts=drafts,
             trash=trash,
             clients=clients,
+            active_clients=active,
             permissions=permissions,
             credentials=credentials,
             tasks=tasks,
@@ -348,6 +348,7 @@ class Host:
             pacing=Pacing(),
             large_frames=asyncio.Lock(),
             policy=self._policy,
+            kind_methods={name: h for kind in self._kinds for name, h in kind.methods.items()},
             metrics=self._metrics(ledger, fanout, turns, catalogue),
             wire_log=wire_log,
             server_info=server_info(),
@@ -356,7 +357,7 @@ class Host:
         )
 
     def _metrics(
-        self, ledger: Ledger, fanout: Fanout, turns: TurnRunner, catalogue: Catalogue
+        self, ledger: Ledger, fanout: Fanout, turns: TurnRunner, catalogue: SessionCatalogue
     ) -> Metrics:
         metrics = Metrics()
         gauge, counter = metrics.gauge, metrics.counter
@@ -390,7 +391,7 @@ class Host:
                 await self.core.sessions.purge(session)
             await asyncio.sleep(TRASH_INTERVAL)
 
-    def _listen_to_agents(self, core: Core) -> None:
+    def _listen_to_agents(self, core: HostCore) -> None:
         """Let agents say, from their own threads, that clients must be told of them again."""
         loop = asyncio.get_running_loop()
 
@@ -441,7 +442,7 @@ class Host:
         }
         if farewells:
             await asyncio.wait(farewells, timeout=FAREWELL_SECONDS)
-        core.clients.close()
+        core.active_clients.close()
         core.turns.starts.close()
         await core.tasks.close()
         await core.loops.close()

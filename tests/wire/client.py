@@ -438,6 +438,7 @@ def _kind(state: Json) -> Kind:
         ("chat", "turns"),
         ("annotations", "annotations"),
         ("changeset", "files"),
+        ("resourceWatch", "recursive"),
     ):
         if key in state:
             assert kind in KINDS

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from agenthost.host import Host
+from agenthost.host.channels.registry import KINDS
 from agenthost.host.log import writer
-from agenthost.host.log.channel import Channel
-from agenthost.host.log.writer import Dispatch
+from agenthost.host.log.channel import AnyChannel
+from agenthost.host.log.kind import AnyKind, ChannelKind
+from agenthost.host.log.writer import ClientAction
 from agenthost.host.store import MemoryBacking, MemoryStore
 from agenthost.protocol import SUPPORTED_VERSIONS
 from agenthost.protocol.reducer_registry import Kind
@@ -51,11 +53,27 @@ NOTE = {"type": "chat/activityChanged", "activity": "on"}
 SPLIT = [(WAITING, [CHANGED, NOTE]), (STARTED, [LATE, PAUSED, NOTE])]
 
 
+class Changesets(ChannelKind[Any]):
+    """Changesets, which this host does not have by itself."""
+
+    name = "changeset"
+
+    def __init__(self, *, reviewable: bool = False) -> None:
+        self._reviewable = reviewable
+
+    def is_reviewable(self, channel: AnyChannel) -> bool:
+        return self._reviewable
+
+
 @asynccontextmanager
-async def served(state: Json, kind: Kind = "chat") -> AsyncIterator[tuple[Host, str, Channel]]:
+async def served(
+    state: Json, kind: Kind = "chat", *, reviewable: bool = False
+) -> AsyncIterator[tuple[Host, str, AnyChannel]]:
     """A host with one channel in that state, and where it listens."""
-    async with Host() as host:
-        channel = host.core.directory.create(CHAT, kind, state)
+    kinds: list[AnyKind] = [*KINDS, Changesets(reviewable=reviewable)]
+    async with Host(kinds=kinds) as host:
+        named = {each.name: each for each in kinds}
+        channel = host.core.directory.create(CHAT, named[kind], state)
         yield host, await host.listen(port=0), channel
 
 
@@ -67,7 +85,7 @@ async def watching(url: str, version: str, name: str = "w") -> AsyncIterator[Wir
         yield client
 
 
-def happen(host: Host, channel: Channel, *actions: Json) -> None:
+def happen(host: Host, channel: AnyChannel, *actions: Json) -> None:
     for action in actions:
         assert host.core.writer.apply(channel, action)
 
@@ -111,7 +129,7 @@ async def test_a_restart_in_between_changes_no_number(version: str) -> None:
     backing = MemoryBacking()
     told: list[Json] = []
     async with Host(store=MemoryStore(backing)) as host:
-        channel = host.core.directory.create(CHAT, "chat", STARTED)
+        channel = host.core.directory.create(CHAT, KINDS[2], STARTED)
         url = await host.listen(port=0)
         async with watching(url, version, "stays") as stays:
             async with watching(url, version) as former:
@@ -255,7 +273,7 @@ async def test_what_has_an_effect_on_its_sender_alone_is_refused(
         watching(url, version) as client,
     ):
         (connection,) = channel.subscriptions
-        assert not host.core.writer.apply(channel, done, Dispatch(connection, 1, CHAT, done))
+        assert not host.core.writer.apply(channel, done, ClientAction(connection, 1, CHAT, done))
         envelope = await client.envelope(CHAT, lambda envelope: "origin" in envelope)
         assert envelope["action"] == done
         assert ("rejectionReason" in envelope) == refused
@@ -271,8 +289,7 @@ async def test_files_say_that_nobody_has_reviewed_them_only_where_somebody_could
 ) -> None:
     file = {"id": "f", "edit": {}}
     state = {"status": "ready", "files": [file]}
-    async with served(state, "changeset") as (host, url, channel):
-        channel.reviewable = reviewable
+    async with served(state, "changeset", reviewable=reviewable) as (host, url, channel):
         async with watching(url, "0.5.2") as client:
             assert client.states[CHAT]["files"] == [{**file, **shown}]
             happen(host, channel, {"type": "changeset/fileSet", "file": {**file, "id": "g"}})

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from agenthost.host import Host, SqliteStore
+from agenthost.host.channels.chat.extra import extra_of
+from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.session import trash
 from agenthost.tokens import BOOK_FILE, Role, TokenBook
 from tests.wire.client import WireClient, open_client, user_message
@@ -98,9 +100,9 @@ async def test_a_disposed_session_comes_back_whole_also_after_a_restart(tmp_path
             assert await in_trash(client) == []
             assert [await client.fresh(channel) for channel in channels] == before
             assert (await client.request("listSessions"))["items"] == summary
-            restored = host.core.directory.get(side)
+            restored = host.core.directory.get(side, CHAT)
             assert restored is not None
-            assert [turn["id"] for turn in restored.context] == ["t1"]
+            assert [turn["id"] for turn in extra_of(restored).context] == ["t1"]
             await client.subscribe(chat)
             await client.run_turn(chat, "t2", "and on it goes")
             failure = await client.refusal("agenthost/restoreSession", channel=session)

@@ -1,18 +1,19 @@
-"""Starting up: the root channel as it was, and an end to every turn that a crash interrupted."""
+"""The root channel: opened when the host starts, and told what the agents are like."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from agenthost.host.channels.root_kind import ROOT_KIND
 from agenthost.host.channels.settings import sanitize
-from agenthost.host.core import Core
-from agenthost.host.store import DropChannel, DropRecord, StoreDamaged
-from agenthost.host.turns.runner import RUNNING, error_action
+from agenthost.host.core import HostCore
+from agenthost.host.store import DropChannel, StoreDamaged
 from agenthost.protocol.uris import ROOT
 
 if TYPE_CHECKING:
     from agenthost.protocol.common import ConfigSchema
+    from agenthost.protocol.root import AgentInfo, RootState
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +31,7 @@ CONFIG_SCHEMA: ConfigSchema = {
 }
 
 
-async def open_root(core: Core) -> None:
+async def open_root(core: HostCore) -> None:
     """Register the root channel: stored values, and today's agents as ordinary actions."""
     # The first number is for the start itself: what clients are told before anything happens must
     # not lie in the gap that a crash left, or they could not be replayed to.
@@ -50,14 +51,14 @@ async def open_root(core: Core) -> None:
         kept = {**values, **sanitize(CONFIG_SCHEMA, values)}
         if stored is not None:
             core.directory.drop(stored)
-        state = {
-            "agents": agents,
+        state: RootState = {
+            "agents": cast("list[AgentInfo]", agents),
             "activeSessions": core.catalogue.count,
             "terminals": [],
             "config": {"schema": CONFIG_SCHEMA, "values": kept},
             "_meta": build,
         }
-        core.directory.create(ROOT, "root", state)
+        core.directory.create(ROOT, ROOT_KIND, state)
         return
     for action in (
         {"type": "root/agentsChanged", "agents": agents},
@@ -67,28 +68,10 @@ async def open_root(core: Core) -> None:
         core.writer.apply(stored, action)
 
 
-async def announce_agents(core: Core) -> None:
+async def announce_agents(core: HostCore) -> None:
     """Tell clients what the agents are like now."""
     agents = [await core.loops.read(agent, agent.info) for agent in core.agents.values()]
     core.writer.apply(core.root, {"type": "root/agentsChanged", "agents": agents})
-
-
-async def recover(core: Core) -> None:
-    """End the turns that were running when the last host died; sessions stay as they were."""
-    for chat_uri in await core.store.records(RUNNING):
-        try:
-            chat = await core.directory.find(chat_uri)
-        except StoreDamaged as error:
-            # It cannot be opened until it is repaired, and its turn ends with it then.
-            log.error("a turn that was interrupted cannot be ended: %s", error)
-            continue
-        active = chat.state.get("activeTurn") if chat is not None else None
-        if chat is not None and active is not None:
-            message = "the host stopped while this turn was running"
-            action = error_action(active["id"], 0, "hostRestarted", message)
-            core.writer.apply(chat, action)
-        core.writer.ledger.write(DropRecord(RUNNING, chat_uri))
-    await core.writer.ledger.settle()
 
 
 def _is_current(state: dict[str, Any], build: dict[str, Any]) -> bool:

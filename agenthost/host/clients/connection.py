@@ -17,12 +17,12 @@ from agenthost.errors import ParseError, UnsupportedProtocolVersion
 from agenthost.host.clients.client_records import ClientRecord
 from agenthost.host.clients.methods import handle_notification, handle_request
 from agenthost.host.clients.resent_actions import ResentActions
-from agenthost.host.core import Core
+from agenthost.host.core import HostCore
 from agenthost.host.delivery.outbox import Answer, Outbox
-from agenthost.host.log.channel import Channel, Subscription
+from agenthost.host.log.channel import AnyChannel, Subscription
 from agenthost.host.store import StoreError
 from agenthost.host.trust import Principal, RateLimiter, find_excess
-from agenthost.host.turns.runner import Starter
+from agenthost.host.trust.principals import Starter
 from agenthost.protocol.jsonrpc import Failure, Notification, Request, encode
 from agenthost.protocol.methods import METHODS
 from agenthost.protocol.peer import (
@@ -51,7 +51,7 @@ class Connection:
 
     def __init__(
         self,
-        core: Core,
+        core: HostCore,
         transport: Transport,
         principal: Principal,
         name: str,
@@ -73,7 +73,7 @@ class Connection:
         self.locale: str | None = None
         # The name of the client's program.
         self.program = ""
-        self.subscriptions: dict[Channel, Subscription] = {}
+        self.subscriptions: dict[AnyChannel, Subscription] = {}
         # What this client may send a second time; set when it reconnects.
         self.resent = ResentActions()
         # The closing of the transport, once the host ends this connection.
@@ -130,22 +130,23 @@ class Connection:
         self.program = record.program
         if self._on_established is not None:
             self._on_established()
+        self.core.active_clients.arrived(self.client_id)
         superseded = self.core.clients.arrived(self)
         if superseded is not None:
             reason = "superseded by a newer connection of this client"
             superseded.end(CloseCode.POLICY_VIOLATION, reason)
 
-    def subscribe(self, channel: Channel, subscription: Subscription) -> None:
+    def subscribe(self, channel: AnyChannel, subscription: Subscription) -> None:
         """Follow a channel from now on; a second time replaces the first."""
         channel.subscriptions[self] = subscription
         self.subscriptions[channel] = subscription
 
-    def followed_as(self, uri: str) -> Channel | None:
+    def followed_as(self, uri: str) -> AnyChannel | None:
         """Return the channel that this client follows under a name."""
         followed = (channel for channel, view in self.subscriptions.items() if view.uri == uri)
         return next(followed, None)
 
-    def unsubscribe(self, channel: Channel) -> bool:
+    def unsubscribe(self, channel: AnyChannel) -> bool:
         """Stop following a channel; False when it was not followed."""
         channel.subscriptions.pop(self, None)
         channel.last_used = self.core.clock.monotonic()
@@ -266,8 +267,8 @@ class Connection:
         for channel in list(self.subscriptions):
             self.unsubscribe(channel)
         self.outbox.close()
-        if self.client_id:
-            self.core.clients.left(self)
+        if self.client_id and self.core.clients.left(self):
+            self.core.active_clients.left(self.client_id)
 
     def _log_out(self, message: Encoded) -> None:
         if self.core.wire_log is not None:

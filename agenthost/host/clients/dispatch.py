@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import InvalidParams
-from agenthost.host.channels.chat.answers import read_answers
-from agenthost.host.channels.chat.loading import reveal
-from agenthost.host.channels.chat.rules import find_call
-from agenthost.host.channels.rules import check
 from agenthost.host.clients.methods import handles
-from agenthost.host.log.channel import Channel
-from agenthost.host.log.writer import Dispatch
+from agenthost.host.log.channel import AnyChannel
+from agenthost.host.log.writer import ClientAction
 from agenthost.protocol.inbound import accept_action
 from agenthost.protocol.schema.scalars import Whole
 from agenthost.protocol.versions import reduce
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
+    from agenthost.protocol.common import ProtectedResourceMetadata
+    from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
 
 Params = dict[str, Any]
 Action = dict[str, Any]
 
 _NUMBER = Whole(minimum=0)
-RENAME = "session/titleChanged"
 
 
 @handles("dispatchAction")
@@ -39,42 +37,40 @@ async def dispatch_action(connection: Connection, params: Params) -> None:
     core = connection.core
     channel = await core.directory.find(uri)
     as_sent = raw if isinstance(raw, dict) else {}
-    dispatch = Dispatch(connection, client_seq, uri, as_sent)
+    dispatch = ClientAction(connection, client_seq, uri, as_sent)
     if channel is None:
         # Who does not hear of it would wait for ever, for instance on a session just disposed of.
         return _reject(dispatch, "there is no such channel")
     core.metrics.count("agenthost_actions_dispatched_total")
-    session = core.directory.get(channel.session or "")
-    if session is not None and channel.kind == "chat" and as_sent.get("type") == RENAME:
-        return await _rename(dispatch, channel, session)
-    action = await _accept(dispatch, channel)
+    owner = core.directory.owner(channel)
+    judged = channel.kind.judged_on(channel, owner, as_sent.get("type", ""))
+    action = await _accept(connection, dispatch, judged)
     if action is None:
         return
-    if action["type"] == "chat/truncated" and "turnId" in action:
-        reveal(channel, action["turnId"])
-    core.chats.reveal_attached(action.get("message"))
-    if action["type"] == "chat/toolCallConfirmed" and not action["approved"]:
-        call = find_call(channel.state, action)
-        if call is not None and call["status"] == "running":
-            # No denial changes a call that runs, so its owner's is carried out as a failure.
-            reason = action.get("reasonMessage") or "the client does not run this tool"
-            core.clients.fail_call(channel, call, reason, "denied")
-            return core.writer.acknowledge(dispatch)
-    understood = read_answers(channel.state, action)
-    if understood is not action:
+    prepared = channel.kind.prepare(channel, owner, action, as_sent)
+    for consequence in prepared.first:
+        core.effects.carry_out(consequence)
+    if prepared.action is None:
+        return core.writer.acknowledge(dispatch)
+    if prepared.rewritten:
         dispatch = replace(dispatch, rewritten=True)
-    core.writer.apply(channel, _completed(connection, channel, understood, as_sent), dispatch)
-    if action["type"] == "session/workingDirectoryRemoved":
-        await core.chats.leave_directory(channel, action["directory"])
+    core.writer.apply(channel, prepared.action, dispatch)
+    if prepared.later is not None:
+        await core.effects.carry_out_later(prepared.later)
 
 
-async def _accept(dispatch: Dispatch, channel: Channel) -> Action | None:
+async def _accept(
+    connection: Connection, dispatch: ClientAction, channel: AnyChannel
+) -> Action | None:
     """Return an action in canonical form, or None when its sender was told why not."""
-    connection = dispatch.connection
     core = connection.core
     try:
         action = accept_action(
-            connection.version, channel.kind, dispatch.as_sent, channel.state, now=core.clock.now()
+            connection.version,
+            channel.kind.name,
+            dispatch.as_sent,
+            channel.state,
+            now=core.clock.now(),
         )
     except InvalidParams as error:
         _reject(dispatch, error.message)
@@ -82,7 +78,9 @@ async def _accept(dispatch: Dispatch, channel: Channel) -> Action | None:
     if connection.resent.is_done(channel.uri, dispatch.client_seq, action):
         _answer_again(dispatch, channel, action)
         return None
-    refusal = core.policy.dispatch(connection.principal, channel.kind, action, core.policy_facts)
+    refusal = core.policy.dispatch(
+        connection.principal, channel.kind.name, action, core.policy_facts
+    )
     refusal = refusal or await _refusal(connection, channel, action)
     if refusal is not None:
         _reject(dispatch, refusal)
@@ -90,10 +88,10 @@ async def _accept(dispatch: Dispatch, channel: Channel) -> Action | None:
     return action
 
 
-def _answer_again(dispatch: Dispatch, channel: Channel, action: Action) -> None:
+def _answer_again(dispatch: ClientAction, channel: AnyChannel, action: Action) -> None:
     """Answer an action that was done already, so that its sender's mirror comes out right."""
     core = dispatch.connection.core
-    after = reduce(channel.kind, channel.state, action, now=core.clock.now())
+    after = reduce(channel.kind.name, channel.state, action, now=core.clock.now())
     if after is channel.state:
         core.writer.acknowledge(dispatch)
     else:
@@ -101,59 +99,45 @@ def _answer_again(dispatch: Dispatch, channel: Channel, action: Action) -> None:
         _reject(dispatch, "this was done already, before the connection was lost")
 
 
-async def _rename(dispatch: Dispatch, chat: Channel, session: Channel) -> None:
-    """Rename a chat, as editors do it: by the session's action on the chat's channel."""
-    action = await _accept(dispatch, session)
-    if action is not None:
-        core = dispatch.connection.core
-        core.chats.rename(chat, session, action["title"])
-        core.writer.acknowledge(dispatch)
-
-
-def _reject(dispatch: Dispatch, reason: str) -> None:
+def _reject(dispatch: ClientAction, reason: str) -> None:
     core = dispatch.connection.core
     core.metrics.count("agenthost_actions_rejected_total")
     core.writer.reject(dispatch, reason)
 
 
-async def _refusal(connection: Connection, channel: Channel, action: Action) -> str | None:
+async def _refusal(connection: Connection, channel: AnyChannel, action: Action) -> str | None:
     core = connection.core
-    session = core.directory.get(channel.session) if channel.session else channel
-    if session is not None and session.kind != "session":
-        session = None
-    facts = await core.chats.facts(
-        connection.client_id,
-        session,
-        core.sessions.capabilities(session),
-        action,
-        core.sessions.models(session),
-    )
-    if core.directory.get(channel.uri) is not channel:
+    owner = core.directory.owner(channel)
+    context = await channel.kind.gather(channel, owner, action, _Surroundings(connection))
+    if not core.directory.has(channel):
         return "the channel was removed meanwhile"
-    refusal = check(channel.state, read_answers(channel.state, action), facts)
-    if refusal is None and session is not None and _starts_turn(action):
-        refusal = _sign_in_first(connection, channel, session)
-    return refusal
+    declined = channel.kind.judge(channel, action, context)
+    if declined is None:
+        return None
+    for method, params in declined.notices:
+        core.writer.notify(channel, method, params, only=frozenset({connection}))
+    return declined.reason
 
 
-def _starts_turn(action: Action) -> bool:
-    """Say whether an action makes the agent work, now or as soon as it has time."""
-    queues = action["type"] == "chat/pendingMessageSet" and action["kind"] == "queued"
-    return bool(queues or action["type"] == "chat/turnStarted")
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    """What a kind may ask for to judge an action of one connection."""
 
+    connection: Connection
 
-def _sign_in_first(connection: Connection, chat: Channel, session: Channel) -> str | None:
-    """Ask for the tokens that the session's agent needs and this client has not brought."""
-    core = connection.core
-    missing = core.sessions.missing_tokens(session, connection.principal.name)
-    for item in missing:
-        params = {"resource": item["resource"], "reason": "required"}
-        core.writer.notify(chat, "auth/required", params, only=frozenset({connection}))
-    return "the agent needs you to sign in first" if missing else None
+    @property
+    def client_id(self) -> str:
+        return self.connection.client_id
 
+    async def find(self, uri: str) -> AnyChannel | None:
+        return await self.connection.core.directory.find(uri)
 
-def _completed(connection: Connection, channel: Channel, action: Action, as_sent: Action) -> Action:
-    """Fill in what only the host can measure for clients that do not send it."""
-    if action["type"] == "chat/turnCancelled" and "duration" not in as_sent:
-        return {**action, "duration": connection.core.turns.elapsed(channel.uri)}
-    return action
+    def capabilities(self, session: AnyChannel) -> AgentCapabilities:
+        return self.connection.core.sessions.capabilities(session)
+
+    def models(self, session: AnyChannel) -> Sequence[SessionModelInfo]:
+        return self.connection.core.sessions.models(session)
+
+    def missing_tokens(self, session: AnyChannel) -> Sequence[ProtectedResourceMetadata]:
+        principal = self.connection.principal.name
+        return self.connection.core.sessions.missing_tokens(session, principal)

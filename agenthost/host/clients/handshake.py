@@ -10,8 +10,8 @@ from agenthost.host.clients.client_records import ClientRecord
 from agenthost.host.clients.methods import EncodedResult, handles
 from agenthost.host.clients.resent_actions import done_since
 from agenthost.host.clients.resume import catch_up
-from agenthost.host.clients.snapshots import follow, listed, snapshot
-from agenthost.host.log.channel import Channel
+from agenthost.host.clients.subscriptions import follow, listed, snapshot, unfollow
+from agenthost.host.log.channel import AnyChannel
 from agenthost.host.store import StoreDamaged
 from agenthost.protocol.inbound import accept_params
 from agenthost.protocol.jsonrpc import dumps
@@ -98,9 +98,9 @@ async def reconnect(connection: Connection, params: Params) -> EncodedResult:
     return EncodedResult(*result)
 
 
-async def _find(connection: Connection, uris: Any) -> dict[str, Channel]:
+async def _find(connection: Connection, uris: Any) -> dict[str, AnyChannel]:
     """Return the channels that exist, each once, under the spelling the client used first."""
-    found: dict[str, Channel] = {}
+    found: dict[str, AnyChannel] = {}
     seen: set[str] = set()
     # A chat may be asked for under two names.
     channels: set[str] = set()
@@ -124,9 +124,9 @@ async def _find(connection: Connection, uris: Any) -> dict[str, Channel]:
 
 
 def _withdraw_where_absent(connection: Connection) -> None:
-    """Take the client off sessions that it was active in and did not list any more."""
+    """Take the client off what it took part in and did not list any more."""
     core = connection.core
     followed = {channel.uri for channel in connection.subscriptions}
-    for session in core.directory.loaded("session"):
-        if session.uri not in followed:
-            core.clients.withdraw(connection.client_id, session)
+    for channel in core.directory.loaded():
+        if channel.uri not in followed:
+            unfollow(core, channel, connection.client_id)

@@ -115,7 +115,7 @@ async def handle_notification(connection: Connection, notification: Notification
 
 
 async def _carry_out(connection: Connection, method: str, params: Params) -> Any:
-    handler = _handlers.get(method)
+    handler = connection.core.kind_methods.get(method) or _handlers.get(method)
     if handler is None:
         raise MethodNotFound(f"this host does not serve {method}")
     if METHODS[method].raw:

@@ -9,12 +9,12 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from operator import ge, itemgetter
 from typing import TYPE_CHECKING, Any
 
-from agenthost.host.channels.chat.window import page_start
 from agenthost.host.clients.client_records import EVERYTHING, View
-from agenthost.host.clients.snapshots import follow, listed, snapshot
+from agenthost.host.clients.subscriptions import follow, listed, snapshot
 from agenthost.host.delivery.envelopes import numbered
-from agenthost.host.log.channel import Channel, Subscription
-from agenthost.host.log.replay import Replay, Snapshots, plan_reconnect
+from agenthost.host.log.channel import AnyChannel, LiveChannel, Subscription
+from agenthost.host.log.kind import Resumed
+from agenthost.host.log.replay import ReplayLog, SendSnapshots, plan_reconnect
 from agenthost.host.log.stored_values import stored_value
 from agenthost.host.store import Append, StoreDamaged, StoredChannel
 from agenthost.protocol.jsonrpc import dumps
@@ -22,14 +22,12 @@ from agenthost.protocol.versions import translator
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
-    from agenthost.host.core import Core
+    from agenthost.host.core import HostCore
 
 log = logging.getLogger(__name__)
 
 # Beyond this many actions a snapshot is the shorter way.
 MOST_REPLAYED = 20_000
-# What the log has of a truncation.
-TRUNCATED = b'"chat/truncated"'
 # Log entries translated in a row; each takes some ten microseconds, and others want their turn.
 WALKED_AT_ONCE = 200
 # The same where nothing needs to be translated.
@@ -37,7 +35,7 @@ ENCODED_AT_ONCE = 2_000
 
 
 async def catch_up(
-    connection: Connection, channels: Mapping[str, Channel], missing: list[str], last_seen: int
+    connection: Connection, channels: Mapping[str, AnyChannel], missing: list[str], last_seen: int
 ) -> Sequence[bytes]:
     """Subscribe the connection to the channels and return the JSON of the reconnect result."""
     core = connection.core
@@ -45,14 +43,19 @@ async def catch_up(
     record = core.clients.recall(connection.client_id)
     # As they were before this connection follows anything.
     views = dict(record.views) if record is not None else {}
+    lost = [uri for uri, channel in channels.items() if channel.kind.resumed is Resumed.MISSING]
+    missing += lost
+    channels = {uri: channel for uri, channel in channels.items() if uri not in lost}
     uris = {channel.uri: uri for uri, channel in channels.items()}
     # What was created a moment ago is not in the store yet, and so has no position there.
     await ledger.settle()
-    long = any(last_seen <= channel.long_since for channel in channels.values())
-    if not long and isinstance(await _plan(core, uris, last_seen), Replay):
+    no_replay = any(_needs_snapshot(channel, last_seen) for channel in channels.values())
+    if not no_replay and isinstance(await _plan(core, uris, last_seen), ReplayLog):
         # Some may have been disposed meanwhile.
-        missing += [uri for uri, channel in channels.items() if not _exists(core, channel)]
-        channels = {uri: channel for uri, channel in channels.items() if _exists(core, channel)}
+        missing += [uri for uri, channel in channels.items() if not core.directory.has(channel)]
+        channels = {
+            uri: channel for uri, channel in channels.items() if core.directory.has(channel)
+        }
         # From here on live envelopes queue up behind the answer.
         connection.outbox.hold()
         for uri, channel in channels.items():
@@ -71,7 +74,7 @@ async def catch_up(
         connection.outbox.drop_held()
     snapshots = []
     for uri, channel in channels.items():
-        if _exists(core, channel):
+        if core.directory.has(channel):
             view = views.get(channel.uri, EVERYTHING)
             subscription = _resume(connection, channel, uri, _still_shown(core, channel, view))
             snapshots.append(snapshot(connection, channel, subscription))
@@ -81,29 +84,28 @@ async def catch_up(
     return (b'{"type":"snapshot","snapshots":[', *listed(snapshots), b"]}")
 
 
-def _resume(connection: Connection, channel: Channel, uri: str, view: View) -> Subscription:
+def _needs_snapshot(channel: AnyChannel, last_seen: int) -> bool:
+    """Say whether there is no use in looking at the log."""
+    return channel.kind.resumed is Resumed.SNAPSHOT or last_seen <= channel.long_since
+
+
+def _resume(connection: Connection, channel: AnyChannel, uri: str, view: View) -> Subscription:
     """Follow a channel as the client saw it before."""
-    first_turn, latency = view
+    window, latency = view
     subscription = follow(connection, channel, uri, max_latency=latency)
-    if channel.kind == "chat":
-        subscription.first_turn = min(first_turn, len(channel.state["turns"]))
+    subscription.window = channel.kind.clamp(window, channel.state)
     return subscription
 
 
-def _still_shown(core: Core, channel: Channel, view: View) -> View:
-    """Return a view that shows something of a chat which was cut below the turns it showed."""
-    first_turn, latency = view
-    if channel.kind != "chat" or first_turn < len(channel.state["turns"]):
-        return view
-    sizes = channel.turn_sizes()
-    return page_start(sizes, len(sizes), core.limits.max_turns_page), latency
+def _still_shown(core: HostCore, channel: AnyChannel, view: View) -> View:
+    """Return a view that shows something of a channel which was cut below what it showed."""
+    window, latency = view
+    return channel.kind.window_resumed(channel, window, core.limits.max_turns_page), latency
 
 
-def _exists(core: Core, channel: Channel) -> bool:
-    return core.directory.get(channel.uri) is channel
-
-
-async def _plan(core: Core, channels: Iterable[str], last_seen: int) -> Replay | Snapshots:
+async def _plan(
+    core: HostCore, channels: Iterable[str], last_seen: int
+) -> ReplayLog | SendSnapshots:
     trimmed = await core.store.channel_positions(list(channels))
     last_seq = core.writer.ledger.last_seq
     return plan_reconnect(last_seen, last_seq=last_seq, gaps=core.store.gaps, trimmed=trimmed)
@@ -115,13 +117,13 @@ async def _replay(
     """Return the envelopes after ``last_seen``, or None when snapshots are the better answer."""
     core = connection.core
     entries = await core.store.read_after(last_seen, list(uris), MOST_REPLAYED + 1)
-    if isinstance(await _plan(core, uris, last_seen), Snapshots):
+    if isinstance(await _plan(core, uris, last_seen), SendSnapshots):
         # The log was trimmed while it was read.
         return None
     entries = [entry for entry in entries if entry.seq <= through]
-    windows = {channel.uri for channel, view in connection.subscriptions.items() if view.first_turn}
-    if any(entry.channel in windows and TRUNCATED in entry.action for entry in entries):
-        # It may name a turn that this client was never shown.
+    windows = {c.uri: _cuts(c) for c, view in connection.subscriptions.items() if view.window}
+    if any(cut in entry.action for entry in entries for cut in windows.get(entry.channel, ())):
+        # It may name something that this client was never shown.
         return None
     sizes = Counter[str]()
     for entry in entries:
@@ -175,12 +177,13 @@ async def _translated(
 
 
 async def _walk(
-    version: str, live: Channel, stored: StoredChannel, gap: tuple[int, int]
+    version: str, live: AnyChannel, stored: StoredChannel, gap: tuple[int, int]
 ) -> AsyncIterator[tuple[Append, list[dict[str, Any]]]]:
     """Go through a channel's log, giving the entries of a gap as an older version has them."""
     last_seen, end = gap
-    channel = Channel(live.uri, live.kind, stored_value(stored.state, live.uri))
+    channel = LiveChannel(live.uri, live.kind, stored_value(stored.state, live.uri))
     ladder = translator(version)
+    reviewable = live.kind.is_reviewable(live)
     for number, entry in enumerate(stored.tail, 1):
         if number % WALKED_AT_ONCE == 0:
             await asyncio.sleep(0)
@@ -194,8 +197,13 @@ async def _walk(
             yield entry, [action]
             continue
         before, after = change.states
-        told = ladder.action_down(channel.kind, before, action, after, reviewable=live.reviewable)
+        told = ladder.action_down(live.kind.name, before, action, after, reviewable=reviewable)
         yield entry, told
+
+
+def _cuts(channel: AnyChannel) -> list[bytes]:
+    """Return what the log has of actions that cut the channel's windows."""
+    return [dumps(action_type) for action_type in channel.kind.cuts]
 
 
 def _size(entries: Sequence[Append]) -> int:

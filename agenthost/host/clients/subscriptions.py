@@ -1,22 +1,28 @@
-"""Following channels: ``subscribe``, ``unsubscribe``, and ``fetchTurns`` for long chats."""
+"""Following channels: ``subscribe``, ``unsubscribe``, and the snapshots that it starts from."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import NotFound, PermissionDenied, SessionNotFound
-from agenthost.host.channels.chat.loading import load_turns
-from agenthost.host.channels.chat.window import page_start, position_of
 from agenthost.host.clients.client_records import EVERYTHING
 from agenthost.host.clients.methods import EncodedResult, handles
-from agenthost.host.clients.snapshots import follow, snapshot
+from agenthost.host.log.channel import AnyChannel, Subscription
+from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.uris import annotations_uri, session_uri
-from agenthost.protocol.versions import translator, turns_page
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
+    from agenthost.host.core import HostCore
 
 Params = dict[str, Any]
+
+# Seconds: a client that asks for more gathering than this would look dead.
+MOST_LATENCY = 5.0
+# The view of a client that wants to see everything.
+NOTHING_ASKED: Mapping[str, Any] = MappingProxyType({})
 
 
 @handles("subscribe")
@@ -34,7 +40,7 @@ async def subscribe(connection: Connection, params: Params) -> EncodedResult:
         connection,
         channel,
         uri,
-        newest_turns=params.get("view", {}).get("turns"),
+        view=params.get("view", NOTHING_ASKED),
         max_latency=min(latency / 1000, MOST_LATENCY) if latency else None,
     )
     connection.core.clients.note_view(connection.client_id, channel.uri, subscription.view)
@@ -48,10 +54,6 @@ def _missing(uri: str) -> NotFound | SessionNotFound:
     return NotFound(f"there is no channel {uri}")
 
 
-# Seconds: a client that asks for more gathering than this would look dead.
-MOST_LATENCY = 5.0
-
-
 @handles("unsubscribe")
 async def unsubscribe(connection: Connection, params: Params) -> None:
     """Stop sending a channel's actions; an active client that leaves its session leaves it."""
@@ -60,29 +62,52 @@ async def unsubscribe(connection: Connection, params: Params) -> None:
     if channel is None or not connection.unsubscribe(channel):
         return
     core.clients.note_view(connection.client_id, channel.uri, EVERYTHING)
-    if channel.kind == "session":
-        core.clients.withdraw(connection.client_id, channel)
+    unfollow(core, channel, connection.client_id)
 
 
-@handles("fetchTurns")
-async def fetch_turns(connection: Connection, params: Params) -> dict[str, Any]:
-    """Send the next older turns as ``chat/turnsLoaded``, then answer."""
-    core = connection.core
-    channel = await core.directory.find(params["channel"])
-    if channel is None or channel.kind != "chat":
-        raise NotFound(f"there is no chat {params['channel']}")
-    turns, most = channel.state["turns"], core.limits.max_turns_page
-    if not translator(connection.version).pages_into_state:
-        page = turns_page(turns, params, cap=most)
-        down = translator(connection.version).turn_down
-        return {**page, "turns": [down(turn) for turn in page["turns"]]}
-    subscription = connection.subscriptions.get(channel)
-    shown = end = subscription.first_turn if subscription is not None else 0
-    if "cursor" in params:
-        # One kept from an earlier window may lie on either side of this one.
-        end = min(shown, position_of(turns, params["cursor"]))
-    start = page_start(channel.turn_sizes(), end, most)
-    if subscription is not None:
-        # Up to what was shown, so that no turn in between is ever left out.
-        load_turns(channel, subscription, start, shown)
-    return {}
+def follow(
+    connection: Connection,
+    channel: AnyChannel,
+    uri: str,
+    *,
+    view: Mapping[str, Any] = NOTHING_ASKED,
+    max_latency: float | None = None,
+) -> Subscription:
+    """Subscribe a connection from this very moment on; the snapshot must be taken in the same."""
+    subscription = Subscription(
+        connection,
+        uri,
+        connection.core.writer.ledger.last_seq,
+        window=channel.kind.window(channel.state, view),
+        max_latency=max_latency,
+    )
+    connection.subscribe(channel, subscription)
+    return subscription
+
+
+def snapshot(
+    connection: Connection, channel: AnyChannel, subscription: Subscription
+) -> Sequence[bytes]:
+    """Encode the snapshot that a subscription starts from, as pieces of JSON."""
+    owner = connection.core.directory.owner(channel)
+    return (
+        b'{"resource":',
+        dumps(subscription.uri),
+        b',"state":',
+        *channel.snapshot_json(connection.version, window=subscription.window, owner=owner),
+        b',"fromSeq":%d}' % subscription.from_seq,
+    )
+
+
+def listed(snapshots: Iterable[Sequence[bytes]]) -> Iterator[bytes]:
+    """Join snapshots into the items of a JSON array."""
+    for number, pieces in enumerate(snapshots):
+        if number:
+            yield b","
+        yield from pieces
+
+
+def unfollow(core: HostCore, channel: AnyChannel, client_id: str) -> None:
+    """Do what must be done because a client does not follow a channel any more."""
+    for effect in channel.kind.unfollowed(channel, client_id):
+        core.effects.carry_out(effect)

@@ -12,93 +12,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agenthost.host.delivery.envelopes import Envelope, encode_envelope, numbered
-from agenthost.host.log.channel import Change, Channel, Subscription
+from agenthost.host.log.channel import Subscription
+from agenthost.host.log.deliveries import Broadcast, Direct, Notice, Reply
 from agenthost.protocol.jsonrpc import Notification, encode
 from agenthost.protocol.versions import echo, translator
 from agenthost.transport import Encoded
 
 if TYPE_CHECKING:
-    from agenthost.host.clients.connection import Connection
+    from agenthost.host.log.receiver import Receiver
 
 log = logging.getLogger(__name__)
 
 Encodings = dict[tuple[str, str], Sequence[Encoded]]
-
-
-@dataclass(slots=True)
-class Broadcast:
-    """One accepted action on its way to the channel's subscribers."""
-
-    channel: Channel
-    # Its own number; those before it may have been taken for versions that need several actions.
-    seq: int
-    action: dict[str, Any]
-    # The action's JSON, as the log has it.
-    action_json: bytes
-    change: Change
-    origin: dict[str, Any] | None = None
-    # Who dispatched it, and in which words: it gets its own action back as it sent it.
-    sender: Connection | None = None
-    as_sent: dict[str, Any] | None = None
-
-    def encode(self, version: str, uri: str) -> list[Envelope]:
-        """Encode for one version and one spelling of the channel's URI."""
-        ladder = translator(version)
-        if ladder.is_identity or self.change.states is None:
-            envelope = encode_envelope(
-                uri, self.action, self.seq, self.origin, action_json=self.action_json
-            )
-            return [envelope]
-        before, after = self.change.states
-        channel = self.channel
-        return self._encode(
-            uri,
-            ladder.action_down(
-                channel.kind, before, self.action, after, reviewable=channel.reviewable
-            ),
-        )
-
-    def encode_echo(self, version: str, uri: str) -> list[Envelope]:
-        """Encode for the client that sent it, in its own words where these tell the truth."""
-        words = self.as_sent or self.action
-        if self.change.states is None:
-            return self._encode(uri, [words])
-        before, after = self.change.states
-        channel = self.channel
-        return self._encode(
-            uri,
-            echo(
-                version,
-                channel.kind,
-                words,
-                before,
-                self.action,
-                after,
-                reviewable=channel.reviewable,
-            ),
-        )
-
-    def _encode(self, uri: str, actions: list[dict[str, Any]]) -> list[Envelope]:
-        return [
-            encode_envelope(uri, action, seq, self.origin if is_last else None)
-            for action, seq, is_last in numbered(actions, self.seq)
-        ]
-
-
-@dataclass(slots=True)
-class Notice:
-    """A notification on its way to the channel's subscribers; never logged, never replayed."""
-
-    channel: Channel
-    method: str
-    params: dict[str, Any]
-    # Only these connections, where a notification is not for everybody.
-    only: frozenset[Connection] | None = None
-
-    def encode(self, version: str, uri: str) -> list[Encoded]:
-        """Encode for one version and one spelling of the channel's URI."""
-        params = translator(version).notification_down(self.method, {**self.params, "channel": uri})
-        return [] if params is None else [Encoded(encode(Notification(self.method, params)))]
 
 
 @dataclass(slots=True)
@@ -107,10 +32,10 @@ class Fanout:
 
     # Envelopes handed to outboxes, for the metrics.
     delivered: int = 0
-    _touched: dict[Connection, None] = field(default_factory=dict)
+    _touched: dict[Receiver, None] = field(default_factory=dict)
 
     def release(self, deliveries: Sequence[Any]) -> None:
-        """Take what is durable now: broadcasts, notices, and callables for everything else."""
+        """Take what is durable now: ``deliveries``, and callables for everything else."""
         run: list[Broadcast] = []
         for item in deliveries:
             if isinstance(item, Broadcast):
@@ -122,7 +47,11 @@ class Fanout:
             if run:
                 self._guarded(self._send_run, run)
                 run = []
-            if isinstance(item, Notice):
+            if isinstance(item, Direct):
+                self._guarded(self._send, item.receiver, item.messages)
+            elif isinstance(item, Reply):
+                self._guarded(self._send_reply, item)
+            elif isinstance(item, Notice):
                 self._guarded(self._send_notice, item)
             else:
                 self._guarded(item)
@@ -132,8 +61,8 @@ class Fanout:
         for connection in touched:
             connection.outbox.flush()
 
-    def send(self, connection: Connection, messages: Sequence[Encoded]) -> None:
-        """Queue messages for one connection; they leave when the current release ends."""
+    def _send(self, connection: Receiver, messages: Sequence[Encoded]) -> None:
+        # They leave when the current release ends.
         connection.outbox.put(messages)
         self._touched[connection] = None
 
@@ -164,7 +93,7 @@ class Fanout:
                 self.delivered += len(run)
 
     def _together(self, run: list[Broadcast], version: str, uri: str) -> Sequence[Encoded]:
-        return tuple(e for b in run for e in b.encode(version, uri))
+        return tuple(e for b in run for e in encode_broadcast(b, version, uri))
 
     def _individually(self, run: list[Broadcast], to: Subscription) -> list[Envelope]:
         messages: list[Envelope] = []
@@ -172,10 +101,14 @@ class Fanout:
             if broadcast.seq <= to.from_seq:
                 continue
             if broadcast.sender is to.connection:
-                messages.extend(broadcast.encode_echo(to.connection.version, to.uri))
+                messages.extend(_encode_echo(broadcast, to.connection.version, to.uri))
             else:
-                messages.extend(broadcast.encode(to.connection.version, to.uri))
+                messages.extend(encode_broadcast(broadcast, to.connection.version, to.uri))
         return messages
+
+    def _send_reply(self, reply: Reply) -> None:
+        envelope = encode_envelope(reply.uri, reply.action, reply.seq, reply.origin, reply.reason)
+        self._send(reply.receiver, (envelope,))
 
     def _send_notice(self, notice: Notice) -> None:
         made: Encodings = {}
@@ -185,6 +118,50 @@ class Fanout:
                 continue
             key = (connection.version, subscription.uri)
             if key not in made:
-                made[key] = notice.encode(*key)
+                made[key] = _encode_notice(notice, *key)
             if made[key]:
-                self.send(connection, made[key])
+                self._send(connection, made[key])
+
+
+def encode_broadcast(broadcast: Broadcast, version: str, uri: str) -> list[Envelope]:
+    """Encode an action for one version and one spelling of its channel's URI."""
+    ladder = translator(version)
+    states = broadcast.change.states
+    if ladder.is_identity or states is None:
+        envelope = encode_envelope(
+            uri,
+            broadcast.action,
+            broadcast.seq,
+            broadcast.origin,
+            action_json=broadcast.action_json,
+        )
+        return [envelope]
+    kind = broadcast.channel.kind
+    before, after = states
+    reviewable = kind.is_reviewable(broadcast.channel)
+    actions = ladder.action_down(kind.name, before, broadcast.action, after, reviewable=reviewable)
+    return _encode_each(broadcast, uri, actions)
+
+
+def _encode_echo(broadcast: Broadcast, version: str, uri: str) -> list[Envelope]:
+    """Encode an action for the client that sent it, in its own words where these are true."""
+    words = broadcast.as_sent or broadcast.action
+    if broadcast.change.states is None:
+        return _encode_each(broadcast, uri, [words])
+    kind, action = broadcast.channel.kind, broadcast.action
+    before, after = broadcast.change.states
+    reviewable = kind.is_reviewable(broadcast.channel)
+    echoed = echo(version, kind.name, words, before, action, after, reviewable=reviewable)
+    return _encode_each(broadcast, uri, echoed)
+
+
+def _encode_each(broadcast: Broadcast, uri: str, actions: list[dict[str, Any]]) -> list[Envelope]:
+    return [
+        encode_envelope(uri, action, seq, broadcast.origin if is_last else None)
+        for action, seq, is_last in numbered(actions, broadcast.seq)
+    ]
+
+
+def _encode_notice(notice: Notice, version: str, uri: str) -> list[Encoded]:
+    params = translator(version).notification_down(notice.method, {**notice.params, "channel": uri})
+    return [] if params is None else [Encoded(encode(Notification(notice.method, params)))]

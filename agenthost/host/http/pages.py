@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 
-from agenthost.host.core import Core
+from agenthost.host.core import HostCore
 from agenthost.host.http.admission import refuse_page
 from agenthost.host.http.messages import HttpRequest, HttpResponse
 from agenthost.host.trust import Gate
@@ -54,7 +54,7 @@ _PAGE_POLICY = {
 class Pages:
     """Answers plain HTTP requests."""
 
-    def __init__(self, core: Core, gate: Gate) -> None:
+    def __init__(self, core: HostCore, gate: Gate) -> None:
         self._core = core
         self._gate = gate
 

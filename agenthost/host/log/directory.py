@@ -7,12 +7,13 @@ only: its snapshot and the log since. Does not decide what happens in a channel:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any, cast
+from collections.abc import Iterable
+from typing import Any, overload
 
 from agenthost.clock import Clock
-from agenthost.host.channels.chat.names import find_named_chat
-from agenthost.host.log.channel import Channel
+from agenthost.host.log.channel import AnyChannel, LiveChannel
+from agenthost.host.log.effects import Effects
+from agenthost.host.log.kind import AnyKind, ChannelKind, S
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.log.replay import replay_horizon
 from agenthost.host.log.stored_values import stored_value
@@ -23,14 +24,10 @@ from agenthost.host.store import (
     SaveSnapshot,
     Store,
     StoreDamaged,
-    StoredChannel,
     TrimLog,
     WholeChannel,
 )
-from agenthost.protocol.reducer_registry import Kind
 from agenthost.protocol.uris import ROOT, canonical
-
-State = Any
 
 # The record that names the session of a chat or annotations channel.
 OWNERS = "owners"
@@ -49,41 +46,80 @@ IDLE_SECONDS = 60.0
 class Directory:
     """All channels of the host, loaded on demand."""
 
-    def __init__(self, store: Store, ledger: Ledger, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: Store,
+        ledger: Ledger,
+        clock: Clock,
+        kinds: Iterable[AnyKind],
+        effects: Effects,
+    ) -> None:
         self._store = store
         self._ledger = ledger
         self._clock = clock
-        self._loaded: dict[str, Channel] = {}
-        self._loading: dict[str, asyncio.Task[Channel | None]] = {}
+        self._kinds: dict[str, AnyKind] = {kind.name: kind for kind in kinds}
+        self._effects = effects
+        # The records that come with a channel, whatever its kind.
+        self._buckets = [OWNERS, *(b for kind in self._kinds.values() for b in kind.buckets)]
+        self._loaded: dict[str, AnyChannel] = {}
+        self._loading: dict[str, asyncio.Task[AnyChannel | None]] = {}
         # How many left memory so far: what was read before one did may not be the newest.
         self._forgotten = 0
-        # Told of each channel that leaves memory.
-        self.on_evicted: list[Callable[[Channel], None]] = []
-        # Told of each channel that comes back from the store, before anybody sees it; and the
-        # buckets whose records under its name come with it.
-        self.on_loading: list[Callable[[Channel, WholeChannel], None]] = []
-        self.buckets = [OWNERS]
 
     @property
-    def root(self) -> Channel:
+    def root(self) -> AnyChannel:
         """The root channel, which is always in memory."""
         return self._loaded[ROOT]
 
-    def get(self, uri: str) -> Channel | None:
-        """Return a channel that is in memory."""
-        return self._loaded.get(canonical(uri))
+    @overload
+    def get(self, uri: str) -> AnyChannel | None: ...
 
-    def loaded(self, kind: Kind) -> list[Channel]:
-        """Return the channels of one kind that are in memory."""
-        return [channel for channel in self._loaded.values() if channel.kind == kind]
+    @overload
+    def get(self, uri: str, kind: ChannelKind[S]) -> LiveChannel[S] | None: ...
 
-    async def find(self, uri: str) -> Channel | None:
-        """Return a channel, loading it (and the session that owns it) when it must be."""
+    def get(self, uri: str, kind: AnyKind | None = None) -> AnyChannel | None:
+        """Return a channel that is in memory, if it is of the kind that is asked for."""
+        return _of_kind(self._loaded.get(canonical(uri)), kind)
+
+    def has(self, channel: AnyChannel) -> bool:
+        """Say whether this very channel is still the one under its name."""
+        return self._loaded.get(channel.uri) is channel
+
+    @overload
+    def loaded(self) -> list[AnyChannel]: ...
+
+    @overload
+    def loaded(self, kind: ChannelKind[S]) -> list[LiveChannel[S]]: ...
+
+    def loaded(self, kind: AnyKind | None = None) -> list[Any]:
+        """Return the channels that are in memory, or those of one kind."""
+        return [channel for channel in self._loaded.values() if _of_kind(channel, kind)]
+
+    def owner(self, channel: AnyChannel) -> AnyChannel | None:
+        """Return the session that a channel belongs to, which is in memory as long as it is."""
+        return self._loaded.get(channel.session) if channel.session is not None else None
+
+    @overload
+    async def find(self, uri: str) -> AnyChannel | None: ...
+
+    @overload
+    async def find(self, uri: str, kind: ChannelKind[S]) -> LiveChannel[S] | None: ...
+
+    async def find(self, uri: str, kind: AnyKind | None = None) -> AnyChannel | None:
+        """Return a channel, loading it (and the session that owns it) when it must be.
+
+        One of another kind than is asked for counts as none.
+        """
         uri = canonical(uri)
         channel = await self._registered(uri)
-        return channel if channel is not None else await find_named_chat(uri, self._registered)
+        if channel is None:
+            for each in self._kinds.values():
+                channel = await each.find_alias(uri, self._registered)
+                if channel is not None:
+                    break
+        return _of_kind(channel, kind)
 
-    async def _registered(self, uri: str) -> Channel | None:
+    async def _registered(self, uri: str) -> AnyChannel | None:
         channel = self._loaded.get(uri)
         if channel is None:
             task = self._loading.get(uri)
@@ -96,19 +132,22 @@ class Directory:
             channel.last_used = self._clock.monotonic()
         return channel
 
-    def create(self, uri: str, kind: Kind, state: State, session: str | None = None) -> Channel:
+    def create(
+        self, uri: str, kind: ChannelKind[S], state: S, session: str | None = None
+    ) -> LiveChannel[S]:
         """Register a new channel with its first state; the caller has made sure that it is new."""
         # A number of its own: who names the channel and saw less than that has never seen it.
-        channel = Channel(uri, kind, state, seq=self._ledger.take_seq(), session=session)
+        channel = LiveChannel(uri, kind, state, seq=self._ledger.take_seq(), session=session)
         channel.last_used = self._clock.monotonic()
         self._loaded[uri] = channel
-        self.save(channel)
-        if session is not None:
-            self._ledger.write(PutRecord(OWNERS, uri, session.encode()))
-            self._hold_owner(channel, +1)
+        if channel.is_logged:
+            self.save(channel)
+            if session is not None:
+                self._ledger.write(PutRecord(OWNERS, uri, session.encode()))
+        self._hold_owner(channel, +1)
         return channel
 
-    def drop(self, channel: Channel) -> None:
+    def drop(self, channel: AnyChannel) -> None:
         """Forget a channel, in memory and in the store; its subscriptions end."""
         self._forget(channel)
 
@@ -119,9 +158,10 @@ class Directory:
 
         # Behind the last actions, which those who follow it are still owed.
         self._ledger.deliver(end_subscriptions)
-        self._ledger.write(DropChannel(channel.uri), DropRecord(OWNERS, channel.uri))
+        if channel.is_logged:
+            self._ledger.write(DropChannel(channel.uri), DropRecord(OWNERS, channel.uri))
 
-    def save(self, channel: Channel, *, at_rest: bool = False) -> None:
+    def save(self, channel: AnyChannel, *, at_rest: bool = False) -> None:
         """Store the channel's state, and forget the log that is older than anybody may replay.
 
         Of a channel that rests, what outweighs its state goes too: who missed as much is better
@@ -138,11 +178,11 @@ class Directory:
             channel.untrimmed_bytes = 0
         horizon = replay_horizon(self._ledger.last_seq, self._store.gaps, REPLAY_WINDOW)
         self._ledger.write(
-            SaveSnapshot(channel.uri, channel.kind, channel.seq, state),
+            SaveSnapshot(channel.uri, channel.kind.name, channel.seq, state),
             TrimLog(channel.uri, min(channel.seq, horizon), keep_bytes),
         )
 
-    def save_if_due(self, channel: Channel) -> None:
+    def save_if_due(self, channel: AnyChannel) -> None:
         """Store a snapshot once the log since the last one outweighs it."""
         if channel.tail_bytes > max(SMALLEST_TAIL, channel.stored_bytes):
             self.save(channel)
@@ -152,12 +192,11 @@ class Directory:
         horizon = self._clock.monotonic() - idle_seconds
         # Chats before their sessions: a loaded chat holds its session.
         for channel in sorted(self._loaded.values(), key=lambda channel: channel.session is None):
-            if channel.kind != "root" and not channel.in_use and channel.last_used <= horizon:
+            leaves = channel.kind.leaves_memory and not channel.in_use
+            if leaves and channel.last_used <= horizon:
                 if channel.tail_bytes:
                     self.save(channel, at_rest=True)
                 self._forget(channel)
-                for observer in self.on_evicted:
-                    observer(channel)
 
     def save_all(self) -> None:
         """Store every channel that changed since its last snapshot."""
@@ -165,12 +204,12 @@ class Directory:
             if channel.tail_bytes:
                 self.save(channel, at_rest=True)
 
-    async def _load(self, uri: str) -> Channel | None:
+    async def _load(self, uri: str) -> AnyChannel | None:
         # What was evicted a moment ago may still be on its way to the disk.
         if self._ledger.backlog:
             await self._ledger.settle()
         forgotten = self._forgotten
-        whole = await self._store.load_whole(uri, self.buckets, OWNERS)
+        whole = await self._store.load_whole(uri, self._buckets, OWNERS)
         if whole is None:
             return None
         session = _owner_of(whole)
@@ -183,22 +222,39 @@ class Directory:
                 raise StoreDamaged(f"{uri} belongs to {session}, which is not in the store")
         return self._take_in(uri, whole)
 
-    def _take_in(self, uri: str, whole: WholeChannel) -> Channel:
-        channel = _rebuild(uri, whole.stored, _owner_of(whole))
+    def _take_in(self, uri: str, whole: WholeChannel) -> AnyChannel:
+        channel = self._rebuild(uri, whole)
         channel.last_used = self._clock.monotonic()
-        for complete in self.on_loading:
-            complete(channel, whole)
+        channel.kind.restore(channel, whole)
+        for effect in channel.kind.loaded(channel):
+            self._effects.carry_out(effect)
         self._loaded[uri] = channel
         self._hold_owner(channel, +1)
         return channel
 
-    def _forget(self, channel: Channel) -> None:
+    def _rebuild(self, uri: str, whole: WholeChannel) -> AnyChannel:
+        stored = whole.stored
+        kind = self._kinds.get(stored.kind)
+        if kind is None:
+            raise StoreDamaged(f"{uri} is a channel of kind {stored.kind}, which is unknown here")
+        state = stored_value(stored.state, uri)
+        channel = LiveChannel(uri, kind, state, seq=stored.seq, session=_owner_of(whole))
+        channel.stored_bytes = len(stored.state)
+        # How long the log before the snapshot is, nobody has measured.
+        channel.untrimmed_bytes = REPLAY_BYTES
+        for entry in stored.tail:
+            channel.apply(stored_value(entry.action, uri), entry.now)
+            channel.seq = entry.seq
+            channel.tail_bytes += len(entry.action)
+        return channel
+
+    def _forget(self, channel: AnyChannel) -> None:
         self._forgotten += 1
         if self._loaded.pop(channel.uri, None) is not None:
             self._hold_owner(channel, -1)
 
-    def _hold_owner(self, channel: Channel, change: int) -> None:
-        owner = self._loaded.get(channel.session) if channel.session is not None else None
+    def _hold_owner(self, channel: AnyChannel, change: int) -> None:
+        owner = self.owner(channel)
         if owner is not None:
             owner.holds += change
 
@@ -208,19 +264,5 @@ def _owner_of(whole: WholeChannel) -> str | None:
     return owner.decode() if owner is not None else None
 
 
-def _rebuild(uri: str, stored: StoredChannel, session: str | None) -> Channel:
-    channel = Channel(
-        uri,
-        cast(Kind, stored.kind),
-        stored_value(stored.state, uri),
-        seq=stored.seq,
-        session=session,
-    )
-    channel.stored_bytes = len(stored.state)
-    # How long the log before the snapshot is, nobody has measured.
-    channel.untrimmed_bytes = REPLAY_BYTES
-    for entry in stored.tail:
-        channel.apply(stored_value(entry.action, uri), entry.now)
-        channel.seq = entry.seq
-        channel.tail_bytes += len(entry.action)
-    return channel
+def _of_kind(channel: AnyChannel | None, kind: AnyKind | None) -> AnyChannel | None:
+    return channel if channel is not None and (kind is None or channel.kind is kind) else None

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
+class ReplayLog:
     """Everything after ``after`` is in the log, for every channel asked for."""
 
     after: int
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshots:
+class SendSnapshots:
     """Continuity cannot be proved, or would cost too much: send the states."""
 
     reason: str
@@ -26,21 +26,21 @@ def plan_reconnect(
     last_seq: int,
     gaps: Sequence[tuple[int, int]],
     trimmed: Mapping[str, int],
-) -> Replay | Snapshots:
+) -> ReplayLog | SendSnapshots:
     """Decide from what the client saw last and from what the log still proves.
 
     ``gaps`` are the numbers lost to crashes: whoever saw one of them saw something that did not
     survive. ``trimmed`` says per channel up to which number its log is forgotten.
     """
     if last_seen > last_seq:
-        return Snapshots("the client is ahead of this host")
+        return SendSnapshots("the client is ahead of this host")
     for lost_after, resumed_at in gaps:
         if lost_after < last_seen < resumed_at:
-            return Snapshots("the client saw what a crash took")
+            return SendSnapshots("the client saw what a crash took")
     for channel, through in trimmed.items():
         if last_seen < through:
-            return Snapshots(f"the log of {channel} starts later")
-    return Replay(last_seen)
+            return SendSnapshots(f"the log of {channel} starts later")
+    return ReplayLog(last_seen)
 
 
 def replay_horizon(last_seq: int, gaps: Sequence[tuple[int, int]], window: int) -> int:

@@ -1,19 +1,22 @@
 """The one writer: reduce, number, log, and queue for everybody who is owed it.
 
 Every change of every channel goes through ``apply``, wherever it comes from. What must follow a
-change (catalogue, prompts, turns) is told to the observers, which call ``apply`` again.
+change (catalogue, prompts, turns) the channel's kind says; whoever carries it out may call
+``apply`` again, and is through with it before the next consequence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agenthost.clock import Clock
-from agenthost.host.delivery.envelopes import encode_envelope
-from agenthost.host.delivery.fanout import Broadcast, Fanout, Notice
-from agenthost.host.log.channel import Channel
+from agenthost.host.log.channel import AnyChannel, Change
+from agenthost.host.log.deliveries import Broadcast, Direct, Notice, Reply
+from agenthost.host.log.directory import Directory
+from agenthost.host.log.effects import Apply, Effects
+from agenthost.host.log.kind import Applied
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.store import Append
 from agenthost.protocol.jsonrpc import dumps
@@ -21,7 +24,8 @@ from agenthost.protocol.versions import changes_nothing, sequence_numbers_needed
 from agenthost.transport import Encoded
 
 if TYPE_CHECKING:
-    from agenthost.host.clients.connection import Connection
+    from agenthost.host.log.receiver import Receiver
+    from agenthost.host.trust.principals import Starter
 
 Action = dict[str, Any]
 
@@ -33,10 +37,10 @@ LONG_TAIL = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Dispatch:
+class ClientAction:
     """A client's action as it arrived, to be echoed in the client's own words."""
 
-    connection: Connection
+    connection: Receiver
     client_seq: int
     # The channel's URI in the client's spelling.
     uri: str
@@ -50,38 +54,41 @@ class Dispatch:
         return {"clientId": self.connection.client_id, "clientSeq": self.client_seq}
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """An action that changed a channel, for those who must follow up on it."""
-
-    channel: Channel
-    action: Action
-    before: Any
-    after: Any
-    # The client's dispatch, where it was one.
-    dispatch: Dispatch | None = None
-
-
 class Writer:
     """Applies actions to channels and sends them on their way."""
 
-    def __init__(self, ledger: Ledger, fanout: Fanout, clock: Clock) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        directory: Directory,
+        effects: Effects,
+        clock: Clock,
+    ) -> None:
         self.ledger = ledger
-        self._fanout = fanout
+        self._directory = directory
+        self._effects = effects
         self._clock = clock
-        # Told of every change but text appends, in order; they may apply further actions.
-        self.observers: list[Callable[[Applied], None]] = []
-        # Told of a channel whose log has grown long by text appends alone.
-        self.on_long_tail: Callable[[Channel], None] = lambda channel: None
+        effects.on(Apply, self._follow_up)
 
-    def apply(self, channel: Channel, action: Action, dispatch: Dispatch | None = None) -> bool:
-        """Apply an action; False when it changed nothing (then only its sender hears of it)."""
+    def apply(
+        self,
+        channel: AnyChannel,
+        action: Action,
+        dispatch: ClientAction | None = None,
+        starter: Starter | None = None,
+    ) -> bool:
+        """Apply an action; False when it changed nothing (then only its sender hears of it).
+
+        ``starter`` is on whose behalf the host does it, where that is somebody's and not its own.
+        """
         now = self._clock.now()
         change = channel.apply(action, now)
         if change is None:
-            if dispatch is not None:
-                self._answer(dispatch, _void_reason(dispatch, channel))
-            return False
+            if action["type"] not in channel.kind.events:
+                if dispatch is not None:
+                    self._answer(dispatch, _void_reason(dispatch, channel))
+                return False
+            change = Change((channel.state, channel.state))
         # Nothing is decided between them, so nobody's snapshot falls into the middle.
         seq = self.ledger.take_seq(
             1 if change.states is None else sequence_numbers_needed(action, *change.states)
@@ -89,55 +96,60 @@ class Writer:
         channel.seq = seq
         action_json = dumps(action)
         origin = dispatch.origin if dispatch is not None else None
-        channel.tail_bytes += len(action_json) + ENTRY_OVERHEAD
-        self.ledger.write(
-            Append(seq, channel.uri, now, action_json, dumps(origin) if origin else None)
-        )
+        if channel.is_logged:
+            channel.tail_bytes += len(action_json) + ENTRY_OVERHEAD
+            self.ledger.write(
+                Append(seq, channel.uri, now, action_json, dumps(origin) if origin else None)
+            )
         broadcast = Broadcast(channel, seq, action, action_json, change, origin)
         if dispatch is not None:
             broadcast.sender = dispatch.connection if not dispatch.rewritten else None
             broadcast.as_sent = dispatch.as_sent
         self.ledger.deliver(broadcast)
         if change.states is not None:
-            applied = Applied(channel, action, *change.states, dispatch)
-            for observer in self.observers:
-                observer(applied)
+            applied = Applied(channel, action, *change.states, dispatch, starter)
+            for consequence in channel.kind.follow(applied, self._directory.owner(channel)):
+                self._effects.carry_out(consequence)
+            self._directory.save_if_due(channel)
         elif channel.tail_bytes > LONG_TAIL:
-            self.on_long_tail(channel)
+            self._directory.save_if_due(channel)
         return True
 
-    def reject(self, dispatch: Dispatch, reason: str) -> None:
+    def _follow_up(self, effect: Apply) -> None:
+        self.apply(effect.channel, effect.action)
+
+    def reject(self, dispatch: ClientAction, reason: str) -> None:
         """Send a refused action back to its origin alone, with the reason."""
         self._answer(dispatch, reason)
 
-    def acknowledge(self, dispatch: Dispatch) -> None:
+    def acknowledge(self, dispatch: ClientAction) -> None:
         """Tell the origin of an action alone that it is done."""
         self._answer(dispatch, None)
 
     def notify(
         self,
-        channel: Channel,
+        channel: AnyChannel,
         method: str,
         params: dict[str, Any],
-        only: frozenset[Connection] | None = None,
+        only: frozenset[Receiver] | None = None,
     ) -> None:
         """Send a notification to the channel's subscribers, in order with everything else."""
         self.ledger.deliver(Notice(channel, method, params, only))
 
-    def send(self, connection: Connection, messages: Sequence[Encoded]) -> None:
+    def send(self, connection: Receiver, messages: Sequence[Encoded]) -> None:
         """Send messages to one connection, in order with everything else."""
-        self.ledger.deliver(lambda: self._fanout.send(connection, messages))
+        self.ledger.deliver(Direct(connection, messages))
 
-    def _answer(self, dispatch: Dispatch, reason: str | None) -> None:
-        envelope = encode_envelope(
-            dispatch.uri, dispatch.as_sent, self.ledger.take_seq(), dispatch.origin, reason
+    def _answer(self, dispatch: ClientAction, reason: str | None) -> None:
+        seq, origin = self.ledger.take_seq(), dispatch.origin
+        self.ledger.deliver(
+            Reply(dispatch.connection, dispatch.uri, dispatch.as_sent, seq, origin, reason)
         )
-        self.send(dispatch.connection, (envelope,))
 
 
-def _void_reason(dispatch: Dispatch, channel: Channel) -> str | None:
+def _void_reason(dispatch: ClientAction, channel: AnyChannel) -> str | None:
     """Say why an action is refused that changes nothing here but something for its sender."""
     version = dispatch.connection.version
-    if changes_nothing(version, channel.kind, dispatch.as_sent, channel.state):
+    if changes_nothing(version, channel.kind.name, dispatch.as_sent, channel.state):
         return None
     return f"{dispatch.as_sent['type']} has no effect here"

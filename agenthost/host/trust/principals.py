@@ -27,3 +27,18 @@ LOCAL_OWNER = Principal(OWNER_NAME, Role.OWNER)
 It bears the owner's name on purpose: the same person restarts the host with a token tomorrow, and
 their clients keep their client ids.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Starter:
+    """On whose behalf a turn runs."""
+
+    principal: str
+    locale: str | None = None
+    # The client at which it was started.
+    client_id: str | None = None
+    # How many workers stand above it.
+    depth: int = 0
+
+
+NOBODY = Starter("")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from agenthost.agents.turn_port import Interactivity, Worker
 from agenthost.host.turns.crossing import Crossing
-from agenthost.host.turns.running_turn import Request
+from agenthost.host.turns.running_turn import AgentRequest
 from agenthost.protocol.versions import reduce
 
 if TYPE_CHECKING:
@@ -252,11 +252,11 @@ class AgentPort:
             return await request.answer
         except asyncio.CancelledError:
             # Nobody waits for it any more.
-            self._crossing.post(Request.cancel, request)
+            self._crossing.post(AgentRequest.cancel, request)
             raise
 
-    def _send(self, work: Callable[[], Awaitable[_T]]) -> Request[_T]:
-        request = Request(work)
+    def _send(self, work: Callable[[], Awaitable[_T]]) -> AgentRequest[_T]:
+        request = AgentRequest(work)
         self._post(self._running.ask, request)
         return request
 

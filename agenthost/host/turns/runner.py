@@ -12,18 +12,28 @@ import asyncio
 import logging
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from agenthost.agents.api import Agent, AgentError, SessionContext, agent_message
 from agenthost.agents.turn import Turn
-from agenthost.agents.turn_port import Interactivity
 from agenthost.clock import Clock
 from agenthost.host.channels.chat.attachments import given_message, turns_as_given
+from agenthost.host.channels.chat.consequences import (
+    CancelTurn,
+    ChatChanged,
+    StartTurn,
+    StopTurn,
+)
+from agenthost.host.channels.chat.extra import ChatChannel, extra_of, nothing_runs
+from agenthost.host.channels.chat.kind import CHAT
+from agenthost.host.channels.chat.lifecycle import ChatRegistry
+from agenthost.host.channels.session.kind import EndAgentSession, SessionChannel
 from agenthost.host.channels.session.permissions import Credentials, Permissions
-from agenthost.host.log.channel import Channel
+from agenthost.host.log.directory import Directory
+from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
-from agenthost.host.store import DropRecord, PutRecord, StoreError
+from agenthost.host.store import DropRecord, PutRecord, Store, StoreDamaged, StoreError
+from agenthost.host.trust.principals import NOBODY, Starter
 from agenthost.host.turns.agent_loops import AgentLoops, AgentQuit
 from agenthost.host.turns.agent_port import AgentPort
 from agenthost.host.turns.agent_starts import AgentStarts
@@ -32,7 +42,6 @@ from agenthost.host.turns.running_turn import RunningTurn
 log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
-OpenWorker = Callable[[Channel, Mapping[str, Any], str, Interactivity], Channel]
 
 # The record of chats whose turn is running, so that a restart can end what a crash interrupted.
 RUNNING = "running"
@@ -60,30 +69,14 @@ def error_action(turn_id: str, duration: int, error_type: str, message: str) -> 
     return {"type": "chat/error", "turnId": turn_id, "duration": duration, "error": error}
 
 
-@dataclass(frozen=True, slots=True)
-class Starter:
-    """On whose behalf a turn runs."""
-
-    principal: str
-    locale: str | None = None
-    # The client at which it was started.
-    client_id: str | None = None
-    # How many workers stand above it.
-    depth: int = 0
-
-
-NOBODY = Starter("")
-BeginTurn = Callable[[Channel, Mapping[str, Any], Starter], None]
-Rename = Callable[[Channel, Channel, str], None]
-Annotate = Callable[[Channel, dict[str, Any]], None]
-
-
 class TurnRunner:
     """All running turns of the host."""
 
     def __init__(
         self,
         writer: Writer,
+        chats: ChatRegistry,
+        effects: Effects,
         clock: Clock,
         agents: Mapping[str, Agent],
         loops: AgentLoops,
@@ -95,6 +88,7 @@ class TurnRunner:
         silence_limit: float | None = SILENCE_LIMIT,
     ) -> None:
         self.writer = writer
+        self.chats = chats
         self.starts = starts
         self.clock = clock
         self.permissions = permissions
@@ -103,21 +97,19 @@ class TurnRunner:
         self._silence_limit = silence_limit
         self._agents = agents
         self._loops = loops
-        # Set by those who make chats, which need this runner themselves.
-        self.open_worker: OpenWorker
-        self.begin_turn: BeginTurn
-        self.rename: Rename
-        self.annotate: Annotate
         # Chat URI -> its running turn. One slot per chat, never per session.
         self._running: dict[str, RunningTurn] = {}
         # Chat URI -> those who wait for something in its state.
         self._waiting: dict[str, list[Callable[[Mapping[str, Any]], None]]] = {}
-        # Chat URI -> on whose behalf its next turn runs, where the host itself starts it.
-        self._starters: dict[str, Starter] = {}
         # Tasks of turns that are over and still let go of their agents.
         self._ending: set[asyncio.Task[None]] = set()
         # Why no turn runs any more, once the host stops.
         self._closed_because: str | None = None
+        effects.on(StartTurn, lambda e: self.start(e.chat, e.session, e.starter or NOBODY))
+        effects.on(StopTurn, lambda e: self.stop(e.chat.uri))
+        effects.on(CancelTurn, lambda e: self.cancel(e.chat))
+        effects.on(ChatChanged, lambda e: self.changed(e.chat))
+        effects.on(EndAgentSession, self._end_session)
 
     @property
     def running(self) -> int:
@@ -128,16 +120,11 @@ class TurnRunner:
         """Say whether this is still the turn that its chat is working on."""
         return self._running.get(running.channel.uri) is running
 
-    def works_on(self, chat: Channel) -> bool:
+    def works_on(self, chat: ChatChannel) -> bool:
         """Say whether a turn of the chat is running."""
         return chat.uri in self._running
 
-    def elapsed(self, chat: str) -> int:
-        """Return how many milliseconds the chat's turn has been running."""
-        running = self._running.get(chat)
-        return running.duration if running is not None else 0
-
-    def start(self, chat: Channel, session: Channel, starter: Starter | None = None) -> None:
+    def start(self, chat: ChatChannel, session: SessionChannel, starter: Starter) -> None:
         """Run the agent for the turn that has just become active."""
         state, owner = chat.state, session.state
         active = state["activeTurn"]
@@ -146,9 +133,10 @@ class TurnRunner:
             chat,
             session,
             turn_id=active["id"],
-            starter=starter or self._starters.pop(chat.uri, NOBODY),
+            starter=starter,
         )
         self._running[chat.uri] = running
+        extra_of(chat).elapsed = lambda: running.duration
         chat.holds += 1
         self.writer.ledger.write(PutRecord(RUNNING, chat.uri, session.uri.encode()))
         if self._closed_because is not None:
@@ -161,7 +149,7 @@ class TurnRunner:
             id=active["id"],
             chat=chat.uri,
             message=given_message(chat, active["id"], active["message"]),
-            history=[*chat.context, *turns_as_given(chat)],
+            history=[*extra_of(chat).context, *turns_as_given(chat)],
             session=session_context(session.uri, owner, state),
             models=agent.models if agent is not None else (),
         )
@@ -170,19 +158,17 @@ class TurnRunner:
         if self._silence_limit is not None:
             self._look_after(running)
 
-    def expect(self, chat: Channel, starter: Starter) -> None:
-        """Run the turn that the host starts next in a chat on somebody's behalf."""
-        self._starters[chat.uri] = starter
-
-    def changed(self, chat: Channel) -> None:
-        """Let those who wait for something in a chat look again, and its agent see it."""
+    def changed(self, chat: ChatChannel) -> None:
+        """Wake those who wait for a change of the chat, and let its agent see it."""
         running = self._running.get(chat.uri)
         if running is not None:
             running.publish()
         for look in list(self._waiting.get(chat.uri, ())):
             look(chat.state)
 
-    async def wait_for(self, chat: Channel, look: Callable[[Mapping[str, Any]], _T | None]) -> _T:
+    async def wait_for(
+        self, chat: ChatChannel, look: Callable[[Mapping[str, Any]], _T | None]
+    ) -> _T:
         """Wait until looking at a chat's state finds something."""
         found = look(chat.state)
         if found is not None:
@@ -203,11 +189,11 @@ class TurnRunner:
             if not waiting:
                 del self._waiting[chat.uri]
 
-    def cancel(self, chat: Channel) -> None:
+    def cancel(self, chat: ChatChannel) -> None:
         """Cancel a chat's turn on the host's own initiative."""
         active = chat.state.get("activeTurn")
         if active is not None:
-            duration = self.elapsed(chat.uri)
+            duration = extra_of(chat).elapsed()
             action = {"type": "chat/turnCancelled", "turnId": active["id"], "duration": duration}
             self.writer.apply(chat, action)
 
@@ -238,6 +224,28 @@ class TurnRunner:
         """End a turn with an error that is not its agent's own, and stop the agent."""
         self._finish(running, *describe_failure(error, running.channel.uri, self.credentials.mask))
         self._cancel(running)
+
+    async def end_interrupted(self, store: Store, directory: Directory) -> None:
+        """End the turns that were running when the last host died; sessions stay as they were."""
+        for chat_uri in await store.records(RUNNING):
+            try:
+                chat = await directory.find(chat_uri, CHAT)
+            except StoreDamaged as error:
+                # It cannot be opened until it is repaired, and its turn ends with it then.
+                log.error("a turn that was interrupted cannot be ended: %s", error)
+                continue
+            active = chat.state.get("activeTurn") if chat is not None else None
+            if chat is not None and active is not None:
+                message = "the host stopped while this turn was running"
+                action = error_action(active["id"], 0, "hostRestarted", message)
+                self.writer.apply(chat, action)
+            self.writer.ledger.write(DropRecord(RUNNING, chat_uri))
+        await self.writer.ledger.settle()
+
+    def _end_session(self, effect: EndAgentSession) -> None:
+        agent = self._agents.get(effect.session.state["provider"])
+        if agent is not None:
+            self.starts.end(agent, effect.session.uri, had_turns=effect.had_turns)
 
     async def _run(
         self, agent: Agent | None, turn: Turn, port: AgentPort, running: RunningTurn
@@ -297,6 +305,7 @@ class TurnRunner:
 
     def _release(self, running: RunningTurn) -> None:
         running.end()
+        extra_of(running.channel).elapsed = nothing_runs
         running.channel.holds -= 1
         self.writer.ledger.write(DropRecord(RUNNING, running.channel.uri))
 

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from agenthost.agents.api import AgentError
 from agenthost.agents.turn_port import Interactivity, Worker
 from agenthost.host.channels.chat.attachments import given_message
-from agenthost.host.log.channel import Channel
+from agenthost.host.channels.chat.extra import ChatChannel
+from agenthost.host.channels.session.kind import SessionChannel
 from agenthost.host.store import PutBlob
 from agenthost.protocol.uris import content_uri
 
 if TYPE_CHECKING:
-    from agenthost.host.turns.runner import Starter, TurnRunner
+    from agenthost.host.trust.principals import Starter
+    from agenthost.host.turns.runner import TurnRunner
 
 _T = TypeVar("_T")
 
@@ -31,7 +33,7 @@ MOST_UNSTORED = 512
 DEEPEST_WORKER = 4
 
 
-class Request(Generic[_T]):
+class AgentRequest(Generic[_T]):
     """Something that an agent waits for on its loop while the host does it on its own."""
 
     def __init__(self, work: Callable[[], Awaitable[_T]]) -> None:
@@ -89,8 +91,8 @@ class RunningTurn:
     def __init__(
         self,
         runner: TurnRunner,
-        channel: Channel,
-        session: Channel,
+        channel: ChatChannel,
+        session: SessionChannel,
         *,
         turn_id: str,
         starter: Starter,
@@ -168,7 +170,7 @@ class RunningTurn:
     def rename(self, title: str) -> None:
         """Give the chat another title, and the session where it is the default chat."""
         if not self.over and title.strip():
-            self._runner.rename(self.channel, self.session, title)
+            self._runner.chats.rename(self.channel, self.session, title)
 
     def set_meta(self, entry: tuple[str, Any]) -> None:
         """Set, or with None remove, one entry of the session's free-form data."""
@@ -181,7 +183,7 @@ class RunningTurn:
     def annotate(self, annotation: dict[str, Any]) -> None:
         """Set an annotation of the session."""
         if not self.over:
-            self._runner.annotate(self.session, annotation)
+            self._runner.chats.annotate(self.session, annotation)
 
     def show_activity(self, activity: str | None) -> None:
         """Say what the turn is doing, in a few words; None for nothing in particular."""
@@ -189,7 +191,7 @@ class RunningTurn:
         if not self.over:
             self._runner.writer.apply(self.channel, {"type": "chat/activityChanged", **shown})
 
-    def ask(self, request: Request[Any]) -> None:
+    def ask(self, request: AgentRequest[Any]) -> None:
         """Do something that the agent waits for, after all that it emitted before."""
         if self.over:
             request.refuse()
@@ -224,18 +226,18 @@ class RunningTurn:
 
     async def open_worker(
         self, title: str, tool_call_id: str, interactivity: Interactivity
-    ) -> Channel:
+    ) -> ChatChannel:
         """Open a chat of its own for the same agent."""
         if self.starter.depth >= DEEPEST_WORKER:
             raise AgentError("workers may not start workers any deeper", "tooDeep")
         origin = {"kind": "tool", "chat": self.channel.uri, "toolCallId": tool_call_id}
-        return self._runner.open_worker(self.session, origin, title, interactivity)
+        return self._runner.chats.add_worker(self.session, origin, title, interactivity)
 
-    async def run_worker(self, chat: Channel, text: str) -> Worker:
+    async def run_worker(self, chat: ChatChannel, text: str) -> Worker:
         """Let the agent answer ``text`` in a chat that was opened for it."""
         message = {"text": text, "origin": {"kind": "tool"}}
         starter = replace(self.starter, depth=self.starter.depth + 1)
-        self._runner.begin_turn(chat, message, starter)
+        self._runner.chats.start_turn(chat, message, starter)
         try:
             # Its last state is all there is when the chat is removed over its turn.
             state = await self._runner.wait_for(
@@ -248,11 +250,11 @@ class RunningTurn:
 
     def is_allowed(self, tool: str) -> bool:
         """Say whether somebody allowed this tool for the whole session; any thread may ask."""
-        return self._runner.permissions.is_allowed(self.session.uri, tool)
+        return self._runner.permissions.is_allowed(self.session, tool)
 
     def allow(self, tool: str) -> None:
         """Remember that this tool is allowed in the whole session."""
-        self._runner.permissions.allow(self.session.uri, tool)
+        self._runner.permissions.allow(self.session, tool)
 
     def credential(self, resource: str) -> str | None:
         """Return the token that a client brought for a resource; any thread may ask."""

@@ -8,14 +8,18 @@ from typing import Any, cast
 
 import pytest
 
+from agenthost.host.channels.session.kind import SESSION as SESSIONS
 from agenthost.host.clients.connection import Connection
-from agenthost.host.delivery.fanout import Broadcast, Fanout, Notice
-from agenthost.host.log.channel import Change, Channel, Subscription
+from agenthost.host.delivery.fanout import Fanout
+from agenthost.host.log.channel import AnyChannel, Change, LiveChannel, Subscription
+from agenthost.host.log.deliveries import Broadcast, Notice
+from agenthost.host.log.kind import AnyKind
 from agenthost.protocol.jsonrpc import dumps, loads
 from agenthost.protocol.versions import NEWEST
 from agenthost.transport import Encoded
 
 URI = "ahp-session:/1"
+SESSION: AnyKind = SESSIONS
 
 
 @dataclass(eq=False)
@@ -41,14 +45,14 @@ class Receiver:
         return [loads(message.payload)["params"]["serverSeq"] for message in self.messages]
 
 
-def subscribed(channel: Channel, from_seq: int, uri: str = URI, **more: Any) -> Receiver:
+def subscribed(channel: AnyChannel, from_seq: int, uri: str = URI, **more: Any) -> Receiver:
     receiver = Receiver(**more)
     connection = cast(Connection, receiver)
     channel.subscriptions[connection] = Subscription(connection, uri, from_seq)
     return receiver
 
 
-def broadcast(channel: Channel, seq: int, sender: Receiver | None = None) -> Broadcast:
+def broadcast(channel: AnyChannel, seq: int, sender: Receiver | None = None) -> Broadcast:
     action = {"type": "session/titleChanged", "title": f"T{seq}"}
     made = Broadcast(channel, seq, action, dumps(action), Change(None))
     if sender is not None:
@@ -58,13 +62,13 @@ def broadcast(channel: Channel, seq: int, sender: Receiver | None = None) -> Bro
 
 
 @pytest.fixture
-def channel() -> Channel:
-    return Channel(URI, "session", {})
+def channel() -> AnyChannel:
+    return LiveChannel(URI, SESSION, {})
 
 
 @pytest.mark.parametrize("from_seq", range(9))
 def test_who_joins_inside_a_run_gets_what_follows_its_snapshot_and_nothing_twice(
-    channel: Channel, from_seq: int
+    channel: AnyChannel, from_seq: int
 ) -> None:
     early, late = subscribed(channel, 0), subscribed(channel, from_seq)
     Fanout().release([broadcast(channel, seq) for seq in (2, 3, 5, 7)])
@@ -73,7 +77,7 @@ def test_who_joins_inside_a_run_gets_what_follows_its_snapshot_and_nothing_twice
     assert late.flushed == len(late.messages)
 
 
-def test_all_of_one_version_and_spelling_share_one_encoding(channel: Channel) -> None:
+def test_all_of_one_version_and_spelling_share_one_encoding(channel: AnyChannel) -> None:
     receivers = [subscribed(channel, 0) for _ in range(3)]
     other = subscribed(channel, 0, uri="ahp-session:/%31")
     Fanout().release([broadcast(channel, 1), broadcast(channel, 2)])
@@ -82,7 +86,7 @@ def test_all_of_one_version_and_spelling_share_one_encoding(channel: Channel) ->
     assert loads(other.messages[0].payload)["params"]["channel"] == "ahp-session:/%31"
 
 
-def test_the_sender_alone_gets_its_own_words_in_its_place_of_the_run(channel: Channel) -> None:
+def test_the_sender_alone_gets_its_own_words_in_its_place_of_the_run(channel: AnyChannel) -> None:
     sender, other = subscribed(channel, 0), subscribed(channel, 0)
     run = [broadcast(channel, 1), broadcast(channel, 2, sender), broadcast(channel, 3)]
     Fanout().release(run)
@@ -91,8 +95,10 @@ def test_the_sender_alone_gets_its_own_words_in_its_place_of_the_run(channel: Ch
     assert not any(b"oddly" in message.payload for message in other.messages)
 
 
-def test_runs_and_notices_arrive_in_the_order_in_which_they_were_decided(channel: Channel) -> None:
-    second = Channel("ahp-session:/2", "session", {})
+def test_runs_and_notices_arrive_in_the_order_in_which_they_were_decided(
+    channel: AnyChannel,
+) -> None:
+    second = LiveChannel("ahp-session:/2", SESSION, {})
     receiver = subscribed(channel, 0)
     second.subscriptions[cast(Connection, receiver)] = Subscription(
         cast(Connection, receiver), second.uri, 0
@@ -112,7 +118,7 @@ def test_runs_and_notices_arrive_in_the_order_in_which_they_were_decided(channel
 
 
 def test_a_delivery_that_fails_costs_the_others_nothing(
-    channel: Channel, caplog: pytest.LogCaptureFixture
+    channel: AnyChannel, caplog: pytest.LogCaptureFixture
 ) -> None:
     receiver = subscribed(channel, 0)
 

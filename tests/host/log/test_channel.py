@@ -9,10 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agenthost.host.channels.chat import encoded_turns as encoded_turns_module
+from agenthost.host.channels.chat.extra import turn_sizes
+from agenthost.host.channels.chat.kind import CHAT as CHATS
 from agenthost.host.channels.chat.window import cursor_before
-from agenthost.host.channels.session.summary import aggregated_status
+from agenthost.host.channels.registry import KINDS
+from agenthost.host.channels.session.summary import aggregated_status, annotations_summary
 from agenthost.host.log import channel as channel_module
-from agenthost.host.log.channel import Channel
+from agenthost.host.log.channel import AnyChannel, LiveChannel
+from agenthost.host.log.kind import AnyKind
 from agenthost.protocol.jsonrpc import dumps, loads
 from agenthost.protocol.versions import NEWEST, SUPPORTED_VERSIONS, reduce, translator
 from tests.strategies import (
@@ -25,6 +29,7 @@ from tests.strategies import (
 
 Json = dict[str, Any]
 CHAT = "ahp-chat:/1"
+CHAT_KIND: AnyKind = CHATS
 MESSAGE = {"text": "Hello", "origin": {"kind": "user"}}
 
 
@@ -44,33 +49,33 @@ def chat(*turns: Json, **extra: Any) -> Json:
     }
 
 
-def streaming() -> Channel:
+def streaming() -> AnyChannel:
     parts = [
         {"kind": "markdown", "id": "p", "content": ">"},
         {"kind": "markdown", "id": "q", "content": ">"},
         {"kind": "reasoning", "id": "r", "content": ">"},
     ]
     active = {"id": "t", "startedAt": "2026", "message": MESSAGE, "responseParts": parts}
-    return Channel(CHAT, "chat", chat(activeTurn=active, status=8))
+    return LiveChannel(CHAT, CHAT_KIND, chat(activeTurn=active, status=8))
 
 
 def delta(content: str, part: str = "p", **extra: Any) -> Json:
     return {"type": "chat/delta", "turnId": "t", "partId": part, "content": content, **extra}
 
 
-def contents(channel: Channel) -> list[str]:
+def contents(channel: AnyChannel) -> list[str]:
     return [part["content"] for part in channel.state["activeTurn"]["responseParts"]]
 
 
-def shown(channel: Channel, version: str = NEWEST, first_turn: int = 0) -> Any:
-    return loads(b"".join(channel.snapshot_json(version, first_turn=first_turn)))
+def shown(channel: AnyChannel, version: str = NEWEST, first_turn: int = 0) -> Any:
+    return loads(b"".join(channel.snapshot_json(version, window=first_turn)))
 
 
 # Applying
 
 
 def test_an_action_tells_the_states_around_it() -> None:
-    channel = Channel(CHAT, "chat", chat())
+    channel = LiveChannel(CHAT, CHAT_KIND, chat())
     before = channel.state
     change = channel.apply({"type": "chat/activityChanged", "activity": "A"}, NOW)
     assert change is not None
@@ -79,7 +84,7 @@ def test_an_action_tells_the_states_around_it() -> None:
 
 
 def test_an_action_that_changes_nothing_tells_so() -> None:
-    channel = Channel(CHAT, "chat", chat())
+    channel = LiveChannel(CHAT, CHAT_KIND, chat())
     before = channel.state
     assert channel.apply({"type": "chat/activityChanged"}, NOW) is None
     assert channel.apply({"type": "chat/ofTomorrow"}, NOW) is None
@@ -88,7 +93,7 @@ def test_an_action_that_changes_nothing_tells_so() -> None:
 
 
 def test_a_channel_is_in_use_while_it_is_held() -> None:
-    channel = Channel(CHAT, "chat", chat())
+    channel = LiveChannel(CHAT, CHAT_KIND, chat())
     assert not channel.in_use
     channel.holds += 1
     assert channel.in_use
@@ -192,7 +197,7 @@ def streams(draw: st.DrawFn) -> tuple[History, list[bool]]:
 @given(streams())
 def test_folding_is_the_same_as_reducing_one_by_one(stream: tuple[History, list[bool]]) -> None:
     history, looks = stream
-    channel, state = Channel(CHAT, "chat", history.initial), history.initial
+    channel, state = LiveChannel(CHAT, CHAT_KIND, history.initial), history.initial
     for action, look in zip(history.actions, looks, strict=True):
         after = reduce("chat", state, action, now=NOW)
         change = channel.apply(action, NOW)
@@ -221,7 +226,7 @@ def expected(state: Json, version: str, first_turn: int = 0) -> Any:
 def test_a_snapshot_equals_the_state_in_every_version_whenever_it_is_taken(
     history: History, data: st.DataObject
 ) -> None:
-    channel = Channel(CHAT, "chat", history.initial)
+    channel = LiveChannel(CHAT, CHAT_KIND, history.initial)
     version = data.draw(st.sampled_from(SUPPORTED_VERSIONS))
     for action in history.actions:
         channel.apply(action, NOW)
@@ -242,7 +247,7 @@ def test_encoded_turns_follow_additions_and_truncations(
     original = encoded_turns_module.BLOCK_BYTES
     encoded_turns_module.BLOCK_BYTES = block
     try:
-        channel, count = Channel(CHAT, "chat", chat()), 0
+        channel, count = LiveChannel(CHAT, CHAT_KIND, chat()), 0
         for amount, cut in changes:
             turns = channel.state["turns"]
             if cut and turns:
@@ -256,15 +261,15 @@ def test_encoded_turns_follow_additions_and_truncations(
                 assert shown(channel, version, first) == expected(state, version, first)
             # A separator counts as part of the turn it stands before.
             sizes = [len(dumps(item)) + 1 for item in state["turns"]]
-            assert channel.turn_sizes() == sizes
+            assert turn_sizes(channel) == sizes
         channel.apply({"type": "chat/truncated"}, NOW)
         assert shown(channel, version)["turns"] == []
-        assert channel.turn_sizes() == []
+        assert turn_sizes(channel) == []
     finally:
         encoded_turns_module.BLOCK_BYTES = original
 
 
-def add_turn(channel: Channel, id: str, text: str) -> None:
+def add_turn(channel: AnyChannel, id: str, text: str) -> None:
     started = {"type": "chat/turnStarted", "turnId": id, "startedAt": "2026", "message": MESSAGE}
     channel.apply(started, NOW)
     part = {"kind": "markdown", "id": "p", "content": text}
@@ -273,7 +278,7 @@ def add_turn(channel: Channel, id: str, text: str) -> None:
 
 
 def test_a_turn_that_was_replaced_under_the_same_id_is_encoded_anew() -> None:
-    channel = Channel(CHAT, "chat", chat(turn("a"), turn("b", "old"), turn("c")))
+    channel = LiveChannel(CHAT, CHAT_KIND, chat(turn("a"), turn("b", "old"), turn("c")))
     shown(channel)
     channel.apply({"type": "chat/truncated", "turnId": "a"}, NOW)
     add_turn(channel, "b", "new")
@@ -290,13 +295,13 @@ def test_turns_are_encoded_once_per_version(monkeypatch: pytest.MonkeyPatch) -> 
         return dumps(value)
 
     monkeypatch.setattr(encoded_turns_module, "dumps", counting)
-    channel = Channel(CHAT, "chat", chat(turn("a"), turn("b")))
+    channel = LiveChannel(CHAT, CHAT_KIND, chat(turn("a"), turn("b")))
     for _ in range(3):
         shown(channel)
     add_turn(channel, "c", "")
     shown(channel)
     shown(channel, first_turn=1)
-    channel.turn_sizes()
+    turn_sizes(channel)
     assert encoded == ["a", "b", "c"]
     oldest = SUPPORTED_VERSIONS[-1]
     shown(channel, oldest)
@@ -305,7 +310,7 @@ def test_turns_are_encoded_once_per_version(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_snapshot_of_the_newest_turns_has_a_cursor_to_the_older_ones() -> None:
-    channel = Channel(CHAT, "chat", chat(turn("a"), turn("b"), turn("c")))
+    channel = LiveChannel(CHAT, CHAT_KIND, chat(turn("a"), turn("b"), turn("c")))
     whole = shown(channel)
     assert "turnsNextCursor" not in whole
     assert [item["id"] for item in whole["turns"]] == ["a", "b", "c"]
@@ -328,13 +333,15 @@ def test_a_snapshot_has_text_that_is_still_being_streamed() -> None:
 
 @given(st.one_of(session_histories(), root_histories()), st.sampled_from(SUPPORTED_VERSIONS))
 def test_other_channels_are_encoded_as_they_are(history: History, version: str) -> None:
-    channel = Channel("ahp-session:/s", history.kind, history.initial)
+    kinds = {kind.name: kind for kind in KINDS}
+    channel = LiveChannel("ahp-session:/s", kinds[history.kind], history.initial)
     for action in history.actions:
         channel.apply(action, NOW)
     state = channel.state
     assert b"".join(channel.stored_json()) == dumps(state)
     if history.kind == "session":
-        state = {**state, "status": aggregated_status(state)}
+        noted = annotations_summary("ahp-session:/s", None)
+        state = {**state, "annotations": noted, "status": aggregated_status(state)}
     down = translator(version).state_down(history.kind, state)
     assert b"".join(channel.snapshot_json(version)) == dumps(down)
 
@@ -352,7 +359,7 @@ def test_all_who_come_between_two_changes_share_the_same_bytes() -> None:
 
 
 def test_what_a_change_leaves_alone_stays_shared() -> None:
-    channel = Channel(CHAT, "chat", chat(*(turn(str(n), "x" * 100_000) for n in range(5))))
+    channel = LiveChannel(CHAT, CHAT_KIND, chat(*(turn(str(n), "x" * 100_000) for n in range(5))))
     before = channel.snapshot_json()
     channel.apply({"type": "chat/activityChanged", "activity": "A"}, NOW)
     after = channel.snapshot_json()

@@ -11,21 +11,23 @@ import pytest
 
 from agenthost.client import connect
 from agenthost.host import Host
+from agenthost.host.channels.annotations_kind import ANNOTATIONS
 from agenthost.host.log import directory as directory_module
 from agenthost.host.log.directory import LEAST_AT_REST
 from agenthost.host.store import MemoryBacking, MemoryStore, SqliteStore, WholeChannel
 from agenthost.host.store.reader_threads import ReaderThreads
+from agenthost.protocol.annotations import AnnotationsState
 
-STATE: dict[str, Any] = {"annotations": []}
+STATE: AnnotationsState = {"annotations": []}
 
 
 async def test_a_channel_that_comes_back_under_its_name_does_not_continue_its_former_self() -> None:
     async with Host() as host:
         directory, core = host.core.directory, host.core
-        former = directory.create("notes:/0", "annotations", dict(STATE))
+        former = directory.create("notes:/0", ANNOTATIONS, STATE.copy())
         seen = core.writer.ledger.last_seq
         directory.drop(former)
-        directory.create("notes:/0", "annotations", dict(STATE))
+        directory.create("notes:/0", ANNOTATIONS, STATE.copy())
         await core.writer.ledger.settle()
         assert (await core.store.channel_positions(["notes:/0"]))["notes:/0"] > seen
 
@@ -35,7 +37,7 @@ async def test_the_log_of_a_channel_is_cut_to_a_length(monkeypatch: pytest.Monke
     monkeypatch.setattr(directory_module, "SMALLEST_TAIL", 20_000)
     async with Host() as host:
         writer, store = host.core.writer, host.core.store
-        channel = host.core.directory.create("notes:/0", "annotations", dict(STATE))
+        channel = host.core.directory.create("notes:/0", ANNOTATIONS, STATE.copy())
         entries = [{"id": "e", "text": "x" * 10_000, "author": "me", "createdAt": "now"}]
         for number in range(300):
             annotation = {"id": "a", "entries": entries, "turnId": str(number)}
@@ -52,7 +54,7 @@ async def test_the_log_of_a_channel_is_cut_to_a_length(monkeypatch: pytest.Monke
 async def test_a_channel_at_rest_keeps_no_more_log_than_state(tmp_path: Path) -> None:
     async with Host(store=SqliteStore(tmp_path / "store.sqlite")) as host:
         writer, store, directory = host.core.writer, host.core.store, host.core.directory
-        channel = directory.create("notes:/0", "annotations", dict(STATE))
+        channel = directory.create("notes:/0", ANNOTATIONS, STATE.copy())
         for number in range(1_000):
             annotation = {"id": "a", "entries": [], "turnId": str(number)}
             writer.apply(channel, {"type": "annotations/set", "annotation": annotation})

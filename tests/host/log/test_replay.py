@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agenthost.host.log.replay import Replay, Snapshots, plan_reconnect
+from agenthost.host.log.replay import ReplayLog, SendSnapshots, plan_reconnect
 
 ROOT, CHAT = "ahp-root://", "ahp-chat:/1"
 
@@ -15,31 +15,31 @@ ROOT, CHAT = "ahp-root://", "ahp-chat:/1"
     ("last_seen", "gaps", "trimmed", "expected"),
     [
         # Nothing was missed, or all of it is in the log.
-        (100, [], {ROOT: 0}, Replay(100)),
-        (40, [], {ROOT: 0, CHAT: 12}, Replay(40)),
-        (0, [], {ROOT: 0}, Replay(0)),
-        (0, [], {}, Replay(0)),
+        (100, [], {ROOT: 0}, ReplayLog(100)),
+        (40, [], {ROOT: 0, CHAT: 12}, ReplayLog(40)),
+        (0, [], {ROOT: 0}, ReplayLog(0)),
+        (0, [], {}, ReplayLog(0)),
         # The log starts right after what was seen.
-        (40, [], {CHAT: 40}, Replay(40)),
-        (39, [], {CHAT: 40}, Snapshots("the log of ahp-chat:/1 starts later")),
-        (39, [], {ROOT: 0, CHAT: 40}, Snapshots("the log of ahp-chat:/1 starts later")),
+        (40, [], {CHAT: 40}, ReplayLog(40)),
+        (39, [], {CHAT: 40}, SendSnapshots("the log of ahp-chat:/1 starts later")),
+        (39, [], {ROOT: 0, CHAT: 40}, SendSnapshots("the log of ahp-chat:/1 starts later")),
         # A client of another host, or of one that lost everything.
-        (101, [], {ROOT: 0}, Snapshots("the client is ahead of this host")),
+        (101, [], {ROOT: 0}, SendSnapshots("the client is ahead of this host")),
         # The borders of a crash were stored; what lies between was not.
-        (50, [(50, 60)], {ROOT: 0}, Replay(50)),
-        (51, [(50, 60)], {ROOT: 0}, Snapshots("the client saw what a crash took")),
-        (59, [(50, 60)], {ROOT: 0}, Snapshots("the client saw what a crash took")),
-        (60, [(50, 60)], {ROOT: 0}, Replay(60)),
-        (10, [(50, 60)], {ROOT: 0}, Replay(10)),
-        (75, [(50, 60), (70, 80)], {ROOT: 0}, Snapshots("the client saw what a crash took")),
-        (65, [(50, 60), (70, 80)], {ROOT: 0}, Replay(65)),
+        (50, [(50, 60)], {ROOT: 0}, ReplayLog(50)),
+        (51, [(50, 60)], {ROOT: 0}, SendSnapshots("the client saw what a crash took")),
+        (59, [(50, 60)], {ROOT: 0}, SendSnapshots("the client saw what a crash took")),
+        (60, [(50, 60)], {ROOT: 0}, ReplayLog(60)),
+        (10, [(50, 60)], {ROOT: 0}, ReplayLog(10)),
+        (75, [(50, 60), (70, 80)], {ROOT: 0}, SendSnapshots("the client saw what a crash took")),
+        (65, [(50, 60), (70, 80)], {ROOT: 0}, ReplayLog(65)),
     ],
 )
 def test_the_plan(
     last_seen: int,
     gaps: list[tuple[int, int]],
     trimmed: dict[str, int],
-    expected: Replay | Snapshots,
+    expected: ReplayLog | SendSnapshots,
 ) -> None:
     assert plan_reconnect(last_seen, last_seq=100, gaps=gaps, trimmed=trimmed) == expected
 
@@ -68,7 +68,7 @@ def test_a_replay_never_leaves_out_what_may_be_lost(
     # Some entry after what it saw may be forgotten.
     forgotten = any(last_seen < through for through in trimmed.values())
     if foreign or forgotten:
-        assert isinstance(plan, Snapshots)
+        assert isinstance(plan, SendSnapshots)
         assert plan.reason
     else:
-        assert plan == Replay(last_seen)
+        assert plan == ReplayLog(last_seen)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from agenthost.host import Host
+from agenthost.host.channels.chat.kind import CHAT as CHAT_KIND
 from agenthost.host.log import writer as writer_module
 from agenthost.host.log.directory import SMALLEST_TAIL
 
@@ -37,7 +38,7 @@ async def test_a_long_run_of_text_is_stored_as_a_state_every_now_and_then(
     pieces = [f"{number:9},".ljust(100) for number in range(2_000)]
     async with Host() as host:
         core = host.core
-        chat = core.directory.create(CHAT, "chat", streaming())
+        chat = core.directory.create(CHAT, CHAT_KIND, cast(Any, streaming()))
         for piece in pieces:
             action = {"type": "chat/delta", "turnId": "t", "partId": "p", "content": piece}
             assert core.writer.apply(chat, action)

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, cast
 
-from agenthost.host.log.channel import Channel
+from agenthost.host.channels.chat.extra import ATTACHED, ChatChannel, extra_of
+from agenthost.host.log.channel import AnyChannel
 from agenthost.host.store import PutRecord
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.markdown import markdown_of
@@ -26,10 +27,7 @@ if TYPE_CHECKING:
     from agenthost.protocol.chat.state import ChatState, CompletedTurn, ResponsePart
     from agenthost.protocol.common import Action
 
-Find = Callable[[str], Channel | None]
-
-# The record of what the messages of a chat attach, as its agent is given it.
-ATTACHED = "attached"
+Find = Callable[[str], AnyChannel | None]
 
 
 def references(message: Message | None) -> Iterator[tuple[str, str, str | None]]:
@@ -41,7 +39,7 @@ def references(message: Message | None) -> Iterator[tuple[str, str, str | None]]
             yield item["type"], item["resource"], None
 
 
-def pin_attachments(chat: Channel, action: Action, find: Find) -> bool:
+def pin_attachments(chat: ChatChannel, action: Action, find: Find) -> bool:
     """Write out what a message refers to that a chat has just accepted; say if there was any."""
     if action["type"] == "chat/turnStarted":
         key, pending = action["turnId"], _pending(action.get("queuedMessageId") or "")
@@ -49,40 +47,43 @@ def pin_attachments(chat: Channel, action: Action, find: Find) -> bool:
         key, pending = _pending(action["id"]), None
     else:
         return False
-    given = chat.attached.get(pending) if pending is not None else None
+    extra = extra_of(chat)
+    given = extra.attached.get(pending) if pending is not None else None
     if given is None:
         given = _write_out(action["message"], find)
-    if given is None and key not in chat.attached:
+    if given is None and key not in extra.attached:
         return False
-    known = {id: items for id, items in chat.attached.items() if id != key}
+    known = {id: items for id, items in extra.attached.items() if id != key}
     if given is not None:
         known[key] = given
-    chat.attached = {id: known[id] for id in _messages(chat.state) if id in known}
+    extra.attached = {id: known[id] for id in _messages(chat.state) if id in known}
     return True
 
 
-def record(chat: Channel) -> PutRecord:
+def record(chat: ChatChannel) -> PutRecord:
     """Return how what was written out is stored."""
-    return PutRecord(ATTACHED, chat.uri, dumps(chat.attached))
+    return PutRecord(ATTACHED, chat.uri, dumps(extra_of(chat).attached))
 
 
-def given_message(chat: Channel, id: str, message: Message, *, pending: bool = False) -> Message:
+def given_message(
+    chat: ChatChannel, id: str, message: Message, *, pending: bool = False
+) -> Message:
     """Return a message of a chat as its agent is given it."""
-    given = chat.attached.get(_pending(id) if pending else id)
+    given = extra_of(chat).attached.get(_pending(id) if pending else id)
     return {**message, "attachments": given} if given is not None else message
 
 
-def as_given(chat: Channel, turn: CompletedTurn) -> CompletedTurn:
+def as_given(chat: ChatChannel, turn: CompletedTurn) -> CompletedTurn:
     """Return a turn of a chat as its agent is given it."""
     message = given_message(chat, turn["id"], turn["message"])
     return turn if message is turn["message"] else {**turn, "message": message}
 
 
-def turns_as_given(chat: Channel) -> Sequence[CompletedTurn]:
+def turns_as_given(chat: ChatChannel) -> Sequence[CompletedTurn]:
     """Return a chat's completed turns as its agent is given them."""
     turns: list[CompletedTurn] = chat.state["turns"]
     # Few chats attach others, and a long one is not to be walked through at each of its turns.
-    return [as_given(chat, turn) for turn in turns] if chat.attached else turns
+    return [as_given(chat, turn) for turn in turns] if extra_of(chat).attached else turns
 
 
 def _pending(id: str) -> str:
@@ -109,7 +110,7 @@ def _given(item: MessageAttachment, find: Find) -> MessageAttachment:
     if item["type"] != "chat" and item["type"] != "annotations":
         return item
     channel = find(item["resource"])
-    if channel is None or channel.kind != item["type"]:
+    if channel is None or channel.kind.name != item["type"]:
         return item
     if item["type"] == "chat":
         text = _transcript(item, channel.state)

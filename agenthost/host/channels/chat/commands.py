@@ -1,13 +1,17 @@
-"""Chats by command: create, dispose, and completing what a user types."""
+"""Chats by command: create, dispose, load older turns, and complete what a user types."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from agenthost.agents.api import SlashCommand
 from agenthost.errors import AuthRequired, InvalidParams, NotFound
-from agenthost.host.channels.chat.loading import reveal
+from agenthost.host.channels.chat.extra import turn_sizes
+from agenthost.host.channels.chat.kind import CHAT
+from agenthost.host.channels.chat.window import load_turns, page_start, position_of, reveal
+from agenthost.host.channels.session.kind import SESSION
 from agenthost.host.clients.methods import handles
+from agenthost.protocol.versions import translator, turns_page
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
@@ -22,8 +26,8 @@ async def create_chat(connection: Connection, params: Params) -> None:
     session = await core.sessions.find(params["channel"])
     source = params.get("source")
     if source is not None:
-        chat = await core.directory.find(source["chat"])
-        if chat is not None and chat.kind == "chat":
+        chat = await core.directory.find(source["chat"], CHAT)
+        if chat is not None:
             reveal(chat, source["turnId"])
     if "initialMessage" in params:
         missing = core.sessions.missing_tokens(session, connection.principal.name)
@@ -39,20 +43,44 @@ async def dispose_chat(connection: Connection, params: Params) -> None:
     await connection.core.chats.dispose(params["channel"])
 
 
+@handles("fetchTurns")
+async def fetch_turns(connection: Connection, params: Params) -> dict[str, Any]:
+    """Send the next older turns as ``chat/turnsLoaded``, then answer."""
+    core = connection.core
+    chat = await core.directory.find(params["channel"], CHAT)
+    if chat is None:
+        raise NotFound(f"there is no chat {params['channel']}")
+    turns, most = chat.state["turns"], core.limits.max_turns_page
+    if not translator(connection.version).pages_into_state:
+        page = turns_page(cast("list[Params]", turns), params, cap=most)
+        down = translator(connection.version).turn_down
+        return {**page, "turns": [down(turn) for turn in page["turns"]]}
+    subscription = connection.subscriptions.get(chat)
+    shown = end = subscription.window if subscription is not None else 0
+    if "cursor" in params:
+        # One kept from an earlier window may lie on either side of this one.
+        end = min(shown, position_of(turns, params["cursor"]))
+    start = page_start(turn_sizes(chat), end, most)
+    if subscription is not None:
+        # Up to what was shown, so that no turn in between is ever left out.
+        load_turns(chat, subscription, start, shown)
+    return {}
+
+
 @handles("completions")
 async def completions(connection: Connection, params: Params) -> dict[str, Any]:
     """Offer what a message in the making could go on with: the agent's slash commands."""
     core = connection.core
     channel = await core.directory.find(params["channel"])
     # Some editors name the session, for it is the agent's commands that are completed.
-    if channel is None or channel.kind not in ("chat", "session"):
+    if channel is None or channel.kind not in (CHAT, SESSION):
         raise NotFound(f"there is no chat {params['channel']}")
     # Clients count in UTF-16 code units.
     typed = params["text"].encode("utf-16-le")
     if params["offset"] > len(typed) // 2:
         raise InvalidParams("the offset lies behind the text", path="offset")
     before = typed[: 2 * params["offset"]].decode("utf-16-le", "replace")
-    session = channel if channel.kind == "session" else core.directory.get(channel.session or "")
+    session = channel if channel.kind is SESSION else core.directory.owner(channel)
     agent = core.agents.get(session.state["provider"]) if session is not None else None
     if agent is None or not before.startswith("/") or any(map(str.isspace, before)):
         return {"items": []}

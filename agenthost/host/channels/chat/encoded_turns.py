@@ -2,7 +2,7 @@
 
 A long chat's snapshot is then mostly concatenation. Turns are compared by identity, because
 reducers share what they keep; their JSON lies in blocks, so that thousands of turns are a few
-hundred pieces to join. Knows nothing of channels: ``channel`` asks for whole states.
+hundred pieces to join. Knows nothing of channels.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from operator import is_
 from typing import TYPE_CHECKING
 
 from agenthost.protocol.jsonrpc import dumps
-from agenthost.protocol.versions import translator
+from agenthost.protocol.versions import NEWEST, translator
 
 if TYPE_CHECKING:
     from agenthost.protocol.chat.state import ChatState, CompletedTurn
@@ -22,8 +22,31 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 64 * 1024
 
 
+class ChatEncoder:
+    """Writes the states of one chat in all versions."""
+
+    def __init__(self) -> None:
+        self._turns: dict[str, EncodedTurns] = {}
+
+    def encode(
+        self, state: ChatState, version: str, window: int, *, reviewable: bool
+    ) -> Sequence[bytes]:
+        """Encode a chat from one of its turns on."""
+        return self._turns_in(version).encode(state, window)
+
+    def sizes(self, turns: list[CompletedTurn]) -> list[int]:
+        """Return how many bytes each completed turn takes on the wire."""
+        return self._turns_in(NEWEST).sizes(turns)
+
+    def _turns_in(self, version: str) -> EncodedTurns:
+        turns = self._turns.get(version)
+        if turns is None:
+            turns = self._turns[version] = EncodedTurns(version)
+        return turns
+
+
 class EncodedTurns:
-    """The encoded history of one chat."""
+    """The encoded history of one chat in one version."""
 
     def __init__(self, version: str) -> None:
         self._translator = translator(version)

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, cast
 
 from agenthost.errors import InvalidParams
 from agenthost.host.channels.chat.attachments import as_given
+from agenthost.host.channels.chat.extra import extra_of
 from agenthost.host.store import PutBlob
 from agenthost.protocol.uris import content_uri
 
 if TYPE_CHECKING:
-    from agenthost.host.log.channel import Channel
+    from agenthost.host.channels.chat.extra import ChatChannel
+    from agenthost.host.channels.session.kind import SessionChannel
     from agenthost.host.log.ledger import Ledger
     from agenthost.host.store import Store
     from agenthost.protocol.chat.messages import MessageAttachment
@@ -42,7 +44,7 @@ class History:
 
 
 def new_chat_from(
-    params: JsonObject, session: Channel, source: Channel | None
+    params: JsonObject, session: SessionChannel, source: ChatChannel | None
 ) -> tuple[JsonObject, History]:
     """Return a new chat's own fields and its history."""
     if source is None:
@@ -57,7 +59,7 @@ def new_chat_from(
         kept = {"workingDirectories": inherited} if inherited is not None else {}
         return {**kept, "title": forked.title, "origin": origin}, forked
     turns = _turns_so_far(source.state, wanted["turnId"])
-    context = [*source.context, *(as_given(source, turn) for turn in turns)]
+    context = [*extra_of(source).context, *(as_given(source, turn) for turn in turns)]
     return {**_directories(params, session), "origin": origin}, History(context=context)
 
 
@@ -73,17 +75,18 @@ def _turns_so_far(state: ChatState, turn_id: str) -> list[CompletedTurn]:
     return [*state["turns"], cast("CompletedTurn", {**active, "state": "cancelled"})]
 
 
-def fork_history(chat: Channel, turn_id: str, session: Channel) -> History | None:
+def fork_history(chat: ChatChannel, turn_id: str, session: SessionChannel) -> History | None:
     """Return what a fork of a chat starts with, or None when it has no such completed turn."""
     turns = _turns_through(chat.state, turn_id)
     if turns is None:
         return None
     kept = {turn["id"] for turn in turns}
-    attached = {id: items for id, items in chat.attached.items() if id in kept}
-    return History(turns, chat.context, attached, title_of(chat, session))
+    extra = extra_of(chat)
+    attached = {id: items for id, items in extra.attached.items() if id in kept}
+    return History(turns, extra.context, attached, title_of(chat, session))
 
 
-def title_of(chat: Channel, session: Channel) -> str:
+def title_of(chat: ChatChannel, session: SessionChannel) -> str:
     """Return a chat's title, which only its entry in the session keeps true."""
     for entry in session.state["chats"]:
         if entry["resource"] == chat.uri:
@@ -100,7 +103,7 @@ def _turns_through(state: ChatState, turn_id: str) -> list[CompletedTurn] | None
     return None
 
 
-def _directories(params: JsonObject, session: Channel) -> JsonObject:
+def _directories(params: JsonObject, session: SessionChannel) -> JsonObject:
     """Return the directories that a new chat chose among its session's, if it chose any."""
     chosen = params.get("workingDirectories")
     allowed = session.state.get("workingDirectories") or ()

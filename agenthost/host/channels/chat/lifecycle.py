@@ -10,19 +10,34 @@ from typing import TYPE_CHECKING, Any
 from agenthost.agents.turn_port import Interactivity
 from agenthost.clock import Clock
 from agenthost.errors import AlreadyExists, InvalidParams, NotFound, SessionNotFound
-from agenthost.host.channels.chat.attachments import ATTACHED, pin_attachments, record, references
+from agenthost.host.channels.annotations_kind import ANNOTATIONS
+from agenthost.host.channels.chat.attachments import pin_attachments, record, references
+from agenthost.host.channels.chat.consequences import (
+    DropSteering,
+    KeepAttachments,
+    QueueSteering,
+    RememberAuthor,
+    RenameChat,
+    ShowAttached,
+    ShowTurn,
+    StartNextQueued,
+    StopTurn,
+    TitleFromFirstMessage,
+)
+from agenthost.host.channels.chat.extra import ATTACHED, CONTEXTS, ChatChannel, extra_of
 from agenthost.host.channels.chat.fork import History, copy_content, new_chat_from, title_of
-from agenthost.host.channels.chat.loading import reveal
+from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.message_rules import check_message
 from agenthost.host.channels.chat.session_updates import chat_summary
-from agenthost.host.channels.rule_context import RuleContext
+from agenthost.host.channels.chat.window import reveal
+from agenthost.host.channels.ruled_kind import rule_context
+from agenthost.host.channels.session.kind import SESSION, LeaveDirectory, SessionChannel
 from agenthost.host.channels.titles import UNTITLED_CHAT, UNTITLED_SESSION, title_from
-from agenthost.host.log.channel import Channel
 from agenthost.host.log.directory import Directory
-from agenthost.host.log.stored_values import stored_value
+from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
-from agenthost.host.store import DropRecord, PutRecord, Store, WholeChannel
-from agenthost.host.turns.runner import NOBODY, Starter, TurnRunner
+from agenthost.host.store import DropRecord, PutRecord, Store
+from agenthost.host.trust.principals import NOBODY, Starter
 from agenthost.protocol.json_edits import updated
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.status import IDLE
@@ -43,25 +58,30 @@ if TYPE_CHECKING:
     from agenthost.protocol.common import Action, JsonObject
     from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
 
-# The record of what a side chat's agent knows beyond the chat's own turns.
-CONTEXTS = "contexts"
 
-
-class Chats:
+class ChatRegistry:
     """Makes and ends chats, and moves their queues on."""
 
     def __init__(
-        self, store: Store, writer: Writer, directory: Directory, turns: TurnRunner, clock: Clock
+        self, store: Store, writer: Writer, directory: Directory, effects: Effects, clock: Clock
     ) -> None:
         self._store = store
         self._writer = writer
         self._directory = directory
-        self._turns = turns
+        self._effects = effects
         self._clock = clock
-        # Chat URI -> who set each of its queued messages.
-        self._authors: dict[str, dict[str, Starter]] = {}
+        effects.on(RememberAuthor, lambda e: self.note_author(e.chat, e.message_id, e.author))
+        effects.on(KeepAttachments, lambda e: self.pin(e.chat, e.action))
+        effects.on(TitleFromFirstMessage, lambda e: self.name(e.chat, e.session))
+        effects.on(DropSteering, lambda e: self.drop_steering(e.chat))
+        effects.on(QueueSteering, lambda e: self.queue_steering(e.chat))
+        effects.on(RenameChat, lambda e: self.rename(e.chat, e.session, e.title))
+        effects.on(ShowTurn, lambda e: reveal(e.chat, e.turn_id))
+        effects.on(ShowAttached, lambda e: self.reveal_attached(e.message))
+        effects.on_later(LeaveDirectory, lambda e: self.leave_directory(e.session, e.directory))
+        effects.on(StartNextQueued, lambda e: self.start_next(e.chat))
 
-    def add_default(self, session: Channel, history: History) -> Channel:
+    def add_default(self, session: SessionChannel, history: History) -> ChatChannel:
         """Give a new session its first chat, with the history of a fork if it is one."""
         extra = {"title": history.title} if history.title is not None else {}
         uri = self._free_name(session, default_chat_uri(session.uri))
@@ -79,11 +99,11 @@ class Chats:
 
     def add_worker(
         self,
-        session: Channel,
+        session: SessionChannel,
         origin: Mapping[str, Any],
         title: str,
         interactivity: Interactivity,
-    ) -> Channel:
+    ) -> ChatChannel:
         """Open a chat for a worker that a tool call starts; people may at most look on."""
         extra = {"title": title, "origin": dict(origin), "interactivity": interactivity}
         uri = self._free_name(session, worker_chat_uri(session.uri, origin["toolCallId"]))
@@ -97,8 +117,8 @@ class Chats:
         starter: Starter,
     ) -> None:
         """Carry out ``createChat``."""
-        session = await self._directory.find(params["channel"])
-        if session is None or session.kind != "session":
+        session = await self._directory.find(params["channel"], SESSION)
+        if session is None:
             raise SessionNotFound
         uri = params["chat"]
         if not is_nameable(uri):
@@ -108,10 +128,11 @@ class Chats:
         source = await self._source(params, session, capabilities)
         message = params.get("initialMessage")
         asked = {"message": message} if message is not None else {}
-        facts = await self.facts("", session, capabilities, asked, models)
+        find = self._directory.find
+        facts = await rule_context(find, "", session, capabilities, asked, models)
         if is_root(uri) or await self._directory.find(uri) or self._directory.get(uri):
             raise AlreadyExists(f"{uri} is in use")
-        if self._directory.get(session.uri) is not session:
+        if not self._directory.has(session):
             # A chat without its session could never be loaded again.
             raise SessionNotFound("the session was disposed meanwhile")
         if session.state["lifecycle"] == "creationFailed":
@@ -129,16 +150,15 @@ class Chats:
 
     async def dispose(self, uri: str) -> None:
         """Carry out ``disposeChat``."""
-        chat = await self._directory.find(uri)
-        if chat is None or chat.kind != "chat":
+        chat = await self._directory.find(uri, CHAT)
+        if chat is None:
             raise NotFound(f"there is no chat {uri}")
         self.remove(chat)
 
-    def remove(self, chat: Channel) -> None:
+    def remove(self, chat: ChatChannel) -> None:
         """Stop a chat's turn, take it off its session and forget it."""
-        self._turns.stop(chat.uri)
-        self._authors.pop(chat.uri, None)
-        session = self._directory.get(chat.session or "")
+        self._effects.carry_out(StopTurn(chat))
+        session = self._directory.get(chat.session or "", SESSION)
         if session is not None:
             for entry in session.state.get("inputNeeded") or ():
                 if entry["chat"] == chat.uri:
@@ -148,18 +168,18 @@ class Chats:
         self._directory.drop(chat)
         self._writer.ledger.write(DropRecord(CONTEXTS, chat.uri), DropRecord(ATTACHED, chat.uri))
 
-    async def leave_directory(self, session: Channel, directory: str) -> None:
+    async def leave_directory(self, session: SessionChannel, directory: str) -> None:
         """Take a directory that has left the session away from its chats."""
         for entry in session.state["chats"]:
             if directory in entry.get("workingDirectories", ()):
-                chat = await self._directory.find(entry["resource"])
+                chat = await self._directory.find(entry["resource"], CHAT)
                 if chat is not None:
                     action = {"type": "chat/workingDirectoryRemoved", "directory": directory}
                     self._writer.apply(chat, action)
 
     def start_turn(
         self,
-        chat: Channel,
+        chat: ChatChannel,
         message: Mapping[str, Any],
         starter: Starter,
         queued_id: str | None = None,
@@ -173,17 +193,17 @@ class Chats:
         }
         if queued_id is not None:
             action["queuedMessageId"] = queued_id
-        self._turns.expect(chat, starter)
-        self._writer.apply(chat, action)
+        self._writer.apply(chat, action, starter=starter)
 
-    def note_author(self, chat: Channel, message_id: str, author: Starter) -> None:
+    def note_author(self, chat: ChatChannel, message_id: str, author: Starter) -> None:
         """Remember who set a pending message: a queued one runs on its author's behalf."""
-        authors = {**self._authors.get(chat.uri, {}), message_id: author}
+        extra = extra_of(chat)
+        authors = {**extra.authors, message_id: author}
         pending = [*(chat.state.get("queuedMessages") or ()), chat.state.get("steeringMessage")]
         queue = [item["id"] for item in pending if item is not None]
-        self._authors[chat.uri] = {id: authors[id] for id in queue if id in authors}
+        extra.authors = {id: authors[id] for id in queue if id in authors}
 
-    def start_next(self, chat: Channel) -> None:
+    def start_next(self, chat: ChatChannel) -> None:
         """Begin the first queued message, if the chat is free and there is one."""
         queue = chat.state.get("queuedMessages")
         if not queue or chat.state.get("activeTurn") is not None:
@@ -191,24 +211,24 @@ class Chats:
         first = queue[0]
         removed = {"type": "chat/pendingMessageRemoved", "kind": "queued", "id": first["id"]}
         self._writer.apply(chat, removed)
-        author = self._authors.get(chat.uri, {}).pop(first["id"], NOBODY)
+        author = extra_of(chat).authors.pop(first["id"], NOBODY)
         self.start_turn(chat, first["message"], author, first["id"])
 
-    def drop_steering(self, chat: Channel) -> Mapping[str, Any]:
-        """Take the steering message off a chat whose turn is over, and return it."""
-        pending: Mapping[str, Any] = chat.state["steeringMessage"]
-        action = {"type": "chat/pendingMessageRemoved", "kind": "steering", "id": pending["id"]}
+    def drop_steering(self, chat: ChatChannel) -> None:
+        """Take the steering message off a chat whose turn is over."""
+        id = chat.state["steeringMessage"]["id"]
+        action = {"type": "chat/pendingMessageRemoved", "kind": "steering", "id": id}
         self._writer.apply(chat, action)
-        return pending
 
-    def queue_steering(self, chat: Channel) -> None:
+    def queue_steering(self, chat: ChatChannel) -> None:
         """Make the steering message that no turn has read the first in the queue."""
-        pending = self.drop_steering(chat)
+        pending = chat.state["steeringMessage"]
+        self.drop_steering(chat)
         queued = {"type": "chat/pendingMessageSet", "kind": "queued", **pending}
         self._writer.apply(chat, queued)
         self._writer.apply(chat, {"type": "chat/queuedMessagesReordered", "order": [pending["id"]]})
 
-    def name(self, chat: Channel, session: Channel) -> None:
+    def name(self, chat: ChatChannel, session: SessionChannel) -> None:
         """Name a new chat, and a new session, after the first message."""
         title = title_from(chat.state["activeTurn"]["message"]["text"])
         if not title:
@@ -219,7 +239,7 @@ class Chats:
             action = {"type": "session/chatUpdated", "chat": chat.uri, "changes": {"title": title}}
             self._writer.apply(session, action)
 
-    def rename(self, chat: Channel, session: Channel, title: str) -> None:
+    def rename(self, chat: ChatChannel, session: SessionChannel, title: str) -> None:
         """Give a chat another title, and its session too where it is the default chat."""
         if title_of(chat, session) != title:
             action = {"type": "session/chatUpdated", "chat": chat.uri, "changes": {"title": title}}
@@ -227,13 +247,13 @@ class Chats:
         if session.state.get("defaultChat") == chat.uri:
             self._writer.apply(session, {"type": "session/titleChanged", "title": title})
 
-    def annotate(self, session: Channel, annotation: dict[str, Any]) -> None:
+    def annotate(self, session: SessionChannel, annotation: dict[str, Any]) -> None:
         """Set an annotation of a session that is in memory, with its annotations."""
-        notes = self._directory.get(annotations_uri(session.uri))
+        notes = self._directory.get(annotations_uri(session.uri), ANNOTATIONS)
         if notes is not None:
             self._writer.apply(notes, {"type": "annotations/set", "annotation": annotation})
 
-    def pin(self, chat: Channel, action: Action) -> None:
+    def pin(self, chat: ChatChannel, action: Action) -> None:
         """Keep what an accepted message refers to, for the agent that will read it."""
         if pin_attachments(chat, action, self._directory.get):
             self._writer.ledger.write(record(chat))
@@ -241,59 +261,11 @@ class Chats:
     def reveal_attached(self, message: Message | None) -> None:
         """Show the turns that a message names in other chats to those who follow these."""
         for _, uri, end in references(message):
-            chat = self._directory.get(uri)
-            if chat is not None and chat.kind == "chat" and end is not None:
+            chat = self._directory.get(uri, CHAT)
+            if chat is not None and end is not None:
                 reveal(chat, end)
 
-    async def facts(
-        self,
-        client_id: str,
-        session: Channel | None,
-        capabilities: AgentCapabilities,
-        action: Mapping[str, Any],
-        models: Sequence[SessionModelInfo] = (),
-    ) -> RuleContext:
-        """Gather what the rules need to know, loading what an action refers to."""
-        message = action.get("message") or action.get("userSuggestion")
-        chats: dict[str, ChatState | None] = {}
-        notes: set[str] = set()
-        for kind, uri, _ in references(message):
-            channel = await self._directory.find(uri)
-            if channel is None or channel.kind != kind:
-                continue
-            if kind == "chat":
-                chats[uri] = channel.state
-            else:
-                notes.add(uri)
-        state = session.state if session is not None else None
-        turns = await self._turn_ids(session, action) if session is not None else frozenset()
-        return RuleContext(client_id, state, capabilities, chats, frozenset(notes), models, turns)
-
-    async def _turn_ids(self, session: Channel, action: Mapping[str, Any]) -> frozenset[str]:
-        """Return the turns that an annotation may name; what names none gets none."""
-        annotation = action.get("annotation", action)
-        if not action.get("type", "").startswith("annotations/") or not annotation.get("turnId"):
-            return frozenset()
-        found: set[str] = set()
-        for entry in list(session.state["chats"]):
-            chat = await self._directory.find(entry["resource"])
-            if chat is not None:
-                active = chat.state.get("activeTurn")
-                found.update(turn["id"] for turn in chat.state["turns"])
-                found.update([active["id"]] if active is not None else [])
-        return frozenset(found)
-
-    def restore(self, channel: Channel, whole: WholeChannel) -> None:
-        """Give a chat that is being loaded back what its agent knows and the chat does not show."""
-        if channel.kind == "chat":
-            context = whole.records.get(CONTEXTS)
-            if context is not None:
-                channel.context = stored_value(context, channel.uri)
-            attached = whole.records.get(ATTACHED)
-            if attached is not None:
-                channel.attached = stored_value(attached, channel.uri)
-
-    def _free_name(self, session: Channel, wanted: str | None) -> str:
+    def _free_name(self, session: SessionChannel, wanted: str | None) -> str:
         """Return the name that a chat should have, or another where that one is taken."""
         chats = {chat["resource"] for chat in session.state["chats"]}
         taken = wanted is None or wanted in chats or self._directory.get(wanted) is not None
@@ -311,41 +283,42 @@ class Chats:
 
     def put_back(
         self,
-        session: Channel,
+        session: SessionChannel,
         state: ChatState,
         context: Sequence[CompletedTurn],
         attached: Mapping[str, list[MessageAttachment]],
     ) -> None:
         """Register a chat again that its session still lists."""
-        chat = self._directory.create(state["resource"], "chat", state, session.uri)
+        chat = self._directory.create(state["resource"], CHAT, state, session.uri)
         self._keep(chat, context, attached)
 
     def _keep(
         self,
-        chat: Channel,
+        chat: ChatChannel,
         context: Sequence[CompletedTurn],
         attached: Mapping[str, list[MessageAttachment]],
     ) -> None:
         """Keep what a chat's agent knows beyond the chat's own turns."""
+        extra = extra_of(chat)
         if context:
-            chat.context = list(context)
-            self._writer.ledger.write(PutRecord(CONTEXTS, chat.uri, dumps(chat.context)))
+            extra.context = list(context)
+            self._writer.ledger.write(PutRecord(CONTEXTS, chat.uri, dumps(extra.context)))
         if attached:
-            chat.attached = dict(attached)
+            extra.attached = dict(attached)
             self._writer.ledger.write(record(chat))
 
     def _register(
-        self, session: Channel, state: ChatState, history: History | None = None
-    ) -> Channel:
-        chat = self._directory.create(state["resource"], "chat", state, session.uri)
+        self, session: SessionChannel, state: ChatState, history: History | None = None
+    ) -> ChatChannel:
+        chat = self._directory.create(state["resource"], CHAT, state, session.uri)
         if history is not None:
             self._keep(chat, history.context, history.attached)
         self._writer.apply(session, {"type": "session/chatAdded", "summary": chat_summary(state)})
         return chat
 
     async def _source(
-        self, params: JsonObject, session: Channel, capabilities: AgentCapabilities
-    ) -> Channel | None:
+        self, params: JsonObject, session: SessionChannel, capabilities: AgentCapabilities
+    ) -> ChatChannel | None:
         multiple = capabilities.get("multipleChats")
         if multiple is None:
             raise InvalidParams("the agent supports one chat per session only", path="chat")
@@ -356,7 +329,7 @@ class Chats:
             raise InvalidParams(f"the agent does not support {source['kind']}", path="source.kind")
         if source["chat"] == params["chat"]:
             raise InvalidParams("a chat cannot be its own source", path="source.chat")
-        chat = await self._directory.find(source["chat"])
-        if chat is None or chat.session != session.uri or chat.kind != "chat":
+        chat = await self._directory.find(source["chat"], CHAT)
+        if chat is None or chat.session != session.uri:
             raise InvalidParams("the source is no chat of this session", path="source.chat")
         return chat

@@ -7,10 +7,12 @@ under such a name is found without this module; it is asked for the others.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
-from agenthost.host.log.channel import Channel
+from agenthost.host.channels.session.kind import SESSION, SessionChannel
+from agenthost.host.log.channel import AnyChannel
+from agenthost.host.log.kind import Find
 from agenthost.protocol.chat.parts import tool_calls, turns_of
 from agenthost.protocol.uris import session_of_default_chat, worker_of
 
@@ -18,10 +20,8 @@ if TYPE_CHECKING:
     from agenthost.protocol.chat.state import ChatState
     from agenthost.protocol.chat.tool_state import ToolResultContent
 
-Find = Callable[[str], Awaitable[Channel | None]]
 
-
-async def find_named_chat(uri: str, find: Find) -> Channel | None:
+async def find_named_chat(uri: str, find: Find) -> AnyChannel | None:
     """Return the chat that a name describes, though none is registered under it."""
     named = session_of_default_chat(uri)
     if named is not None:
@@ -35,16 +35,16 @@ async def find_named_chat(uri: str, find: Find) -> Channel | None:
     return None
 
 
-async def _session(uri: str, find: Find) -> Channel | None:
+async def _session(uri: str, find: Find) -> SessionChannel | None:
     session = await find(uri)
-    return session if session is not None and session.kind == "session" else None
+    return session if session is not None and session.kind is SESSION else None
 
 
-async def _worker(uri: str, session: Channel, call_id: str, find: Find) -> Channel | None:
+async def _worker(uri: str, session: SessionChannel, call_id: str, find: Find) -> AnyChannel | None:
     entries = list(session.state["chats"])
     for entry in entries:
-        origin = entry.get("origin") or {}
-        if origin.get("kind") == "tool" and origin.get("toolCallId") == call_id:
+        origin = entry.get("origin")
+        if origin and origin["kind"] == "tool" and origin["toolCallId"] == call_id:
             return await find(entry["resource"])
     for entry in entries:
         chat = await find(entry["resource"])

@@ -1,15 +1,23 @@
 """Tail windows on long chats: which turns a subscriber was shown, and cursors to older ones.
 
-A cursor names a turn, not a number, so it stays right whatever else happens to the chat. Pure.
+A cursor names a turn, not a number, so it stays right whatever else happens to the chat. A
+subscriber may hold the end of a chat only. Clients take an action that names a turn they do not
+hold for a mistake, so whoever names one shows it first.
 """
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agenthost.errors import InvalidParams
+from agenthost.host.delivery.envelopes import encode_envelope
+from agenthost.protocol.versions import translator
+
+if TYPE_CHECKING:
+    from agenthost.host.channels.chat.extra import ChatChannel
+    from agenthost.host.log.channel import Subscription
 
 # Keeps one page of turns below what common tunnels pass in one frame.
 MOST_PAGE_BYTES = 800 * 1024
@@ -67,3 +75,30 @@ def page_start(sizes: Sequence[int], end: int, most: int) -> int:
             break
         start -= 1
     return start
+
+
+def reveal(chat: ChatChannel, turn_id: str) -> None:
+    """Show a turn to every subscriber that was not shown it, before something names it."""
+    turns = chat.state["turns"]
+    position = next((i for i, turn in enumerate(turns) if turn["id"] == turn_id), None)
+    if position is None:
+        return
+    for subscription in chat.subscriptions.values():
+        if position < subscription.window:
+            load_turns(chat, subscription, position, subscription.window)
+
+
+def load_turns(chat: ChatChannel, subscription: Subscription, start: int, end: int) -> None:
+    """Send a subscriber the turns of a range, as ``chat/turnsLoaded``."""
+    connection, turns = subscription.connection, chat.state["turns"]
+    down = translator(connection.version).turn_down
+    action: dict[str, Any] = {
+        "type": "chat/turnsLoaded",
+        "turns": [down(turn) for turn in turns[start:end]],
+    }
+    if start > 0:
+        action["turnsNextCursor"] = cursor_before(turns, start)
+    subscription.window = min(subscription.window, start)
+    connection.core.clients.note_view(connection.client_id, chat.uri, subscription.view)
+    seq = connection.core.writer.ledger.take_seq()
+    connection.send(encode_envelope(subscription.uri, action, seq).payload)

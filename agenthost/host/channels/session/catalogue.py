@@ -2,94 +2,92 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from agenthost.errors import InvalidParams
-from agenthost.host.channels.session.list_news import ListNews
+from agenthost.host.channels.annotations_kind import CountAnnotations
+from agenthost.host.channels.session.kind import SESSION, RefreshSummary, SessionChannel, extra_of
 from agenthost.host.channels.session.summary import (
     SummaryFacts,
     all_fields,
-    annotations_summary,
     changed_fields,
     summarize,
 )
-from agenthost.host.log.channel import Channel
 from agenthost.host.log.directory import Directory
+from agenthost.host.log.effects import Effects
 from agenthost.host.log.stored_values import stored_value
-from agenthost.host.log.writer import Applied, Writer
-from agenthost.host.store import BadCursor, DropSession, PutSession, Store, WholeChannel
-from agenthost.protocol.json_edits import carry
+from agenthost.host.log.writer import Writer
+from agenthost.host.store import BadCursor, DropSession, PutSession, Store
 from agenthost.protocol.jsonrpc import dumps
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
-    from agenthost.protocol.annotations import AnnotationsState, AnnotationsSummary
+    from agenthost.protocol.annotations import AnnotationsState
     from agenthost.protocol.common import JsonObject
     from agenthost.protocol.session.state import SessionSummary
 
-# What a summary holds that the session's state does not.
-_OWN_FIELDS = ("createdAt", "changes", "_meta")
+# Changes of the list that are remembered, the latest of them.
+MOST_REMEMBERED = 10_000
 
 
-class Catalogue:
+class SessionCatalogue:
     """Summaries of the sessions in memory, and pages over all that are stored."""
 
-    def __init__(self, store: Store, writer: Writer, directory: Directory) -> None:
+    def __init__(
+        self, store: Store, writer: Writer, directory: Directory, effects: Effects
+    ) -> None:
         self._store = store
         self._writer = writer
         self._directory = directory
-        # Session URI -> its current summary and what the state does not tell; loaded ones only.
-        self._summaries: dict[str, SessionSummary] = {}
-        self._facts: dict[str, SummaryFacts] = {}
         self._news = ListNews()
         # Sessions in the catalogue, loaded or not.
         self.count = 0
+        effects.on(RefreshSummary, lambda effect: self.refresh(effect.session))
+        effects.on(CountAnnotations, self._count_annotations)
 
     async def open(self) -> None:
         """Count what is stored."""
         self.count = await self._store.count_sessions()
 
     def add(
-        self, session: Channel, created_at: str, annotations: AnnotationsState | None = None
+        self, session: SessionChannel, created_at: str, annotations: AnnotationsState | None = None
     ) -> None:
         """Put a session into the catalogue and announce it."""
-        facts: SummaryFacts = {"createdAt": created_at}
-        _set_counts(facts, annotations)
-        self._facts[session.uri] = facts
-        summary = self._summarize(session)
-        self._summaries[session.uri] = summary
+        extra = extra_of(session)
+        extra.facts = _counted({"createdAt": created_at}, annotations)
+        extra.summary = summary = summarize(session.uri, session.state, extra.facts)
         self._put(summary)
         self._writer.notify(self._directory.root, "root/sessionAdded", {"summary": summary})
         self._news.added(session.uri, self._writer.ledger.take_seq())
         self._count(+1)
 
-    def annotations(self, session: Channel) -> AnnotationsSummary:
-        """Say where a session's annotations are, and how many."""
-        return annotations_summary(session.uri, self._facts.get(session.uri))
-
-    def created_at(self, session: Channel) -> str:
+    def created_at(self, session: SessionChannel) -> str:
         """Return when a session was created."""
-        return self._facts[session.uri]["createdAt"]
+        facts = extra_of(session).facts
+        assert facts is not None
+        return str(facts["createdAt"])
 
-    def remove(self, uri: str) -> None:
+    def remove(self, session: SessionChannel) -> None:
         """Take a session out of the catalogue, and announce that it is gone."""
+        uri, extra = session.uri, extra_of(session)
         self._writer.notify(self._directory.root, "root/sessionRemoved", {"session": uri})
         self._news.removed(uri, self._writer.ledger.take_seq())
-        self._summaries.pop(uri, None)
-        self._facts.pop(uri, None)
+        extra.summary = extra.facts = None
         self._writer.ledger.write(DropSession(uri))
         self._count(-1)
 
-    def refresh(self, session: Channel) -> None:
+    def refresh(self, session: SessionChannel) -> None:
         """Bring a session's summary up to date, and tell what changed."""
-        before = self._summaries.get(session.uri)
-        if before is None:
+        extra = extra_of(session)
+        before = extra.summary
+        if before is None or extra.facts is None:
             return
-        after = self._summarize(session)
+        after = summarize(session.uri, session.state, extra.facts)
         changes = changed_fields(before, after)
         if not changes:
             return
-        self._summaries[session.uri] = after
+        extra.summary = after
         self._put(after)
         params = {"session": session.uri, "changes": changes}
         self._writer.notify(self._directory.root, "root/sessionSummaryChanged", params)
@@ -103,7 +101,8 @@ class Catalogue:
         for uri in self._news.gone_since(last_seen):
             self._writer.notify(root, "root/sessionRemoved", {"session": uri}, only=only)
         for uri, is_new in missed:
-            summary = self._summaries.get(uri)
+            session = self._directory.get(uri, SESSION)
+            summary = extra_of(session).summary if session is not None else None
             encoded = stored[uri]
             if summary is None and encoded is not None:
                 summary = stored_value(encoded, uri)
@@ -115,35 +114,18 @@ class Catalogue:
                 params = {"session": uri, "changes": all_fields(summary)}
                 self._writer.notify(root, "root/sessionSummaryChanged", params, only=only)
 
-    def count_annotations(self, applied: Applied, session: Channel) -> None:
-        """Follow a change of a session's annotations."""
-        facts = self._facts.get(session.uri)
-        if facts is not None:
-            _set_counts(facts, applied.after)
-            self.refresh(session)
+    def _count_annotations(self, effect: CountAnnotations) -> None:
+        extra = extra_of(effect.session)
+        if extra.facts is not None:
+            extra.facts = _counted(extra.facts, effect.annotations)
+            self.refresh(effect.session)
 
-    def add_meta(self, session: Channel, meta: JsonObject) -> None:
+    def add_meta(self, session: SessionChannel, meta: JsonObject) -> None:
         """Tell more in a session's line than its state does; whoever changes that refreshes it."""
-        facts = self._facts.get(session.uri)
-        if facts is not None:
-            facts["_meta"] = {**facts.get("_meta", {}), **meta}
-
-    def restore(self, channel: Channel, whole: WholeChannel) -> None:
-        """Take up the summary of a session that is being loaded."""
-        known = channel.uri in self._summaries
-        if channel.kind != "session" or known or whole.summary is None:
-            return
-        summary: SessionSummary = stored_value(whole.summary, channel.uri)
-        facts = cast("SummaryFacts", carry(summary, *_OWN_FIELDS))
-        counts = summary.get("annotations")
-        facts["annotationCount"] = counts.get("annotationCount", 0) if counts else 0
-        facts["entryCount"] = counts.get("entryCount", 0) if counts else 0
-        self._facts[channel.uri], self._summaries[channel.uri] = facts, summary
-
-    def release(self, uri: str) -> None:
-        """Forget a session's summary in memory, because the session left it."""
-        self._summaries.pop(uri, None)
-        self._facts.pop(uri, None)
+        extra = extra_of(session)
+        if extra.facts is not None:
+            told = {**extra.facts.get("_meta", {}), **meta}
+            extra.facts = {**extra.facts, "_meta": told}
 
     async def page(self, limit: int, cursor: str | None) -> tuple[list[bytes], str | None]:
         """Return one page of encoded summaries, most recently modified first."""
@@ -154,9 +136,6 @@ class Catalogue:
         except BadCursor as error:
             raise InvalidParams("the cursor is not known here", path="cursor") from error
         return [summary for _, summary in page.items], page.next_cursor
-
-    def _summarize(self, session: Channel) -> SessionSummary:
-        return summarize(session.uri, session.state, self._facts[session.uri])
 
     def _put(self, summary: SessionSummary) -> None:
         self._writer.ledger.write(
@@ -169,7 +148,53 @@ class Catalogue:
         self._writer.apply(self._directory.root, action)
 
 
-def _set_counts(facts: SummaryFacts, annotations: AnnotationsState | None) -> None:
+def _counted(facts: SummaryFacts, annotations: AnnotationsState | None) -> SummaryFacts:
     noted = annotations["annotations"] if annotations is not None else []
-    facts["annotationCount"] = len(noted)
-    facts["entryCount"] = sum(len(item["entries"]) for item in noted)
+    entries = sum(len(item["entries"]) for item in noted)
+    return {**facts, "annotationCount": len(noted), "entryCount": entries}
+
+
+class ListNews:
+    """When sessions appeared in the list, changed there, and went.
+
+    Notifications are never replayed, and editors that resume do not ask for the list again, so a
+    row would go on saying that something runs. Knows at which number each session last changed
+    since this host started; a client of an earlier one has heard everything before that.
+    """
+
+    def __init__(self) -> None:
+        # Session URI -> the number at which it appeared, if that was here, and last changed.
+        self._changed: dict[str, tuple[int | None, int]] = {}
+        self._removed: dict[str, int] = {}
+
+    def added(self, session: str, seq: int) -> None:
+        """Note that a session appeared."""
+        self._removed.pop(session, None)
+        self._note(session, seq, seq)
+
+    def changed(self, session: str, seq: int) -> None:
+        """Note that a session's line changed."""
+        appeared, _ = self._changed.pop(session, (None, 0))
+        self._note(session, appeared, seq)
+
+    def removed(self, session: str, seq: int) -> None:
+        """Note that a session went."""
+        self._changed.pop(session, None)
+        self._removed[session] = seq
+        if len(self._removed) > MOST_REMEMBERED:
+            del self._removed[next(iter(self._removed))]
+
+    def gone_since(self, seq: int) -> Iterator[str]:
+        """Yield the sessions that went after a number."""
+        yield from (uri for uri, at in self._removed.items() if at > seq)
+
+    def new_since(self, seq: int) -> Iterator[tuple[str, bool]]:
+        """Yield the sessions that changed after a number, and whether they are new since then."""
+        for uri, (appeared, at) in self._changed.items():
+            if at > seq:
+                yield uri, appeared is not None and appeared > seq
+
+    def _note(self, session: str, appeared: int | None, seq: int) -> None:
+        self._changed[session] = (appeared, seq)
+        if len(self._changed) > MOST_REMEMBERED:
+            del self._changed[next(iter(self._changed))]

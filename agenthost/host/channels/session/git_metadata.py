@@ -10,9 +10,10 @@ import asyncio
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from agenthost.host.channels.session.catalogue import Catalogue
-from agenthost.host.log.channel import Channel
+from agenthost.host.channels.session.catalogue import SessionCatalogue
+from agenthost.host.channels.session.kind import SESSION, RefreshGit, SessionChannel
 from agenthost.host.log.directory import Directory
+from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
 from agenthost.tasks import Tasks
 from agenthost.workspace import GitStatus, file_path, git_status
@@ -45,11 +46,16 @@ def _is_github(remote: str) -> bool:
     return (host or "").rpartition("@")[2].lower() == "github.com"
 
 
-class GitFacts:
+class GitMetadata:
     """Keeps the ``git`` entry of sessions' metadata."""
 
     def __init__(
-        self, writer: Writer, directory: Directory, catalogue: Catalogue, tasks: Tasks
+        self,
+        writer: Writer,
+        directory: Directory,
+        catalogue: SessionCatalogue,
+        effects: Effects,
+        tasks: Tasks,
     ) -> None:
         self._writer = writer
         self._directory = directory
@@ -58,8 +64,9 @@ class GitFacts:
         self._seats = asyncio.Semaphore(MOST_AT_ONCE)
         # Sessions that are being looked at, and whether somebody asked again meanwhile.
         self._asked: dict[str, bool] = {}
+        effects.on(RefreshGit, lambda effect: self.refresh(effect.session))
 
-    def refresh(self, session: Channel) -> None:
+    def refresh(self, session: SessionChannel) -> None:
         """Look at a session's first folder again, soon."""
         if session.uri in self._asked:
             self._asked[session.uri] = True
@@ -72,7 +79,7 @@ class GitFacts:
             again = True
             while again:
                 self._asked[uri] = False
-                session = self._directory.get(uri)
+                session = self._directory.get(uri, SESSION)
                 directories = session.state.get("workingDirectories") if session else None
                 folder = file_path(directories[0]) if directories else None
                 if folder is None:
@@ -86,7 +93,7 @@ class GitFacts:
             del self._asked[uri]
 
     def _tell(self, uri: str, git: JsonObject) -> None:
-        session = self._directory.get(uri)
+        session = self._directory.get(uri, SESSION)
         if session is None:
             return
         meta = session.state.get("_meta") or {}

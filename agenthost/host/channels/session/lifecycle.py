@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeVar, cast
 
 from agenthost.agents.api import Agent
 from agenthost.clock import Clock
@@ -15,28 +15,41 @@ from agenthost.errors import (
     SessionAlreadyExists,
     SessionNotFound,
 )
+from agenthost.host.channels.annotations_kind import ANNOTATIONS
+from agenthost.host.channels.chat.consequences import CancelTurn
+from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.chat.fork import History, fork_history
-from agenthost.host.channels.chat.lifecycle import Chats
-from agenthost.host.channels.chat.loading import reveal
-from agenthost.host.channels.session.catalogue import Catalogue
+from agenthost.host.channels.chat.kind import CHAT
+from agenthost.host.channels.chat.lifecycle import ChatRegistry
+from agenthost.host.channels.chat.window import reveal
+from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.drafts import Drafts, holds_nothing
-from agenthost.host.channels.session.git_metadata import GitFacts
+from agenthost.host.channels.session.git_metadata import GitMetadata
+from agenthost.host.channels.session.kind import SESSION, EndAgentSession, SessionChannel
+from agenthost.host.channels.session.permissions import Credentials, Permissions
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.settings import check_complete, sanitize
 from agenthost.host.channels.titles import UNTITLED_SESSION
-from agenthost.host.log.channel import Channel
 from agenthost.host.log.directory import Directory
+from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
-from agenthost.host.store import DropBlobs, WholeChannel
-from agenthost.host.turns.agent_loops import AgentLoops
-from agenthost.host.turns.runner import Starter, TurnRunner
+from agenthost.host.store import DropBlobs
+from agenthost.host.trust.principals import Starter
 from agenthost.protocol.status import IDLE, IS_READ
 from agenthost.protocol.uris import annotations_uri, default_chat_uri, is_nameable, is_root
 
 if TYPE_CHECKING:
+    from agenthost.protocol.annotations import AnnotationsState
     from agenthost.protocol.common import ProtectedResourceMetadata
     from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
-    from agenthost.protocol.session.state import SessionConfigSchema
+    from agenthost.protocol.session.state import (
+        SessionConfigSchema,
+        SessionConfigState,
+        SessionState,
+    )
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 # What becomes of a disposed session that holds anything.
 Disposal = Literal["trash", "delete"]
@@ -45,7 +58,17 @@ Disposal = Literal["trash", "delete"]
 KEEP = "agenthost.keep"
 
 
-class Sessions:
+class AgentCalls(Protocol):
+    """The way into the agents' own code."""
+
+    async def read(
+        self, agent: Agent, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs
+    ) -> _T:
+        """Call a plain function of an agent where that lives."""
+        ...
+
+
+class SessionRegistry:
     """Creates and disposes sessions."""
 
     def __init__(
@@ -53,15 +76,17 @@ class Sessions:
         *,
         writer: Writer,
         directory: Directory,
-        catalogue: Catalogue,
-        chats: Chats,
-        turns: TurnRunner,
+        catalogue: SessionCatalogue,
+        chats: ChatRegistry,
+        effects: Effects,
+        permissions: Permissions,
+        credentials: Credentials,
         drafts: Drafts,
-        git: GitFacts,
+        git: GitMetadata,
         trash: Trash,
         clock: Clock,
         agents: Mapping[str, Agent],
-        loops: AgentLoops,
+        loops: AgentCalls,
         default_directory: str,
         disposal: Disposal,
     ) -> None:
@@ -69,7 +94,9 @@ class Sessions:
         self._directory = directory
         self._catalogue = catalogue
         self._chats = chats
-        self._turns = turns
+        self._effects = effects
+        self._permissions = permissions
+        self._credentials = credentials
         self._drafts = drafts
         self._git = git
         self._trash = trash
@@ -88,31 +115,33 @@ class Sessions:
             raise ProviderNotFound(f"there is no agent {provider!r} on this host")
         return agent
 
-    def capabilities(self, session: Channel | None) -> AgentCapabilities:
+    def capabilities(self, session: SessionChannel | None) -> AgentCapabilities:
         """Return what the agent of a session can do."""
         agent = self._agents.get(session.state["provider"]) if session is not None else None
         return cast("AgentCapabilities", agent.capabilities) if agent is not None else {}
 
-    def models(self, session: Channel | None) -> Sequence[SessionModelInfo]:
+    def models(self, session: SessionChannel | None) -> Sequence[SessionModelInfo]:
         """Return the models that the agent of a session offers."""
         agent = self._agents.get(session.state["provider"]) if session is not None else None
         return cast("Sequence[SessionModelInfo]", agent.models) if agent is not None else ()
 
-    async def find(self, uri: str) -> Channel:
+    async def find(self, uri: str) -> SessionChannel:
         """Return a session, or raise SessionNotFound."""
-        session = await self._directory.find(uri)
-        if session is None or session.kind != "session":
+        session = await self._directory.find(uri, SESSION)
+        if session is None:
             raise SessionNotFound(f"there is no session {uri}")
         return session
 
-    def missing_tokens(self, session: Channel, principal: str) -> list[ProtectedResourceMetadata]:
+    def missing_tokens(
+        self, session: SessionChannel, principal: str
+    ) -> list[ProtectedResourceMetadata]:
         """Return what a session's agent protects and the principal brought no token for."""
         agent = self._agents.get(session.state["provider"])
         return self._missing(agent, principal) if agent is not None else []
 
     def _missing(self, agent: Agent, principal: str) -> list[ProtectedResourceMetadata]:
         resources = cast("Sequence[ProtectedResourceMetadata]", agent.protected_resources)
-        return self._turns.credentials.missing(principal, resources)
+        return self._credentials.missing(principal, resources)
 
     async def create(self, params: Mapping[str, Any], starter: Starter) -> None:
         """Carry out ``createSession``: when this returns, the session and its chat take turns.
@@ -129,7 +158,7 @@ class Sessions:
         if missing:
             raise AuthRequired(missing, f"{agent.display_name} needs you to sign in")
         state = await self._first_state(agent, params, source)
-        existing = await self._directory.find(uri)
+        existing = await self._directory.find(uri, SESSION)
         if existing is not None and await self._is_own_draft(existing, agent, starter):
             # An editor that lost the answer, or forgot that it asked, asks again.
             return
@@ -137,8 +166,9 @@ class Sessions:
         for name in (uri, annotations_uri(uri), default_chat_uri(uri)):
             if is_root(name) or await self._directory.find(name) or self._directory.get(name):
                 raise SessionAlreadyExists(f"{name} is in use")
-        session = self._directory.create(uri, "session", state)
-        self._directory.create(annotations_uri(uri), "annotations", {"annotations": []}, uri)
+        session = self._directory.create(uri, SESSION, state)
+        nothing: AnnotationsState = {"annotations": []}
+        self._directory.create(annotations_uri(uri), ANNOTATIONS, nothing, uri)
         self._chats.add_default(session, history)
         if agent.tools:
             tools = [dict(tool) for tool in agent.tools]
@@ -149,35 +179,30 @@ class Sessions:
         if (params.get("_meta") or {}).get(KEEP) is not True and not history.turns:
             self._drafts.add(uri, starter.client_id or "")
 
-    async def _is_own_draft(self, session: Channel, agent: Agent, starter: Starter) -> bool:
+    async def _is_own_draft(self, session: SessionChannel, agent: Agent, starter: Starter) -> bool:
         creator = self._drafts.creator(session.uri)
         own = creator is not None and creator == starter.client_id
-        same = session.kind == "session" and session.state["provider"] == agent.provider
+        same = session.state["provider"] == agent.provider
         return own and same and await self._is_draft(session)
 
-    async def _is_draft(self, session: Channel) -> bool:
+    async def _is_draft(self, session: SessionChannel) -> bool:
         chats = await self._load_chats(session)
-        annotations = await self._directory.find(annotations_uri(session.uri))
+        annotations = await self._directory.find(annotations_uri(session.uri), ANNOTATIONS)
         noted = annotations.state if annotations is not None else None
         return holds_nothing(session.state, [chat.state for chat in chats], noted)
 
     async def collect_drafts(self, seconds: float) -> None:
         """Remove the drafts that nobody has followed for so long, and tell everybody."""
         for uri in self._drafts.abandoned(seconds):
-            session = await self._directory.find(uri)
-            if session is None or session.kind != "session" or not await self._is_draft(session):
+            session = await self._directory.find(uri, SESSION)
+            if session is None or not await self._is_draft(session):
                 self._drafts.forget(uri)
             elif uri in self._drafts.abandoned(seconds):
                 # Nobody came while it was looked at, and nothing is awaited from here on.
-                chats = [self._directory.get(chat["resource"]) for chat in session.state["chats"]]
+                chats = [
+                    self._directory.get(chat["resource"], CHAT) for chat in session.state["chats"]
+                ]
                 self._delete(session, [chat for chat in chats if chat is not None])
-
-    def restore(self, channel: Channel, _: WholeChannel) -> None:
-        """End the creation of a session that is being loaded, because its host died over it."""
-        if channel.kind == "session" and channel.state["lifecycle"] == "creating":
-            message = "the host stopped while this session was being created"
-            error = {"errorType": "hostRestarted", "message": message}
-            self._writer.apply(channel, {"type": "session/creationFailed", "error": error})
 
     async def dispose(self, uri: str) -> None:
         """Carry out ``disposeSession``: out of every list, and into the trash if it holds anything.
@@ -186,21 +211,19 @@ class Sessions:
         """
         session = await self.find(uri)
         chats = await self._load_chats(session)
-        annotations = await self._directory.find(annotations_uri(uri))
-        if self._directory.get(session.uri) is not session:
+        annotations = await self._directory.find(annotations_uri(uri), ANNOTATIONS)
+        if not self._directory.has(session):
             raise SessionNotFound(f"there is no session {uri}")
         noted = annotations.state if annotations is not None else None
         empty = holds_nothing(session.state, [chat.state for chat in chats], noted)
         had_turns = any(chat.state["turns"] or chat.state.get("activeTurn") for chat in chats)
         for chat in chats:
-            self._turns.cancel(chat)
+            self._effects.carry_out(CancelTurn(chat))
         keeps = self._disposal == "trash" and not empty
         if keeps:
             self._trash.put(session, chats, annotations, self._catalogue.created_at(session))
         self._delete(session, chats, keep_content=keeps)
-        agent = self._agents.get(session.state["provider"])
-        if agent is not None:
-            self._turns.starts.end(agent, session.uri, had_turns=had_turns)
+        self._effects.carry_out(EndAgentSession(session, had_turns))
 
     async def restore_disposed(self, uri: str) -> None:
         """Take a session back from the trash, as it was, except that nobody is active in it."""
@@ -211,8 +234,8 @@ class Sessions:
         for name in (uri, annotations_uri(uri), *(state["resource"] for state in states)):
             if await self._directory.find(name) is not None or self._directory.get(name):
                 raise AlreadyExists(f"{name} is in use")
-        session = self._directory.create(uri, "session", packed["state"])
-        self._directory.create(annotations_uri(uri), "annotations", packed["annotations"], uri)
+        session = self._directory.create(uri, SESSION, packed["state"])
+        self._directory.create(annotations_uri(uri), ANNOTATIONS, packed["annotations"], uri)
         for chat in packed["chats"]:
             self._chats.put_back(session, chat["state"], chat["context"], chat["attached"])
         self._trash.drop(uri)
@@ -226,18 +249,18 @@ class Sessions:
         if await self._directory.find(uri) is None:
             self._writer.ledger.write(DropBlobs(uri))
 
-    async def _load_chats(self, session: Channel) -> list[Channel]:
+    async def _load_chats(self, session: SessionChannel) -> list[ChatChannel]:
         """Return all chats of a session, those too that are added while others are loaded."""
-        found: dict[str, Channel | None] = {}
+        found: dict[str, ChatChannel | None] = {}
         while missing := [
             chat["resource"] for chat in session.state["chats"] if chat["resource"] not in found
         ]:
             for uri in missing:
-                found[uri] = await self._directory.find(uri)
-        return [chat for chat in found.values() if chat and self._directory.get(chat.uri) is chat]
+                found[uri] = await self._directory.find(uri, CHAT)
+        return [chat for chat in found.values() if chat and self._directory.has(chat)]
 
     def _delete(
-        self, session: Channel, chats: list[Channel], *, keep_content: bool = False
+        self, session: SessionChannel, chats: list[ChatChannel], *, keep_content: bool = False
     ) -> None:
         for chat in chats:
             self._chats.remove(chat)
@@ -248,13 +271,13 @@ class Sessions:
         self._drafts.forget(session.uri)
         if not keep_content:
             self._writer.ledger.write(DropBlobs(session.uri))
-        self._turns.permissions.forget(session.uri)
-        self._catalogue.remove(session.uri)
+        self._permissions.forget(session)
+        self._catalogue.remove(session)
 
     async def _first_state(
-        self, agent: Agent, params: Mapping[str, Any], source: Channel | None
-    ) -> dict[str, Any]:
-        state: dict[str, Any] = {
+        self, agent: Agent, params: Mapping[str, Any], source: SessionChannel | None
+    ) -> SessionState:
+        state: SessionState = {
             "provider": agent.provider,
             "title": UNTITLED_SESSION,
             "status": IDLE | IS_READ,
@@ -274,17 +297,19 @@ class Sessions:
         if "activeClient" in params:
             state["activeClients"] = [params["activeClient"]]
         config = await self._config(agent, params, source, directories)
-        return {**state, "config": config} if config["schema"]["properties"] else state
+        if config["schema"]["properties"]:
+            state["config"] = config
+        return state
 
     async def _config(
         self,
         agent: Agent,
         params: Mapping[str, Any],
-        source: Channel | None,
+        source: SessionChannel | None,
         directories: Any,
-    ) -> dict[str, Any]:
-        inherited = (source.state.get("config") or {}).get("values", {}) if source else {}
-        values = {**inherited, **params.get("config", {})}
+    ) -> SessionConfigState:
+        inherited = source.state.get("config") if source is not None else None
+        values = {**(inherited["values"] if inherited else {}), **params.get("config", {})}
         primary = directories[0] if directories else None
         offered = await self._loops.read(agent, agent.config_schema, values, primary)
         schema = cast("SessionConfigSchema", dict(offered))
@@ -295,14 +320,16 @@ class Sessions:
             raise InvalidParams(refusal, path="config")
         return {"schema": schema, "values": kept}
 
-    async def _fork_source(self, fork: Mapping[str, Any] | None) -> tuple[Channel | None, History]:
+    async def _fork_source(
+        self, fork: Mapping[str, Any] | None
+    ) -> tuple[SessionChannel | None, History]:
         if fork is None:
             return None, History()
         source = await self.find(fork["session"])
         default = source.state.get("defaultChat")
         chats = sorted(source.state["chats"], key=lambda chat: chat["resource"] != default)
         for entry in chats:
-            chat = await self._directory.find(entry["resource"])
+            chat = await self._directory.find(entry["resource"], CHAT)
             history = fork_history(chat, fork["turnId"], source) if chat is not None else None
             if chat is not None and history is not None:
                 reveal(chat, fork["turnId"])

@@ -10,17 +10,15 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from agenthost.host.log.channel import Channel
+from agenthost.host.channels.session.kind import PERMISSIONS, SessionChannel, extra_of
 from agenthost.host.log.ledger import Ledger
-from agenthost.host.store import DropRecord, PutRecord, WholeChannel
+from agenthost.host.store import DropRecord, PutRecord
 from agenthost.host.trust.redaction import REDACTED
-from agenthost.protocol.jsonrpc import dumps, loads
+from agenthost.protocol.jsonrpc import dumps
 
 if TYPE_CHECKING:
     from agenthost.protocol.common import ProtectedResourceMetadata
 
-# The record of the tools that are allowed in a session.
-PERMISSIONS = "permissions"
 # A shorter token is no secret, and taking it out would leave no text readable.
 SHORTEST_SECRET = 4
 # Tokens that no longer count and that a turn may still hold.
@@ -32,28 +30,23 @@ class Permissions:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._allowed: dict[str, set[str]] = {}
 
-    def is_allowed(self, session: str, tool: str) -> bool:
-        """Say whether a tool is allowed in a session."""
-        return tool in self._allowed.get(session, ())
+    def is_allowed(self, session: SessionChannel, tool: str) -> bool:
+        """Say whether a tool is allowed in a session; any thread may ask."""
+        return tool in extra_of(session).allowed
 
-    def allow(self, session: str, tool: str) -> None:
+    def allow(self, session: SessionChannel, tool: str) -> None:
         """Allow a tool from now on, also after a restart."""
-        tools = self._allowed.setdefault(session, set())
-        tools.add(tool)
-        self._ledger.write(PutRecord(PERMISSIONS, session, dumps(sorted(tools))))
+        extra = extra_of(session)
+        extra.allowed |= {tool}
+        self._ledger.write(PutRecord(PERMISSIONS, session.uri, dumps(sorted(extra.allowed))))
 
-    def forget(self, session: str) -> None:
+    def forget(self, session: SessionChannel) -> None:
         """Forget what was allowed in a session that is gone."""
-        if self._allowed.pop(session, None) is not None:
-            self._ledger.write(DropRecord(PERMISSIONS, session))
-
-    def restore(self, channel: Channel, whole: WholeChannel) -> None:
-        """Take up what is allowed in a session that is being loaded."""
-        tools = whole.records.get(PERMISSIONS)
-        if channel.kind == "session" and tools is not None:
-            self._allowed[channel.uri] = set(loads(tools))
+        extra = extra_of(session)
+        if extra.allowed:
+            extra.allowed = frozenset()
+            self._ledger.write(DropRecord(PERMISSIONS, session.uri))
 
 
 class Credentials:

@@ -11,7 +11,9 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypedDict
 
 from agenthost.clock import Clock
-from agenthost.host.log.channel import Channel
+from agenthost.host.channels.annotations_kind import AnnotationsChannel
+from agenthost.host.channels.chat.extra import ChatChannel, extra_of
+from agenthost.host.channels.session.kind import SessionChannel
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.log.stored_values import stored_value
 from agenthost.host.store import DropRecord, PutRecord, Store
@@ -59,9 +61,9 @@ class Trash:
 
     def put(
         self,
-        session: Channel,
-        chats: Sequence[Channel],
-        annotations: Channel | None,
+        session: SessionChannel,
+        chats: Sequence[ChatChannel],
+        annotations: AnnotationsChannel | None,
         created_at: str,
     ) -> None:
         """Keep a session, as it is, with its chats and annotations."""
@@ -107,8 +109,9 @@ class Trash:
         return [entry["session"] for entry in await self.entries() if entry["expiresAt"] <= now]
 
 
-def _packed(chat: Channel) -> bytes:
-    more = dumps({"context": chat.context, "attached": chat.attached})
+def _packed(chat: ChatChannel) -> bytes:
+    extra = extra_of(chat)
+    more = dumps({"context": extra.context, "attached": extra.attached})
     return b'{"state":%b,%b' % (b"".join(chat.stored_json()), more[1:])
 
 

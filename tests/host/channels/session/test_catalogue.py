@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agenthost.host.channels.session import list_news
-from agenthost.host.channels.session.list_news import ListNews
+from agenthost.host.channels.session import catalogue
+from agenthost.host.channels.session.catalogue import ListNews
 
 
 def test_sessions_are_new_changed_or_gone_since_a_number() -> None:
@@ -26,7 +26,7 @@ def test_sessions_are_new_changed_or_gone_since_a_number() -> None:
 
 
 def test_only_the_latest_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(list_news, "MOST_REMEMBERED", 2)
+    monkeypatch.setattr(catalogue, "MOST_REMEMBERED", 2)
     news = ListNews()
     for number, name in enumerate(("a", "b", "a", "c"), 1):
         news.changed(name, number)

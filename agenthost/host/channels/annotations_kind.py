@@ -1,0 +1,38 @@
+"""The annotations' room: what is particular to the channels of sessions' annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from agenthost.host.channels.ruled_kind import RuledKind
+from agenthost.host.log.channel import AnyChannel, LiveChannel
+from agenthost.host.log.effects import Consequence
+from agenthost.host.log.kind import Applied
+from agenthost.protocol.annotations import AnnotationsState
+
+AnnotationsChannel: TypeAlias = LiveChannel[AnnotationsState]
+
+
+@dataclass(frozen=True, slots=True)
+class CountAnnotations(Consequence):
+    """Tell in a session's line how many annotations it has."""
+
+    session: AnyChannel
+    annotations: AnnotationsState
+
+
+class AnnotationsKind(RuledKind[AnnotationsState]):
+    """The annotations of a session."""
+
+    name = "annotations"
+
+    def follow(
+        self, applied: Applied[AnnotationsState], owner: AnyChannel | None
+    ) -> Sequence[Consequence]:
+        """Count them."""
+        return (CountAnnotations(owner, applied.after),) if owner is not None else ()
+
+
+ANNOTATIONS = AnnotationsKind()

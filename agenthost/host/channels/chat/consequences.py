@@ -1,0 +1,126 @@
+"""What may have to be done because of something that happened in a chat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agenthost.host.log.effects import Consequence
+
+if TYPE_CHECKING:
+    from agenthost.host.channels.chat.extra import ChatChannel
+    from agenthost.host.channels.session.kind import SessionChannel
+    from agenthost.host.trust.principals import Starter
+    from agenthost.protocol.chat.messages import Message
+    from agenthost.protocol.common import Action
+
+
+@dataclass(frozen=True, slots=True)
+class RememberAuthor(Consequence):
+    """Remember who set a pending message."""
+
+    chat: ChatChannel
+    message_id: str
+    author: Starter
+
+
+@dataclass(frozen=True, slots=True)
+class KeepAttachments(Consequence):
+    """Keep what an accepted message refers to, for the agent that will read it."""
+
+    chat: ChatChannel
+    action: Action
+
+
+@dataclass(frozen=True, slots=True)
+class TitleFromFirstMessage(Consequence):
+    """Name a new chat, and a new session, after the first message."""
+
+    chat: ChatChannel
+    session: SessionChannel
+
+
+@dataclass(frozen=True, slots=True)
+class StartTurn(Consequence):
+    """Run the agent for the turn that has just become active."""
+
+    chat: ChatChannel
+    session: SessionChannel
+    starter: Starter | None
+
+
+@dataclass(frozen=True, slots=True)
+class StopTurn(Consequence):
+    """Stop the work on a turn that the chat has given up already."""
+
+    chat: ChatChannel
+
+
+@dataclass(frozen=True, slots=True)
+class CancelTurn(Consequence):
+    """Cancel a chat's turn on the host's own initiative."""
+
+    chat: ChatChannel
+
+
+@dataclass(frozen=True, slots=True)
+class DropSteering(Consequence):
+    """Take the steering message off a chat whose turn is over."""
+
+    chat: ChatChannel
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSteering(Consequence):
+    """Make the steering message that no turn has read the first in the queue."""
+
+    chat: ChatChannel
+
+
+@dataclass(frozen=True, slots=True)
+class StartNextQueued(Consequence):
+    """Begin the first queued message, if the chat is free and there is one."""
+
+    chat: ChatChannel
+
+
+@dataclass(frozen=True, slots=True)
+class ChatChanged(Consequence):
+    """Wake those who wait for a change of the chat."""
+
+    chat: ChatChannel
+
+
+@dataclass(frozen=True, slots=True)
+class ShowTurn(Consequence):
+    """Show a turn to every subscriber that was not shown it, before something names it."""
+
+    chat: ChatChannel
+    turn_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShowAttached(Consequence):
+    """Show the turns that a message names in other chats to those who follow these."""
+
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class RenameChat(Consequence):
+    """Give a chat another title, and its session too where it is the default chat."""
+
+    chat: ChatChannel
+    session: SessionChannel
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class FailCall(Consequence):
+    """End a tool call of the running turn that its client does not finish."""
+
+    chat: ChatChannel
+    call: Mapping[str, Any]
+    message: Any
+    code: str

@@ -1,0 +1,192 @@
+"""The chat's room: what is particular to chat channels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from agenthost.host.channels.chat.answers import read_answers
+from agenthost.host.channels.chat.consequences import (
+    ChatChanged,
+    DropSteering,
+    FailCall,
+    KeepAttachments,
+    QueueSteering,
+    RememberAuthor,
+    RenameChat,
+    ShowAttached,
+    ShowTurn,
+    StartNextQueued,
+    StartTurn,
+    StopTurn,
+    TitleFromFirstMessage,
+)
+from agenthost.host.channels.chat.effects import Effect, chat_effects
+from agenthost.host.channels.chat.encoded_turns import ChatEncoder
+from agenthost.host.channels.chat.extra import (
+    ATTACHED,
+    CONTEXTS,
+    ChatChannel,
+    ChatExtra,
+    extra_of,
+    turn_sizes,
+)
+from agenthost.host.channels.chat.fork import title_of
+from agenthost.host.channels.chat.names import find_named_chat
+from agenthost.host.channels.chat.rules import find_call
+from agenthost.host.channels.chat.session_updates import session_actions
+from agenthost.host.channels.chat.window import cursor_before, first_shown, page_start
+from agenthost.host.channels.ruled_kind import RuledKind
+from agenthost.host.channels.session.kind import RefreshGit
+from agenthost.host.log.channel import AnyChannel
+from agenthost.host.log.effects import Apply, Consequence
+from agenthost.host.log.kind import Action, Applied, Find, PreparedAction
+from agenthost.host.log.stored_values import stored_value
+from agenthost.protocol.chat.state import ChatState
+
+if TYPE_CHECKING:
+    from agenthost.host.store import WholeChannel
+
+
+# The session's action by which editors rename a chat, on the chat's own channel.
+RENAME = "session/titleChanged"
+# Actions that bring a message, which may attach something.
+_HAS_MESSAGE = frozenset({"chat/turnStarted", "chat/pendingMessageSet"})
+
+
+class ChatKind(RuledKind[ChatState]):
+    """Chat channels."""
+
+    name = "chat"
+    cuts = frozenset({"chat/truncated"})
+    buckets = (CONTEXTS, ATTACHED)
+
+    def extra(self) -> ChatExtra:
+        """Make what a chat keeps besides its state."""
+        return ChatExtra()
+
+    def restore(self, channel: ChatChannel, whole: WholeChannel) -> None:
+        """Take up what a chat's agent knows and the chat does not show."""
+        extra = extra_of(channel)
+        context = whole.records.get(CONTEXTS)
+        if context is not None:
+            extra.context = stored_value(context, channel.uri)
+        attached = whole.records.get(ATTACHED)
+        if attached is not None:
+            extra.attached = stored_value(attached, channel.uri)
+
+    async def find_alias(self, uri: str, find: Find) -> AnyChannel | None:
+        """Return the chat that a name made up by an editor describes."""
+        return await find_named_chat(uri, find)
+
+    def encoder(self) -> ChatEncoder:
+        """Make what writes a chat, each of its turns once."""
+        return ChatEncoder()
+
+    def snapshot(self, channel: ChatChannel, owner: AnyChannel | None, window: int) -> ChatState:
+        """Add the title, which only the session keeps true, and the way to older turns."""
+        state = channel.state
+        if owner is not None:
+            state = {**state, "title": title_of(channel, owner)}
+        if window:
+            state = {**state, "turnsNextCursor": cursor_before(state["turns"], window)}
+        return state
+
+    def judged_on(self, channel: ChatChannel, owner: AnyChannel | None, type: str) -> AnyChannel:
+        """Let the session decide on its own action, by which editors rename a chat."""
+        return owner if owner is not None and type == RENAME else channel
+
+    def needs_agent(self, action: Action) -> bool:
+        """Say whether an action makes the agent work, now or as soon as it has time."""
+        queues = action["type"] == "chat/pendingMessageSet" and action["kind"] == "queued"
+        return bool(queues or action["type"] == "chat/turnStarted")
+
+    def understood(self, state: ChatState, action: Action) -> Action:
+        """Return an action with its answers as the questions mean them."""
+        return read_answers(state, action)
+
+    def prepare(
+        self, channel: ChatChannel, owner: AnyChannel | None, action: Action, as_sent: Action
+    ) -> PreparedAction:
+        """Make of a client's action what is to be applied to a chat."""
+        if action["type"] == RENAME and owner is not None:
+            return PreparedAction(None, (RenameChat(channel, owner, action["title"]),))
+        first: list[Consequence] = []
+        if action["type"] == "chat/truncated" and "turnId" in action:
+            first.append(ShowTurn(channel, action["turnId"]))
+        if action.get("message") is not None:
+            first.append(ShowAttached(action["message"]))
+        if action["type"] == "chat/toolCallConfirmed" and not action["approved"]:
+            call = find_call(channel.state, action)
+            if call is not None and call["status"] == "running":
+                # No denial changes a call that runs, so its owner's is carried out as a failure.
+                reason = action.get("reasonMessage") or "the client does not run this tool"
+                return PreparedAction(None, (*first, FailCall(channel, call, reason, "denied")))
+        understood = self.understood(channel.state, action)
+        rewritten = understood is not action
+        if action["type"] == "chat/turnCancelled" and "duration" not in as_sent:
+            # Only the host can measure it for clients that do not send it.
+            understood = {**understood, "duration": extra_of(channel).elapsed()}
+        return PreparedAction(understood, first, rewritten=rewritten)
+
+    def follow(
+        self, applied: Applied[ChatState], owner: AnyChannel | None
+    ) -> Sequence[Consequence]:
+        """Keep session, catalogue and turns in step with a chat."""
+        return _follow(applied, owner) if owner is not None else ()
+
+    def window(self, state: ChatState, view: Mapping[str, Any]) -> int:
+        """Return where the newest turns begin that a subscriber asks for."""
+        return first_shown(state["turns"], view.get("turns"))
+
+    def clamp(self, window: int, state: ChatState) -> int:
+        """Return a window that does not begin behind the last turn."""
+        return min(window, len(state["turns"]))
+
+    def window_resumed(self, channel: ChatChannel, window: int, page: int) -> int:
+        """Show the last page of a chat that was cut below the turns that were shown."""
+        turns = channel.state["turns"]
+        if window < len(turns):
+            return window
+        return page_start(turn_sizes(channel), len(turns), page)
+
+
+CHAT = ChatKind()
+
+
+def _follow(applied: Applied[ChatState], session: AnyChannel) -> Sequence[Consequence]:
+    chat, action, before, after = applied.channel, applied.action, applied.before, applied.after
+    by_client = applied.dispatch is not None
+    follows: list[Consequence] = []
+    if action["type"] == "chat/pendingMessageSet" and applied.dispatch is not None:
+        author = applied.dispatch.connection.starter
+        follows.append(RememberAuthor(chat, action["id"], author))
+    if action["type"] in _HAS_MESSAGE:
+        follows.append(KeepAttachments(chat, action))
+    follows += [Apply(session, each) for each in session_actions(action, after, session.state)]
+    for effect in chat_effects(action, before, after, by_client=by_client):
+        follows += _carrying_out(effect, applied, session)
+    follows.append(ChatChanged(chat))
+    if "activeTurn" in before and "activeTurn" not in after:
+        follows.append(RefreshGit(session))
+    return follows
+
+
+def _carrying_out(
+    effect: Effect, applied: Applied[ChatState], session: AnyChannel
+) -> Sequence[Consequence]:
+    chat, dispatch = applied.channel, applied.dispatch
+    match effect:
+        case Effect.START_TURN:
+            starter = dispatch.connection.starter if dispatch is not None else applied.starter
+            return (TitleFromFirstMessage(chat, session), StartTurn(chat, session, starter))
+        case Effect.STOP_TURN:
+            return (StopTurn(chat),)
+        case Effect.CLEAR_ACTIVITY:
+            return (Apply(chat, {"type": "chat/activityChanged"}),)
+        case Effect.DROP_STEERING:
+            return (DropSteering(chat),)
+        case Effect.QUEUE_STEERING:
+            return (QueueSteering(chat),)
+        case Effect.NEXT_IN_QUEUE:
+            return (StartNextQueued(chat),)

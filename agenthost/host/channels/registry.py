@@ -1,0 +1,16 @@
+"""The kinds of channels that this host has; a new one is one more line."""
+
+from __future__ import annotations
+
+from agenthost.host.channels.annotations_kind import ANNOTATIONS
+from agenthost.host.channels.chat.kind import CHAT
+from agenthost.host.channels.root_kind import ROOT_KIND
+from agenthost.host.channels.session.kind import SESSION
+from agenthost.host.log.kind import AnyKind
+
+KINDS: tuple[AnyKind, ...] = (
+    ROOT_KIND,
+    SESSION,
+    CHAT,
+    ANNOTATIONS,
+)

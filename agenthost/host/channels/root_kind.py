@@ -1,0 +1,16 @@
+"""The root's room: what is particular to the one root channel."""
+
+from __future__ import annotations
+
+from agenthost.host.channels.ruled_kind import RuledKind
+from agenthost.protocol.root import RootState
+
+
+class RootKind(RuledKind[RootState]):
+    """The root channel."""
+
+    name = "root"
+    leaves_memory = False
+
+
+ROOT_KIND = RootKind()

@@ -1,0 +1,117 @@
+"""A kind of channels whose clients' actions must pass the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agenthost.host.channels.chat.attachments import references
+from agenthost.host.channels.rule_context import RuleContext
+from agenthost.host.channels.rules import check
+from agenthost.host.log.kind import Action, ChannelKind, DeclinedAction, Find, S, Surroundings
+
+if TYPE_CHECKING:
+    from agenthost.host.log.channel import AnyChannel, LiveChannel
+    from agenthost.protocol.chat.state import ChatState
+    from agenthost.protocol.common import ProtectedResourceMetadata
+    from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What is needed to judge one action."""
+
+    rules: RuleContext
+    # What the agent protects and this client brought no token for, if the action needs the agent.
+    missing_tokens: Sequence[ProtectedResourceMetadata] = ()
+
+
+class RuledKind(ChannelKind[S]):
+    """Looks up what the rules must know, and asks them."""
+
+    async def gather(
+        self,
+        channel: LiveChannel[S],
+        owner: AnyChannel | None,
+        action: Action,
+        around: Surroundings,
+    ) -> Gathered:
+        """Gather what the rules need to know, loading what an action refers to."""
+        is_session = self.name == "session"
+        session: AnyChannel | None = channel if is_session else owner
+        rules = await rule_context(
+            around.find,
+            around.client_id,
+            session,
+            around.capabilities(session) if session is not None else {},
+            action,
+            around.models(session) if session is not None else (),
+        )
+        needs_agent = session is not None and self.needs_agent(action)
+        missing = around.missing_tokens(session) if session is not None and needs_agent else ()
+        return Gathered(rules, missing)
+
+    def needs_agent(self, action: Action) -> bool:
+        """Say whether an action makes the agent work, now or as soon as it has time."""
+        return False
+
+    def understood(self, state: S, action: Action) -> Action:
+        """Return an action as the rules, and then the reducer, are to read it."""
+        return action
+
+    def judge(
+        self, channel: LiveChannel[S], action: Action, context: Gathered
+    ) -> DeclinedAction | None:
+        """Return why the rules refuse an action, or which tokens are missing."""
+        state: Any = channel.state
+        refusal = check(state, self.understood(state, action), context.rules)
+        if refusal is not None:
+            return DeclinedAction(refusal)
+        if not context.missing_tokens:
+            return None
+        notices = [
+            ("auth/required", {"resource": item["resource"], "reason": "required"})
+            for item in context.missing_tokens
+        ]
+        return DeclinedAction("the agent needs you to sign in first", notices)
+
+
+async def rule_context(
+    find: Find,
+    client_id: str,
+    session: AnyChannel | None,
+    capabilities: AgentCapabilities,
+    action: Mapping[str, Any],
+    models: Sequence[SessionModelInfo] = (),
+) -> RuleContext:
+    """Gather what the rules need to know, loading what an action refers to."""
+    message = action.get("message") or action.get("userSuggestion")
+    chats: dict[str, ChatState | None] = {}
+    notes: set[str] = set()
+    for kind, uri, _ in references(message):
+        channel = await find(uri)
+        if channel is None or channel.kind.name != kind:
+            continue
+        if kind == "chat":
+            chats[uri] = channel.state
+        else:
+            notes.add(uri)
+    state = session.state if session is not None else None
+    turns = await _turn_ids(find, session, action) if session is not None else frozenset()
+    return RuleContext(client_id, state, capabilities, chats, frozenset(notes), models, turns)
+
+
+async def _turn_ids(find: Find, session: AnyChannel, action: Mapping[str, Any]) -> frozenset[str]:
+    """Return the turns that an annotation may name; what names none gets none."""
+    annotation = action.get("annotation", action)
+    if not action.get("type", "").startswith("annotations/") or not annotation.get("turnId"):
+        return frozenset()
+    found: set[str] = set()
+    for entry in list(session.state["chats"]):
+        chat = await find(entry["resource"])
+        if chat is not None:
+            active = chat.state.get("activeTurn")
+            found.update(turn["id"] for turn in chat.state["turns"])
+            found.update([active["id"]] if active is not None else [])
+    return frozenset(found)

@@ -1,0 +1,175 @@
+"""The session's room: what is particular to session channels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from agenthost.host.channels.ruled_kind import RuledKind
+from agenthost.host.channels.session.summary import (
+    aggregated_status,
+    annotations_summary,
+    leading_chat,
+)
+from agenthost.host.log.channel import AnyChannel, LiveChannel
+from agenthost.host.log.effects import Apply, Consequence
+from agenthost.host.log.kind import Action, Applied, PreparedAction
+from agenthost.host.log.stored_values import stored_value
+from agenthost.protocol.json_edits import carry
+from agenthost.protocol.session.state import SessionState
+
+if TYPE_CHECKING:
+    from agenthost.host.channels.session.summary import SummaryFacts
+    from agenthost.host.store import WholeChannel
+    from agenthost.protocol.session.state import SessionSummary
+
+SessionChannel: TypeAlias = LiveChannel[SessionState]
+
+# The record of the tools that are allowed in a session.
+PERMISSIONS = "permissions"
+# What a summary holds that the session's state does not.
+_OWN_FIELDS = ("createdAt", "changes", "_meta")
+
+
+@dataclass(slots=True)
+class SessionExtra:
+    """What is known of a session besides its state; replaced, never changed in place."""
+
+    # Its line in the catalogue, and what that has and the state does not; None when it has none.
+    summary: SessionSummary | None = None
+    facts: SummaryFacts | None = None
+    # Tools that run without asking; agents look at it from their threads.
+    allowed: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitClients(Consequence):
+    """Give clients that count as active in a session time to show up."""
+
+    clients: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshSummary(Consequence):
+    """Bring a session's line in the catalogue up to date."""
+
+    session: SessionChannel
+
+
+@dataclass(frozen=True, slots=True)
+class FailCallsOf(Consequence):
+    """Fail what a client was to run in a session that it has left."""
+
+    session: SessionChannel
+    client_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshGit(Consequence):
+    """Look at the git repository of a session again."""
+
+    session: SessionChannel
+
+
+@dataclass(frozen=True, slots=True)
+class EndAgentSession(Consequence):
+    """Let the agent go of a session that is gone."""
+
+    session: SessionChannel
+    had_turns: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveDirectory(Consequence):
+    """Take a directory that has left the session away from its chats."""
+
+    session: SessionChannel
+    directory: str
+
+
+class SessionKind(RuledKind[SessionState]):
+    """Session channels."""
+
+    name = "session"
+    buckets = (PERMISSIONS,)
+
+    def extra(self) -> SessionExtra:
+        """Make what a session keeps besides its state."""
+        return SessionExtra()
+
+    def restore(self, channel: SessionChannel, whole: WholeChannel) -> None:
+        """Take up a session's summary, and what is allowed in it."""
+        extra = extra_of(channel)
+        tools = whole.records.get(PERMISSIONS)
+        if tools is not None:
+            extra.allowed = frozenset(stored_value(tools, channel.uri))
+        if whole.summary is not None:
+            summary: SessionSummary = stored_value(whole.summary, channel.uri)
+            facts = cast("SummaryFacts", carry(summary, *_OWN_FIELDS))
+            counts = summary.get("annotations")
+            facts["annotationCount"] = counts.get("annotationCount", 0) if counts else 0
+            facts["entryCount"] = counts.get("entryCount", 0) if counts else 0
+            extra.summary, extra.facts = summary, facts
+
+    def loaded(self, channel: SessionChannel) -> Sequence[Consequence]:
+        """Await the active clients, and end a creation over which the host died."""
+        active = tuple(client["clientId"] for client in channel.state["activeClients"])
+        effects: list[Consequence] = [AwaitClients(active)] if active else []
+        if channel.state["lifecycle"] == "creating":
+            message = "the host stopped while this session was being created"
+            error = {"errorType": "hostRestarted", "message": message}
+            effects.append(Apply(channel, {"type": "session/creationFailed", "error": error}))
+        return effects
+
+    def snapshot(
+        self, channel: SessionChannel, owner: AnyChannel | None, window: int
+    ) -> SessionState:
+        """Add what no action tells a session: what its chats do, and its annotations."""
+        state = channel.state
+        noted = annotations_summary(channel.uri, extra_of(channel).facts)
+        shown: SessionState = {
+            **state,
+            "annotations": noted,
+            "status": aggregated_status(state),
+        }
+        return shown
+
+    def prepare(
+        self, channel: SessionChannel, owner: AnyChannel | None, action: Action, as_sent: Action
+    ) -> PreparedAction:
+        """Let chats leave the directory that the session leaves."""
+        if action["type"] == "session/workingDirectoryRemoved":
+            return PreparedAction(action, later=LeaveDirectory(channel, action["directory"]))
+        return PreparedAction(action)
+
+    def follow(
+        self, applied: Applied[SessionState], owner: AnyChannel | None
+    ) -> Sequence[Consequence]:
+        """Let a session say what the chat is doing that stands for it, and its line too."""
+        session, action = applied.channel, applied.action
+        follows: list[Consequence] = []
+        lead = leading_chat(applied.after)
+        activity = lead.get("activity") if lead is not None else None
+        if applied.after.get("activity") != activity:
+            shown = {"activity": activity} if activity else {}
+            follows.append(Apply(session, {"type": "session/activityChanged", **shown}))
+        follows.append(RefreshSummary(session))
+        if action["type"] == "session/activeClientRemoved":
+            follows.append(FailCallsOf(session, action["clientId"]))
+        return follows
+
+    def unfollowed(self, channel: SessionChannel, client_id: str) -> Sequence[Consequence]:
+        """Take an active client that leaves off the session."""
+        removed = {"type": "session/activeClientRemoved", "clientId": client_id}
+        return (Apply(channel, removed),)
+
+
+SESSION = SessionKind()
+
+
+def extra_of(session: SessionChannel) -> SessionExtra:
+    """Return what is known of a session besides its state."""
+    extra = session.extra
+    assert isinstance(extra, SessionExtra)
+    return extra

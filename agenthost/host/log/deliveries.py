@@ -1,0 +1,61 @@
+"""What is on its way to clients, as data: decided here, written out by ``delivery``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agenthost.host.log.channel import AnyChannel, Change
+    from agenthost.host.log.receiver import Receiver
+    from agenthost.transport import Encoded
+
+
+@dataclass(slots=True)
+class Broadcast:
+    """One accepted action on its way to the channel's subscribers."""
+
+    channel: AnyChannel
+    # Its own number; those before it may have been taken for versions that need several actions.
+    seq: int
+    action: dict[str, Any]
+    # The action's JSON, as the log has it.
+    action_json: bytes
+    change: Change
+    origin: dict[str, Any] | None = None
+    # Who dispatched it, and in which words: it gets its own action back as it sent it.
+    sender: Receiver | None = None
+    as_sent: dict[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class Notice:
+    """A notification on its way to the channel's subscribers; never logged, never replayed."""
+
+    channel: AnyChannel
+    method: str
+    params: dict[str, Any]
+    # Only these connections, where a notification is not for everybody.
+    only: frozenset[Receiver] | None = None
+
+
+@dataclass(slots=True)
+class Direct:
+    """Messages on their way to one connection."""
+
+    receiver: Receiver
+    messages: Sequence[Encoded]
+
+
+@dataclass(slots=True)
+class Reply:
+    """The answer to a client's action that nobody else hears of: done already, or refused."""
+
+    receiver: Receiver
+    # The channel's URI in the client's spelling, and the action in its words.
+    uri: str
+    action: dict[str, Any]
+    seq: int
+    origin: dict[str, Any]
+    reason: str | None
