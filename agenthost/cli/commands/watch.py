@@ -45,6 +45,7 @@ from agenthost.client import (
     Text,
 )
 from agenthost.client.chat import ChatFeed, before_turn
+from agenthost.tasks import Tasks
 
 if TYPE_CHECKING:
     from agenthost.protocol.chat.state import ChatSummary
@@ -173,8 +174,9 @@ class _SessionWatch:
         self._printer = printer
         # Whoever sits at a terminal sees it; a program that reads along is nobody.
         self._read = ReadMark(session) if sys.stdout.isatty() and not printer.as_json else None
-        # Who follows the session and each chat, by URI.
-        self._followers: dict[str, asyncio.Task[None]] = {}
+        # The chats that are followed.
+        self._followed: set[str] = set()
+        self._tasks = Tasks(self._on_task_failure)
         # Done when the session is gone, or with whatever else ends this.
         self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         # The beginning of a line of the answer or of reasoning, and the chat and part that it
@@ -185,23 +187,19 @@ class _SessionWatch:
 
     async def run(self) -> int:
         """Print until the session is gone."""
-        self._start(self._session.uri, self._follow_session())
+        self._tasks.start(self._follow_session(), f"follow {self._session.uri}")
         try:
             await self._over
         finally:
-            for task in self._followers.values():
-                task.cancel()
-            await asyncio.gather(*self._followers.values(), return_exceptions=True)
+            await self._tasks.close()
         return OK
 
     def _start(self, uri: str, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work, name=f"follow {uri}")
-        task.add_done_callback(self._ended)
-        self._followers[uri] = task
+        self._followed.add(uri)
+        self._tasks.start(work, f"follow {uri}")
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        error = None if task.cancelled() else task.exception()
-        if error is not None and not self._over.done():
+    def _on_task_failure(self, error: Exception) -> None:
+        if not self._over.done():
             self._over.set_exception(error)
 
     async def _follow_session(self) -> None:
@@ -209,7 +207,7 @@ class _SessionWatch:
             before = await self._begin()
             async for state in self._session.channel:
                 for chat in state["chats"]:
-                    if chat["resource"] not in self._followers:
+                    if chat["resource"] not in self._followed:
                         self._start(chat["resource"], self._follow_new(chat))
                 for kind, fields in session_changes(before, state):
                     self._print_change(kind, fields)
