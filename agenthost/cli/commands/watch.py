@@ -9,7 +9,7 @@ import json
 import shutil
 import sys
 from collections.abc import Coroutine, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from agenthost.cli.arguments import Subparsers, add_command, add_json_option
@@ -42,6 +42,7 @@ from agenthost.client import (
     Closed,
     Reasoning,
     Session,
+    SystemClock,
     Text,
 )
 from agenthost.client.chat import ChatFeed, before_turn
@@ -90,6 +91,7 @@ class _Printer:
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
         self._ink = Ink(use_colour())
+        self._clock = SystemClock()
 
     def print_line(self, where: str, line: EventLine) -> None:
         """Print an event as one or more lines of text: time, chat, label, text."""
@@ -107,8 +109,7 @@ class _Printer:
 
     def print_json(self, happening: Json) -> None:
         """Print an event as one line of JSON, with the time."""
-        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        print(json.dumps({"time": now, **happening}), flush=True)
+        print(json.dumps({"time": self._clock.now(), **happening}), flush=True)
 
 
 # All sessions.
