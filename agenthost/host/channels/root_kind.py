@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from agenthost.host.channels.ruled_kind import RuledKind
 
 if TYPE_CHECKING:
+    from agenthost.host.log.channel import LiveChannel
     from agenthost.protocol.root import RootState
+
+RootChannel: TypeAlias = "LiveChannel[RootState]"
 
 
 class RootKind(RuledKind["RootState"]):
