@@ -11,6 +11,9 @@ from hypothesis import HealthCheck, settings
 
 from tests.conformance.corpus import CONFORMANCE, RAN
 
+# What asserts on behalf of tests says as much as they do.
+pytest.register_assert_rewrite("tests.wire.scenes", "tests.wire.client", "tests.wire.talking")
+
 # No test depends on how fast the machine is.
 settings.register_profile(
     "untimed",

@@ -80,6 +80,13 @@ class Ownership:
         """Give the store up; SQLite must have closed it."""
         if self._identity is not None:
             _owned.discard(self._identity)
+        # Not by closing alone: a child that was just forked has the descriptors too, until it runs
+        # its program.
+        with contextlib.suppress(OSError):
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
+        if self._database is not None:
+            with contextlib.suppress(OSError):
+                _lock_byte(self._database, fcntl.F_UNLCK)
         for descriptor in (self._database, self._lock):
             if descriptor is not None:
                 with contextlib.suppress(OSError):
@@ -92,11 +99,13 @@ class Ownership:
         )
 
 
-def _lock_byte(descriptor: int) -> None:
-    """Lock the one byte for writing, or raise BlockingIOError or PermissionError."""
+def _lock_byte(descriptor: int, kind: int = fcntl.F_WRLCK) -> None:
+    """Lock the one byte for writing, or unlock it; raise BlockingIOError or PermissionError."""
     if _BY_DESCRIPTOR is None:
-        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, LOCK_BYTE)
+        unlocks = kind == fcntl.F_UNLCK
+        how = fcntl.LOCK_UN if unlocks else fcntl.LOCK_EX | fcntl.LOCK_NB
+        fcntl.lockf(descriptor, how, 1, LOCK_BYTE)
         return
     # struct flock: type, whence, start, length, process.
-    request = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, LOCK_BYTE, 1, 0)
+    request = struct.pack("hhqqi4x", kind, os.SEEK_SET, LOCK_BYTE, 1, 0)
     fcntl.fcntl(descriptor, _BY_DESCRIPTOR, request)

@@ -275,3 +275,24 @@ async def test_a_store_gives_back_the_room_of_what_was_dropped(tmp_path: Path) -
     async with SqliteStore(path) as store:
         await store.write(DropBlobs("owner"))
     assert path.stat().st_size < large / 5
+
+
+async def test_a_store_that_was_closed_is_free_though_a_child_still_has_its_files(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "store.db"
+    read, write = os.pipe()
+    async with SqliteStore(path):
+        child = os.fork()
+        if child == 0:
+            # As between the fork and the exec of any program that a host starts.
+            os.close(write)
+            os.read(read, 1)
+            os._exit(0)
+    try:
+        async with SqliteStore(path) as store:
+            assert await store.count_sessions() == 0
+    finally:
+        os.close(write)
+        os.close(read)
+        await asyncio.to_thread(os.waitpid, child, 0)
