@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from agenthost.host.channels.ruled_kind import RuledKind
 from agenthost.host.log.channel import AnyChannel, LiveChannel
 from agenthost.host.log.effects import Consequence
 from agenthost.host.log.kind import Applied
-from agenthost.protocol.annotations import AnnotationsState
 
-AnnotationsChannel: TypeAlias = LiveChannel[AnnotationsState]
+if TYPE_CHECKING:
+    from agenthost.protocol.annotations import AnnotationsState
+
+AnnotationsChannel: TypeAlias = "LiveChannel[AnnotationsState]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class CountAnnotations(Consequence):
     annotations: AnnotationsState
 
 
-class AnnotationsKind(RuledKind[AnnotationsState]):
+class AnnotationsKind(RuledKind["AnnotationsState"]):
     """The annotations of a session."""
 
     name = "annotations"

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from agenthost.host.channels.chat.encoded_turns import ChatEncoder
 from agenthost.host.log.channel import LiveChannel
-from agenthost.protocol.chat.state import ChatState
 
 if TYPE_CHECKING:
     from agenthost.host.trust.principals import Starter
     from agenthost.protocol.chat.messages import MessageAttachment
-    from agenthost.protocol.chat.state import CompletedTurn
+    from agenthost.protocol.chat.state import ChatState, CompletedTurn
 
-ChatChannel: TypeAlias = LiveChannel[ChatState]
+ChatChannel: TypeAlias = "LiveChannel[ChatState]"
 
 # The record of what a side chat's agent knows beyond the chat's own turns.
 CONTEXTS = "contexts"

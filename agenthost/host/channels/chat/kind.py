@@ -42,10 +42,10 @@ from agenthost.host.log.channel import AnyChannel
 from agenthost.host.log.effects import Apply, Consequence
 from agenthost.host.log.kind import Action, Applied, Find, PreparedAction
 from agenthost.host.log.stored_values import stored_value
-from agenthost.protocol.chat.state import ChatState
 
 if TYPE_CHECKING:
     from agenthost.host.store import WholeChannel
+    from agenthost.protocol.chat.state import ChatState
 
 
 # The session's action by which editors rename a chat, on the chat's own channel.
@@ -54,7 +54,7 @@ RENAME = "session/titleChanged"
 _HAS_MESSAGE = frozenset({"chat/turnStarted", "chat/pendingMessageSet"})
 
 
-class ChatKind(RuledKind[ChatState]):
+class ChatKind(RuledKind["ChatState"]):
     """Chat channels."""
 
     name = "chat"

@@ -17,14 +17,13 @@ from agenthost.host.log.effects import Apply, Consequence
 from agenthost.host.log.kind import Action, Applied, PreparedAction
 from agenthost.host.log.stored_values import stored_value
 from agenthost.protocol.json_edits import carry
-from agenthost.protocol.session.state import SessionState
 
 if TYPE_CHECKING:
     from agenthost.host.channels.session.summary import SummaryFacts
     from agenthost.host.store import WholeChannel
-    from agenthost.protocol.session.state import SessionSummary
+    from agenthost.protocol.session.state import SessionState, SessionSummary
 
-SessionChannel: TypeAlias = LiveChannel[SessionState]
+SessionChannel: TypeAlias = "LiveChannel[SessionState]"
 
 # The record of the tools that are allowed in a session.
 PERMISSIONS = "permissions"
@@ -88,7 +87,7 @@ class LeaveDirectory(Consequence):
     directory: str
 
 
-class SessionKind(RuledKind[SessionState]):
+class SessionKind(RuledKind["SessionState"]):
     """Session channels."""
 
     name = "session"
