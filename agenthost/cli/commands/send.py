@@ -22,14 +22,7 @@ from agenthost.cli.connection.host_connection import (
     run_command,
 )
 from agenthost.cli.connection.session_lookup import begin_session, check_model, open_session
-from agenthost.cli.exit_codes import (
-    DENIED,
-    FAILED,
-    OK,
-    USAGE,
-    CommandFailed,
-    print_error,
-)
+from agenthost.cli.exit_codes import DENIED, FAILED, OK, USAGE, CommandFailed, print_error
 from agenthost.cli.format.state_format import error_lines, tool_json
 from agenthost.cli.headless.answer_output import Output
 from agenthost.cli.headless.auto_answers import ApprovalPolicy, GivenAnswers

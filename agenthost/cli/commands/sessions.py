@@ -23,13 +23,7 @@ from agenthost.cli.connection.host_connection import (
     use_colour,
 )
 from agenthost.cli.connection.session_lookup import find_sessions, open_session
-from agenthost.cli.exit_codes import (
-    FAILED,
-    OK,
-    UNREACHABLE,
-    CommandFailed,
-    print_error,
-)
+from agenthost.cli.exit_codes import FAILED, OK, UNREACHABLE, CommandFailed, print_error
 from agenthost.cli.format.state_format import (
     activity_word,
     age,

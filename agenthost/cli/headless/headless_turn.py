@@ -14,12 +14,7 @@ from typing import Any
 
 from agenthost.cli.exit_codes import FAILED
 from agenthost.cli.format.event_format import tool_change_line
-from agenthost.cli.format.state_format import (
-    question_line,
-    tool_line,
-    tool_output,
-    usage_line,
-)
+from agenthost.cli.format.state_format import question_line, tool_line, tool_output, usage_line
 from agenthost.cli.format.terminal_text import one_line, safe_text, text_lines
 from agenthost.cli.headless.answer_output import Output
 from agenthost.cli.headless.auto_answers import ApprovalPolicy, GivenAnswers, chat_and_workers

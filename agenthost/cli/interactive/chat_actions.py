@@ -93,7 +93,7 @@ class ChatActions:
             dispatch = self._client.dispatch(pending.chat, act.action)
         except AgentHostError as error:
             self._prompts.refused(pending.key, str(error))
-            self._tell(trouble("not answered", str(error)))
+            self._tell(failure_line("not answered", str(error)))
             return
         self.report_failure(dispatch, "not answered", pending)
 
@@ -140,7 +140,7 @@ class ChatActions:
             return
         if pending is not None:
             self._prompts.refused(pending.key, why)
-        self._tell(trouble(what, why))
+        self._tell(failure_line(what, why))
 
 
 async def _quietly(dispatch: Dispatch) -> None:
@@ -148,7 +148,7 @@ async def _quietly(dispatch: Dispatch) -> None:
         await dispatch
 
 
-def trouble(what: str, why: str) -> StyledLine:
+def failure_line(what: str, why: str) -> StyledLine:
     """Return the line that reports a failure."""
     return line(("bad", "✗ "), f"{what}: {why}")
 

@@ -19,7 +19,7 @@ from prompt_toolkit.input import Input
 from agenthost.cli.connection.host_connection import decode_argument
 from agenthost.cli.format.state_format import short_id
 from agenthost.cli.format.terminal_text import one_line
-from agenthost.cli.interactive.chat_actions import ChatActions, trouble
+from agenthost.cli.interactive.chat_actions import ChatActions, failure_line
 from agenthost.cli.interactive.display import listings, status_lines
 from agenthost.cli.interactive.display.printed_transcript import Transcript
 from agenthost.cli.interactive.display.referenced_content import ReferencedContent
@@ -40,13 +40,7 @@ from agenthost.cli.interactive.typed_input import (
     mistyped_command,
     parse,
 )
-from agenthost.client import (
-    Chat,
-    Client,
-    Closed,
-    ConnectionState,
-    Session,
-)
+from agenthost.client import Chat, Client, Closed, ConnectionState, Session
 from agenthost.client.state.signals import Signal
 from agenthost.errors import AgentHostError
 from agenthost.tasks import Tasks
@@ -257,7 +251,7 @@ class Conversation:
                 case Command():
                     self._slash_commands.run(intent)
         except AgentHostError as error:
-            self.note(trouble("that did not work", str(error)))
+            self.note(failure_line("that did not work", str(error)))
 
     def _respond(self, text: str) -> None:
         reply = self.prompts.respond(text)
