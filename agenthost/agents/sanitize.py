@@ -31,11 +31,11 @@ def emit(port: TurnPort, action: dict[str, Any]) -> None:
 
 def checked_action(action: dict[str, Any]) -> dict[str, Any]:
     """Check an action against the protocol; AgentError if it is wrong."""
-    forgiven, find_unknown = _type_walks()
+    normalized, find_unknown = _type_walks()
     made: dict[str, Any] = json_copy(action)
     try:
         # Agents write None for what they do not have, like some peers.
-        checked = validate_action(forgiven(made, state_action(), nulls=True))
+        checked = validate_action(normalized(made, state_action(), nulls=True))
     except InvalidParams as error:
         raise AgentError(f"the agent made a mistake: {error.message}", "badAction") from error
     problem = find_unknown(checked, state_action(), "action")

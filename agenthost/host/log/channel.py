@@ -8,21 +8,17 @@ kind of channel, the ``kind`` says.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast
 
 from agenthost.host.log.kind import ChannelKind, Kept, S
-from agenthost.protocol.appending import GrowingText
+from agenthost.protocol.appending import AppendRun, append_key
 from agenthost.protocol.versions import NEWEST, reduce
 
 if TYPE_CHECKING:
     from agenthost.host.log.receiver import Receiver
 
 Action = dict[str, Any]
-
-# Actions that only append text; a run of them on one target is folded into the state lazily, so
-# that a delta costs the same in a part of 1 KB and of 1 MB.
-_TEXT_FIELD = {"chat/delta": "content", "chat/reasoning": "content"}
 
 
 @dataclass(slots=True)
@@ -54,16 +50,6 @@ class Change:
     """
 
     states: tuple[Any, Any] | None
-
-
-@dataclass(slots=True)
-class _TextRun:
-    """Text appended to one part and not folded into the state yet."""
-
-    key: tuple[str, str, str]
-    action: Action
-    now: str
-    text: GrowingText = field(default_factory=GrowingText)
 
 
 class LiveChannel(Generic[S]):
@@ -105,7 +91,9 @@ class LiveChannel(Generic[S]):
         self.last_used = 0.0
         self.encoder = kind.encoder()
         self._state = state
-        self._run: _TextRun | None = None
+        # Text that is folded into the state when somebody looks, so that a delta costs the same in
+        # a part of 1 KB and of 1 MB.
+        self._run: AppendRun | None = None
         # Version and window -> what was encoded last and its JSON, until the state changes:
         # all who come meanwhile share the same bytes.
         self._encoded: dict[tuple[str, int], tuple[S, Sequence[bytes]]] = {}
@@ -129,14 +117,13 @@ class LiveChannel(Generic[S]):
 
     def apply(self, action: Action, now: str) -> Change | None:
         """Reduce an action into the state; None when it changed nothing."""
-        text = _TEXT_FIELD.get(action["type"])
-        if text is not None and "_meta" not in action:
-            key = (action["type"], action["turnId"], action["partId"])
-            if self._run is not None and self._run.key == key:
-                if not action[text]:
-                    return None
-                self._run.text.append(action[text])
-                return _TEXT_CHANGE
+        key, run = append_key(action), self._run
+        if key is not None and run is not None and run.key == key:
+            text = action[run.field]
+            if not text:
+                return None
+            run.text.append(text)
+            return _TEXT_CHANGE
         before = self.state
         after = reduce(self._kind_name, before, action, now=now)
         if after is before:
@@ -147,8 +134,8 @@ class LiveChannel(Generic[S]):
             # No window begins behind the end, or what comes would count as not shown.
             for subscription in self.subscriptions.values():
                 subscription.window = self.kind.clamp(subscription.window, after)
-        if text is not None and "_meta" not in action:
-            self._run = _TextRun((action["type"], action["turnId"], action["partId"]), action, now)
+        if key is not None:
+            self._run = AppendRun(key, action, now)
         return Change((before, after))
 
     def snapshot_json(
@@ -177,8 +164,7 @@ class LiveChannel(Generic[S]):
         run, self._run = self._run, None
         assert run is not None
         if run.text:
-            action = {**run.action, _TEXT_FIELD[run.action["type"]]: str(run.text)}
-            self._state = reduce(self._kind_name, self._state, action, now=run.now)
+            self._state = reduce(self._kind_name, self._state, run.folded(), now=run.now)
             self._encoded.clear()
 
 
