@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 log = logging.getLogger(__name__)
@@ -15,8 +15,10 @@ T = TypeVar("T")
 class Tasks:
     """The tasks of one owner."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_failure: Callable[[Exception], None] | None = None) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
+        # Is told what a task failed with; without it, that is logged.
+        self._on_failure = on_failure
 
     def start(self, work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
         """Run work in the background until it ends or the owner closes."""
@@ -35,5 +37,10 @@ class Tasks:
 
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            log.error("%s failed", task.get_name(), exc_info=task.exception())
+        error = None if task.cancelled() else task.exception()
+        if error is None:
+            return
+        if self._on_failure is None:
+            log.error("%s failed", task.get_name(), exc_info=error)
+        elif isinstance(error, Exception):
+            self._on_failure(error)

@@ -31,7 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "client": {"protocol", "transport", "tasks", "clock"},
     "host": {"protocol", "workspace", "agents", "transport", "tokens", "tasks", "clock"},
     "web": {"host"},
-    "cli": {"protocol", "client", "tokens"},
+    "cli": {"protocol", "client", "tokens", "tasks"},
     "testing": {"protocol", "workspace", "agents", "client", "host", "transport", "tokens"},
 }
 # The command that runs a host may reach for it, and the one that lists agents for them.

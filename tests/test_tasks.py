@@ -115,3 +115,19 @@ async def test_ending_and_being_cancelled_are_no_failures(
     tasks.start(forever(), "cancelled")
     await tasks.close()
     assert caplog.records == []
+
+
+async def test_an_owner_that_wants_to_know_is_told_a_failure_instead_of_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def work() -> None:
+        raise ValueError("boom")
+
+    told: list[Exception] = []
+    tasks = Tasks(told.append)
+    tasks.start(work(), "some work")
+    tasks.start(forever(), "cancelled")
+    await asyncio.sleep(0.01)
+    await tasks.close()
+    assert [str(error) for error in told] == ["boom"]
+    assert caplog.records == []

@@ -76,7 +76,7 @@ def check_data_dir(path: Path) -> Check:
     except OSError as error:
         return Check(name, "problem", f"{path}: {error.strerror}", "look at who may enter it")
     if not stat.S_ISDIR(info.st_mode):
-        return Check(name, "problem", f"{path} is no directory", "name another with --data-dir")
+        return Check(name, "problem", f"{path} is not a directory", "name another with --data-dir")
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
         who = f"it belongs to user {info.st_uid}"
         return Check(name, "problem", f"{path} cannot be used by you; {who}", f"chown it: {path}")
@@ -105,14 +105,14 @@ def check_store(path: Path, announced: int | None) -> Check:
     if not path.exists():
         return Check(name, "skipped", f"{path} does not exist yet")
     if not _is_database(path):
-        detail = f"{path} is damaged: this is no database any more"
-        fix = f"put a copy of it back, or move {path}* away: agenthost serve then begins anew"
+        detail = f"{path} is damaged: it is not a database any more"
+        fix = f"put a copy of it back, or move {path}* away: agenthost serve then starts empty"
         return Check(name, "problem", detail, fix)
     holder = lock_holder(path)
     if holder is None and _is_locked(path):
         who = f"process {announced}" if announced is not None else "a host"
         detail = f"{path}.lock was deleted, though {who} uses the store"
-        return Check(name, "warning", detail, "restart the host, which makes it anew")
+        return Check(name, "warning", detail, "restart the host, which creates it again")
     if holder is None and announced is None:
         return Check(name, "ok", f"{path} is not in use")
     if holder is None:
@@ -198,7 +198,7 @@ class Address:
         """Split a host's URL; ValueError if it is not one."""
         parts = urlsplit(host.url)
         if parts.scheme not in ("ws", "wss") or not parts.hostname:
-            raise ValueError("this is no address of a host")
+            raise ValueError("not the address of a host")
         default = 443 if parts.scheme == "wss" else 80
         return cls(host, parts, parts.hostname, parts.port or default)
 
@@ -254,7 +254,7 @@ def check_health(address: Address) -> HealthPage:
     except TimeoutError:
         return HealthPage(Check("health", "warning", "/healthz: no answer in time"), is_silent=True)
     except http.client.HTTPException:
-        return HealthPage(Check("health", "warning", "/healthz: what answers there speaks no HTTP"))
+        return HealthPage(Check("health", "warning", "/healthz: what answers does not speak HTTP"))
     except OSError as error:
         return HealthPage(Check("health", "warning", f"/healthz: {one_line(str(error))}"))
     finally:

@@ -13,6 +13,9 @@ from typing import Any, TypeAlias
 
 from agenthost.protocol.reduction import APPENDED_FIELDS
 
+# A plain copy, which is quicker to look up in.
+_FIELDS = dict(APPENDED_FIELDS)
+
 # The action's type, and the turn and the part it appends to, where it names them.
 AppendKey: TypeAlias = tuple[str, str | None, str | None]
 
@@ -54,10 +57,11 @@ class AppendRun:
     action: Mapping[str, Any]
     now: str
     text: GrowingText = field(default_factory=GrowingText)
+    # Where the actions hold their text.
+    field: str = field(init=False)
 
-    def append(self, action: Mapping[str, Any]) -> None:
-        """Take the text of a further append to the same target."""
-        self.text.append(appended_text(action))
+    def __post_init__(self) -> None:
+        self.field = _FIELDS[self.key[0]]
 
     def folded(self) -> dict[str, Any]:
         """Return one action that appends all the text gathered."""
@@ -66,18 +70,19 @@ class AppendRun:
 
 def append_key(action: Mapping[str, Any]) -> AppendKey | None:
     """Say what an action appends to; None for one that does not just append text."""
-    appended = APPENDED_FIELDS.get(action.get("type", ""))
+    action_type = action.get("type", "")
+    appended = _FIELDS.get(action_type)
     if appended is None or "_meta" in action or not isinstance(action.get(appended), str):
         return None
-    return (action["type"], action.get("turnId"), action.get("partId"))
+    return (action_type, action.get("turnId"), action.get("partId"))
 
 
 def appended_text(action: Mapping[str, Any]) -> str:
     """Return the text that an appending action appends."""
-    text: str = action[APPENDED_FIELDS[action["type"]]]
+    text: str = action[_FIELDS[action["type"]]]
     return text
 
 
 def with_text(action: Mapping[str, Any], text: str) -> dict[str, Any]:
     """Return an appending action with another text."""
-    return {**action, APPENDED_FIELDS[action["type"]]: text}
+    return {**action, _FIELDS[action["type"]]: text}

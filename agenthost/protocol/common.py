@@ -18,8 +18,9 @@ from agenthost.protocol.schema.unions import StringOr
 # A free-form map: its values, null included, belong to whoever wrote them.
 JsonObject: TypeAlias = dict[str, Any]
 
-# An action of any channel as it travels; what it holds goes by its ``type``.
-Action: TypeAlias = dict[str, Any]
+# An action of any channel as it travels; what it holds goes by its ``type``. Not annotated as an
+# alias: ``wire_types`` gathers those, and the protocol has no type of this name.
+Action = dict[str, Any]
 
 # A bitset, see ``status``; bits that are not known yet must survive.
 SessionStatus: TypeAlias = Integer

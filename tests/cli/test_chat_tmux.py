@@ -164,7 +164,7 @@ async def test_a_question_of_every_kind_is_answered(tmp_path: Path) -> None:
         await tty.enter("Ada" * 20)
         await tty.see("a whole number, 0 to 150", "age:")
         await tty.enter("old")
-        await tty.see("that is no number")
+        await tty.see("not a number")
         await tty.key("C-u")
         await tty.enter("200")
         await tty.see("at most 150", "age: 200")

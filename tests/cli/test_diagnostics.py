@@ -141,5 +141,5 @@ def test_an_address_has_a_name_and_a_port(url: str, name: str, port: int, local:
 
 @pytest.mark.parametrize("url", ["ftp://box", "ws://", "ws://box:http", ""])
 def test_what_is_no_address_is_refused(url: str) -> None:
-    with pytest.raises(ValueError, match=r"no address of a host|Port"):
+    with pytest.raises(ValueError, match=r"not the address of a host|Port"):
         Address.of(RunningHost(url))

@@ -94,7 +94,7 @@ async def test_a_host_that_died_is_a_problem(tmp_path: Path) -> None:
         await cli.host.kill()
         done = await cli.main("doctor", "--json")
     assert done.code == 1
-    assert "without saying goodbye" in checks(done)["host"]["detail"]
+    assert "crashed or was killed" in checks(done)["host"]["detail"]
     assert "agenthost serve" in checks(done)["host"]["fix"]
 
 
@@ -182,7 +182,7 @@ async def test_somebody_who_does_not_even_speak_http_is_recognised(alone: Cli) -
         done = await alone.main("doctor", "--json", "--url", f"127.0.0.1:{port}")
     assert done.code == 1
     found = checks(done)
-    assert "speaks no HTTP" in found["health"]["detail"]
+    assert "does not speak HTTP" in found["health"]["detail"]
     assert "speaks neither HTTP nor WebSocket" in found["connection"]["detail"]
     assert "something else than a host" in found["connection"]["fix"]
 

@@ -58,6 +58,7 @@ def test_a_key_names_what_is_appended_to() -> None:
 
 def test_a_run_becomes_one_action_with_the_text_behind_its_first() -> None:
     run = AppendRun(("chat/delta", "t", "p"), DELTA, "now")
-    run.append({**DELTA, "content": "y"})
-    run.append({**DELTA, "content": "z"})
+    assert run.field == "content"
+    for text in ("y", "z"):
+        run.text.append(text)
     assert run.folded() == {**DELTA, "content": "yz"}

@@ -160,6 +160,10 @@ def test_every_published_definition_is_compared_or_accounted_for() -> None:
     assert all(RENAMED.get(name, name) in WIRE_TYPES for name in PUBLISHED)
 
 
+def test_no_helper_slips_in_among_the_types_of_the_protocol() -> None:
+    assert len(WIRE_TYPES) == 397
+
+
 OBJECTS = sorted(name for name, wire_type in WIRE_TYPES.items() if is_typeddict(wire_type))
 
 

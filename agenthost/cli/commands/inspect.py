@@ -10,7 +10,6 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Literal
 
@@ -31,7 +30,7 @@ from agenthost.cli.format.wire_log_format import (
     message_json,
     message_line,
 )
-from agenthost.client import Client
+from agenthost.client import Client, SystemClock
 
 # Seconds between two looks at a file that somebody else writes.
 _LOOK = 0.2
@@ -161,12 +160,12 @@ def _current(path: Path, file: IO[bytes]) -> IO[bytes]:
 async def _inspect_live(args: argparse.Namespace) -> int:
     printer = _Printer(args)
     conversation = WireLogReader()
+    clock = SystemClock()
     # Bounded by nothing, as nothing else runs while a line is printed.
     seen: asyncio.Queue[tuple[str, Literal["in", "out"], bytes]] = asyncio.Queue()
 
     def observe(direction: Literal["in", "out"], payload: bytes) -> None:
-        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        seen.put_nowait((now, direction, payload))
+        seen.put_nowait((clock.now(), direction, payload))
 
     async with connected(args, observe=observe) as client:
         following = asyncio.create_task(_follow(client, args.what), name="follow")

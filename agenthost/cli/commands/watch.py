@@ -9,7 +9,7 @@ import json
 import shutil
 import sys
 from collections.abc import Coroutine, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from agenthost.cli.arguments import Subparsers, add_command, add_json_option
@@ -42,9 +42,11 @@ from agenthost.client import (
     Closed,
     Reasoning,
     Session,
+    SystemClock,
     Text,
 )
 from agenthost.client.chat import ChatFeed, before_turn
+from agenthost.tasks import Tasks
 
 if TYPE_CHECKING:
     from agenthost.protocol.chat.state import ChatSummary
@@ -89,6 +91,7 @@ class _Printer:
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
         self._ink = Ink(use_colour())
+        self._clock = SystemClock()
 
     def print_line(self, where: str, line: EventLine) -> None:
         """Print an event as one or more lines of text: time, chat, label, text."""
@@ -106,8 +109,7 @@ class _Printer:
 
     def print_json(self, happening: Json) -> None:
         """Print an event as one line of JSON, with the time."""
-        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        print(json.dumps({"time": now, **happening}), flush=True)
+        print(json.dumps({"time": self._clock.now(), **happening}), flush=True)
 
 
 # All sessions.
@@ -173,8 +175,9 @@ class _SessionWatch:
         self._printer = printer
         # Whoever sits at a terminal sees it; a program that reads along is nobody.
         self._read = ReadMark(session) if sys.stdout.isatty() and not printer.as_json else None
-        # Who follows the session and each chat, by URI.
-        self._followers: dict[str, asyncio.Task[None]] = {}
+        # The chats that are followed.
+        self._followed: set[str] = set()
+        self._tasks = Tasks(self._on_task_failure)
         # Done when the session is gone, or with whatever else ends this.
         self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         # The beginning of a line of the answer or of reasoning, and the chat and part that it
@@ -185,23 +188,19 @@ class _SessionWatch:
 
     async def run(self) -> int:
         """Print until the session is gone."""
-        self._start(self._session.uri, self._follow_session())
+        self._tasks.start(self._follow_session(), f"follow {self._session.uri}")
         try:
             await self._over
         finally:
-            for task in self._followers.values():
-                task.cancel()
-            await asyncio.gather(*self._followers.values(), return_exceptions=True)
+            await self._tasks.close()
         return OK
 
     def _start(self, uri: str, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work, name=f"follow {uri}")
-        task.add_done_callback(self._ended)
-        self._followers[uri] = task
+        self._followed.add(uri)
+        self._tasks.start(work, f"follow {uri}")
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        error = None if task.cancelled() else task.exception()
-        if error is not None and not self._over.done():
+    def _on_task_failure(self, error: Exception) -> None:
+        if not self._over.done():
             self._over.set_exception(error)
 
     async def _follow_session(self) -> None:
@@ -209,7 +208,7 @@ class _SessionWatch:
             before = await self._begin()
             async for state in self._session.channel:
                 for chat in state["chats"]:
-                    if chat["resource"] not in self._followers:
+                    if chat["resource"] not in self._followed:
                         self._start(chat["resource"], self._follow_new(chat))
                 for kind, fields in session_changes(before, state):
                     self._print_change(kind, fields)

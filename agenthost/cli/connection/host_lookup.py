@@ -81,14 +81,16 @@ def find_host(
         raise NoHost(f"{path} cannot be read: {error}") from error
     if not _alive(found.pid):
         raise NoHost(
-            f"the host of {folder} ended without saying goodbye: start it again with "
+            f"the host of {folder} crashed or was killed: start it again with "
             f"`{command_line('serve', data_dir=folder)}`"
         )
     if token is None and token_file is not None:
         try:
             return RunningHost(found.url, read_owner_token(Path(token_file)), found.pid)
         except FileNotFoundError:
-            raise NoToken(f"the host's token is gone: there is no {token_file}") from None
+            raise NoToken(
+                f"the host's token file {token_file} is gone: restart the host, or give --token"
+            ) from None
         except TokenError as error:
             raise NoToken(f"the host's token cannot be used: {error}") from error
     return found

@@ -123,7 +123,9 @@ def read_answer(question: Json, texts: Sequence[str]) -> Any:
             try:
                 return int(text) if kind == "integer" else float(text)
             except ValueError:
-                raise ValueError(f"{text!r} is no {kind}; {question['id']} asks for one") from None
+                raise ValueError(
+                    f"{text!r} is not the {kind} that {question['id']} asks for"
+                ) from None
         case "boolean":
             meant = yes_or_no(text)
             if meant is None:

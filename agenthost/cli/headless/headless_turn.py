@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agenthost.cli.exit_codes import FAILED
@@ -47,6 +47,7 @@ from agenthost.client.chat import ChatFeed, before_turn
 from agenthost.errors import AgentHostError
 from agenthost.protocol.chat.active_turn import find_request, find_tool_call
 from agenthost.protocol.markdown import markdown_of
+from agenthost.tasks import Tasks
 
 Json = Mapping[str, Any]
 
@@ -84,14 +85,13 @@ class HeadlessTurn:
         self.denied = False
         # Whether an answer was given that is none.
         self.bad_answer = False
-        # Who looks after workers.
-        self._tasks: list[asyncio.Task[None]] = []
+        self._tasks = Tasks(self._on_task_failure)
 
     async def send(self, text: str, *, model: str | None, timeout: float | None) -> None:
         """Send a prompt and follow its turn."""
         stream = self._chat.send(text, model=model)
         self.turn_id = stream.turn_id
-        self._start(self._follow_workers(), "look for workers")
+        self._tasks.start(self._follow_workers(), "follow workers")
         try:
             with self._stopping(timeout):
                 await self._follow(stream)
@@ -99,9 +99,7 @@ class HeadlessTurn:
             await self._cancel_unread()
             raise
         finally:
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self._tasks.close()
         self._out.end()
 
     async def _cancel_unread(self) -> None:
@@ -160,7 +158,7 @@ class HeadlessTurn:
             async for state in self._session.channel:
                 for uri in chat_and_workers(state["chats"], self._chat.uri) - seen:
                     seen.add(uri)
-                    self._start(self._follow_worker(uri), f"look after {uri}")
+                    self._tasks.start(self._follow_worker(uri), f"follow {uri}")
 
     async def _follow_worker(self, uri: str) -> None:
         with contextlib.suppress(ChannelGone):
@@ -168,17 +166,8 @@ class HeadlessTurn:
             async for event in ChatFeed(chat.channel, before_turn(chat.channel.confirmed)):
                 await self._answer_prompts(chat, event)
 
-    def _start(self, work: Coroutine[Any, Any, None], name: str) -> None:
-        task = asyncio.create_task(work, name=name)
-        task.add_done_callback(self._ended)
-        self._tasks.append(task)
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        error = None if task.cancelled() else task.exception()
-        if error is not None:
-            self._out.warn(
-                f"a worker chat is not watched any more ({error}); it may wait for approval"
-            )
+    def _on_task_failure(self, error: Exception) -> None:
+        self._out.warn(f"a worker chat is not watched any more ({error}); it may wait for approval")
 
     # Deciding.
 

@@ -49,6 +49,7 @@ from agenthost.client import (
 )
 from agenthost.client.state.signals import Signal
 from agenthost.errors import AgentHostError
+from agenthost.tasks import Tasks
 
 FRAME = 0.03
 """Seconds between two drawings; several changes within make one."""
@@ -114,7 +115,7 @@ class Conversation:
         # Until when an answer must have been meant for what was asked before.
         self._look_first = 0.0
         self._wake = asyncio.Event()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks(lambda error: self.leave(Leave(error)))
 
     async def run(self) -> ConversationOutcome:
         """Run until the user leaves or the chat is gone."""
@@ -134,9 +135,7 @@ class Conversation:
             self.hint("")
             await self.actions.flush()
             await self.content.close()
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self._tasks.close()
         return self._left or Leave()
 
     def leave(self, left: ConversationOutcome) -> None:
@@ -161,10 +160,7 @@ class Conversation:
 
     def start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         """Run a background task; if it fails, so does the conversation."""
-        task = asyncio.create_task(work, name=name)
-        self._tasks.add(task)
-        task.add_done_callback(self._ended)
-        return task
+        return self._tasks.start(work, name)
 
     # What the user does.
 
@@ -407,11 +403,6 @@ class Conversation:
         self._wake.set()
         if isinstance(state, Closed):
             self.leave(Leave(state.error))
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and isinstance(error := task.exception(), Exception):
-            self.leave(Leave(error))
 
 
 def chat_location(client: Client, session: Session, chat: Chat) -> status_lines.ChatLocation:

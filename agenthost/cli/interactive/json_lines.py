@@ -74,7 +74,7 @@ def read_command(text: str) -> dict[str, Any] | None:
     except UnicodeEncodeError:
         raise BadCommand("there is half a character in it, which cannot be sent") from None
     except ValueError as error:
-        raise BadCommand(f"this is no JSON: {error}") from None
+        raise BadCommand(f"not valid JSON: {error}") from None
     needed = _COMMANDS.get(str(command.get("do")))
     if needed is None:
         raise BadCommand(f'"do" must be one of {", ".join(_COMMANDS)}')

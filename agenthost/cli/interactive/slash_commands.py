@@ -47,7 +47,7 @@ class SlashCommands:
             "chat": self._go_to_chat,
             "queue": self._queue,
             "unqueue": self._unqueue,
-            "steer": lambda _: self._at.hint("/steer TEXT: what shall it hear?"),
+            "steer": lambda _: self._at.hint("/steer TEXT: give the text for the running turn"),
             "cancel": lambda _: self._cancel(),
             "decline": lambda _: self._close_questions(decline=True),
             "dismiss": lambda _: self._close_questions(decline=False),
@@ -117,7 +117,7 @@ class SlashCommands:
         queued = self._at.chat.state.get("queuedMessages") or []
         index = _index(number or str(len(queued)), len(queued))
         if index is None:
-            self._at.hint("nothing like that is queued")
+            self._at.hint("/unqueue N: there is no queued message with that number")
             return
         self._at.actions.unqueue(queued[index]["id"])
 

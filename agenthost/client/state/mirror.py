@@ -215,8 +215,9 @@ class Mirror:
 
     def _apply_action(self, action: JsonObject, now: str) -> None:
         key = append_key(action)
-        if key is not None and self._run is not None and self._run.key == key:
-            self._run.append(action)
+        run = self._run
+        if key is not None and run is not None and run.key == key:
+            run.text.append(action[run.field])
             return
         self._fold()
         self._run = None

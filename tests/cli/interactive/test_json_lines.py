@@ -120,7 +120,7 @@ async def test_a_script_can_approve_answer_and_leave_when_all_is_done(tmp_path: 
         assert (await chat.until("questionClosed"))["response"] == "accept"
         await chat.until("turnEnded")
         chat.say("{not json}")
-        assert "no JSON" in (await chat.until("refused"))["reason"]
+        assert "not valid JSON" in (await chat.until("refused"))["reason"]
         chat.say("last words")
         chat.end()
         assert "last words" in await chat.heard()

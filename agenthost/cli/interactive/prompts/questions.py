@@ -279,16 +279,16 @@ def _number(text: str) -> float:
     try:
         number = float(text.replace(",", "."))
     except ValueError:
-        raise AnswerRefused("that is no number") from None
+        raise AnswerRefused("not a number") from None
     if not math.isfinite(number):
-        raise AnswerRefused("that is no number")
+        raise AnswerRefused("not a number")
     return int(number) if number.is_integer() and abs(number) < 1e15 else number
 
 
 def _whole(text: str) -> int:
     number = _number(text)
     if not isinstance(number, int):
-        raise AnswerRefused("that is no whole number")
+        raise AnswerRefused("not a whole number")
     return number
 
 
