@@ -3,8 +3,7 @@
 from agenthost.host.channels.chat import commands as chats
 from agenthost.host.channels.session import commands as sessions
 from agenthost.host.channels.session import config_commands as configuration
-from agenthost.host.channels.session import trash_commands as trash
 from agenthost.host.clients import dispatch as actions
 from agenthost.host.clients import handshake, resources, subscriptions
 
-MODULES = (actions, chats, configuration, handshake, resources, sessions, subscriptions, trash)
+MODULES = (actions, chats, configuration, handshake, resources, sessions, subscriptions)

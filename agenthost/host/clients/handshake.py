@@ -10,7 +10,7 @@ from agenthost.host.clients.client_records import ClientRecord
 from agenthost.host.clients.methods import EncodedResult, handles
 from agenthost.host.clients.resent_actions import done_since
 from agenthost.host.clients.resume import catch_up
-from agenthost.host.clients.subscriptions import follow, listed, snapshot, unfollow
+from agenthost.host.clients.subscriptions import joined, snapshot, subscribe_from_now, unfollow
 from agenthost.host.log.channel import AnyChannel
 from agenthost.host.store import StoreDamaged
 from agenthost.protocol.inbound import accept_params
@@ -54,7 +54,7 @@ async def initialize(connection: Connection, raw: Params) -> EncodedResult:
     core.clients.remember(record)
     connection.establish(record)
     snapshots = [
-        snapshot(connection, channel, follow(connection, channel, uri))
+        snapshot(connection, channel, subscribe_from_now(connection, channel, uri))
         for uri, channel in channels.items()
     ]
     result: dict[str, Any] = {
@@ -67,7 +67,7 @@ async def initialize(connection: Connection, raw: Params) -> EncodedResult:
     }
     result = translator(agreed.version).result_down("initialize", params, result)
     head = dumps({key: value for key, value in result.items() if key != "snapshots"})
-    return EncodedResult(head[:-1], b',"snapshots":[', *listed(snapshots), b"]}")
+    return EncodedResult(head[:-1], b',"snapshots":[', *joined(snapshots), b"]}")
 
 
 @handles("reconnect")
@@ -92,7 +92,7 @@ async def reconnect(connection: Connection, params: Params) -> EncodedResult:
     if core.clients.is_live(connection):
         _withdraw_where_absent(connection)
     if core.root in connection.subscriptions:
-        news = core.catalogue.tell_missed(connection, last_seen)
+        news = core.catalogue.send_missed(connection, last_seen)
         # Once this has been answered.
         core.tasks.start(news, name=f"list news for {connection.name}")
     return EncodedResult(*result)

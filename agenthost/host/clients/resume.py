@@ -10,7 +10,7 @@ from operator import ge, itemgetter
 from typing import TYPE_CHECKING, Any
 
 from agenthost.host.clients.client_records import EVERYTHING, View
-from agenthost.host.clients.subscriptions import follow, listed, snapshot
+from agenthost.host.clients.subscriptions import joined, snapshot, subscribe_from_now
 from agenthost.host.delivery.envelopes import numbered
 from agenthost.host.log.channel import AnyChannel, LiveChannel, Subscription
 from agenthost.host.log.kind import Resumed
@@ -81,18 +81,18 @@ async def catch_up(
     for channel, subscription in connection.subscriptions.items():
         if subscription.view != views.get(channel.uri, EVERYTHING):
             core.clients.note_view(connection.client_id, channel.uri, subscription.view)
-    return (b'{"type":"snapshot","snapshots":[', *listed(snapshots), b"]}")
+    return (b'{"type":"snapshot","snapshots":[', *joined(snapshots), b"]}")
 
 
 def _needs_snapshot(channel: AnyChannel, last_seen: int) -> bool:
     """Say whether there is no use in looking at the log."""
-    return channel.kind.resumed is Resumed.SNAPSHOT or last_seen <= channel.long_since
+    return channel.kind.resumed is Resumed.SNAPSHOT or last_seen <= channel.replay_too_long_below
 
 
 def _resume(connection: Connection, channel: AnyChannel, uri: str, view: View) -> Subscription:
     """Follow a channel as the client saw it before."""
     window, latency = view
-    subscription = follow(connection, channel, uri, max_latency=latency)
+    subscription = subscribe_from_now(connection, channel, uri, max_latency=latency)
     subscription.window = channel.kind.clamp(window, channel.state)
     return subscription
 
@@ -133,7 +133,7 @@ async def _replay(
             channel = core.directory.get(uri)
             if channel is not None and size > core.limits.max_replay_bytes:
                 # The next one need not read it all to find out.
-                channel.long_since = max(channel.long_since, last_seen)
+                channel.replay_too_long_below = max(channel.replay_too_long_below, last_seen)
         return None
     if translator(connection.version).is_identity:
         envelopes: list[bytes] = []

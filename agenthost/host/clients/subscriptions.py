@@ -36,7 +36,7 @@ async def subscribe(connection: Connection, params: Params) -> EncodedResult:
     if channel not in connection.subscriptions and len(connection.subscriptions) >= limit:
         raise PermissionDenied(f"a connection may follow {limit} channels at once")
     latency = params.get("delivery", {}).get("maxLatencyMs")
-    subscription = follow(
+    subscription = subscribe_from_now(
         connection,
         channel,
         uri,
@@ -65,7 +65,7 @@ async def unsubscribe(connection: Connection, params: Params) -> None:
     unfollow(core, channel, connection.client_id)
 
 
-def follow(
+def subscribe_from_now(
     connection: Connection,
     channel: AnyChannel,
     uri: str,
@@ -99,7 +99,7 @@ def snapshot(
     )
 
 
-def listed(snapshots: Iterable[Sequence[bytes]]) -> Iterator[bytes]:
+def joined(snapshots: Iterable[Sequence[bytes]]) -> Iterator[bytes]:
     """Join snapshots into the items of a JSON array."""
     for number, pieces in enumerate(snapshots):
         if number:

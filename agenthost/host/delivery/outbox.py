@@ -15,7 +15,6 @@ from itertools import chain
 
 from agenthost.host.delivery.budget import Share
 from agenthost.host.delivery.envelopes import Envelope, MergedText, text_key
-from agenthost.host.delivery.stalls import takes_more
 from agenthost.transport import Encoded, Transport
 
 # Bytes that may sit in the socket's own buffer before messages wait here instead.
@@ -33,6 +32,8 @@ STALL_SECONDS = 30.0
 # The same while others wait for what it holds.
 SECONDS_WHEN_WANTED = 10.0
 MUCH, SECONDS_WITH_MUCH = 1024 * 1024, 1.0
+# Seconds between two looks at a transport that does not drain.
+LOOK_SECONDS = 0.25
 
 
 class Answer(Encoded):
@@ -272,3 +273,23 @@ def _answer_bytes(messages: Iterable[Encoded]) -> int:
     return sum(
         len(message) + ANSWER_OVERHEAD for message in messages if isinstance(message, Answer)
     )
+
+
+async def takes_more(transport: Transport, patience: Callable[[], float]) -> bool:
+    """Wait until a transport can take more, or has ended; False when it has stalled.
+
+    It has stalled when its backlog did not shrink for as many seconds as ``patience`` says, which
+    is asked again at every look.
+    """
+    loop = asyncio.get_running_loop()
+    backlog, since = transport.backlog, loop.time()
+    while True:
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                await transport.drained()
+                return True
+        except TimeoutError:
+            if transport.backlog < backlog:
+                backlog, since = transport.backlog, loop.time()
+            elif loop.time() - since >= patience():
+                return False

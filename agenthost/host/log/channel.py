@@ -86,7 +86,7 @@ class LiveChannel(Generic[S]):
         # What its kind keeps besides the state.
         self.extra = kind.extra()
         # Whoever saw no more than this is better off with a snapshot than with a replay.
-        self.long_since = -1
+        self.replay_too_long_below = -1
         # When it was last needed, by the host's monotonic clock.
         self.last_used = 0.0
         self.encoder = kind.encoder()

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from agenthost.agents.api import Agent, AgentError, SessionContext, agent_message
 from agenthost.agents.turn import Turn
 from agenthost.clock import Clock
-from agenthost.host.channels.chat.attachments import given_message, turns_as_given
+from agenthost.host.channels.chat.attachments import history_for_agent, message_for_agent
 from agenthost.host.channels.chat.consequences import (
     CancelTurn,
     ChatChanged,
@@ -120,7 +120,7 @@ class TurnRunner:
         """Say whether this is still the turn that its chat is working on."""
         return self._running.get(running.channel.uri) is running
 
-    def works_on(self, chat: ChatChannel) -> bool:
+    def is_running(self, chat: ChatChannel) -> bool:
         """Say whether a turn of the chat is running."""
         return chat.uri in self._running
 
@@ -148,8 +148,8 @@ class TurnRunner:
             port,
             id=active["id"],
             chat=chat.uri,
-            message=given_message(chat, active["id"], active["message"]),
-            history=[*extra_of(chat).context, *turns_as_given(chat)],
+            message=message_for_agent(chat, active["id"], active["message"]),
+            history=[*extra_of(chat).context, *history_for_agent(chat)],
             session=session_context(session.uri, owner, state),
             models=agent.models if agent is not None else (),
         )

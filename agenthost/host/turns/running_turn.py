@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from agenthost.agents.api import AgentError
 from agenthost.agents.turn_port import Interactivity, Worker
-from agenthost.host.channels.chat.attachments import given_message
+from agenthost.host.channels.chat.attachments import message_for_agent
 from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.session.kind import SessionChannel
 from agenthost.host.store import PutBlob
@@ -213,7 +213,7 @@ class RunningTurn:
 
     def given(self, pending: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a pending message as the agent is given it; any thread may ask."""
-        return given_message(self.channel, pending["id"], pending["message"], pending=True)
+        return message_for_agent(self.channel, pending["id"], pending["message"], pending=True)
 
     async def store_content(self, data: bytes, content_type: str | None, name: str | None) -> str:
         """Keep content outside of the state and return its URI."""
@@ -241,10 +241,10 @@ class RunningTurn:
         try:
             # Its last state is all there is when the chat is removed over its turn.
             state = await self._runner.wait_for(
-                chat, lambda state: None if self._runner.works_on(chat) else state
+                chat, lambda state: None if self._runner.is_running(chat) else state
             )
         finally:
-            if self._runner.works_on(chat):
+            if self._runner.is_running(chat):
                 self._runner.cancel(chat)
         return _outcome(chat.uri, state)
 

@@ -11,8 +11,15 @@ from collections.abc import Sequence
 import pytest
 
 from agenthost.host.delivery.envelopes import encode_envelope
-from agenthost.host.delivery.outbox import MUCH, SECONDS_WITH_MUCH, STALL_SECONDS, Answer, Outbox
-from agenthost.host.delivery.stalls import LOOK_SECONDS, takes_more
+from agenthost.host.delivery.outbox import (
+    LOOK_SECONDS,
+    MUCH,
+    SECONDS_WITH_MUCH,
+    STALL_SECONDS,
+    Answer,
+    Outbox,
+    takes_more,
+)
 from agenthost.transport import Encoded
 
 

@@ -39,7 +39,7 @@ def references(message: Message | None) -> Iterator[tuple[str, str, str | None]]
             yield item["type"], item["resource"], None
 
 
-def pin_attachments(chat: ChatChannel, action: Action, find: Find) -> bool:
+def write_out_attachments(chat: ChatChannel, action: Action, find: Find) -> bool:
     """Write out what a message refers to that a chat has just accepted; say if there was any."""
     if action["type"] == "chat/turnStarted":
         key, pending = action["turnId"], _pending(action.get("queuedMessageId") or "")
@@ -65,7 +65,7 @@ def record(chat: ChatChannel) -> PutRecord:
     return PutRecord(ATTACHED, chat.uri, dumps(extra_of(chat).attached))
 
 
-def given_message(
+def message_for_agent(
     chat: ChatChannel, id: str, message: Message, *, pending: bool = False
 ) -> Message:
     """Return a message of a chat as its agent is given it."""
@@ -73,17 +73,17 @@ def given_message(
     return {**message, "attachments": given} if given is not None else message
 
 
-def as_given(chat: ChatChannel, turn: CompletedTurn) -> CompletedTurn:
+def turn_for_agent(chat: ChatChannel, turn: CompletedTurn) -> CompletedTurn:
     """Return a turn of a chat as its agent is given it."""
-    message = given_message(chat, turn["id"], turn["message"])
+    message = message_for_agent(chat, turn["id"], turn["message"])
     return turn if message is turn["message"] else {**turn, "message": message}
 
 
-def turns_as_given(chat: ChatChannel) -> Sequence[CompletedTurn]:
+def history_for_agent(chat: ChatChannel) -> Sequence[CompletedTurn]:
     """Return a chat's completed turns as its agent is given them."""
     turns: list[CompletedTurn] = chat.state["turns"]
     # Few chats attach others, and a long one is not to be walked through at each of its turns.
-    return [as_given(chat, turn) for turn in turns] if extra_of(chat).attached else turns
+    return [turn_for_agent(chat, turn) for turn in turns] if extra_of(chat).attached else turns
 
 
 def _pending(id: str) -> str:

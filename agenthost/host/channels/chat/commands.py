@@ -8,7 +8,7 @@ from agenthost.agents.api import SlashCommand
 from agenthost.errors import AuthRequired, InvalidParams, NotFound
 from agenthost.host.channels.chat.extra import turn_sizes
 from agenthost.host.channels.chat.kind import CHAT
-from agenthost.host.channels.chat.window import load_turns, page_start, position_of, reveal
+from agenthost.host.channels.chat.window import load_turns, page_start, position_of, show_turn
 from agenthost.host.channels.session.kind import SESSION
 from agenthost.host.clients.methods import handles
 from agenthost.protocol.versions import translator, turns_page
@@ -28,7 +28,7 @@ async def create_chat(connection: Connection, params: Params) -> None:
     if source is not None:
         chat = await core.directory.find(source["chat"], CHAT)
         if chat is not None:
-            reveal(chat, source["turnId"])
+            show_turn(chat, source["turnId"])
     if "initialMessage" in params:
         missing = core.sessions.missing_tokens(session, connection.principal.name)
         if missing:

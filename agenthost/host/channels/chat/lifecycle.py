@@ -11,7 +11,7 @@ from agenthost.agents.turn_port import Interactivity
 from agenthost.clock import Clock
 from agenthost.errors import AlreadyExists, InvalidParams, NotFound, SessionNotFound
 from agenthost.host.channels.annotations_kind import ANNOTATIONS
-from agenthost.host.channels.chat.attachments import pin_attachments, record, references
+from agenthost.host.channels.chat.attachments import record, references, write_out_attachments
 from agenthost.host.channels.chat.consequences import (
     DropSteering,
     KeepAttachments,
@@ -29,7 +29,7 @@ from agenthost.host.channels.chat.fork import History, copy_content, new_chat_fr
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.message_rules import check_message
 from agenthost.host.channels.chat.session_updates import chat_summary
-from agenthost.host.channels.chat.window import reveal
+from agenthost.host.channels.chat.window import show_turn
 from agenthost.host.channels.ruled_kind import rule_context
 from agenthost.host.channels.session.kind import SESSION, LeaveDirectory, SessionChannel
 from agenthost.host.channels.titles import UNTITLED_CHAT, UNTITLED_SESSION, title_from
@@ -70,16 +70,16 @@ class ChatRegistry:
         self._directory = directory
         self._effects = effects
         self._clock = clock
-        effects.on(RememberAuthor, lambda e: self.note_author(e.chat, e.message_id, e.author))
+        effects.on(RememberAuthor, lambda e: self.remember_author(e.chat, e.message_id, e.author))
         effects.on(KeepAttachments, lambda e: self.pin(e.chat, e.action))
         effects.on(TitleFromFirstMessage, lambda e: self.name(e.chat, e.session))
         effects.on(DropSteering, lambda e: self.drop_steering(e.chat))
         effects.on(QueueSteering, lambda e: self.queue_steering(e.chat))
         effects.on(RenameChat, lambda e: self.rename(e.chat, e.session, e.title))
-        effects.on(ShowTurn, lambda e: reveal(e.chat, e.turn_id))
-        effects.on(ShowAttached, lambda e: self.reveal_attached(e.message))
+        effects.on(ShowTurn, lambda e: show_turn(e.chat, e.turn_id))
+        effects.on(ShowAttached, lambda e: self.show_attached(e.message))
         effects.on_later(LeaveDirectory, lambda e: self.leave_directory(e.session, e.directory))
-        effects.on(StartNextQueued, lambda e: self.start_next(e.chat))
+        effects.on(StartNextQueued, lambda e: self.start_next_queued(e.chat))
 
     def add_default(self, session: SessionChannel, history: History) -> ChatChannel:
         """Give a new session its first chat, with the history of a fork if it is one."""
@@ -145,7 +145,7 @@ class ChatRegistry:
                 raise InvalidParams(refusal, path="initialMessage")
         chat = self._register(session, state, history)
         if message is not None:
-            self.reveal_attached(message)
+            self.show_attached(message)
             self.start_turn(chat, message, starter)
 
     async def dispose(self, uri: str) -> None:
@@ -195,7 +195,7 @@ class ChatRegistry:
             action["queuedMessageId"] = queued_id
         self._writer.apply(chat, action, starter=starter)
 
-    def note_author(self, chat: ChatChannel, message_id: str, author: Starter) -> None:
+    def remember_author(self, chat: ChatChannel, message_id: str, author: Starter) -> None:
         """Remember who set a pending message: a queued one runs on its author's behalf."""
         extra = extra_of(chat)
         authors = {**extra.authors, message_id: author}
@@ -203,7 +203,7 @@ class ChatRegistry:
         queue = [item["id"] for item in pending if item is not None]
         extra.authors = {id: authors[id] for id in queue if id in authors}
 
-    def start_next(self, chat: ChatChannel) -> None:
+    def start_next_queued(self, chat: ChatChannel) -> None:
         """Begin the first queued message, if the chat is free and there is one."""
         queue = chat.state.get("queuedMessages")
         if not queue or chat.state.get("activeTurn") is not None:
@@ -255,15 +255,15 @@ class ChatRegistry:
 
     def pin(self, chat: ChatChannel, action: Action) -> None:
         """Keep what an accepted message refers to, for the agent that will read it."""
-        if pin_attachments(chat, action, self._directory.get):
+        if write_out_attachments(chat, action, self._directory.get):
             self._writer.ledger.write(record(chat))
 
-    def reveal_attached(self, message: Message | None) -> None:
+    def show_attached(self, message: Message | None) -> None:
         """Show the turns that a message names in other chats to those who follow these."""
         for _, uri, end in references(message):
             chat = self._directory.get(uri, CHAT)
             if chat is not None and end is not None:
-                reveal(chat, end)
+                show_turn(chat, end)
 
     def _free_name(self, session: SessionChannel, wanted: str | None) -> str:
         """Return the name that a chat should have, or another where that one is taken."""
@@ -281,7 +281,7 @@ class ChatRegistry:
         }
         return updated(state, **extra)
 
-    def put_back(
+    def restore_from_trash(
         self,
         session: SessionChannel,
         state: ChatState,

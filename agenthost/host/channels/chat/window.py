@@ -77,7 +77,7 @@ def page_start(sizes: Sequence[int], end: int, most: int) -> int:
     return start
 
 
-def reveal(chat: ChatChannel, turn_id: str) -> None:
+def show_turn(chat: ChatChannel, turn_id: str) -> None:
     """Show a turn to every subscriber that was not shown it, before something names it."""
     turns = chat.state["turns"]
     position = next((i for i, turn in enumerate(turns) if turn["id"] == turn_id), None)

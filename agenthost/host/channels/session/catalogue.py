@@ -93,7 +93,7 @@ class SessionCatalogue:
         self._writer.notify(self._directory.root, "root/sessionSummaryChanged", params)
         self._news.changed(session.uri, self._writer.ledger.last_seq)
 
-    async def tell_missed(self, connection: Connection, last_seen: int) -> None:
+    async def send_missed(self, connection: Connection, last_seen: int) -> None:
         """Tell a client that was away what changed in the list meanwhile."""
         missed = [(uri, new) for uri, new in self._news.new_since(last_seen)]
         stored = {uri: await self._store.session_summary(uri) for uri, _ in missed}

@@ -1,4 +1,4 @@
-"""Sessions by command: create, dispose, list."""
+"""Sessions by command: create, dispose, list; and the trash: list, take back, purge."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from agenthost.protocol.versions import translator
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
+    from agenthost.protocol.commands import ListTrashResult
+    from agenthost.protocol.common import JsonObject
 
 Params = dict[str, Any]
 
@@ -88,3 +90,21 @@ def _progress(connection: Connection, token: str | None) -> Iterator[None]:
         timer.cancel()
         if told:
             report(2, "done")
+
+
+@handles("agenthost/listTrash")
+async def list_trash(connection: Connection, params: JsonObject) -> ListTrashResult:
+    """Return the disposed sessions that can still be taken back."""
+    return {"items": await connection.core.trash.entries()}
+
+
+@handles("agenthost/restoreSession")
+async def restore_session(connection: Connection, params: JsonObject) -> None:
+    """Take a session back from the trash."""
+    await connection.core.sessions.restore_disposed(params["channel"])
+
+
+@handles("agenthost/purgeSession")
+async def purge_session(connection: Connection, params: JsonObject) -> None:
+    """Delete a session in the trash for good."""
+    await connection.core.sessions.purge(params["channel"])

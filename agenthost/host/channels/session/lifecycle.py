@@ -21,7 +21,7 @@ from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.chat.fork import History, fork_history
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
-from agenthost.host.channels.chat.window import reveal
+from agenthost.host.channels.chat.window import show_turn
 from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.drafts import Drafts, holds_nothing
 from agenthost.host.channels.session.git_metadata import GitMetadata
@@ -237,7 +237,9 @@ class SessionRegistry:
         session = self._directory.create(uri, SESSION, packed["state"])
         self._directory.create(annotations_uri(uri), ANNOTATIONS, packed["annotations"], uri)
         for chat in packed["chats"]:
-            self._chats.put_back(session, chat["state"], chat["context"], chat["attached"])
+            self._chats.restore_from_trash(
+                session, chat["state"], chat["context"], chat["attached"]
+            )
         self._trash.drop(uri)
         self._catalogue.add(session, packed["createdAt"], packed["annotations"])
 
@@ -332,6 +334,6 @@ class SessionRegistry:
             chat = await self._directory.find(entry["resource"], CHAT)
             history = fork_history(chat, fork["turnId"], source) if chat is not None else None
             if chat is not None and history is not None:
-                reveal(chat, fork["turnId"])
+                show_turn(chat, fork["turnId"])
                 return source, history
         raise InvalidParams("the session has no such completed turn", path="fork.turnId")
