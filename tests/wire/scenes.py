@@ -99,7 +99,8 @@ numbers = itertools.count(1)
 async def undisturbed(host: ServedHost, version: str = NEWEST) -> AsyncIterator[Scene]:
     """Give a scene, and see that its witness notices nothing and that all works afterwards."""
     number = next(numbers)
-    session = f"ahp-session:/bad-input-{number}"
+    # No name is a part of another.
+    session = f"ahp-session:/bad-input-{number:05}"
     async with (
         open_client(host.url, f"witness {number}") as witness,
         open_client(host.url, f"stranger {number}", version) as stranger,
