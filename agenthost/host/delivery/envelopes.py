@@ -6,8 +6,8 @@ receives them: ``fanout`` does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from agenthost.protocol.appending import (
     AppendKey,
@@ -18,6 +18,9 @@ from agenthost.protocol.appending import (
 )
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.transport import Encoded
+
+if TYPE_CHECKING:
+    from agenthost.protocol.common import Action
 
 _A = TypeVar("_A")
 # The channel, and what in it is appended to.
@@ -30,7 +33,7 @@ class Envelope(Encoded):
     __slots__ = ("action", "channel", "plain", "seq")
 
     def __init__(
-        self, payload: bytes, channel: str, seq: int, action: dict[str, Any], *, plain: bool
+        self, payload: bytes, channel: str, seq: int, action: Action, *, plain: bool
     ) -> None:
         super().__init__(payload)
         self.channel = channel
@@ -92,9 +95,9 @@ def numbered(actions: Sequence[_A], seq: int) -> Iterator[tuple[_A, int, bool]]:
 
 def encode_envelope(
     channel: str,
-    action: dict[str, Any],
+    action: Action,
     seq: int,
-    origin: dict[str, Any] | None = None,
+    origin: Mapping[str, object] | None = None,
     rejection: str | None = None,
     *,
     action_json: bytes | None = None,

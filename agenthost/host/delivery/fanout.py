@@ -9,17 +9,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agenthost.host.delivery.envelopes import Envelope, encode_envelope, numbered
 from agenthost.host.log.channel import Subscription
-from agenthost.host.log.deliveries import Broadcast, Direct, Notice, Reply
+from agenthost.host.log.deliveries import Broadcast, Delivery, Direct, Notice, Reply
 from agenthost.protocol.jsonrpc import Notification, encode
 from agenthost.protocol.versions import echo, translator
 from agenthost.transport import Encoded
 
 if TYPE_CHECKING:
     from agenthost.host.log.receiver import Receiver
+    from agenthost.protocol.common import Action
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ class Fanout:
     delivered: int = 0
     _touched: dict[Receiver, None] = field(default_factory=dict)
 
-    def release(self, deliveries: Sequence[Any]) -> None:
+    def release(self, deliveries: Sequence[Delivery]) -> None:
         """Take what is durable now: ``deliveries``, and callables for everything else."""
         run: list[Broadcast] = []
         for item in deliveries:
@@ -66,7 +67,7 @@ class Fanout:
         connection.outbox.put(messages)
         self._touched[connection] = None
 
-    def _guarded(self, deliver: Callable[..., None], *arguments: Any) -> None:
+    def _guarded(self, deliver: Callable[..., object], *arguments: object) -> None:
         try:
             deliver(*arguments)
         except Exception:
@@ -155,7 +156,7 @@ def _encode_echo(broadcast: Broadcast, version: str, uri: str) -> list[Envelope]
     return _encode_each(broadcast, uri, echoed)
 
 
-def _encode_each(broadcast: Broadcast, uri: str, actions: list[dict[str, Any]]) -> list[Envelope]:
+def _encode_each(broadcast: Broadcast, uri: str, actions: list[Action]) -> list[Envelope]:
     return [
         encode_envelope(uri, action, seq, broadcast.origin if is_last else None)
         for action, seq, is_last in numbered(actions, broadcast.seq)

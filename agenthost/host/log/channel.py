@@ -7,7 +7,7 @@ kind of channel, the ``kind`` says.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast
 
@@ -17,8 +17,7 @@ from agenthost.protocol.versions import NEWEST, reduce
 
 if TYPE_CHECKING:
     from agenthost.host.log.receiver import Receiver
-
-Action = dict[str, Any]
+    from agenthost.protocol.common import Action, JsonObject
 
 
 @dataclass(slots=True)
@@ -42,14 +41,14 @@ class Subscription:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Change(Generic[S]):
     """What an action did: the states before and after it.
 
     Text that was appended and not folded in yet has none: it means the same in every version and
     concerns nobody but the readers, so nobody asks.
     """
 
-    states: tuple[Any, Any] | None
+    states: tuple[S, S] | None
 
 
 class LiveChannel(Generic[S]):
@@ -115,7 +114,7 @@ class LiveChannel(Generic[S]):
         """Whether anybody would miss this channel in memory."""
         return bool(self.subscriptions) or self.holds > 0
 
-    def apply(self, action: Action, now: str) -> Change | None:
+    def apply(self, action: Action, now: str) -> Change[S] | None:
         """Reduce an action into the state; None when it changed nothing."""
         key, run = append_key(action), self._run
         if key is not None and run is not None and run.key == key:
@@ -170,7 +169,7 @@ class LiveChannel(Generic[S]):
 
 def _have_same_members(one: object, other: object) -> bool:
     """Say whether two states are made of the same objects, as copies of one state are."""
-    mine, others = cast("Mapping[str, Any]", one), cast("Mapping[str, Any]", other)
+    mine, others = cast("JsonObject", one), cast("JsonObject", other)
     return mine.keys() == others.keys() and all(
         value is others[key] or (isinstance(value, str | int) and _equal(value, others[key]))
         for key, value in mine.items()
@@ -182,5 +181,6 @@ def _equal(one: str | int, other: object) -> bool:
     return one == other and type(one) is type(other)
 
 
-_TEXT_CHANGE = Change(None)
+_TEXT_CHANGE: Change[Any] = Change(None)
+AnyChange: TypeAlias = Change[Any]
 AnyChannel: TypeAlias = LiveChannel[Any]

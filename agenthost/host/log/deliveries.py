@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from agenthost.host.log.channel import AnyChannel, Change
+    from agenthost.host.log.channel import AnyChange, AnyChannel
     from agenthost.host.log.receiver import Receiver
+    from agenthost.protocol.common import Action, JsonObject
+    from agenthost.protocol.envelopes import ActionOrigin
     from agenthost.transport import Encoded
 
 
@@ -19,14 +21,14 @@ class Broadcast:
     channel: AnyChannel
     # Its own number; those before it may have been taken for versions that need several actions.
     seq: int
-    action: dict[str, Any]
+    action: Action
     # The action's JSON, as the log has it.
     action_json: bytes
-    change: Change
-    origin: dict[str, Any] | None = None
+    change: AnyChange
+    origin: ActionOrigin | None = None
     # Who dispatched it, and in which words: it gets its own action back as it sent it.
     sender: Receiver | None = None
-    as_sent: dict[str, Any] | None = None
+    as_sent: Action | None = None
 
 
 @dataclass(slots=True)
@@ -35,7 +37,7 @@ class Notice:
 
     channel: AnyChannel
     method: str
-    params: dict[str, Any]
+    params: JsonObject
     # Only these connections, where a notification is not for everybody.
     only: frozenset[Receiver] | None = None
 
@@ -55,7 +57,11 @@ class Reply:
     receiver: Receiver
     # The channel's URI in the client's spelling, and the action in its words.
     uri: str
-    action: dict[str, Any]
+    action: Action
     seq: int
-    origin: dict[str, Any]
+    origin: ActionOrigin
     reason: str | None
+
+
+# Whatever leaves once it is safe; a callable is for what the host itself does at that point.
+Delivery: TypeAlias = Broadcast | Notice | Direct | Reply | Callable[[], object]

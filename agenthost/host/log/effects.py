@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from agenthost.host.log.channel import AnyChannel
+    from agenthost.protocol.common import Action
 
 
 class Consequence:
@@ -25,7 +26,7 @@ class Apply(Consequence):
     """Apply one more action."""
 
     channel: AnyChannel
-    action: dict[str, Any]
+    action: Action
 
 
 _E = TypeVar("_E", bound=Consequence)

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from agenthost.host.log.writer import ClientAction
     from agenthost.host.store import WholeChannel
     from agenthost.host.trust.principals import Starter
-    from agenthost.protocol.common import ProtectedResourceMetadata
+    from agenthost.protocol.commands import SubscribeView
+    from agenthost.protocol.common import Action, JsonObject, ProtectedResourceMetadata
     from agenthost.protocol.reducer_registry import Kind
     from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
 
 S = TypeVar("S")
 _S_contra = TypeVar("_S_contra", contravariant=True)
-Action = dict[str, Any]
 # Takes a connection and the params, and returns the result.
-Handler = Callable[[Any, dict[str, Any]], Awaitable[Any]]
+Handler: TypeAlias = Callable[[Any, "JsonObject"], Awaitable[object]]
 Find = Callable[[str], Awaitable["AnyChannel | None"]]
 
 
@@ -88,7 +88,7 @@ class DeclinedAction:
 
     reason: str
     # Notifications for its sender alone.
-    notices: Sequence[tuple[str, dict[str, Any]]] = ()
+    notices: Sequence[tuple[str, JsonObject]] = ()
 
 
 class Surroundings(Protocol):
@@ -189,7 +189,7 @@ class ChannelKind(Generic[S]):
         """Say whether files can be marked as reviewed, which older versions show in the state."""
         return False
 
-    def window(self, state: S, view: Mapping[str, Any]) -> int:
+    def window(self, state: S, view: SubscribeView) -> int:
         """Return where the window begins that a subscriber asks for; 0 shows everything."""
         return 0
 

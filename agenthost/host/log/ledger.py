@@ -10,9 +10,17 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Generic
+
+from typing_extensions import TypeVar
 
 from agenthost.host.store import Store, StoreError, Write
+
+if TYPE_CHECKING:
+    from agenthost.host.log.deliveries import Delivery
+
+# What is handed on: the ledger looks into none of it.
+D = TypeVar("D", default="Delivery")
 
 # Sequence numbers are reserved in blocks of this size, each with one synchronous disk write; a
 # restart after a crash skips what is left of the block. The next block is reserved when half of
@@ -29,14 +37,14 @@ class _Settled:
         self.future = future
 
 
-class Ledger:
+class Ledger(Generic[D]):
     """Hands out sequence numbers, batches writes per loop tick, releases deliveries in order."""
 
     def __init__(
         self,
         store: Store,
         *,
-        release: Callable[[Sequence[Any]], None],
+        release: Callable[[Sequence[D]], None],
         on_failure: Callable[[StoreError], None],
     ) -> None:
         self._store = store
@@ -49,14 +57,14 @@ class Ledger:
         self._reserving: asyncio.Task[None] | None = None
         # What this tick has gathered.
         self._writes: list[Write] = []
-        self._deliveries: list[Any] = []
+        self._deliveries: list[D | _Settled] = []
         # Whether something will commit it, and whether that is the end of a batch.
         self._flush_scheduled = False
         self._in_batch = False
         # Set while deliveries are handed on: what those decide must come after them.
         self._releasing = False
         # Commits under way, oldest first: the commit, its size, what may leave after it.
-        self._in_flight: deque[tuple[asyncio.Future[None], int, list[Any]]] = deque()
+        self._in_flight: deque[tuple[asyncio.Future[None], int, list[D | _Settled]]] = deque()
         # Writes that are not durable yet: the measure by which producers are slowed down.
         self.backlog = 0
         # Once the store has failed nothing is released any more.
@@ -99,7 +107,7 @@ class Ledger:
         self.backlog += len(writes)
         self._schedule()
 
-    def deliver(self, delivery: Any) -> None:
+    def deliver(self, delivery: D | _Settled) -> None:
         """Hand ``delivery`` on once everything written so far is durable, in order of the calls."""
         self._deliveries.append(delivery)
         if not self._writes and not self._in_flight and not self._releasing:
@@ -143,7 +151,7 @@ class Ledger:
         elif deliveries:
             self._release(deliveries)
 
-    def _commit(self, writes: list[Write], deliveries: list[Any]) -> None:
+    def _commit(self, writes: list[Write], deliveries: list[D | _Settled]) -> None:
         try:
             commit = self._store.write(*writes)
         except StoreError as error:
@@ -159,7 +167,7 @@ class Ledger:
             commit.add_done_callback(self._committed)
 
     def _committed(self, _: asyncio.Future[None]) -> None:
-        released: list[Any] = []
+        released: list[D | _Settled] = []
         while self._in_flight and self._in_flight[0][0].done():
             commit, size, deliveries = self._in_flight.popleft()
             self.backlog -= size
@@ -175,7 +183,7 @@ class Ledger:
             self.failure = error
             self._on_failure(error)
 
-    def _release(self, deliveries: list[Any]) -> None:
+    def _release(self, deliveries: list[D | _Settled]) -> None:
         self._releasing = True
         try:
             if self.failure is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agenthost.clock import Clock
 from agenthost.host.log.channel import AnyChannel, Change
@@ -26,8 +26,8 @@ from agenthost.transport import Encoded
 if TYPE_CHECKING:
     from agenthost.host.log.receiver import Receiver
     from agenthost.host.trust.principals import Starter
-
-Action = dict[str, Any]
+    from agenthost.protocol.common import Action, JsonObject
+    from agenthost.protocol.envelopes import ActionOrigin
 
 # Bytes that a log entry costs besides its action.
 ENTRY_OVERHEAD = 96
@@ -49,7 +49,7 @@ class ClientAction:
     rewritten: bool = False
 
     @property
-    def origin(self) -> dict[str, Any]:
+    def origin(self) -> ActionOrigin:
         """The envelope's ``origin``."""
         return {"clientId": self.connection.client_id, "clientSeq": self.client_seq}
 
@@ -130,7 +130,7 @@ class Writer:
         self,
         channel: AnyChannel,
         method: str,
-        params: dict[str, Any],
+        params: JsonObject,
         only: frozenset[Receiver] | None = None,
     ) -> None:
         """Send a notification to the channel's subscribers, in order with everything else."""
