@@ -25,6 +25,7 @@ from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.log.channel import AnyChannel, LiveChannel
 from agenthost.host.store import PutSession
 from agenthost.host.trust.principals import Starter
+from agenthost.protocol.chat.messages import Message
 from agenthost.protocol.uris import chat_uri
 from agenthost.transport import Encoded
 from benchmarks.audience import Crowd, crowd, stamp
@@ -102,7 +103,7 @@ async def stream(host: Host, chat: AnyChannel, watchers: Crowd, text: str, *, de
     """Run one turn while the crowd watches; return what it saw and the seconds it took."""
     await watchers.ask(do="watch", delays=delays)
     start = time.perf_counter()
-    message = {"text": text, "origin": {"kind": "user"}}
+    message: Message = {"text": text, "origin": {"kind": "user"}}
     host.core.chats.start_turn(chat, message, Starter("benchmark"))
     return await watchers.answer(), time.perf_counter() - start
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from agenthost.host.channels.root_kind import ROOT_KIND
 from agenthost.host.channels.settings import sanitize
@@ -12,7 +12,7 @@ from agenthost.host.store import DropChannel, StoreDamaged
 from agenthost.protocol.uris import ROOT
 
 if TYPE_CHECKING:
-    from agenthost.protocol.common import ConfigSchema
+    from agenthost.protocol.common import ConfigSchema, JsonObject
     from agenthost.protocol.root import AgentInfo, RootState
 
 log = logging.getLogger(__name__)
@@ -74,6 +74,7 @@ async def announce_agents(core: HostCore) -> None:
     core.writer.apply(core.root, {"type": "root/agentsChanged", "agents": agents})
 
 
-def _is_current(state: dict[str, Any], build: dict[str, Any]) -> bool:
-    config = state.get("config") or {}
-    return config.get("schema") == CONFIG_SCHEMA and state.get("_meta") == build
+def _is_current(state: RootState, build: JsonObject) -> bool:
+    config = state.get("config")
+    schema = config.get("schema") if config else None
+    return schema == CONFIG_SCHEMA and state.get("_meta") == build

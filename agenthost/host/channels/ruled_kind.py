@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agenthost.host.channels.chat.attachments import references
 from agenthost.host.channels.rule_context import RuleContext
 from agenthost.host.channels.rules import check
-from agenthost.host.log.kind import Action, ChannelKind, DeclinedAction, Find, S, Surroundings
+from agenthost.host.log.kind import ChannelKind, DeclinedAction, Find, S, Surroundings
 
 if TYPE_CHECKING:
     from agenthost.host.log.channel import AnyChannel, LiveChannel
     from agenthost.protocol.chat.state import ChatState
-    from agenthost.protocol.common import ProtectedResourceMetadata
+    from agenthost.protocol.common import Action, JsonObject, ProtectedResourceMetadata
     from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
 
 
@@ -82,7 +82,7 @@ async def rule_context(
     client_id: str,
     session: AnyChannel | None,
     capabilities: AgentCapabilities,
-    action: Mapping[str, Any],
+    action: JsonObject,
     models: Sequence[SessionModelInfo] = (),
 ) -> RuleContext:
     """Gather what the rules need to know, loading what an action refers to."""
@@ -102,7 +102,7 @@ async def rule_context(
     return RuleContext(client_id, state, capabilities, chats, frozenset(notes), models, turns)
 
 
-async def _turn_ids(find: Find, session: AnyChannel, action: Mapping[str, Any]) -> frozenset[str]:
+async def _turn_ids(find: Find, session: AnyChannel, action: JsonObject) -> frozenset[str]:
     """Return the turns that an annotation may name; what names none gets none."""
     annotation = action.get("annotation", action)
     if not action.get("type", "").startswith("annotations/") or not annotation.get("turnId"):

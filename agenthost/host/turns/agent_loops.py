@@ -264,7 +264,7 @@ class AgentLoops:
             # Somebody else's clean-up must not keep ours from happening.
             log.exception("the agent %s failed to close", agent.provider)
 
-    async def _wait(self, futures: set[asyncio.Future[Any]], seconds: float) -> None:
+    async def _wait(self, futures: set[asyncio.Future[_T]], seconds: float) -> None:
         """Wait for all of these, as long as there is time."""
         if not futures:
             return

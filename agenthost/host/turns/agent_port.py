@@ -12,9 +12,9 @@ import asyncio
 import hashlib
 import uuid
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from agenthost.agents.turn_port import Interactivity, Worker
 from agenthost.host.turns.crossing import Crossing
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from agenthost.agents.api import Agent
     from agenthost.agents.turn import Turn
     from agenthost.host.turns.running_turn import RunningTurn
+    from agenthost.protocol.chat.messages import Message
+    from agenthost.protocol.chat.state import ChatState
+    from agenthost.protocol.common import Action, JsonObject
+    from agenthost.protocol.session.state import SessionState
 
 _T = TypeVar("_T")
 
@@ -51,15 +55,15 @@ class AgentPort:
         # How many actions were emitted, and those that the host has not published yet: their
         # numbers and themselves. Text that is appended tells a reader of the state nothing.
         self._emitted = 0
-        self._unpublished: deque[tuple[int, dict[str, Any]]] = deque()
+        self._unpublished: deque[tuple[int, Action]] = deque()
         # What was published, the number of the last action on top of it, and the state so made.
-        self._view: tuple[tuple[Mapping[str, Any], int], int, Mapping[str, Any]] | None = None
+        self._view: tuple[tuple[ChatState, int], int, ChatState] | None = None
         # How much is under way, and the part of it that the host was asked to acknowledge.
         self._under_way = 0
         self._asked = 0
         self._room = asyncio.Event()
         # Text that waits for more of it, until when at most, and when some last crossed over.
-        self._pieces: list[dict[str, Any]] = []
+        self._pieces: list[Action] = []
         self._pieces_wait: asyncio.TimerHandle | None = None
         self._crossed_at = 0.0
         # What this turn allowed and found to be refused, before the host knows.
@@ -67,7 +71,7 @@ class AgentPort:
         self._refused: dict[str, str] = {}
 
     @property
-    def state(self) -> Mapping[str, Any]:
+    def state(self) -> ChatState:
         """The chat's state with all that was emitted, without text that is being streamed."""
         published = self._running.published
         base, applied = published
@@ -86,10 +90,9 @@ class AgentPort:
         return state
 
     @property
-    def session_state(self) -> Mapping[str, Any]:
+    def session_state(self) -> SessionState:
         """The current state of the session that the chat belongs to."""
-        state: Mapping[str, Any] = self._running.session.settled
-        return state
+        return self._running.session.settled
 
     @property
     def locale(self) -> str | None:
@@ -111,7 +114,7 @@ class AgentPort:
         """Whether somebody could be shown a result and asked to approve of it."""
         return self._running.can_show_reviews
 
-    def emit(self, action: dict[str, Any]) -> None:
+    def emit(self, action: Action) -> None:
         """Send an action over; a turn that is over can do nothing any more."""
         self._emitted += 1
         self._under_way += 1
@@ -146,11 +149,11 @@ class AgentPort:
         """Give the chat another title, and the session where it is the default chat."""
         self._post(self._running.rename, title)
 
-    def set_meta(self, key: str, value: Any) -> None:
+    def set_meta(self, key: str, value: object) -> None:
         """Set, or with None remove, one entry of the session's free-form data."""
         self._post(self._running.set_meta, (key, value))
 
-    def annotate(self, annotation: dict[str, Any]) -> None:
+    def annotate(self, annotation: JsonObject) -> None:
         """Set an annotation of the session."""
         self._post(self._running.annotate, annotation)
 
@@ -164,11 +167,11 @@ class AgentPort:
             self._room.clear()
             await self._room.wait()
 
-    async def wait_for(self, look: Callable[[Mapping[str, Any]], _T | None]) -> _T:
+    async def wait_for(self, look: Callable[[ChatState], _T | None]) -> _T:
         """Wait until looking at the chat's state finds something; the host looks."""
         return await self._ask(lambda: self._running.wait_for(look))
 
-    async def next_steering(self) -> Mapping[str, Any]:
+    async def next_steering(self) -> Message:
         """Wait for a steering message, take it off the chat, and return it.
 
         One that is there already is returned without suspending, and one that nobody gets to read
@@ -186,12 +189,12 @@ class AgentPort:
 
     async def store_content(
         self, data: bytes, content_type: str | None, name: str | None = None
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """Keep content outside of the state and return a ContentRef to it."""
         uri = await self._ask(lambda: self._running.store_content(data, content_type, name))
         # Here, because it takes time with much data.
         nonce = hashlib.sha256(data).hexdigest()[:16]
-        ref: dict[str, Any] = {"uri": uri, "sizeHint": len(data), "nonce": nonce}
+        ref: JsonObject = {"uri": uri, "sizeHint": len(data), "nonce": nonce}
         return ref if content_type is None else {**ref, "contentType": content_type}
 
     async def run_worker(
@@ -230,7 +233,7 @@ class AgentPort:
             self._refused[resource] = token
         self._post(self._running.reject_credential, resource)
 
-    def _emit_text(self, action: dict[str, Any]) -> None:
+    def _emit_text(self, action: Action) -> None:
         pieces = self._pieces
         pieces.append(action)
         since = monotonic() - self._crossed_at

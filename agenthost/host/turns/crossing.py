@@ -41,7 +41,7 @@ class Crossing:
         # Told where a batch begins and ends.
         self._batches = batches
         # Appending and taking from the left are atomic: no lock is needed, and nobody waits.
-        self._posted: deque[tuple[Callable[[Any], None], Any]] = deque()
+        self._posted: deque[tuple[Callable[[Any], None], object]] = deque()
         # Whether the host will look; cleared before it does, so nothing is left lying.
         self._announced = False
 

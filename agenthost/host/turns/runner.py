@@ -12,7 +12,7 @@ import asyncio
 import logging
 import traceback
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from agenthost.agents.api import Agent, AgentError, SessionContext, agent_message
 from agenthost.agents.turn import Turn
@@ -38,6 +38,12 @@ from agenthost.host.turns.agent_loops import AgentLoops, AgentQuit
 from agenthost.host.turns.agent_port import AgentPort
 from agenthost.host.turns.agent_starts import AgentStarts
 from agenthost.host.turns.running_turn import RunningTurn
+from agenthost.protocol.chat.parts import open_requests, tool_calls
+
+if TYPE_CHECKING:
+    from agenthost.protocol.chat.state import ChatState
+    from agenthost.protocol.common import Action
+    from agenthost.protocol.session.state import SessionState
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +69,7 @@ _UNDER_WAY = (
 )
 
 
-def error_action(turn_id: str, duration: int, error_type: str, message: str) -> dict[str, Any]:
+def error_action(turn_id: str, duration: int, error_type: str, message: str) -> Action:
     """Build the action that ends a turn with an error."""
     error = {"errorType": error_type, "message": message}
     return {"type": "chat/error", "turnId": turn_id, "duration": duration, "error": error}
@@ -100,7 +106,7 @@ class TurnRunner:
         # Chat URI -> its running turn. One slot per chat, never per session.
         self._running: dict[str, RunningTurn] = {}
         # Chat URI -> those who wait for something in its state.
-        self._waiting: dict[str, list[Callable[[Mapping[str, Any]], None]]] = {}
+        self._waiting: dict[str, list[Callable[[ChatState], None]]] = {}
         # Tasks of turns that are over and still let go of their agents.
         self._ending: set[asyncio.Task[None]] = set()
         # Why no turn runs any more, once the host stops.
@@ -166,16 +172,14 @@ class TurnRunner:
         for look in list(self._waiting.get(chat.uri, ())):
             look(chat.state)
 
-    async def wait_for(
-        self, chat: ChatChannel, look: Callable[[Mapping[str, Any]], _T | None]
-    ) -> _T:
+    async def wait_for(self, chat: ChatChannel, look: Callable[[ChatState], _T | None]) -> _T:
         """Wait until looking at a chat's state finds something."""
         found = look(chat.state)
         if found is not None:
             return found
         future: asyncio.Future[_T] = asyncio.get_running_loop().create_future()
 
-        def look_again(state: Mapping[str, Any]) -> None:
+        def look_again(state: ChatState) -> None:
             seen = look(state)
             if seen is not None and not future.done():
                 future.set_result(seen)
@@ -335,20 +339,16 @@ def describe_failure(
     return name, f"the agent failed ({name}); the host's log says more"
 
 
-def session_context(
-    uri: str, session: Mapping[str, Any], chat: Mapping[str, Any]
-) -> SessionContext:
+def session_context(uri: str, session: SessionState, chat: ChatState) -> SessionContext:
     """Describe a session to the agent that works in one of its chats."""
-    directories = chat.get("workingDirectories", session.get("workingDirectories", ()))
-    config = session.get("config") or {}
-    return SessionContext(uri, tuple(directories), dict(config.get("values", {})))
+    directories = chat.get("workingDirectories", session.get("workingDirectories", []))
+    config = session.get("config")
+    return SessionContext(uri, tuple(directories), dict(config.get("values", {})) if config else {})
 
 
-def _something_under_way(chat: Mapping[str, Any]) -> bool:
+def _something_under_way(chat: ChatState) -> bool:
     """Say whether somebody was asked, or something runs, in a chat's turn."""
-    for part in (chat.get("activeTurn") or {}).get("responseParts", ()):
-        if part.get("kind") == "toolCall" and part["toolCall"]["status"] in _UNDER_WAY:
-            return True
-        if part.get("kind") == "inputRequest" and part.get("response") is None:
-            return True
-    return False
+    active = chat.get("activeTurn")
+    if any(call["status"] in _UNDER_WAY for call in tool_calls(active)):
+        return True
+    return next(open_requests(active), None) is not None

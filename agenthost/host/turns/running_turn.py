@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from agenthost.agents.api import AgentError
 from agenthost.agents.turn_port import Interactivity, Worker
@@ -24,8 +24,12 @@ from agenthost.protocol.uris import content_uri
 if TYPE_CHECKING:
     from agenthost.host.trust.principals import Starter
     from agenthost.host.turns.runner import TurnRunner
+    from agenthost.protocol.chat.messages import Message, PendingMessage
+    from agenthost.protocol.chat.state import ChatState, CompletedTurn, ToolChatOrigin
+    from agenthost.protocol.common import Action, JsonObject
 
 _T = TypeVar("_T")
+_A = TypeVar("_A")
 
 # Log entries under way at which a producer waits for the disk.
 MOST_UNSTORED = 512
@@ -72,7 +76,7 @@ class AgentRequest(Generic[_T]):
         else:
             self._tell(self.answer.set_result, task.result())
 
-    def _tell(self, function: Callable[[Any], None], argument: Any) -> None:
+    def _tell(self, function: Callable[[_A], None], argument: _A) -> None:
         def tell() -> None:
             if not self.answer.done():
                 function(argument)
@@ -107,13 +111,13 @@ class RunningTurn:
         # Set when the turn has ended; from then on its agent is not heard. Any thread may look.
         self.over = False
         # The chat's state and how many of the agent's actions are in it; any thread may look.
-        self.published: tuple[Mapping[str, Any], int] = (channel.state, 0)
+        self.published: tuple[ChatState, int] = (channel.state, 0)
         self._applied = 0
         # How often the chat changed otherwise, and when to look whether anything happens.
         self._changes = 0
         self.alarm: asyncio.TimerHandle | None = None
         # What the host is doing for the agent right now.
-        self._asked: set[asyncio.Task[Any]] = set()
+        self._asked: set[asyncio.Task[object]] = set()
 
     @property
     def duration(self) -> int:
@@ -152,7 +156,7 @@ class RunningTurn:
         self._changes += 1
         self.published = (self.channel.settled, self._applied)
 
-    def emit(self, action: dict[str, Any]) -> None:
+    def emit(self, action: Action) -> None:
         """Apply an action of the agent to the chat; a turn that is over can do nothing any more."""
         self._applied += 1
         if self.over:
@@ -162,7 +166,7 @@ class RunningTurn:
         except Exception as error:
             self._runner.fail(self, error)
 
-    def emit_all(self, actions: list[dict[str, Any]]) -> None:
+    def emit_all(self, actions: list[Action]) -> None:
         """Apply several actions of the agent in a row."""
         for action in actions:
             self.emit(action)
@@ -172,7 +176,7 @@ class RunningTurn:
         if not self.over and title.strip():
             self._runner.chats.rename(self.channel, self.session, title)
 
-    def set_meta(self, entry: tuple[str, Any]) -> None:
+    def set_meta(self, entry: tuple[str, object]) -> None:
         """Set, or with None remove, one entry of the session's free-form data."""
         key, value = entry
         if not self.over:
@@ -180,7 +184,7 @@ class RunningTurn:
             meta = kept if value is None else {**kept, key: value}
             self._runner.writer.apply(self.session, {"type": "session/metaChanged", "_meta": meta})
 
-    def annotate(self, annotation: dict[str, Any]) -> None:
+    def annotate(self, annotation: JsonObject) -> None:
         """Set an annotation of the session."""
         if not self.over:
             self._runner.chats.annotate(self.session, annotation)
@@ -191,7 +195,7 @@ class RunningTurn:
         if not self.over:
             self._runner.writer.apply(self.channel, {"type": "chat/activityChanged", **shown})
 
-    def ask(self, request: AgentRequest[Any]) -> None:
+    def ask(self, request: AgentRequest[_T]) -> None:
         """Do something that the agent waits for, after all that it emitted before."""
         if self.over:
             request.refuse()
@@ -207,11 +211,11 @@ class RunningTurn:
         if ledger.backlog >= MOST_UNSTORED:
             await ledger.settle()
 
-    async def wait_for(self, look: Callable[[Mapping[str, Any]], _T | None]) -> _T:
+    async def wait_for(self, look: Callable[[ChatState], _T | None]) -> _T:
         """Wait until looking at the chat's state finds something."""
         return await self._runner.wait_for(self.channel, look)
 
-    def given(self, pending: Mapping[str, Any]) -> Mapping[str, Any]:
+    def given(self, pending: PendingMessage) -> Message:
         """Return a pending message as the agent is given it; any thread may ask."""
         return message_for_agent(self.channel, pending["id"], pending["message"], pending=True)
 
@@ -230,12 +234,16 @@ class RunningTurn:
         """Open a chat of its own for the same agent."""
         if self.starter.depth >= DEEPEST_WORKER:
             raise AgentError("workers may not start workers any deeper", "tooDeep")
-        origin = {"kind": "tool", "chat": self.channel.uri, "toolCallId": tool_call_id}
+        origin: ToolChatOrigin = {
+            "kind": "tool",
+            "chat": self.channel.uri,
+            "toolCallId": tool_call_id,
+        }
         return self._runner.chats.add_worker(self.session, origin, title, interactivity)
 
     async def run_worker(self, chat: ChatChannel, text: str) -> Worker:
         """Let the agent answer ``text`` in a chat that was opened for it."""
-        message = {"text": text, "origin": {"kind": "tool"}}
+        message: Message = {"text": text, "origin": {"kind": "tool"}}
         starter = replace(self.starter, depth=self.starter.depth + 1)
         self._runner.chats.start_turn(chat, message, starter)
         try:
@@ -269,15 +277,16 @@ class RunningTurn:
         self._runner.writer.notify(self.channel, "auth/required", params, only=theirs)
 
 
-def _outcome(chat: str, state: Mapping[str, Any]) -> Worker:
+def _outcome(chat: str, state: ChatState) -> Worker:
     """Say how a worker's only turn ended; people may have taken it away instead."""
     if state.get("activeTurn") is not None or not state["turns"]:
         return Worker(chat, "", "cancelled", "the worker's turn was removed")
     turn = state["turns"][-1]
-    error = (turn.get("error") or {}).get("message")
-    return Worker(chat, _written(turn), turn["state"], error)
+    error = turn.get("error")
+    message = error["message"] if error else None
+    return Worker(chat, _written(turn), turn["state"], message)
 
 
-def _written(turn: Mapping[str, Any]) -> str:
+def _written(turn: CompletedTurn) -> str:
     parts = turn["responseParts"]
-    return "".join(part["content"] for part in parts if part.get("kind") == "markdown")
+    return "".join(part["content"] for part in parts if part["kind"] == "markdown")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from agenthost.agents.api import SlashCommand
 from agenthost.errors import AuthRequired, InvalidParams, NotFound
@@ -15,12 +15,12 @@ from agenthost.protocol.versions import translator, turns_page
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
-
-Params = dict[str, Any]
+    from agenthost.protocol.chat.commands import CompletionItem, CompletionsResult
+    from agenthost.protocol.common import JsonObject
 
 
 @handles("createChat")
-async def create_chat(connection: Connection, params: Params) -> None:
+async def create_chat(connection: Connection, params: JsonObject) -> None:
     """Add a chat to a session: new, forked, or beside another."""
     core = connection.core
     session = await core.sessions.find(params["channel"])
@@ -38,13 +38,13 @@ async def create_chat(connection: Connection, params: Params) -> None:
 
 
 @handles("disposeChat")
-async def dispose_chat(connection: Connection, params: Params) -> None:
+async def dispose_chat(connection: Connection, params: JsonObject) -> None:
     """Remove a chat from its session."""
     await connection.core.chats.dispose(params["channel"])
 
 
 @handles("fetchTurns")
-async def fetch_turns(connection: Connection, params: Params) -> dict[str, Any]:
+async def fetch_turns(connection: Connection, params: JsonObject) -> JsonObject:
     """Send the next older turns as ``chat/turnsLoaded``, then answer."""
     core = connection.core
     chat = await core.directory.find(params["channel"], CHAT)
@@ -52,7 +52,7 @@ async def fetch_turns(connection: Connection, params: Params) -> dict[str, Any]:
         raise NotFound(f"there is no chat {params['channel']}")
     turns, most = chat.state["turns"], core.limits.max_turns_page
     if not translator(connection.version).pages_into_state:
-        page = turns_page(cast("list[Params]", turns), params, cap=most)
+        page = turns_page(cast("list[JsonObject]", turns), params, cap=most)
         down = translator(connection.version).turn_down
         return {**page, "turns": [down(turn) for turn in page["turns"]]}
     subscription = connection.subscriptions.get(chat)
@@ -68,7 +68,7 @@ async def fetch_turns(connection: Connection, params: Params) -> dict[str, Any]:
 
 
 @handles("completions")
-async def completions(connection: Connection, params: Params) -> dict[str, Any]:
+async def completions(connection: Connection, params: JsonObject) -> CompletionsResult:
     """Offer what a message in the making could go on with: the agent's slash commands."""
     core = connection.core
     channel = await core.directory.find(params["channel"])
@@ -88,7 +88,7 @@ async def completions(connection: Connection, params: Params) -> dict[str, Any]:
     return {"items": [_completion(command, params["offset"]) for command in offered]}
 
 
-def _completion(command: SlashCommand, typed: int) -> dict[str, Any]:
+def _completion(command: SlashCommand, typed: int) -> CompletionItem:
     described = {"description": command.description, "argumentHint": command.argument_hint}
     meta = {key: value for key, value in described.items() if value}
     return {

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agenthost.host.log.effects import Consequence
 
@@ -13,7 +12,8 @@ if TYPE_CHECKING:
     from agenthost.host.channels.session.kind import SessionChannel
     from agenthost.host.trust.principals import Starter
     from agenthost.protocol.chat.messages import Message
-    from agenthost.protocol.common import Action
+    from agenthost.protocol.chat.tool_state import ToolCallState
+    from agenthost.protocol.common import Action, StringOrMarkdown
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +121,6 @@ class FailCall(Consequence):
     """End a tool call of the running turn that its client does not finish."""
 
     chat: ChatChannel
-    call: Mapping[str, Any]
-    message: Any
+    call: ToolCallState
+    message: StringOrMarkdown
     code: str

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from agenthost.host.channels.chat.answers import read_answers
 from agenthost.host.channels.chat.consequences import (
@@ -40,12 +40,14 @@ from agenthost.host.channels.ruled_kind import RuledKind
 from agenthost.host.channels.session.kind import RefreshGit
 from agenthost.host.log.channel import AnyChannel
 from agenthost.host.log.effects import Apply, Consequence
-from agenthost.host.log.kind import Action, Applied, Find, PreparedAction
+from agenthost.host.log.kind import Applied, Find, PreparedAction
 from agenthost.host.log.stored_values import stored_value
 
 if TYPE_CHECKING:
     from agenthost.host.store import WholeChannel
     from agenthost.protocol.chat.state import ChatState
+    from agenthost.protocol.commands import SubscribeView
+    from agenthost.protocol.common import Action
 
 
 # The session's action by which editors rename a chat, on the chat's own channel.
@@ -135,7 +137,7 @@ class ChatKind(RuledKind["ChatState"]):
         """Keep session, catalogue and turns in step with a chat."""
         return _follow(applied, owner) if owner is not None else ()
 
-    def window(self, state: ChatState, view: Mapping[str, Any]) -> int:
+    def window(self, state: ChatState, view: SubscribeView) -> int:
         """Return where the newest turns begin that a subscriber asks for."""
         return first_shown(state["turns"], view.get("turns"))
 

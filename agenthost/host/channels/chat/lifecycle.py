@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agenthost.agents.turn_port import Interactivity
 from agenthost.clock import Clock
@@ -54,7 +54,7 @@ from agenthost.protocol.uris import (
 
 if TYPE_CHECKING:
     from agenthost.protocol.chat.messages import Message, MessageAttachment
-    from agenthost.protocol.chat.state import ChatState, CompletedTurn
+    from agenthost.protocol.chat.state import ChatState, CompletedTurn, ToolChatOrigin
     from agenthost.protocol.common import Action, JsonObject
     from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
 
@@ -100,7 +100,7 @@ class ChatRegistry:
     def add_worker(
         self,
         session: SessionChannel,
-        origin: Mapping[str, Any],
+        origin: ToolChatOrigin,
         title: str,
         interactivity: Interactivity,
     ) -> ChatChannel:
@@ -180,12 +180,12 @@ class ChatRegistry:
     def start_turn(
         self,
         chat: ChatChannel,
-        message: Mapping[str, Any],
+        message: Message,
         starter: Starter,
         queued_id: str | None = None,
     ) -> None:
         """Begin a turn on somebody's behalf."""
-        action: dict[str, Any] = {
+        action: Action = {
             "type": "chat/turnStarted",
             "turnId": str(uuid.uuid4()),
             "startedAt": self._clock.now(),
@@ -247,7 +247,7 @@ class ChatRegistry:
         if session.state.get("defaultChat") == chat.uri:
             self._writer.apply(session, {"type": "session/titleChanged", "title": title})
 
-    def annotate(self, session: SessionChannel, annotation: dict[str, Any]) -> None:
+    def annotate(self, session: SessionChannel, annotation: JsonObject) -> None:
         """Set an annotation of a session that is in memory, with its annotations."""
         notes = self._directory.get(annotations_uri(session.uri), ANNOTATIONS)
         if notes is not None:

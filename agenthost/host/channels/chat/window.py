@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from agenthost.errors import InvalidParams
 from agenthost.host.delivery.envelopes import encode_envelope
@@ -18,6 +18,7 @@ from agenthost.protocol.versions import translator
 if TYPE_CHECKING:
     from agenthost.host.channels.chat.extra import ChatChannel
     from agenthost.host.log.channel import Subscription
+    from agenthost.protocol.common import Action
 
 # Keeps one page of turns below what common tunnels pass in one frame.
 MOST_PAGE_BYTES = 800 * 1024
@@ -25,7 +26,7 @@ MOST_PAGE_BYTES = 800 * 1024
 # What the cursor behind the last turn says; a turn's own begins with "<", whatever its id.
 _END = ">"
 
-Turns = Sequence[Mapping[str, Any]]
+Turns: TypeAlias = Sequence[Mapping[str, object]]
 
 
 def cursor_before(turns: Turns, position: int) -> str:
@@ -92,7 +93,7 @@ def load_turns(chat: ChatChannel, subscription: Subscription, start: int, end: i
     """Send a subscriber the turns of a range, as ``chat/turnsLoaded``."""
     connection, turns = subscription.connection, chat.state["turns"]
     down = translator(connection.version).turn_down
-    action: dict[str, Any] = {
+    action: Action = {
         "type": "chat/turnsLoaded",
         "turns": [down(turn) for turn in turns[start:end]],
     }

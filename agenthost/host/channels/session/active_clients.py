@@ -7,8 +7,7 @@ that it was to run.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING
 
 from agenthost.host.channels.chat.consequences import FailCall
 from agenthost.host.channels.chat.extra import ChatChannel
@@ -18,7 +17,12 @@ from agenthost.host.clients.client_records import Clients
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
+from agenthost.protocol.chat.parts import tool_calls
 from agenthost.protocol.markdown import markdown_of
+
+if TYPE_CHECKING:
+    from agenthost.protocol.chat.tool_state import ToolCallState
+    from agenthost.protocol.common import StringOrMarkdown
 
 # Seconds that an active client may be away before its tools are taken off its sessions.
 ACTIVE_GRACE = 30.0
@@ -71,7 +75,7 @@ class ActiveClients:
                 self._fail_calls(effect.client_id, chat)
 
     def _fail_call(
-        self, chat: ChatChannel, call: Mapping[str, Any], message: Any, code: str
+        self, chat: ChatChannel, call: ToolCallState, message: StringOrMarkdown, code: str
     ) -> None:
         """End a tool call of the running turn that its client does not finish."""
         target = {"turnId": chat.state["activeTurn"]["id"], "toolCallId": call["toolCallId"]}
@@ -100,11 +104,8 @@ class ActiveClients:
                 self._writer.apply(session, removed)
 
     def _fail_calls(self, client_id: str, chat: ChatChannel) -> None:
-        active = chat.state.get("activeTurn")
-        if active is None:
-            return
-        for part in active["responseParts"]:
-            call = cast("Mapping[str, Any]", part.get("toolCall") or {})
-            contributor = call.get("contributor") or {}
-            if contributor.get("clientId") == client_id and call["status"] in _UNFINISHED:
+        for call in tool_calls(chat.state.get("activeTurn")):
+            contributor = call.get("contributor")
+            is_theirs = contributor is not None and contributor.get("clientId") == client_id
+            if is_theirs and call["status"] in _UNFINISHED:
                 self._fail_call(chat, call, "the client that runs this tool left", "clientLeft")

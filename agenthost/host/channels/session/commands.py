@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agenthost.errors import InvalidParams
 from agenthost.host.clients.methods import EncodedResult, handles
@@ -18,14 +18,12 @@ if TYPE_CHECKING:
     from agenthost.protocol.commands import ListTrashResult
     from agenthost.protocol.common import JsonObject
 
-Params = dict[str, Any]
-
 # Seconds after which people want to be told what takes so long.
 WORTH_TELLING = 1.0
 
 
 @handles("createSession")
-async def create_session(connection: Connection, params: Params) -> None:
+async def create_session(connection: Connection, params: JsonObject) -> None:
     """Create a session with its default chat."""
     active = params.get("activeClient")
     if active is not None and active["clientId"] != connection.client_id:
@@ -35,13 +33,13 @@ async def create_session(connection: Connection, params: Params) -> None:
 
 
 @handles("disposeSession")
-async def dispose_session(connection: Connection, params: Params) -> None:
+async def dispose_session(connection: Connection, params: JsonObject) -> None:
     """Put a session away."""
     await connection.core.sessions.dispose(params["channel"])
 
 
 @handles("listSessions")
-async def list_sessions(connection: Connection, params: Params) -> EncodedResult:
+async def list_sessions(connection: Connection, params: JsonObject) -> EncodedResult:
     """Return the catalogue, most recently modified first: a page, or all to who asks for none."""
     core = connection.core
     most = core.limits.max_sessions_page
@@ -54,7 +52,7 @@ async def list_sessions(connection: Connection, params: Params) -> EncodedResult
             more, cursor = await core.catalogue.page(most, cursor)
             items += more
     if not ladder.is_identity:
-        result: dict[str, Any] = {"items": [loads(item) for item in items]}
+        result: JsonObject = {"items": [loads(item) for item in items]}
         if cursor is not None:
             result["nextCursor"] = cursor
         return EncodedResult(dumps(ladder.result_down("listSessions", params, result)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from agenthost.agents.api import AgentError
 from agenthost.errors import AuthRequired, InternalError, InvalidParams
@@ -12,18 +12,17 @@ from agenthost.host.clients.methods import handles
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
+    from agenthost.protocol.common import JsonObject
     from agenthost.protocol.session.state import SessionConfigSchema
 
 log = logging.getLogger(__name__)
-
-Params = dict[str, Any]
 
 # A picker shows no more.
 MOST_COMPLETIONS = 50
 
 
 @handles("resolveSessionConfig")
-async def resolve_session_config(connection: Connection, params: Params) -> dict[str, Any]:
+async def resolve_session_config(connection: Connection, params: JsonObject) -> JsonObject:
     """Return the settings a session may be created with, and their values so far."""
     values = params.get("config", {})
     agent = connection.core.sessions.agent(params.get("provider"))
@@ -34,7 +33,7 @@ async def resolve_session_config(connection: Connection, params: Params) -> dict
 
 
 @handles("sessionConfigCompletions")
-async def session_config_completions(connection: Connection, params: Params) -> dict[str, Any]:
+async def session_config_completions(connection: Connection, params: JsonObject) -> JsonObject:
     """Offer values for one setting."""
     agent = connection.core.sessions.agent(params.get("provider"))
     loops, values = connection.core.loops, params.get("config", {})
@@ -50,7 +49,7 @@ async def session_config_completions(connection: Connection, params: Params) -> 
 
 
 @handles("authenticate")
-async def authenticate(connection: Connection, params: Params) -> dict[str, Any]:
+async def authenticate(connection: Connection, params: JsonObject) -> JsonObject:
     """Take a token for a resource that one of the agents advertises."""
     core, resource, token = connection.core, params["resource"], params["token"]
     wanting = [

@@ -14,13 +14,14 @@ from agenthost.host.channels.session.summary import (
 )
 from agenthost.host.log.channel import AnyChannel, LiveChannel
 from agenthost.host.log.effects import Apply, Consequence
-from agenthost.host.log.kind import Action, Applied, PreparedAction
+from agenthost.host.log.kind import Applied, PreparedAction
 from agenthost.host.log.stored_values import stored_value
 from agenthost.protocol.json_edits import carry
 
 if TYPE_CHECKING:
     from agenthost.host.channels.session.summary import SummaryFacts
     from agenthost.host.store import WholeChannel
+    from agenthost.protocol.common import Action
     from agenthost.protocol.session.state import SessionState, SessionSummary
 
 SessionChannel: TypeAlias = "LiveChannel[SessionState]"

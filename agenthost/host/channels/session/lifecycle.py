@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, ParamSpec, Protocol, TypeVar, cast
 
 from agenthost.agents.api import Agent
 from agenthost.clock import Clock
@@ -40,7 +40,8 @@ from agenthost.protocol.uris import annotations_uri, default_chat_uri, is_nameab
 
 if TYPE_CHECKING:
     from agenthost.protocol.annotations import AnnotationsState
-    from agenthost.protocol.common import ProtectedResourceMetadata
+    from agenthost.protocol.commands import SessionForkSource
+    from agenthost.protocol.common import JsonObject, ProtectedResourceMetadata
     from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
     from agenthost.protocol.session.state import (
         SessionConfigSchema,
@@ -143,7 +144,7 @@ class SessionRegistry:
         resources = cast("Sequence[ProtectedResourceMetadata]", agent.protected_resources)
         return self._credentials.missing(principal, resources)
 
-    async def create(self, params: Mapping[str, Any], starter: Starter) -> None:
+    async def create(self, params: JsonObject, starter: Starter) -> None:
         """Carry out ``createSession``: when this returns, the session and its chat take turns.
 
         Its agent is not started before a turn needs it, and it counts as a draft until it is used.
@@ -277,7 +278,7 @@ class SessionRegistry:
         self._catalogue.remove(session)
 
     async def _first_state(
-        self, agent: Agent, params: Mapping[str, Any], source: SessionChannel | None
+        self, agent: Agent, params: JsonObject, source: SessionChannel | None
     ) -> SessionState:
         state: SessionState = {
             "provider": agent.provider,
@@ -306,9 +307,9 @@ class SessionRegistry:
     async def _config(
         self,
         agent: Agent,
-        params: Mapping[str, Any],
+        params: JsonObject,
         source: SessionChannel | None,
-        directories: Any,
+        directories: Sequence[str] | None,
     ) -> SessionConfigState:
         inherited = source.state.get("config") if source is not None else None
         values = {**(inherited["values"] if inherited else {}), **params.get("config", {})}
@@ -323,7 +324,7 @@ class SessionRegistry:
         return {"schema": schema, "values": kept}
 
     async def _fork_source(
-        self, fork: Mapping[str, Any] | None
+        self, fork: SessionForkSource | None
     ) -> tuple[SessionChannel | None, History]:
         if fork is None:
             return None, History()
