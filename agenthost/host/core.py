@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from agenthost.agents.api import Agent
 from agenthost.clock import Clock
@@ -35,6 +35,9 @@ from agenthost.host.turns.agent_loops import AgentLoops
 from agenthost.host.turns.runner import TurnRunner
 from agenthost.protocol.uris import content_uri
 from agenthost.tasks import Tasks
+
+if TYPE_CHECKING:
+    from agenthost.protocol.commands import Implementation
 
 
 @dataclass(slots=True)
@@ -74,7 +77,7 @@ class HostCore:
     metrics: Metrics
     wire_log: WireLog | None
     # What ``initialize`` tells of this host.
-    server_info: Mapping[str, Any]
+    server_info: Implementation
     default_directory: str
     # Real paths of the folders that the host was told to work in.
     roots: tuple[str, ...]

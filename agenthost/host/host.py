@@ -15,12 +15,12 @@ import itertools
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from importlib import metadata
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 from agenthost.agents.api import Agent
 from agenthost.agents.demo import Demo
@@ -70,6 +70,9 @@ from agenthost.protocol import SUPPORTED_VERSIONS, translator
 from agenthost.protocol.schema.validation import build_validators
 from agenthost.tasks import Tasks
 from agenthost.transport import CloseCode, Transport
+
+if TYPE_CHECKING:
+    from agenthost.protocol.commands import Implementation
 
 log = logging.getLogger(__name__)
 
@@ -463,7 +466,7 @@ def prepare_for_clients() -> None:
         translator(version)
 
 
-def server_info() -> Mapping[str, Any]:
+def server_info() -> Implementation:
     """Say what this host is."""
     try:
         return {"name": "agenthost", "title": "agenthost", "version": metadata.version("agenthost")}

@@ -6,9 +6,8 @@ connection of each client.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agenthost.errors import InvalidParams, PermissionDenied
 from agenthost.host.log.ledger import Ledger
@@ -19,6 +18,7 @@ from agenthost.protocol.jsonrpc import dumps
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
+    from agenthost.protocol.commands import ClientCapabilities
 
 # The bucket of what is known of clients.
 CLIENTS = "clients"
@@ -26,6 +26,10 @@ CLIENTS = "clients"
 View = tuple[int, float | None]
 # A channel seen whole, and at once.
 EVERYTHING: View = (0, None)
+
+
+def _no_capabilities() -> ClientCapabilities:
+    return {}
 
 
 @dataclass(slots=True)
@@ -37,7 +41,7 @@ class ClientRecord:
     # The rung spoken, and the spelling it was agreed in.
     version: str
     answer: str
-    capabilities: Mapping[str, Any] = field(default_factory=dict)
+    capabilities: ClientCapabilities = field(default_factory=_no_capabilities)
     locale: str | None = None
     # The name of the client's program, as it says.
     program: str = ""

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 from agenthost.errors import ParseError, UnsupportedProtocolVersion
 from agenthost.host.clients.client_records import ClientRecord
@@ -35,6 +35,9 @@ from agenthost.protocol.peer import (
 )
 from agenthost.protocol.versions import NEWEST
 from agenthost.transport import CloseCode, Encoded, Transport, TransportClosed
+
+if TYPE_CHECKING:
+    from agenthost.protocol.commands import ClientCapabilities
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +72,7 @@ class Connection:
         # The rung it speaks; set by the handshake.
         self.version = NEWEST
         self.client_id = ""
-        self.capabilities: Mapping[str, Any] = {}
+        self.capabilities: ClientCapabilities = {}
         self.locale: str | None = None
         # The name of the client's program.
         self.program = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agenthost.errors import InvalidParams
 from agenthost.host.clients.methods import handles
@@ -16,17 +16,14 @@ from agenthost.protocol.versions import reduce
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
-    from agenthost.protocol.common import ProtectedResourceMetadata
+    from agenthost.protocol.common import Action, JsonObject, ProtectedResourceMetadata
     from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
-
-Params = dict[str, Any]
-Action = dict[str, Any]
 
 _NUMBER = Whole(minimum=0)
 
 
 @handles("dispatchAction")
-async def dispatch_action(connection: Connection, params: Params) -> None:
+async def dispatch_action(connection: Connection, params: JsonObject) -> None:
     """Apply a client's action, or send it back to its origin with the reason."""
     uri, client_seq, raw = params.get("channel"), params.get("clientSeq"), params.get("action")
     if isinstance(client_seq, float) and client_seq.is_integer():

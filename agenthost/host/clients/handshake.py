@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from agenthost.errors import NotFound
 from agenthost.host.clients.client_records import ClientRecord
@@ -20,20 +21,19 @@ from agenthost.protocol.versions import negotiate, translator
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
-
-Params = dict[str, Any]
+    from agenthost.protocol.common import JsonObject
 
 log = logging.getLogger(__name__)
 
 
 @handles("ping")
-async def ping(connection: Connection, params: Params) -> None:
+async def ping(connection: Connection, params: JsonObject) -> None:
     """Show that the host is alive."""
     return None
 
 
 @handles("initialize")
-async def initialize(connection: Connection, raw: Params) -> EncodedResult:
+async def initialize(connection: Connection, raw: JsonObject) -> EncodedResult:
     """Agree on a version, take up the client, and answer with the snapshots it asked for."""
     core = connection.core
     # A newer client may have reshaped anything but its offer, so that is read first.
@@ -57,7 +57,7 @@ async def initialize(connection: Connection, raw: Params) -> EncodedResult:
         snapshot(connection, channel, subscribe_from_now(connection, channel, uri))
         for uri, channel in channels.items()
     ]
-    result: dict[str, Any] = {
+    result: JsonObject = {
         "protocolVersion": agreed.answer,
         "serverSeq": core.writer.ledger.last_seq,
         "serverInfo": dict(core.server_info),
@@ -71,7 +71,7 @@ async def initialize(connection: Connection, raw: Params) -> EncodedResult:
 
 
 @handles("reconnect")
-async def reconnect(connection: Connection, params: Params) -> EncodedResult:
+async def reconnect(connection: Connection, params: JsonObject) -> EncodedResult:
     """Resume where a dropped connection of the same client ended."""
     core = connection.core
     record = core.clients.recall(params["clientId"])
@@ -98,7 +98,7 @@ async def reconnect(connection: Connection, params: Params) -> EncodedResult:
     return EncodedResult(*result)
 
 
-async def _find(connection: Connection, uris: Any) -> dict[str, AnyChannel]:
+async def _find(connection: Connection, uris: Iterable[str]) -> dict[str, AnyChannel]:
     """Return the channels that exist, each once, under the spelling the client used first."""
     found: dict[str, AnyChannel] = {}
     seen: set[str] = set()

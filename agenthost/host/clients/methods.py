@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from agenthost.agents.api import AgentError
 from agenthost.errors import (
@@ -27,10 +27,9 @@ from agenthost.protocol.versions import translator
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
+    from agenthost.protocol.common import JsonObject
 
 log = logging.getLogger(__name__)
-
-Params = dict[str, Any]
 
 
 class EncodedResult:
@@ -42,7 +41,7 @@ class EncodedResult:
         self.json = json
 
 
-Handler = Callable[["Connection", Params], Awaitable[Any]]
+Handler: TypeAlias = Callable[["Connection", "JsonObject"], Awaitable[object]]
 
 _handlers: dict[str, Handler] = {}
 # Methods that the specification has and this host does not serve; they answer MethodNotFound.
@@ -114,7 +113,7 @@ async def handle_notification(connection: Connection, notification: Notification
         log.exception("%s failed", notification.method)
 
 
-async def _carry_out(connection: Connection, method: str, params: Params) -> Any:
+async def _carry_out(connection: Connection, method: str, params: JsonObject) -> object:
     handler = connection.core.kind_methods.get(method) or _handlers.get(method)
     if handler is None:
         raise MethodNotFound(f"this host does not serve {method}")

@@ -8,15 +8,16 @@ after a restart. Number 0 is never compared: editors give it to everything that 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING
 
 from agenthost.host.log.stored_values import stored_value
 from agenthost.host.store import Append, Store, StoreDamaged
 
-log = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from agenthost.protocol.common import Action
 
-Action = Mapping[str, Any]
+log = logging.getLogger(__name__)
 
 # Log entries that are looked through; a client that missed more starts from a snapshot anyway.
 MOST_ENTRIES = 20_000

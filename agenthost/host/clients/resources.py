@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agenthost.errors import NotFound
 from agenthost.host.clients.methods import handles
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
-
-Params = dict[str, Any]
+    from agenthost.protocol.common import JsonObject
 
 
 @handles("resourceRead")
-async def resource_read(connection: Connection, params: Params) -> dict[str, Any]:
+async def resource_read(connection: Connection, params: JsonObject) -> JsonObject:
     """Return stored content, as text where that is asked for and possible."""
     core = connection.core
     if core.writer.ledger.backlog:
@@ -23,7 +22,7 @@ async def resource_read(connection: Connection, params: Params) -> dict[str, Any
     blob = await core.store.blob(params["uri"])
     if blob is None:
         raise NotFound(f"there is no content {params['uri']}")
-    result: dict[str, Any] = {}
+    result: JsonObject = {}
     if blob.content_type is not None:
         result["contentType"] = blob.content_type
     if params.get("encoding") != "base64":

@@ -7,7 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from operator import ge, itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agenthost.host.clients.client_records import EVERYTHING, View
 from agenthost.host.clients.subscriptions import joined, snapshot, subscribe_from_now
@@ -23,6 +23,7 @@ from agenthost.protocol.versions import translator
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
     from agenthost.host.core import HostCore
+    from agenthost.protocol.common import Action
 
 log = logging.getLogger(__name__)
 
@@ -178,7 +179,7 @@ async def _translated(
 
 async def _walk(
     version: str, live: AnyChannel, stored: StoredChannel, gap: tuple[int, int]
-) -> AsyncIterator[tuple[Append, list[dict[str, Any]]]]:
+) -> AsyncIterator[tuple[Append, list[Action]]]:
     """Go through a channel's log, giving the entries of a gap as an older version has them."""
     last_seen, end = gap
     channel = LiveChannel(live.uri, live.kind, stored_value(stored.state, live.uri))

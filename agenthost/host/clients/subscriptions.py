@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from agenthost.errors import NotFound, PermissionDenied, SessionNotFound
 from agenthost.host.clients.client_records import EVERYTHING
@@ -16,17 +15,17 @@ from agenthost.protocol.uris import annotations_uri, session_uri
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
     from agenthost.host.core import HostCore
-
-Params = dict[str, Any]
+    from agenthost.protocol.commands import SubscribeView
+    from agenthost.protocol.common import JsonObject
 
 # Seconds: a client that asks for more gathering than this would look dead.
 MOST_LATENCY = 5.0
 # The view of a client that wants to see everything.
-NOTHING_ASKED: Mapping[str, Any] = MappingProxyType({})
+NOTHING_ASKED: SubscribeView = {}
 
 
 @handles("subscribe")
-async def subscribe(connection: Connection, params: Params) -> EncodedResult:
+async def subscribe(connection: Connection, params: JsonObject) -> EncodedResult:
     """Answer with a snapshot, and send every later action of the channel."""
     uri = params["channel"]
     channel = await connection.core.directory.find(uri)
@@ -55,7 +54,7 @@ def _missing(uri: str) -> NotFound | SessionNotFound:
 
 
 @handles("unsubscribe")
-async def unsubscribe(connection: Connection, params: Params) -> None:
+async def unsubscribe(connection: Connection, params: JsonObject) -> None:
     """Stop sending a channel's actions; an active client that leaves its session leaves it."""
     core = connection.core
     channel = core.directory.get(params["channel"]) or connection.followed_as(params["channel"])
@@ -70,7 +69,7 @@ def subscribe_from_now(
     channel: AnyChannel,
     uri: str,
     *,
-    view: Mapping[str, Any] = NOTHING_ASKED,
+    view: SubscribeView = NOTHING_ASKED,
     max_latency: float | None = None,
 ) -> Subscription:
     """Subscribe a connection from this very moment on; the snapshot must be taken in the same."""

@@ -8,12 +8,15 @@ import os
 import stat
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Literal, Self
+from typing import IO, TYPE_CHECKING, Literal, Self
 
 from agenthost.clock import Clock
 from agenthost.errors import ParseError
 from agenthost.host.trust import exceeds_depth, redact, redact_value
 from agenthost.protocol.jsonrpc import dumps, loads
+
+if TYPE_CHECKING:
+    from agenthost.protocol.common import JsonObject
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +70,7 @@ class WireLog:
             self._file = None
 
 
-def _shown(payload: bytes) -> dict[str, Any]:
+def _shown(payload: bytes) -> JsonObject:
     try:
         message = None if exceeds_depth(payload, DEEPEST) else loads(payload)
     except ParseError:
