@@ -31,7 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "client": {"protocol", "transport", "tasks", "clock"},
     "host": {"protocol", "workspace", "agents", "transport", "tokens", "tasks", "clock"},
     "web": {"host"},
-    "cli": {"protocol", "client", "tokens", "tasks"},
+    "cli": {"protocol", "client", "tokens", "tasks", "clock"},
     "testing": {"protocol", "workspace", "agents", "client", "host", "transport", "tokens"},
 }
 # The command that runs a host may reach for it, and the one that lists agents for them.
@@ -175,13 +175,14 @@ CHANNEL_KINDS = {
 def compares_kinds(node: ast.AST) -> bool:
     """Say whether something looks at what kind a channel is of, by name."""
     if isinstance(node, ast.Match):
-        return isinstance(node.subject, ast.Attribute) and node.subject.attr == "kind"
+        looked_at = ast.walk(node.subject)
+        return any(isinstance(n, ast.Attribute) and n.attr == "kind" for n in looked_at)
     if not isinstance(node, ast.Compare):
         return False
     operands = [node.left, *node.comparators]
     literals = {n.value for o in operands for n in ast.walk(o) if isinstance(n, ast.Constant)}
-    names = {o.attr for o in operands if isinstance(o, ast.Attribute)}
-    names |= {o.id for o in operands if isinstance(o, ast.Name)}
+    names = {n.attr for o in operands for n in ast.walk(o) if isinstance(n, ast.Attribute)}
+    names |= {n.id for o in operands for n in ast.walk(o) if isinstance(n, ast.Name)}
     return bool(names & {"kind", "channel_kind"}) and bool(literals & CHANNEL_KINDS)
 
 

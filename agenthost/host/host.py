@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Self
 from agenthost.agents.api import Agent
 from agenthost.agents.demo import Demo
 from agenthost.clock import Clock, SystemClock
-from agenthost.host import served_methods as handlers
+from agenthost.host import method_handlers as handlers
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.registry import KINDS
 from agenthost.host.channels.root import announce_agents, open_root

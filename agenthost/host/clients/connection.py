@@ -1,7 +1,7 @@
 """One client's connection: its messages in order, what it subscribes to, what waits for it.
 
-Owns the life of a connection from its first frame to its last. What a method does is in
-``handlers``; how answers are ordered against everything else is the ledger's.
+Owns the life of a connection from its first frame to its last. What a method does is
+its handler's affair; how answers are ordered against everything else is the ledger's.
 """
 
 from __future__ import annotations
