@@ -24,7 +24,6 @@ from agenthost.host.clients.pacing import Pacing
 from agenthost.host.clients.wire_log import WireLog
 from agenthost.host.delivery.budget import Budget
 from agenthost.host.http.metrics import Metrics
-from agenthost.host.log.channel import AnyChannel
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.kind import Handler
@@ -37,7 +36,9 @@ from agenthost.protocol.uris import content_uri
 from agenthost.tasks import Tasks
 
 if TYPE_CHECKING:
+    from agenthost.host.log.channel import LiveChannel
     from agenthost.protocol.commands import Implementation
+    from agenthost.protocol.root import RootState
 
 
 @dataclass(slots=True)
@@ -83,7 +84,7 @@ class HostCore:
     roots: tuple[str, ...]
 
     @property
-    def root(self) -> AnyChannel:
+    def root(self) -> LiveChannel[RootState]:
         """The root channel, which is always in memory."""
         return self.directory.root
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from agenthost.host.channels.ruled_kind import RuledKind
-from agenthost.host.log.channel import AnyChannel, LiveChannel
+from agenthost.host.log.channel import LiveChannel, OwnerChannel
 from agenthost.host.log.effects import Consequence
 from agenthost.host.log.kind import Applied
 
@@ -21,7 +21,7 @@ AnnotationsChannel: TypeAlias = "LiveChannel[AnnotationsState]"
 class CountAnnotations(Consequence):
     """Tell in a session's line how many annotations it has."""
 
-    session: AnyChannel
+    session: OwnerChannel
     annotations: AnnotationsState
 
 
@@ -31,7 +31,7 @@ class AnnotationsKind(RuledKind["AnnotationsState"]):
     name = "annotations"
 
     def follow(
-        self, applied: Applied[AnnotationsState], owner: AnyChannel | None
+        self, applied: Applied[AnnotationsState], owner: OwnerChannel | None
     ) -> Sequence[Consequence]:
         """Count them."""
         return (CountAnnotations(owner, applied.after),) if owner is not None else ()

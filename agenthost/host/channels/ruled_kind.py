@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from agenthost.host.channels.chat.attachments import references
 from agenthost.host.channels.rule_context import RuleContext
@@ -12,7 +12,7 @@ from agenthost.host.channels.rules import check
 from agenthost.host.log.kind import ChannelKind, DeclinedAction, Find, S, Surroundings
 
 if TYPE_CHECKING:
-    from agenthost.host.log.channel import AnyChannel, LiveChannel
+    from agenthost.host.log.channel import LiveChannel, OwnerChannel
     from agenthost.protocol.chat.state import ChatState
     from agenthost.protocol.common import Action, JsonObject, ProtectedResourceMetadata
     from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
@@ -33,13 +33,13 @@ class RuledKind(ChannelKind[S]):
     async def gather(
         self,
         channel: LiveChannel[S],
-        owner: AnyChannel | None,
+        owner: OwnerChannel | None,
         action: Action,
         around: Surroundings,
     ) -> Gathered:
         """Gather what the rules need to know, loading what an action refers to."""
         is_session = self.name == "session"
-        session: AnyChannel | None = channel if is_session else owner
+        session = cast("OwnerChannel", channel) if is_session else owner
         rules = await rule_context(
             around.find,
             around.client_id,
@@ -80,7 +80,7 @@ class RuledKind(ChannelKind[S]):
 async def rule_context(
     find: Find,
     client_id: str,
-    session: AnyChannel | None,
+    session: OwnerChannel | None,
     capabilities: AgentCapabilities,
     action: JsonObject,
     models: Sequence[SessionModelInfo] = (),
@@ -102,7 +102,7 @@ async def rule_context(
     return RuleContext(client_id, state, capabilities, chats, frozenset(notes), models, turns)
 
 
-async def _turn_ids(find: Find, session: AnyChannel, action: JsonObject) -> frozenset[str]:
+async def _turn_ids(find: Find, session: OwnerChannel, action: JsonObject) -> frozenset[str]:
     """Return the turns that an annotation may name; what names none gets none."""
     annotation = action.get("annotation", action)
     if not action.get("type", "").startswith("annotations/") or not annotation.get("turnId"):

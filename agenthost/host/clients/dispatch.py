@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agenthost.errors import InvalidParams
 from agenthost.host.clients.methods import handles
-from agenthost.host.log.channel import AnyChannel
+from agenthost.host.log.channel import AnyChannel, OwnerChannel
 from agenthost.host.log.writer import ClientAction
 from agenthost.protocol.inbound import accept_action
 from agenthost.protocol.schema.scalars import Whole
@@ -129,12 +129,12 @@ class _Surroundings:
     async def find(self, uri: str) -> AnyChannel | None:
         return await self.connection.core.directory.find(uri)
 
-    def capabilities(self, session: AnyChannel) -> AgentCapabilities:
+    def capabilities(self, session: OwnerChannel) -> AgentCapabilities:
         return self.connection.core.sessions.capabilities(session)
 
-    def models(self, session: AnyChannel) -> Sequence[SessionModelInfo]:
+    def models(self, session: OwnerChannel) -> Sequence[SessionModelInfo]:
         return self.connection.core.sessions.models(session)
 
-    def missing_tokens(self, session: AnyChannel) -> Sequence[ProtectedResourceMetadata]:
+    def missing_tokens(self, session: OwnerChannel) -> Sequence[ProtectedResourceMetadata]:
         principal = self.connection.principal.name
         return self.connection.core.sessions.missing_tokens(session, principal)

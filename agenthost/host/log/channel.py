@@ -18,6 +18,7 @@ from agenthost.protocol.versions import NEWEST, reduce
 if TYPE_CHECKING:
     from agenthost.host.log.receiver import Receiver
     from agenthost.protocol.common import Action, JsonObject
+    from agenthost.protocol.session.state import SessionState
 
 
 @dataclass(slots=True)
@@ -138,7 +139,7 @@ class LiveChannel(Generic[S]):
         return Change((before, after))
 
     def snapshot_json(
-        self, version: str = NEWEST, *, window: int = 0, owner: AnyChannel | None = None
+        self, version: str = NEWEST, *, window: int = 0, owner: OwnerChannel | None = None
     ) -> Sequence[bytes]:
         """Encode what a subscriber in one version starts from, from its ``window`` on.
 
@@ -181,6 +182,8 @@ def _equal(one: str | int, other: object) -> bool:
     return one == other and type(one) is type(other)
 
 
-_TEXT_CHANGE: Change[Any] = Change(None)
 AnyChange: TypeAlias = Change[Any]
+_TEXT_CHANGE: AnyChange = Change(None)
 AnyChannel: TypeAlias = LiveChannel[Any]
+# The session that a chat or an annotations channel belongs to.
+OwnerChannel: TypeAlias = LiveChannel["SessionState"]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from agenthost.clock import Clock
-from agenthost.host.log.channel import AnyChannel, LiveChannel
+from agenthost.host.log.channel import AnyChannel, LiveChannel, OwnerChannel
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.kind import AnyKind, ChannelKind, S
 from agenthost.host.log.ledger import Ledger
@@ -28,6 +28,9 @@ from agenthost.host.store import (
     WholeChannel,
 )
 from agenthost.protocol.uris import ROOT, canonical
+
+if TYPE_CHECKING:
+    from agenthost.protocol.root import RootState
 
 # The record that names the session of a chat or annotations channel.
 OWNERS = "owners"
@@ -67,7 +70,7 @@ class Directory:
         self._forgotten = 0
 
     @property
-    def root(self) -> AnyChannel:
+    def root(self) -> LiveChannel[RootState]:
         """The root channel, which is always in memory."""
         return self._loaded[ROOT]
 
@@ -95,7 +98,7 @@ class Directory:
         """Return the channels that are in memory, or those of one kind."""
         return [channel for channel in self._loaded.values() if _of_kind(channel, kind)]
 
-    def owner(self, channel: AnyChannel) -> AnyChannel | None:
+    def owner(self, channel: AnyChannel) -> OwnerChannel | None:
         """Return the session that a channel belongs to, which is in memory as long as it is."""
         return self._loaded.get(channel.session) if channel.session is not None else None
 

@@ -17,7 +17,7 @@ from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.versions import translator
 
 if TYPE_CHECKING:
-    from agenthost.host.log.channel import AnyChannel, LiveChannel
+    from agenthost.host.log.channel import AnyChannel, LiveChannel, OwnerChannel
     from agenthost.host.log.effects import Consequence
     from agenthost.host.log.writer import ClientAction
     from agenthost.host.store import WholeChannel
@@ -103,15 +103,15 @@ class Surroundings(Protocol):
         """Return a channel, loading it when it must be."""
         ...
 
-    def capabilities(self, session: AnyChannel) -> AgentCapabilities:
+    def capabilities(self, session: OwnerChannel) -> AgentCapabilities:
         """Return what the agent of a session can do."""
         ...
 
-    def models(self, session: AnyChannel) -> Sequence[SessionModelInfo]:
+    def models(self, session: OwnerChannel) -> Sequence[SessionModelInfo]:
         """Return the models that the agent of a session offers."""
         ...
 
-    def missing_tokens(self, session: AnyChannel) -> Sequence[ProtectedResourceMetadata]:
+    def missing_tokens(self, session: OwnerChannel) -> Sequence[ProtectedResourceMetadata]:
         """Return what the session's agent protects and this client brought no token for."""
         ...
 
@@ -181,7 +181,7 @@ class ChannelKind(Generic[S]):
         """Make what writes the states of one channel."""
         return PlainEncoder(self.name)
 
-    def snapshot(self, channel: LiveChannel[S], owner: AnyChannel | None, window: int) -> S:
+    def snapshot(self, channel: LiveChannel[S], owner: OwnerChannel | None, window: int) -> S:
         """Return the state as a new subscriber is to see it; ``owner`` is the channel's session."""
         return channel.state
 
@@ -203,14 +203,16 @@ class ChannelKind(Generic[S]):
 
     # What clients may do in it.
 
-    def judged_on(self, channel: LiveChannel[S], owner: AnyChannel | None, type: str) -> AnyChannel:
+    def judged_on(
+        self, channel: LiveChannel[S], owner: OwnerChannel | None, type: str
+    ) -> AnyChannel:
         """Return the channel whose state and rules decide on an action of that type."""
         return channel
 
     async def gather(
         self,
         channel: LiveChannel[S],
-        owner: AnyChannel | None,
+        owner: OwnerChannel | None,
         action: Action,
         around: Surroundings,
     ) -> Any:
@@ -222,14 +224,14 @@ class ChannelKind(Generic[S]):
         return None
 
     def prepare(
-        self, channel: LiveChannel[S], owner: AnyChannel | None, action: Action, as_sent: Action
+        self, channel: LiveChannel[S], owner: OwnerChannel | None, action: Action, as_sent: Action
     ) -> PreparedAction:
         """Make of a client's action what is to be applied."""
         return PreparedAction(action)
 
     # What happens in it.
 
-    def follow(self, applied: Applied[S], owner: AnyChannel | None) -> Sequence[Consequence]:
+    def follow(self, applied: Applied[S], owner: OwnerChannel | None) -> Sequence[Consequence]:
         """Say what must be done because of an action, in order; ``owner`` is the session."""
         return ()
 

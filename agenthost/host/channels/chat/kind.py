@@ -38,7 +38,7 @@ from agenthost.host.channels.chat.session_updates import session_actions
 from agenthost.host.channels.chat.window import cursor_before, first_shown, page_start
 from agenthost.host.channels.ruled_kind import RuledKind
 from agenthost.host.channels.session.kind import RefreshGit
-from agenthost.host.log.channel import AnyChannel
+from agenthost.host.log.channel import AnyChannel, OwnerChannel
 from agenthost.host.log.effects import Apply, Consequence
 from agenthost.host.log.kind import Applied, Find, PreparedAction
 from agenthost.host.log.stored_values import stored_value
@@ -85,7 +85,7 @@ class ChatKind(RuledKind["ChatState"]):
         """Make what writes a chat, each of its turns once."""
         return ChatEncoder()
 
-    def snapshot(self, channel: ChatChannel, owner: AnyChannel | None, window: int) -> ChatState:
+    def snapshot(self, channel: ChatChannel, owner: OwnerChannel | None, window: int) -> ChatState:
         """Add the title, which only the session keeps true, and the way to older turns."""
         state = channel.state
         if owner is not None:
@@ -94,7 +94,7 @@ class ChatKind(RuledKind["ChatState"]):
             state = {**state, "turnsNextCursor": cursor_before(state["turns"], window)}
         return state
 
-    def judged_on(self, channel: ChatChannel, owner: AnyChannel | None, type: str) -> AnyChannel:
+    def judged_on(self, channel: ChatChannel, owner: OwnerChannel | None, type: str) -> AnyChannel:
         """Let the session decide on its own action, by which editors rename a chat."""
         return owner if owner is not None and type == RENAME else channel
 
@@ -108,7 +108,7 @@ class ChatKind(RuledKind["ChatState"]):
         return read_answers(state, action)
 
     def prepare(
-        self, channel: ChatChannel, owner: AnyChannel | None, action: Action, as_sent: Action
+        self, channel: ChatChannel, owner: OwnerChannel | None, action: Action, as_sent: Action
     ) -> PreparedAction:
         """Make of a client's action what is to be applied to a chat."""
         if action["type"] == RENAME and owner is not None:
@@ -132,7 +132,7 @@ class ChatKind(RuledKind["ChatState"]):
         return PreparedAction(understood, first, rewritten=rewritten)
 
     def follow(
-        self, applied: Applied[ChatState], owner: AnyChannel | None
+        self, applied: Applied[ChatState], owner: OwnerChannel | None
     ) -> Sequence[Consequence]:
         """Keep session, catalogue and turns in step with a chat."""
         return _follow(applied, owner) if owner is not None else ()
@@ -156,7 +156,7 @@ class ChatKind(RuledKind["ChatState"]):
 CHAT = ChatKind()
 
 
-def _follow(applied: Applied[ChatState], session: AnyChannel) -> Sequence[Consequence]:
+def _follow(applied: Applied[ChatState], session: OwnerChannel) -> Sequence[Consequence]:
     chat, action, before, after = applied.channel, applied.action, applied.before, applied.after
     by_client = applied.dispatch is not None
     follows: list[Consequence] = []
@@ -175,7 +175,7 @@ def _follow(applied: Applied[ChatState], session: AnyChannel) -> Sequence[Conseq
 
 
 def _carrying_out(
-    effect: Effect, applied: Applied[ChatState], session: AnyChannel
+    effect: Effect, applied: Applied[ChatState], session: OwnerChannel
 ) -> Sequence[Consequence]:
     chat, dispatch = applied.channel, applied.dispatch
     match effect:

@@ -12,7 +12,7 @@ from agenthost.host.channels.session.summary import (
     annotations_summary,
     leading_chat,
 )
-from agenthost.host.log.channel import AnyChannel, LiveChannel
+from agenthost.host.log.channel import LiveChannel, OwnerChannel
 from agenthost.host.log.effects import Apply, Consequence
 from agenthost.host.log.kind import Applied, PreparedAction
 from agenthost.host.log.stored_values import stored_value
@@ -123,7 +123,7 @@ class SessionKind(RuledKind["SessionState"]):
         return effects
 
     def snapshot(
-        self, channel: SessionChannel, owner: AnyChannel | None, window: int
+        self, channel: SessionChannel, owner: OwnerChannel | None, window: int
     ) -> SessionState:
         """Add what no action tells a session: what its chats do, and its annotations."""
         state = channel.state
@@ -136,7 +136,7 @@ class SessionKind(RuledKind["SessionState"]):
         return shown
 
     def prepare(
-        self, channel: SessionChannel, owner: AnyChannel | None, action: Action, as_sent: Action
+        self, channel: SessionChannel, owner: OwnerChannel | None, action: Action, as_sent: Action
     ) -> PreparedAction:
         """Let chats leave the directory that the session leaves."""
         if action["type"] == "session/workingDirectoryRemoved":
@@ -144,7 +144,7 @@ class SessionKind(RuledKind["SessionState"]):
         return PreparedAction(action)
 
     def follow(
-        self, applied: Applied[SessionState], owner: AnyChannel | None
+        self, applied: Applied[SessionState], owner: OwnerChannel | None
     ) -> Sequence[Consequence]:
         """Let a session say what the chat is doing that stands for it, and its line too."""
         session, action = applied.channel, applied.action
