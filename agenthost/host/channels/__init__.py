@@ -1,1 +1,1 @@
-"""What differs between kinds of channels: one room for each kind."""
+"""The kinds of channels: what differs between them, one module or package for each."""

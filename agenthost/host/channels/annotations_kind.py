@@ -1,4 +1,4 @@
-"""The annotations' room: what is particular to the channels of sessions' annotations."""
+"""The annotations kind of channel: what is particular to sessions' annotations."""
 
 from __future__ import annotations
 

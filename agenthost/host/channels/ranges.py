@@ -1,4 +1,4 @@
-"""Ranges of text: which are none, and which lie outside of a text (pure)."""
+"""Checks of text ranges: whether one is well formed, and lies within a text (pure)."""
 
 from __future__ import annotations
 

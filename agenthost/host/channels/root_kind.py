@@ -1,4 +1,4 @@
-"""The root's room: what is particular to the one root channel."""
+"""The root kind of channel: what is particular to the one root."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose message is handled next, when there are more than the event loop should handle in a row.
+"""Fair scheduling of incoming messages: whose is handled next when there are very many.
 
 Messages are handled as they come until that has taken some milliseconds of one round of the loop.
 Then the rest wait for the next rounds, in which principals take turns: one that floods the host

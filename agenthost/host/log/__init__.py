@@ -1,1 +1,1 @@
-"""The one writer: order, commits, states in memory, replay."""
+"""The one writer: order, commits, channels and their kinds in memory, replay."""

@@ -1,4 +1,4 @@
-"""A client's connection, as far as those need to know it who tell it something."""
+"""The interface of a connection that messages are sent to."""
 
 from __future__ import annotations
 

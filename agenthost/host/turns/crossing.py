@@ -1,4 +1,4 @@
-"""The way from the agents' threads to the host's loop: what they post is done there, in order.
+"""A queue from the agents' threads into the host's loop: what they post is done there, in order.
 
 Everything that agents emit, ask for and end with takes this one way, so nothing overtakes anything.
 It is taken over in batches, once per tick, and no batch keeps the host from its clients for long.

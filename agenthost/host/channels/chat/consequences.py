@@ -1,4 +1,4 @@
-"""What may have to be done because of something that happened in a chat."""
+"""The consequences of what happens in a chat, as data: start a turn, stop it, rename, tell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Completed turns of one chat in the JSON of one version, each encoded once.
+"""Snapshots of a chat as JSON, cut to a window of turns; each completed turn is encoded once.
 
 A long chat's snapshot is then mostly concatenation. Turns are compared by identity, because
 reducers share what they keep; their JSON lies in blocks, so that thousands of turns are a few

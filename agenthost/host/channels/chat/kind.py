@@ -1,4 +1,4 @@
-"""The chat's room: what is particular to chat channels."""
+"""The chat kind of channel: what is particular to chats."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from agenthost.host.channels.chat.consequences import (
     StopTurn,
     TitleFromFirstMessage,
 )
-from agenthost.host.channels.chat.effects import Effect, chat_effects
 from agenthost.host.channels.chat.encoded_turns import ChatEncoder
 from agenthost.host.channels.chat.extra import (
     ATTACHED,
@@ -31,6 +30,7 @@ from agenthost.host.channels.chat.extra import (
     extra_of,
     turn_sizes,
 )
+from agenthost.host.channels.chat.followups import Followup, chat_followups
 from agenthost.host.channels.chat.fork import title_of
 from agenthost.host.channels.chat.names import find_named_chat
 from agenthost.host.channels.chat.rules import find_call
@@ -166,8 +166,8 @@ def _follow(applied: Applied[ChatState], session: OwnerChannel) -> Sequence[Cons
     if action["type"] in _HAS_MESSAGE:
         follows.append(KeepAttachments(chat, action))
     follows += [Apply(session, each) for each in session_actions(action, after, session.state)]
-    for effect in chat_effects(action, before, after, by_client=by_client):
-        follows += _carrying_out(effect, applied, session)
+    for followup in chat_followups(action, before, after, by_client=by_client):
+        follows += _carrying_out(followup, applied, session)
     follows.append(ChatChanged(chat))
     if "activeTurn" in before and "activeTurn" not in after:
         follows.append(RefreshGit(session))
@@ -175,20 +175,20 @@ def _follow(applied: Applied[ChatState], session: OwnerChannel) -> Sequence[Cons
 
 
 def _carrying_out(
-    effect: Effect, applied: Applied[ChatState], session: OwnerChannel
+    followup: Followup, applied: Applied[ChatState], session: OwnerChannel
 ) -> Sequence[Consequence]:
     chat, dispatch = applied.channel, applied.dispatch
-    match effect:
-        case Effect.START_TURN:
+    match followup:
+        case Followup.START_TURN:
             starter = dispatch.connection.starter if dispatch is not None else applied.starter
             return (TitleFromFirstMessage(chat, session), StartTurn(chat, session, starter))
-        case Effect.STOP_TURN:
+        case Followup.STOP_TURN:
             return (StopTurn(chat),)
-        case Effect.CLEAR_ACTIVITY:
+        case Followup.CLEAR_ACTIVITY:
             return (Apply(chat, {"type": "chat/activityChanged"}),)
-        case Effect.DROP_STEERING:
+        case Followup.DROP_STEERING:
             return (DropSteering(chat),)
-        case Effect.QUEUE_STEERING:
+        case Followup.QUEUE_STEERING:
             return (QueueSteering(chat),)
-        case Effect.NEXT_IN_QUEUE:
+        case Followup.NEXT_IN_QUEUE:
             return (StartNextQueued(chat),)

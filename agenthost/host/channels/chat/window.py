@@ -1,4 +1,4 @@
-"""Tail windows on long chats: which turns a subscriber was shown, and cursors to older ones.
+"""Windows of turns: which turns of a long chat a subscriber sees, and cursors to older ones.
 
 A cursor names a turn, not a number, so it stays right whatever else happens to the chat. A
 subscriber may hold the end of a chat only. Clients take an action that names a turn they do not

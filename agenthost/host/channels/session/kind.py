@@ -1,4 +1,4 @@
-"""The session's room: what is particular to session channels."""
+"""The session kind of channel: what is particular to sessions."""
 
 from __future__ import annotations
 

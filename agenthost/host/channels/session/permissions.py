@@ -1,4 +1,4 @@
-"""What people allowed once and for the whole session, and tokens they brought for agents.
+"""Approvals that were given for a whole session, and tokens that people brought for agents.
 
 Permissions are stored with the session; tokens live in memory only and appear in no log.
 """

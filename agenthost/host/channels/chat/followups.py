@@ -1,4 +1,4 @@
-"""What the host must do after a chat changed (pure)."""
+"""Which turn to start or stop, and what to clear, after a chat changed (pure)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from agenthost.protocol.common import Action
 
 
-class Effect(Enum):
+class Followup(Enum):
     """One thing to do for a chat."""
 
     # The active turn is new: run its agent.
@@ -27,24 +27,24 @@ class Effect(Enum):
     NEXT_IN_QUEUE = "next in queue"
 
 
-def chat_effects(
+def chat_followups(
     action: Action, before: ChatState, after: ChatState, *, by_client: bool = True
-) -> list[Effect]:
+) -> list[Followup]:
     """Plan what follows from an action that changed a chat."""
-    effects: list[Effect] = []
+    followups: list[Followup] = []
     ended = before.get("activeTurn") is not None and after.get("activeTurn") is None
     if action["type"] == "chat/turnStarted":
-        effects.append(Effect.START_TURN)
+        followups.append(Followup.START_TURN)
     elif ended and action["type"] in ("chat/turnCancelled", "chat/truncated"):
-        effects.append(Effect.STOP_TURN)
+        followups.append(Followup.STOP_TURN)
     if ended and "activity" in after:
         # An agent that was stopped can clear nothing any more, and one that failed may not have.
-        effects.append(Effect.CLEAR_ACTIVITY)
+        followups.append(Followup.CLEAR_ACTIVITY)
     if ended and "steeringMessage" in after:
         read_by_nobody = action["type"] in ("chat/turnComplete", "chat/error")
-        effects.append(Effect.QUEUE_STEERING if read_by_nobody else Effect.DROP_STEERING)
+        followups.append(Followup.QUEUE_STEERING if read_by_nobody else Followup.DROP_STEERING)
     queued = action["type"] == "chat/pendingMessageSet" and action["kind"] == "queued" and by_client
     if action["type"] == "chat/turnComplete" or (queued and after.get("activeTurn") is None):
         # After a cancel or an error the queue is held until somebody acts.
-        effects.append(Effect.NEXT_IN_QUEUE)
-    return effects
+        followups.append(Followup.NEXT_IN_QUEUE)
+    return followups
