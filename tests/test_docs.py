@@ -283,7 +283,8 @@ def test_the_architecture_says_where_every_module_belongs(folder: str) -> None:
     found = {
         path.stem if path.is_file() else f"{path.name}/"
         for path in (ROOT / "agenthost" / folder).iterdir()
-        if not path.name.startswith("__")
+        # A folder of caches alone is what a checkout leaves of one that has moved.
+        if not path.name.startswith("__") and (path.is_file() or any(path.glob("*.py")))
     }
     text = (ROOT / "docs" / "architecture.md").read_text()
     table = text.partition(f"| In `{folder}/` | |")[2].partition("\n\n")[0]
