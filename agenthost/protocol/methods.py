@@ -142,7 +142,7 @@ _ROWS = (
 )
 
 METHODS: Mapping[str, Method] = MappingProxyType({row.name: row for row in _ROWS})
-"""All methods by name; one that is missing here is the owner's alone."""
+"""All methods by name, with what each takes and gives, and who may call it."""
 
 
 def methods(direction: Direction, *, is_notification: bool) -> frozenset[str]:

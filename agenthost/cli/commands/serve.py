@@ -1,6 +1,6 @@
 """``agenthost serve``: run a host until it is told to stop.
 
-Only this command imports the host, and only when it runs, so that the others start quickly.
+The host is imported only when it runs, so that other commands start quickly.
 """
 
 from __future__ import annotations
