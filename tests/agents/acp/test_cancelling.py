@@ -90,6 +90,23 @@ async def test_an_agent_that_does_not_stop_is_ended_and_another_one_started(tmp_
         assert is_alive(int(new))
 
 
+async def test_while_it_streams_others_of_its_process_go_on(tmp_path: Path) -> None:
+    async with staged(acp_agent(), tmp_path) as stage:
+        chat, other = stage.default, await stage.chat()
+        await other.start("o1", "/wait")
+        await spoken(other, "waiting ")
+        for number in range(5):
+            # The end of the turn reaches whoever writes into it, and then its task.
+            await chat.start(f"t{number}", "/many 1000000")
+            await chat.client.action(chat.uri, "chat/delta")
+            await chat.cancel(f"t{number}")
+            await chat.end(f"t{number}")
+        await chat.run("last", "/pid")
+        assert other.state["activeTurn"]["id"] == "o1"
+        await other.cancel("o1")
+        await other.end("o1")
+
+
 async def test_before_the_agent_has_said_hello(tmp_path: Path) -> None:
     async with staged(acp_agent(env={"ACP_MUTE": "1"}), tmp_path) as stage:
         chat = stage.default

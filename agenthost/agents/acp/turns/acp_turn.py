@@ -104,7 +104,7 @@ class AcpTurn:
             while (item := await self._updates.next()) is not None:
                 await self._handle(item)
         except BaseException:
-            await self._stop(work)
+            await self._stop_whole(work)
             raise
         finally:
             steering.cancel()
@@ -123,6 +123,18 @@ class AcpTurn:
         """Collect steering messages; an ACP agent is told once it has answered."""
         while True:
             self._steering.append(await self._turn.next_steering_message())
+
+    async def _stop_whole(self, work: asyncio.Task[PromptResponse]) -> None:
+        """Stop the agent's work; told to hurry, go on all the same.
+
+        A turn that is over says so twice: to who writes into it, and by cancelling its task. Other
+        chats share the process, so it gets its time to stop; only the end of the loop ends that.
+        """
+        stopping = asyncio.create_task(self._stop(work), name=f"stop {self._turn.id}")
+        try:
+            await asyncio.shield(stopping)
+        except asyncio.CancelledError:
+            await stopping
 
     async def _stop(self, work: asyncio.Task[PromptResponse]) -> None:
         """Cancel the agent's work on the turn; end its process if it does not stop."""
