@@ -41,6 +41,14 @@ class GrowingText:
             self._blocks.append("".join(self._pieces))
             self._pieces.clear()
 
+    def take(self) -> str:
+        """Return the text, and begin anew."""
+        pieces = self._pieces
+        text = pieces[0] if len(pieces) == 1 and not self._blocks else str(self)
+        pieces.clear()
+        self._blocks.clear()
+        return text
+
     def __bool__(self) -> bool:
         return bool(self._pieces or self._blocks)
 
@@ -64,8 +72,8 @@ class AppendRun:
         self.field = _FIELDS[self.key[0]]
 
     def folded(self) -> dict[str, Any]:
-        """Return one action that appends all the text gathered."""
-        return with_text(self.action, str(self.text))
+        """Return one action that appends all the text gathered, and begin to gather anew."""
+        return {**self.action, self.field: self.text.take()}
 
 
 def append_key(action: Mapping[str, Any]) -> AppendKey | None:

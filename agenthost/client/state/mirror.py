@@ -229,7 +229,6 @@ class Mirror:
         run = self._run
         if run is not None and run.text:
             self._reduce(run.folded(), run.now)
-            self._run = AppendRun(run.key, run.action, run.now)
 
     def _reduce(self, action: JsonObject, now: str) -> None:
         try:
