@@ -125,9 +125,9 @@ async def test_an_owner_that_wants_to_know_is_told_a_failure_instead_of_the_log(
 
     told: list[Exception] = []
     tasks = Tasks(told.append)
-    tasks.start(work(), "some work")
     tasks.start(forever(), "cancelled")
-    await asyncio.sleep(0.01)
+    with pytest.raises(ValueError, match="boom"):
+        await tasks.start(work(), "some work")
     await tasks.close()
     assert [str(error) for error in told] == ["boom"]
     assert caplog.records == []

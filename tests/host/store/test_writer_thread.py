@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from agenthost.host.store import Append, PutRecord, StoreError, StoreMisuse, Write
+from agenthost.host.store import Append, PutRecord, StoreError, StoreMisuse, Write, writer_thread
 from agenthost.host.store.sequence import QueuedWrite
 from agenthost.host.store.thread_starvation import StarvationGuard
 from agenthost.host.store.writer_thread import (
@@ -241,6 +241,38 @@ async def test_entries_follow_what_waits_for_the_thread() -> None:
     await asyncio.gather(first, second)
     assert [write for commit in backend.commits for write in commit] == [put(0), entry(1)]
     assert threading.get_ident() not in backend.threads
+    await writer.stop()
+
+
+async def test_from_time_to_time_the_thread_commits_because_it_tidies_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(writer_thread, "PAUSE", 0.0)
+    monkeypatch.setattr(writer_thread, "COMMITS_BEFORE_TIDYING", 3)
+    backend = FakeBackend()
+    backend.is_quick = True
+    writer = await started(backend)
+    for seq in range(1, 6):
+        await writer.submit([entry(seq)])
+    here = [thread == threading.get_ident() for thread in backend.threads]
+    assert here == [True, True, True, False, True]
+    await writer.stop()
+
+
+async def test_after_a_slow_commit_the_thread_commits_for_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(writer_thread, "PAUSE", 0.0)
+    # Every commit counts as slow.
+    monkeypatch.setattr(writer_thread, "SLOW_COMMIT", -1.0)
+    backend = FakeBackend()
+    backend.is_quick = True
+    writer = await started(backend)
+    monkeypatch.setattr(writer, "_while", 1000.0)
+    for seq in range(1, 4):
+        await writer.submit([entry(seq)])
+    here = [thread == threading.get_ident() for thread in backend.threads]
+    assert here == [True, False, False]
     await writer.stop()
 
 
