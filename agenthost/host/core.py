@@ -89,7 +89,7 @@ class HostCore:
         return self.directory.root
 
     @property
-    def policy_facts(self) -> PolicyContext:
+    def policy_context(self) -> PolicyContext:
         """What the policy may need to know of this host."""
         return PolicyContext(host_roots=self.roots, is_content=_is_content)
 

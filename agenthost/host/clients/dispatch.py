@@ -76,7 +76,7 @@ async def _accept(
         _answer_again(dispatch, channel, action)
         return None
     refusal = core.policy.dispatch(
-        connection.principal, channel.kind.name, action, core.policy_facts
+        connection.principal, channel.kind.name, action, core.policy_context
     )
     refusal = refusal or await _refusal(connection, channel, action)
     if refusal is not None:

@@ -39,7 +39,7 @@ async def initialize(connection: Connection, raw: JsonObject) -> EncodedResult:
     # A newer client may have reshaped anything but its offer, so that is read first.
     agreed = negotiate(raw.get("protocolVersions"))
     params = accept_params(agreed.version, "initialize", raw)
-    core.policy.command(connection.principal, "initialize", params, core.policy_facts)
+    core.policy.command(connection.principal, "initialize", params, core.policy_context)
     core.clients.claim(params["clientId"], connection.principal)
     channels = await _find(connection, params.get("initialSubscriptions", ()))
     record = ClientRecord(

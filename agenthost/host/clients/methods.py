@@ -121,7 +121,7 @@ async def _carry_out(connection: Connection, method: str, params: JsonObject) ->
         return await handler(connection, params)
     accepted = accept_params(connection.version, method, params)
     core = connection.core
-    core.policy.command(connection.principal, method, accepted, core.policy_facts)
+    core.policy.command(connection.principal, method, accepted, core.policy_context)
     too_long = check_lengths(accepted)
     if too_long is not None:
         raise InvalidParams(too_long)
