@@ -14,21 +14,29 @@ from agenthost.protocol.methods import METHODS
 from agenthost.protocol.reducer_registry import Kind, client_may_dispatch, kind_of
 from agenthost.protocol.schema.validation import validate_action, validate_params
 from agenthost.protocol.uris import ROOT
-from agenthost.protocol.versions import Untranslatable, translator
+from agenthost.protocol.versions import NOWHERE, Surroundings, Untranslatable, translator
 
 _T = TypeVar("_T")
 
 
-def accept_params(version: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
+def accept_params(
+    version: str, method: str, params: dict[str, Any], *, around: Surroundings = NOWHERE
+) -> dict[str, Any]:
     """Return canonical, validated params, or raise InvalidParams."""
     if "channel" not in params and method in METHODS and METHODS[method].concerns_root:
         params = {**params, "channel": ROOT}
-    canonical = _translated(lambda: translator(version).params_up(method, params))
+    canonical = _translated(lambda: translator(version).params_up(method, params, around=around))
     return _checked(version, lambda: validate_params(method, canonical))
 
 
 def accept_action(
-    version: str, kind: Kind, action: Any, before: Any, *, now: str
+    version: str,
+    kind: Kind,
+    action: Any,
+    before: Any,
+    *,
+    now: str,
+    around: Surroundings = NOWHERE,
 ) -> dict[str, Any]:
     """Return a client's action in canonical form, or raise InvalidParams with the reason.
 
@@ -43,7 +51,8 @@ def accept_action(
     if not client_may_dispatch(action_type):
         reason = f"clients may not dispatch {shortened(action_type)}"
         raise InvalidParams(reason, path="action.type")
-    canonical = _translated(lambda: translator(version).action_up(kind, action, before, now=now))
+    climb = translator(version).action_up
+    canonical = _translated(lambda: climb(kind, action, before, now=now, around=around))
     return _checked(version, lambda: validate_action(canonical))
 
 

@@ -6,7 +6,7 @@ from agenthost.protocol.versions.echo import changes_nothing, echo
 from agenthost.protocol.versions.ladder import Translator, sequence_numbers_needed, translator
 from agenthost.protocol.versions.negotiation import Negotiated, negotiate
 from agenthost.protocol.versions.reduction import reduce, touched_in
-from agenthost.protocol.versions.step import Sender, Untranslatable
+from agenthost.protocol.versions.step import NOWHERE, Sender, Surroundings, Untranslatable
 from agenthost.protocol.versions.supported import (
     NEWEST,
     SUPPORTED_VERSIONS,
@@ -16,9 +16,11 @@ from agenthost.protocol.versions.supported import (
 
 __all__ = [
     "NEWEST",
+    "NOWHERE",
     "SUPPORTED_VERSIONS",
     "Negotiated",
     "Sender",
+    "Surroundings",
     "Translator",
     "Untranslatable",
     "changes_nothing",

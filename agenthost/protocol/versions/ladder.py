@@ -16,14 +16,22 @@ from typing import TYPE_CHECKING, Any, Final
 from agenthost.protocol.versions.node_edits import without_history
 from agenthost.protocol.versions.reduction import reducers_of
 from agenthost.protocol.versions.step import (
+    NOWHERE,
     DownContext,
     Sender,
     Step,
+    Surroundings,
     Untranslatable,
     UpContext,
 )
 from agenthost.protocol.versions.steps import all_steps, steps_to
-from agenthost.protocol.versions.supported import exists_in, introduced_in
+from agenthost.protocol.versions.supported import (
+    exists_in,
+    introduced_in,
+    kind_exists_in,
+    method_exists_in,
+    tolerated_in,
+)
 
 if TYPE_CHECKING:
     from agenthost.protocol.versions.node_edits import Json
@@ -61,16 +69,24 @@ class Translator:
         """Say whether the version has this action."""
         return exists_in(action_type, self.version)
 
+    def has_kind(self, kind: str) -> bool:
+        """Say whether the version has channels of this kind."""
+        return kind_exists_in(kind, self.version)
+
+    def has_method(self, method: str) -> bool:
+        """Say whether the version has this request; an unknown one is not ours to judge."""
+        return method_exists_in(method, self.version)
+
     def state_down(self, kind: str, state: Any, *, reviewable: bool = True) -> Any:
         """Translate a channel's state DOWN; what needs no change keeps its identity."""
         for step in self._steps:
             state = step.state_down(kind, state, reviewable=reviewable)
         return state
 
-    def state_up(self, kind: str, state: Any) -> Any:
+    def state_up(self, kind: str, state: Any, *, around: Surroundings = NOWHERE) -> Any:
         """Translate a channel's state UP."""
         for step in reversed(self._steps):
-            state = step.state_up(kind, state)
+            state = step.state_up(kind, state, around)
         return state
 
     def turn_down(self, turn: Any) -> Any:
@@ -108,9 +124,10 @@ class Translator:
             return []
         befores = _Rungs(self._steps, kind, before, reviewable)
         afters = _Rungs(self._steps, kind, after, reviewable)
+        last_turn = partial(_last_turn, after)
         actions = [action]
         for rung, step in enumerate(self._steps):
-            whole = DownContext(befores.at(rung), afters.at(rung), reviewable, sender)
+            whole = DownContext(befores.at(rung), afters.at(rung), reviewable, sender, last_turn)
             contexts = _each_context(step, actions, whole)
             translated = zip(actions, contexts, strict=True)
             actions = [old for new, context in translated for old in step.action_down(new, context)]
@@ -124,6 +141,7 @@ class Translator:
         *,
         now: str,
         sender: Sender = "client",
+        around: Surroundings = NOWHERE,
     ) -> Any:
         """Translate an action UP, or raise Untranslatable.
 
@@ -131,18 +149,48 @@ class Translator:
         ``before`` is the canonical state that it is about to change; ``now`` stands in for times
         that an old client does not send.
         """
-        if not self._steps or not isinstance(action, dict):
+        if not self._can_climb(action, sender):
             return action
-        action_type = action.get("type")
-        if not isinstance(action_type, str):
-            return action
-        if not self.exists(action_type) and introduced_in(action_type) is not None:
-            raise Untranslatable(f"{action_type} is not part of protocol {self.version}")
         befores = _Rungs(self._steps, kind, before)
         for rung in reversed(range(len(self._steps))):
-            context = UpContext(befores.at(rung), now, sender)
+            context = UpContext(befores.at(rung), now, sender, around)
             action = self._steps[rung].action_up(action, context)
         return action
+
+    def actions_up(
+        self,
+        kind: str,
+        action: Any,
+        before: Any,
+        *,
+        now: str,
+        around: Surroundings = NOWHERE,
+    ) -> list[Any]:
+        """Translate an action that a host sent UP, into as many as it takes; see ``action_up``.
+
+        Of several, each but the first is translated as if those before it had changed nothing.
+        """
+        if not self._can_climb(action, "host"):
+            return [action]
+        befores = _Rungs(self._steps, kind, before)
+        actions = [action]
+        for rung in reversed(range(len(self._steps))):
+            step, context = self._steps[rung], UpContext(befores.at(rung), now, "host", around)
+            actions = [new for old in actions for new in step.host_action_up(old, context)]
+        return actions
+
+    def _can_climb(self, action: Any, sender: Sender) -> bool:
+        """Say whether an action needs translating UP; Untranslatable if the version lacks it."""
+        if not self._steps or not isinstance(action, dict):
+            return False
+        action_type = action.get("type")
+        if not isinstance(action_type, str):
+            return False
+        if self.exists(action_type) or introduced_in(action_type) is None:
+            return True
+        if sender == "client" and tolerated_in(action_type, self.version):
+            return True
+        raise Untranslatable(f"{action_type} is not part of protocol {self.version}")
 
     def params_down(self, method: str, params: Any) -> Any:
         """Translate a command's params DOWN, or raise Untranslatable."""
@@ -150,10 +198,10 @@ class Translator:
             params = step.params_down(method, params)
         return params
 
-    def params_up(self, method: str, params: Any) -> Any:
-        """Translate a command's params UP."""
+    def params_up(self, method: str, params: Any, *, around: Surroundings = NOWHERE) -> Any:
+        """Translate a command's params UP, or raise Untranslatable."""
         for step in reversed(self._steps):
-            params = step.params_up(method, params)
+            params = step.params_up(method, params, around)
         return params
 
     def path_down(self, path: str) -> str:
@@ -227,6 +275,12 @@ def _each_context(step: Step, actions: list[Any], whole: DownContext) -> list[Do
         ),
         replace(whole, before=partial(_same, last)),
     ]
+
+
+def _last_turn(state: Any) -> str | None:
+    """Return the id of a chat's last completed turn."""
+    turns = state.get("turns")
+    return turns[-1]["id"] if turns else None
 
 
 def _same(state: Json) -> Json:

@@ -168,8 +168,16 @@ def _mcp(rewriter: Rewriter, entry: Json) -> Json:
     return _at(entry, "state", rewriter.mcp_state)
 
 
+def _client_plugin(rewriter: Rewriter, customization: Json) -> Json:
+    def edit_child(child: Json) -> Json | None:
+        return rewriter.client_plugin_child(_mcp(rewriter, child))
+
+    customization = _in(customization, "children", edit_child)
+    return rewriter.client_plugin(_mcp(rewriter, customization))
+
+
 def _active_client(rewriter: Rewriter, client: Json) -> Json:
-    return _in(client, "customizations", partial(_customization, rewriter))
+    return _in(client, "customizations", partial(_client_plugin, rewriter))
 
 
 def _input_needed(rewriter: Rewriter, request: Json) -> Json | None:
@@ -182,18 +190,78 @@ def _session(rewriter: Rewriter, state: Json) -> Json:
     state = _in(state, "customizations", partial(_customization, rewriter))
     state = _in(state, "changesets", rewriter.changeset)
     state = _in(state, "inputNeeded", partial(_input_needed, rewriter))
+    state = _at(state, "config", partial(_config, rewriter))
     return rewriter.session(rewriter.session_summary(state))
+
+
+# Schemas of settings
+
+
+def _config(rewriter: Rewriter, config: Json) -> Json:
+    return _at(config, "schema", partial(_config_schema, rewriter))
+
+
+def _config_schema(rewriter: Rewriter, schema: Json) -> Json:
+    """Rewrite the properties that a schema has by name."""
+
+    def edit_properties(properties: Json) -> Json:
+        for name in properties:
+            properties = _at(properties, name, partial(_config_property, rewriter))
+        return properties
+
+    return _at(schema, "properties", edit_properties)
+
+
+def _config_property(rewriter: Rewriter, schema: Json) -> Json:
+    schema = _config_schema(rewriter, schema)
+    for inner in ("items", "additionalProperties"):
+        schema = _at(schema, inner, partial(_config_property, rewriter))
+    return rewriter.config_property(schema)
 
 
 # The other channels
 
 
-def _agent(rewriter: Rewriter, agent: Json) -> Json:
-    return rewriter.agent(_in(agent, "customizations", partial(_customization, rewriter)))
+def _root(rewriter: Rewriter, state: Json) -> Json:
+    state = _terminals(rewriter, _agents(rewriter, state))
+    return _at(state, "config", partial(_config, rewriter))
 
 
 def _agents(rewriter: Rewriter, node: Json) -> Json:
     return _in(node, "agents", partial(_agent, rewriter))
+
+
+def _agent(rewriter: Rewriter, agent: Json) -> Json:
+    agent = _in(agent, "models", partial(_has_config_schema, rewriter))
+    return rewriter.agent(_in(agent, "customizations", partial(_customization, rewriter)))
+
+
+def _has_config_schema(rewriter: Rewriter, node: Json) -> Json:
+    return _at(node, "configSchema", partial(_config_schema, rewriter))
+
+
+def _terminals(rewriter: Rewriter, node: Json) -> Json:
+    return _in(node, "terminals", partial(_terminal_info, rewriter))
+
+
+def _terminal_info(rewriter: Rewriter, info: Json) -> Json:
+    return rewriter.terminal_info(_claimed(rewriter, info))
+
+
+def _terminal(rewriter: Rewriter, state: Json) -> Json:
+    return rewriter.terminal(_terminal_info(rewriter, state))
+
+
+def _claimed(rewriter: Rewriter, node: Json) -> Json:
+    return _at(node, "claim", rewriter.claim)
+
+
+def _annotation(rewriter: Rewriter, annotation: Json) -> Json:
+    return rewriter.annotation(annotation)
+
+
+def _changeset_state(rewriter: Rewriter, state: Json) -> Json:
+    return rewriter.changeset_status(_changeset_files(rewriter, state))
 
 
 def _changeset_file(rewriter: Rewriter, file: Json) -> Json:
@@ -202,6 +270,26 @@ def _changeset_file(rewriter: Rewriter, file: Json) -> Json:
 
 def _changeset_files(rewriter: Rewriter, node: Json) -> Json:
     return _in(node, "files", partial(_changeset_file, rewriter))
+
+
+# Automations
+
+
+def _automation(rewriter: Rewriter, entry: Json) -> Json:
+    entry = _at(entry, "definition", partial(_automation_definition, rewriter))
+    entry = _in(entry, "customizations", partial(_customization, rewriter))
+    return rewriter.automation(entry)
+
+
+def _automation_definition(rewriter: Rewriter, definition: Json) -> Json:
+    definition = _at(definition, "message", partial(_message, rewriter))
+    definition = _at(definition, "session", partial(_session_template, rewriter))
+    return rewriter.automation_definition(definition)
+
+
+def _session_template(rewriter: Rewriter, template: Json) -> Json:
+    template = _in(template, "customizations", partial(_client_plugin, rewriter))
+    return rewriter.session_template(template)
 
 
 # Where an edit of one member is the whole walk
@@ -241,19 +329,22 @@ def _chat_summary(rewriter: Rewriter, summary: Json) -> Json:
 
 
 def _session_summary(rewriter: Rewriter, summary: Json) -> Json:
-    return rewriter.session_summary(summary)
+    return rewriter.listed_session(rewriter.session_summary(summary))
 
 
 _STATES: Mapping[str, Callable[[Rewriter, Json], Json]] = {
-    "root": _agents,
+    "root": _root,
     "session": _session,
     "chat": _chat,
-    "terminal": lambda rewriter, state: rewriter.terminal(state),
-    "changeset": _changeset_files,
+    "terminal": _terminal,
+    "changeset": _changeset_state,
+    "annotations": lambda rewriter, state: _in(state, "annotations", rewriter.annotation),
+    "automation": lambda rewriter, state: _in(state, "entries", partial(_automation, rewriter)),
 }
 
 _ACTIONS: Mapping[str, _Edit] = {
     "root/agentsChanged": _agents,
+    "root/terminalsChanged": _terminals,
     "session/chatAdded": _member("summary", _chat_summary),
     "session/chatUpdated": _changes(_chat_summary),
     "session/activeClientSet": _member("activeClient", _active_client),
@@ -271,17 +362,27 @@ _ACTIONS: Mapping[str, _Edit] = {
     "chat/toolCallConfirmed": _member("userSuggestion", _message),
     "chat/toolCallContentChanged": _contents,
     "chat/toolCallComplete": _member("result", _contents),
+    "terminal/claimed": _claimed,
+    "changeset/statusChanged": lambda rewriter, action: rewriter.changeset_status(action),
     "changeset/fileSet": _member("file", _changeset_file),
     "changeset/contentChanged": _changeset_files,
+    "annotations/set": _member("annotation", _annotation),
+    "annotations/updated": _annotation,
+    "automation/createRequested": _member("definition", _automation_definition),
+    "automation/updateRequested": _member("changes", _automation_definition),
+    "automation/set": _member("automation", _automation),
 }
 
 _PARAMS: Mapping[str, _Edit] = {
     "createSession": _member("activeClient", _active_client),
     "createChat": _member("initialMessage", _message),
+    "createTerminal": _claimed,
 }
 
 _RESULTS: Mapping[str, _Edit] = {
     "listSessions": _members("items", _session_summary),
+    "resolveSessionConfig": _config,
+    "listAutomationTriggerDefinitions": _members("items", _has_config_schema),
     "fetchTurns": _members("turns", walk_turn),
     "completions": _members("items", _member("attachment", _attachment)),
     "invokeChangesetOperation": _member(

@@ -61,6 +61,13 @@ class Rewriter:
         """Rewrite a SessionSummary, whole or partial, or the like members of a SessionState."""
         return summary
 
+    def listed_session(self, summary: Json) -> Json:
+        """Rewrite a SessionSummary, whole or partial, in what a SessionState does not have so.
+
+        Called after ``session_summary``, which the state shares.
+        """
+        return summary
+
     def session(self, state: Json) -> Json:
         """Rewrite a SessionState."""
         return state
@@ -77,6 +84,14 @@ class Rewriter:
         """Rewrite a ChildCustomization."""
         return child
 
+    def client_plugin(self, customization: Json) -> Json:
+        """Rewrite a customization that a client publishes, as far as it differs from a host's."""
+        return self.customization(customization)
+
+    def client_plugin_child(self, child: Json) -> Json | None:
+        """Rewrite a ChildCustomization of what a client publishes."""
+        return self.child(child)
+
     def mcp_state(self, state: Json) -> Json:
         """Rewrite an McpServerState."""
         return state
@@ -89,6 +104,14 @@ class Rewriter:
         """Rewrite a ChangesetFile."""
         return file
 
+    def changeset_status(self, node: Json) -> Json:
+        """Rewrite a ChangesetState's ``status`` and ``error``, or a ``statusChanged``'s."""
+        return node
+
+    def config_property(self, schema: Json) -> Json:
+        """Rewrite a ConfigPropertySchema; called for those inside it as well, these first."""
+        return schema
+
     def agent(self, agent: Json) -> Json:
         """Rewrite an AgentInfo."""
         return agent
@@ -96,3 +119,27 @@ class Rewriter:
     def terminal(self, state: Json) -> Json:
         """Rewrite a TerminalState."""
         return state
+
+    def terminal_info(self, info: Json) -> Json:
+        """Rewrite a TerminalInfo, or the like members of a TerminalState."""
+        return info
+
+    def claim(self, claim: Json) -> Json:
+        """Rewrite a TerminalClaim."""
+        return claim
+
+    def annotation(self, annotation: Json) -> Json:
+        """Rewrite an Annotation, or the like members of an ``annotations/updated``."""
+        return annotation
+
+    def automation(self, entry: Json) -> Json:
+        """Rewrite an AutomationEntry."""
+        return entry
+
+    def automation_definition(self, definition: Json) -> Json:
+        """Rewrite an AutomationDefinition, or the patch of one."""
+        return definition
+
+    def session_template(self, template: Json) -> Json:
+        """Rewrite an AutomationSessionTemplate."""
+        return template

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from agenthost.errors import AgentHostError
 from agenthost.protocol.reducer_registry import Reducer
@@ -37,6 +37,29 @@ class Untranslatable(AgentHostError):
         super().__init__(reason)
 
 
+def _nothing_known(_: str = "") -> str | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What lies around a channel, for translations UP of what an older version leaves unsaid.
+
+    Looking up may cost time, so a step asks only when it cannot do without.
+    """
+
+    # The session that the channel belongs to; empty when that is not known.
+    session: str = ""
+    # The chat of the session in which a turn or a tool call took place.
+    chat_of_turn: Callable[[str], str | None] = _nothing_known
+    chat_of_call: Callable[[str], str | None] = _nothing_known
+    default_chat: Callable[[], str | None] = _nothing_known
+
+
+NOWHERE: Final = Surroundings()
+"""Surroundings of which nothing is known."""
+
+
 @dataclass(frozen=True)
 class DownContext:
     """The circumstances of an action on its way DOWN; the states are in the step's newer form.
@@ -50,6 +73,8 @@ class DownContext:
     # Whether the changeset at hand can be reviewed, which only its catalogue entry tells.
     reviewable: bool = True
     sender: Sender = "host"
+    # The id of the last completed turn after the action, which the states do not show.
+    last_turn: Callable[[], str | None] = _nothing_known
 
 
 @dataclass(frozen=True)
@@ -60,10 +85,12 @@ class UpContext:
     # When the action was received, as ISO 8601.
     now: str
     sender: Sender = "client"
+    around: Surroundings = NOWHERE
 
 
 DownAction = Callable[[Json, DownContext], list[Json]]
 UpAction = Callable[[Json, UpContext], Json]
+UpActions = Callable[[Json, UpContext], list[Json]]
 Edit = Callable[[Json], Json]
 
 
@@ -79,23 +106,36 @@ class Step:
     # Actions whose translation takes more than rewriting what they carry.
     actions_down: Mapping[str, DownAction] = {}
     actions_up: Mapping[str, UpAction] = {}
+    # Actions of an older host that take several in the newer version: instead of ``actions_up``,
+    # where it is a host that sent them.
+    splits_up: Mapping[str, UpActions] = {}
     # The same for commands: what becomes of the params and of the result, by method.
     commands_down: Mapping[str, Edit] = {}
     commands_up: Mapping[str, Edit] = {}
     results_down: Mapping[str, Edit] = {}
     results_up: Mapping[str, Edit] = {}
+    # And for the params of notifications.
+    notifications_down: Mapping[str, Edit] = {}
+    notifications_up: Mapping[str, Edit] = {}
 
     def down(self, *, reviewable: bool = True) -> Rewriter:
         """Return what becomes of single nodes on the way DOWN; see ``DownContext``."""
         return self.nodes_down
 
+    def up(self, around: Surroundings = NOWHERE, sender: Sender = "host") -> Rewriter:
+        """Return what becomes of single nodes on the way UP, by where they are and who sent them.
+
+        What is kept in a store counts as sent by a host.
+        """
+        return self.nodes_up
+
     def state_down(self, kind: str, state: Json, *, reviewable: bool = True) -> Json:
         """Translate a channel's state DOWN."""
         return walk_state(self.down(reviewable=reviewable), kind, state)  # type: ignore[no-any-return]
 
-    def state_up(self, kind: str, state: Json) -> Json:
+    def state_up(self, kind: str, state: Json, around: Surroundings = NOWHERE) -> Json:
         """Translate a channel's state UP."""
-        return walk_state(self.nodes_up, kind, state)  # type: ignore[no-any-return]
+        return walk_state(self.up(around), kind, state)  # type: ignore[no-any-return]
 
     def turn_down(self, turn: Json) -> Json:
         """Translate one completed turn DOWN, as the chat's state would have it."""
@@ -103,7 +143,7 @@ class Step:
 
     def turn_up(self, turn: Json) -> Json:
         """Translate one completed turn UP."""
-        return walk_turn(self.nodes_up, turn)
+        return walk_turn(self.up(), turn)
 
     def action_down(self, action: Json, context: DownContext) -> list[Json]:
         """Translate an action DOWN: into none, when the older version has nothing like it.
@@ -133,18 +173,30 @@ class Step:
     def action_up(self, action: Json, context: UpContext) -> Json:
         """Translate an action UP, or raise Untranslatable."""
         special = self.actions_up.get(action["type"])
-        rewritten = walk_action(self.nodes_up, action)
+        rewritten = self._rewritten_up(action, context)
+        return rewritten if special is None else special(rewritten, context)
+
+    def host_action_up(self, action: Json, context: UpContext) -> list[Json]:
+        """Translate an action that a host sent UP, into as many as it takes."""
+        split = self.splits_up.get(action["type"])
+        if split is None:
+            return [self.action_up(action, context)]
+        return split(self._rewritten_up(action, context), context)
+
+    def _rewritten_up(self, action: Json, context: UpContext) -> Json:
+        rewritten = walk_action(self.up(context.around, context.sender), action)
         if rewritten is None:
             raise Untranslatable(f"{action['type']} says nothing in a newer version")
-        return rewritten if special is None else special(rewritten, context)
+        return rewritten
 
     def params_down(self, method: str, params: Any) -> Any:
         """Translate a command's params DOWN, or raise Untranslatable."""
         return _edited(walk_params(self.down(), method, params), self.commands_down.get(method))
 
-    def params_up(self, method: str, params: Any) -> Any:
+    def params_up(self, method: str, params: Any, around: Surroundings = NOWHERE) -> Any:
         """Translate a command's params UP."""
-        return _edited(walk_params(self.nodes_up, method, params), self.commands_up.get(method))
+        walked = walk_params(self.up(around, "client"), method, params)
+        return _edited(walked, self.commands_up.get(method))
 
     def path_down(self, path: str) -> str:
         """Translate the path of a field DOWN, as far as a rename is all that happened to it."""
@@ -156,17 +208,19 @@ class Step:
 
     def result_up(self, method: str, params: Any, result: Any) -> Any:
         """Translate a command's result UP; ``params`` are in the older form."""
-        return _edited(walk_result(self.nodes_up, method, result), self.results_up.get(method))
+        return _edited(walk_result(self.up(), method, result), self.results_up.get(method))
 
     def notification_down(self, method: str, params: Any) -> Any:
         """Translate a notification's params DOWN; None drops the notification."""
         if not notification_exists_in(method, self.older):
             return None
-        return walk_notification(self.down(), method, params)
+        walked = walk_notification(self.down(), method, params)
+        return _edited(walked, self.notifications_down.get(method))
 
     def notification_up(self, method: str, params: Any) -> Any:
         """Translate a notification's params UP; None drops the notification."""
-        return walk_notification(self.nodes_up, method, params)
+        walked = walk_notification(self.up(), method, params)
+        return _edited(walked, self.notifications_up.get(method))
 
     def reducers(self, newer: ReducerTable) -> ReducerTable:
         """Return the reducers that the older version has other than ``newer``."""

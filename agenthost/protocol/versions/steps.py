@@ -21,8 +21,14 @@ def all_steps() -> tuple[Step, ...]:
     from agenthost.protocol.versions.v0_5_2_to_v0_5_1 import Step052To051
     from agenthost.protocol.versions.v0_6_0_to_v0_5_2 import Step060To052
     from agenthost.protocol.versions.v0_7_0_to_v0_6_0 import Step070To060
+    from agenthost.protocol.versions.v0_8_0_to_v0_7_0.step import Step080To070
+    from agenthost.protocol.versions.v0_9_0_to_v0_8_0.step import Step090To080
+    from agenthost.protocol.versions.v1_0_0_to_v0_9_0 import Step100To090
 
-    return Step070To060(), Step060To052(), Step052To051(), Step051To050()
+    return (
+        *(Step100To090(), Step090To080(), Step080To070(), Step070To060()),
+        *(Step060To052(), Step052To051(), Step051To050()),
+    )
 
 
 def steps_to(version: str) -> tuple[Step, ...]:

@@ -1,7 +1,8 @@
-"""Which protocol versions are spoken, and in which of them an action or notification exists.
+"""Which protocol versions are spoken, and in which of them actions, methods and the like exist.
 
 Owns the list of rungs, the form of a version string and the table of what each version introduced
-and removed. Knows nothing of how a version differs from its neighbour; the steps do.
+and removed. Knows nothing of how a version differs from its neighbour; the steps do. Names that
+begin with ``x-`` belong to implementations and exist in every version.
 """
 
 from __future__ import annotations
@@ -13,12 +14,18 @@ from typing import Final
 Version = tuple[int, int, int]
 
 # Newest first. The first is the canonical model; each other one is a rung of the ladder below it.
-SUPPORTED_VERSIONS: Final[tuple[str, ...]] = ("0.7.0", "0.6.0", "0.5.2", "0.5.1", "0.5.0")
+SUPPORTED_VERSIONS: Final[tuple[str, ...]] = (
+    *("1.0.0", "0.9.0", "0.8.0", "0.7.0", "0.6.0"),
+    *("0.5.2", "0.5.1", "0.5.0"),
+)
 NEWEST: Final = SUPPORTED_VERSIONS[0]
 
+# What stores hold that do not say of which version their content is.
+FIRST_STORED: Final = "0.7.0"
+
 # Exactly three decimal numbers, without signs, leading zeros, spaces, or digits of other scripts.
-# Eighteen digits are beyond any real version, and within what every JSON peer can count.
-_NUMBER = "(0|[1-9][0-9]{0,17})"
+# Large numbers are legal; the limit keeps an offer from costing more than it is worth.
+_NUMBER = "(0|[1-9][0-9]{0,255})"
 _VERSION = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}")
 
 
@@ -33,7 +40,12 @@ def parse_version(text: str) -> Version:
 
 def exists_in(action_type: str, version: str) -> bool:
     """Return whether a supported version has this action; False for unknown types."""
-    return action_type in _ACTIONS_OF[version]
+    return action_type in _ACTIONS_OF[version] or action_type.startswith(_PRIVATE)
+
+
+def tolerated_in(action_type: str, version: str) -> bool:
+    """Return whether clients of a version send this action although their version lacks it."""
+    return action_type in _TOLERATED.get(version, ())
 
 
 def introduced_in(action_type: str) -> str | None:
@@ -43,7 +55,17 @@ def introduced_in(action_type: str) -> str | None:
 
 def notification_exists_in(method: str, version: str) -> bool:
     """Say whether that supported version has this notification."""
-    return method in _NOTIFICATIONS_OF[version]
+    return method in _NOTIFICATIONS_OF[version] or method.startswith(_PRIVATE)
+
+
+def kind_exists_in(kind: str, version: str) -> bool:
+    """Say whether that supported version has channels of this kind."""
+    return kind not in _MISSING_KINDS[version]
+
+
+def method_exists_in(method: str, version: str) -> bool:
+    """Say whether that supported version has this request; an unknown one is not ours to judge."""
+    return method not in _MISSING_METHODS[version]
 
 
 def _by_name(introduced: Mapping[str, str]) -> dict[str, str]:
@@ -97,11 +119,43 @@ _ACTIONS: Final = _by_name(
             session/workingDirectorySet session/workingDirectoryRemoved
             chat/workingDirectorySet chat/workingDirectoryRemoved
         """,
+        "0.8.0": "session/workingDirectoryReplaced",
+        "0.9.0": """
+            chat/turnResume
+            automation/createRequested automation/updateRequested automation/set automation/removed
+            automationRun/lifecycleChanged automationRun/sessionSet automationRun/sessionRemoved
+            automationRun/primarySessionChanged automationRun/cancelRequested
+        """,
+        "1.0.0": """
+            session/chatsReordered session/mcpServerBackgroundRequested
+            chat/backgroundWorkSet chat/backgroundWorkRemoved chat/movableChanged
+            chat/changesetsChanged chat/canvasesChanged chat/isReadChanged chat/isArchivedChanged
+            canvas/stateChanged
+        """,
     }
 )
 
 # Action -> the version that no longer has it.
 _RETIRED_ACTIONS: Final = {"changeset/filesReviewedChanged": "0.6.0"}
+
+# Version -> actions that its clients send as well. VS Code does, which announces 0.9.0 but was
+# built from what became 1.0.0. Hosts of that version send none of them.
+_TOLERATED: Final = {
+    "0.9.0": frozenset(
+        ("chat/isReadChanged", "chat/isArchivedChanged", "session/mcpServerBackgroundRequested")
+    )
+}
+
+# What every version had that we speak is not listed in these two.
+_KINDS: Final = _by_name({"0.9.0": "automation automationRun", "1.0.0": "canvas"})
+_METHODS: Final = _by_name(
+    {
+        "0.9.0": "listAutomationTriggerDefinitions runAutomation fetchAutomationRuns",
+        "1.0.0": "moveChat",
+    }
+)
+
+_PRIVATE: Final = "x-"
 
 _NOTIFICATIONS: Final = _by_name(
     {
@@ -130,4 +184,10 @@ _ACTIONS_OF: Final = {
 }
 _NOTIFICATIONS_OF: Final = {
     version: _existing_in(_NOTIFICATIONS, {}, version) for version in SUPPORTED_VERSIONS
+}
+_MISSING_KINDS: Final = {
+    version: _KINDS.keys() - _existing_in(_KINDS, {}, version) for version in SUPPORTED_VERSIONS
+}
+_MISSING_METHODS: Final = {
+    version: _METHODS.keys() - _existing_in(_METHODS, {}, version) for version in SUPPORTED_VERSIONS
 }
