@@ -16,9 +16,9 @@ The tree::
         ├── SessionAlreadyExists    -32003
         ├── TurnInProgress          -32004
         ├── UnsupportedProtocolVersion  -32005   data: supportedVersions
-        ├── ContentNotFound         -32006
         ├── AuthRequired            -32007   data: resources
         ├── NotFound                -32008
+        │   └── ContentNotFound     -32006   of older hosts
         ├── PermissionDenied        -32009   data: request
         ├── AlreadyExists           -32010
         └── Conflict                -32011
@@ -216,13 +216,6 @@ class UnsupportedProtocolVersion(WireError):
         return tuple(version for version in versions if isinstance(version, str))
 
 
-class ContentNotFound(WireError):
-    """The referenced content does not exist."""
-
-    code = -32006
-    default_message = "content not found"
-
-
 class AuthRequired(WireError):
     """A protected resource needs a token first."""
 
@@ -245,6 +238,13 @@ class NotFound(WireError):
 
     code = -32008
     default_message = "not found"
+
+
+class ContentNotFound(NotFound):
+    """The referenced content does not exist; hosts of protocols before 0.9.0 say so."""
+
+    code = -32006
+    default_message = "content not found"
 
 
 class PermissionDenied(WireError):

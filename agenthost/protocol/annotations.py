@@ -21,6 +21,14 @@ class AnnotationsSummary(TypedDict):
     entryCount: Integer
 
 
+class AnnotationOrigin(TypedDict):
+    """What an annotation is about: a session, perhaps one chat of it, perhaps one turn."""
+
+    session: URI
+    chat: NotRequired[URI]
+    turnId: NotRequired[str]
+
+
 class AnnotationEntry(TypedDict):
     """One contribution to an annotation."""
 
@@ -30,10 +38,10 @@ class AnnotationEntry(TypedDict):
 
 
 class Annotation(TypedDict):
-    """A conversation about a place in a file as a turn left it; no range means the whole file."""
+    """A conversation about a place in a file as its origin left it; no range: the whole file."""
 
     id: str
-    turnId: str
+    origin: AnnotationOrigin
     resource: URI
     range: NotRequired[TextRange]
     resolved: bool
@@ -59,7 +67,7 @@ class AnnotationsUpdatedAction(TypedDict):
 
     type: Literal["annotations/updated"]
     annotationId: str
-    turnId: NotRequired[str]
+    origin: NotRequired[AnnotationOrigin]
     resource: NotRequired[URI]
     range: NotRequired[TextRange]
     resolved: NotRequired[bool]

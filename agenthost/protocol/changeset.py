@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from agenthost.protocol.common import ErrorInfo, FileEdit, JsonObject, StringOrMarkdown
 from agenthost.protocol.schema.unions import Open
 
-ChangesetStatus: TypeAlias = Literal["computing", "ready", "error"]
+ChangesetStatus: TypeAlias = Literal["computing", "recomputing", "ready", "error"]
 ChangesetOperationScope: TypeAlias = Literal["changeset", "resource", "range"]
 ChangesetOperationStatus: TypeAlias = Literal["idle", "running", "error", "disabled"]
 
@@ -95,12 +95,11 @@ class ChangesetFilesReviewChangedAction(TypedDict):
 
 
 class ChangesetContentChangedAction(TypedDict):
-    """All files were computed anew; absent ``operations`` stay, an absent ``error`` goes."""
+    """All files were computed anew; absent ``operations`` stay, and so does an error."""
 
     type: Literal["changeset/contentChanged"]
     files: list[ChangesetFile]
     operations: NotRequired[list[ChangesetOperation]]
-    error: NotRequired[ErrorInfo]
 
 
 class ChangesetOperationsChangedAction(TypedDict):

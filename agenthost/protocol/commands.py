@@ -8,9 +8,11 @@ from typing import Annotated, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
+from agenthost.protocol.automation.commands import AutomationCapabilities
 from agenthost.protocol.common import ContentRef, JsonObject, StringOrMarkdown, TextRange
 from agenthost.protocol.envelopes import ActionEnvelope, Snapshot, StateAction
 from agenthost.protocol.notifications import TelemetryCapabilities
+from agenthost.protocol.params import BaseParams, RootParams
 from agenthost.protocol.schema.scalars import (
     URI,
     Channel,
@@ -18,7 +20,6 @@ from agenthost.protocol.schema.scalars import (
     NonEmptyString,
     NonNegative,
     Positive,
-    RootChannel,
     Unchecked,
 )
 from agenthost.protocol.schema.unions import Closed
@@ -28,12 +29,6 @@ from agenthost.protocol.session.state import (
     SessionSummary,
 )
 from agenthost.protocol.terminal import TerminalClaim
-
-
-class BaseParams(TypedDict):
-    """What all params share: the channel that the call concerns."""
-
-    channel: Channel
 
 
 class PaginatedParams(TypedDict):
@@ -63,10 +58,9 @@ class ClientCapabilities(TypedDict):
     mcpApps: NotRequired[JsonObject]
 
 
-class InitializeParams(TypedDict):
+class InitializeParams(RootParams):
     """Open a connection: who the client is and which versions it speaks."""
 
-    channel: RootChannel
     # Whether an offer is well-formed is for negotiation to say.
     protocolVersions: Annotated[list[str], Unchecked()]
     clientId: NonEmptyString
@@ -87,12 +81,12 @@ class InitializeResult(TypedDict):
     completionTriggerCharacters: NotRequired[list[str]]
     terminalCommandPrefix: NotRequired[str]
     telemetry: NotRequired[TelemetryCapabilities]
+    automations: NotRequired[AutomationCapabilities]
+    _meta: NotRequired[JsonObject]
 
 
-class PingParams(TypedDict):
+class PingParams(RootParams):
     """Ask whether the host is there."""
-
-    channel: RootChannel
 
 
 class TrashEntry(TypedDict):
@@ -111,10 +105,9 @@ class ListTrashResult(TypedDict):
     items: list[TrashEntry]
 
 
-class ReconnectParams(TypedDict):
+class ReconnectParams(RootParams):
     """Resume a lost connection after the last action that was seen."""
 
-    channel: RootChannel
     clientId: NonEmptyString
     lastSeenServerSeq: Count
     subscriptions: list[URI]
@@ -152,10 +145,9 @@ class SubscribeView(TypedDict):
     turns: NotRequired[Count]
 
 
-class SubscribeParams(TypedDict):
+class SubscribeParams(BaseParams):
     """Follow a channel."""
 
-    channel: Channel
     delivery: NotRequired[SubscriptionDeliveryOptions]
     view: NotRequired[SubscribeView]
 
@@ -180,23 +172,24 @@ class DispatchActionParams(TypedDict):
     action: StateAction
 
 
-class AuthenticateParams(TypedDict):
-    """Hand over a token for a protected resource."""
+class AuthenticateParams(RootParams):
+    """Hand over a token for a protected resource; an empty one takes the last back.
 
-    channel: RootChannel
+    ``expiresIn`` says for how many seconds more it is good.
+    """
+
     resource: str
     token: str
     scopes: NotRequired[list[str]]
+    expiresIn: NotRequired[Positive]
 
 
 class AuthenticateResult(TypedDict):
     """The token was accepted."""
 
 
-class ListSessionsParams(PaginatedParams):
+class ListSessionsParams(RootParams, PaginatedParams):
     """Read a page of the session catalogue."""
-
-    channel: RootChannel
 
 
 class ListSessionsResult(PaginatedResult):
@@ -205,10 +198,9 @@ class ListSessionsResult(PaginatedResult):
     items: list[SessionSummary]
 
 
-class ResolveSessionConfigParams(TypedDict):
+class ResolveSessionConfigParams(RootParams):
     """Ask which settings a session would have, given the choices so far."""
 
-    channel: RootChannel
     provider: NotRequired[str]
     workingDirectory: NotRequired[URI]
     config: NotRequired[JsonObject]
@@ -242,35 +234,23 @@ class SessionConfigCompletionsResult(TypedDict):
     items: list[SessionConfigValueItem]
 
 
-class SessionForkSource(TypedDict):
-    """The session, and the turn in it, after which a new one continues."""
-
-    session: URI
-    turnId: str
-
-
-class CreateSessionParams(TypedDict):
+class CreateSessionParams(BaseParams):
     """Make a session under a URI that the client chose."""
 
-    channel: Channel
     provider: NotRequired[str]
     workingDirectories: NotRequired[list[URI]]
-    fork: NotRequired[SessionForkSource]
     config: NotRequired[JsonObject]
     activeClient: NotRequired[SessionActiveClient]
     progressToken: NotRequired[str]
 
 
-class DisposeSessionParams(TypedDict):
+class DisposeSessionParams(BaseParams):
     """Give up a session."""
 
-    channel: Channel
 
-
-class CreateTerminalParams(TypedDict):
+class CreateTerminalParams(BaseParams):
     """Start a terminal under a URI that the client chose."""
 
-    channel: Channel
     claim: TerminalClaim
     name: NotRequired[str]
     cwd: NotRequired[URI]
@@ -278,10 +258,8 @@ class CreateTerminalParams(TypedDict):
     rows: NotRequired[Positive]
 
 
-class DisposeTerminalParams(TypedDict):
+class DisposeTerminalParams(BaseParams):
     """End a terminal."""
-
-    channel: Channel
 
 
 class ChangesetResourceTarget(TypedDict):
@@ -306,10 +284,9 @@ ChangesetOperationTarget: TypeAlias = Annotated[
 ]
 
 
-class InvokeChangesetOperationParams(TypedDict):
+class InvokeChangesetOperationParams(BaseParams):
     """Carry out an operation, on the whole changeset when there is no target."""
 
-    channel: Channel
     operationId: str
     target: NotRequired[ChangesetOperationTarget]
 

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from agenthost.protocol.schema.scalars import (
     URI,
+    Count,
     Integer,
     JsonPrimitive,
 )
@@ -80,7 +81,7 @@ class FileEditSide(TypedDict):
     content: ContentRef
 
 
-class FileEditDiff(TypedDict):
+class FileEditDiffStats(TypedDict):
     """How many lines an edit adds and removes; an absent number is unknown, not zero."""
 
     added: NotRequired[Integer]
@@ -92,13 +93,21 @@ class FileEdit(TypedDict):
 
     before: NotRequired[FileEditSide]
     after: NotRequired[FileEditSide]
-    diff: NotRequired[FileEditDiff]
+    diff: NotRequired[FileEditDiffStats]
 
 
-class FileEdits(TypedDict):
+class FileEditCollection(TypedDict):
     """The edits that a tool call is about to make."""
 
     items: list[FileEdit]
+
+
+class ChangesSummary(TypedDict):
+    """How much a session or a chat changed."""
+
+    additions: NotRequired[Integer]
+    deletions: NotRequired[Integer]
+    files: NotRequired[Integer]
 
 
 class UsageInfo(TypedDict):
@@ -164,6 +173,8 @@ class ConfigPropertySchema(TypedDict):
     enumDescriptions: NotRequired[list[str]]
     readOnly: NotRequired[bool]
     items: NotRequired["ConfigPropertySchema"]
+    minItems: NotRequired[Count]
+    maxItems: NotRequired[Count]
     properties: NotRequired[dict[str, "ConfigPropertySchema"]]
     required: NotRequired[list[str]]
     additionalProperties: NotRequired["ConfigPropertySchema"]

@@ -9,6 +9,11 @@ from typing import Annotated, Any, Literal, NotRequired, TypeAlias
 from typing_extensions import TypedDict
 
 from agenthost.protocol.annotations import AnnotationsAction, AnnotationsState
+from agenthost.protocol.automation.actions import AutomationAction
+from agenthost.protocol.automation.run import AutomationRunState
+from agenthost.protocol.automation.run_actions import AutomationRunAction
+from agenthost.protocol.automation.state import AutomationState
+from agenthost.protocol.canvas import CanvasState, CanvasStateChangedAction
 from agenthost.protocol.changeset import ChangesetAction, ChangesetState
 from agenthost.protocol.chat.actions import ChatAction
 from agenthost.protocol.chat.state import ChatState
@@ -18,6 +23,7 @@ from agenthost.protocol.schema.scalars import URI, Channel, Count, Integer
 from agenthost.protocol.schema.unions import ByKeys, Open
 from agenthost.protocol.session.actions import SessionAction
 from agenthost.protocol.session.state import SessionState
+from agenthost.protocol.state_marks import STATE_MARKS
 from agenthost.protocol.terminal import TerminalAction, TerminalState
 
 StateAction: TypeAlias = Annotated[
@@ -27,31 +33,26 @@ StateAction: TypeAlias = Annotated[
     | ChangesetAction
     | AnnotationsAction
     | TerminalAction
-    | ResourceWatchChangedAction,
+    | ResourceWatchChangedAction
+    | AutomationAction
+    | AutomationRunAction
+    | CanvasStateChangedAction,
     Open("type"),
 ]
 
-# A snapshot does not say which state it carries; these keys give each kind away.
+# In the order of the table that tells them apart.
 ChannelState: TypeAlias = Annotated[
     RootState
+    | AutomationRunState
     | SessionState
     | ChatState
     | TerminalState
+    | CanvasState
+    | AutomationState
     | ChangesetState
     | ResourceWatchState
     | AnnotationsState,
-    ByKeys(
-        (
-            ("agents",),
-            ("lifecycle",),
-            ("turns",),
-            ("content", "claim"),
-            ("files", "status"),
-            ("root", "recursive"),
-            ("annotations",),
-        ),
-        is_open=True,
-    ),
+    ByKeys(tuple(marks for _, marks in STATE_MARKS), is_open=True),
 ]
 
 

@@ -106,12 +106,16 @@ _ROWS = (
     _request("disposeSession", Access.OPERATE),
     _request("createChat", Access.OPERATE),
     _request("disposeChat", Access.OPERATE),
+    _request("moveChat", Access.OPERATE, answers=True),
     _request("fetchTurns", Access.EVERYONE, answers=True, large=True),
     # Completes a message being written, and a viewer writes none.
     _request("completions", Access.OPERATE, answers=True),
     _request("createTerminal", Access.OPERATE),
     _request("disposeTerminal", Access.OPERATE),
     _request("invokeChangesetOperation", Access.OPERATE, answers=True),
+    _request("listAutomationTriggerDefinitions", Access.EVERYONE, answers=True, concerns_root=True),
+    _request("runAutomation", Access.OPERATE, answers=True),
+    _request("fetchAutomationRuns", Access.EVERYONE, answers=True),
     _request("unsubscribe", Access.EVERYONE, is_notification=True),
     _request("dispatchAction", Access.DISPATCH, is_notification=True, raw=True),
     # What this product adds to the protocol, for owners: disposed sessions, listed and taken back.

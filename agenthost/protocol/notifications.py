@@ -8,7 +8,7 @@ from typing import Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
-from agenthost.protocol.common import JsonObject
+from agenthost.protocol.common import JsonObject, ProtectedResourceMetadata
 from agenthost.protocol.schema.scalars import URI, Channel, Number
 from agenthost.protocol.session.state import PartialSessionSummary, SessionSummary
 
@@ -48,7 +48,7 @@ class AuthRequiredParams(TypedDict):
     """A protected resource needs a token, or a new one."""
 
     channel: Channel
-    resource: str
+    resource: ProtectedResourceMetadata
     reason: NotRequired[AuthRequiredReason]
 
 

@@ -11,7 +11,18 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar, get_args
 
-Kind = Literal["root", "session", "chat", "terminal", "changeset", "annotations", "resourceWatch"]
+Kind = Literal[
+    "root",
+    "session",
+    "chat",
+    "terminal",
+    "changeset",
+    "annotations",
+    "resourceWatch",
+    "automation",
+    "automationRun",
+    "canvas",
+]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 Reducer = Callable[[Any, Any, str], Any]

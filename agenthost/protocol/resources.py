@@ -7,18 +7,18 @@ from typing import Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
+from agenthost.protocol.params import RootParams
 from agenthost.protocol.resource_watch import ResourcePatterns
-from agenthost.protocol.schema.scalars import URI, Channel, Count, Integer, RootChannel
+from agenthost.protocol.schema.scalars import URI, Channel, Count, Integer
 
 ContentEncoding: TypeAlias = Literal["base64", "utf-8"]
 ResourceWriteMode: TypeAlias = Literal["truncate", "append", "insert"]
 ResourceType: TypeAlias = Literal["file", "directory", "symlink"]
 
 
-class ResourceReadParams(TypedDict):
+class ResourceReadParams(RootParams):
     """Read a resource, preferably in a given encoding."""
 
-    channel: RootChannel
     uri: URI
     encoding: NotRequired[ContentEncoding]
 
@@ -31,10 +31,9 @@ class ResourceReadResult(TypedDict):
     contentType: NotRequired[str]
 
 
-class ResourceWriteParams(TypedDict):
+class ResourceWriteParams(RootParams):
     """Write a resource; ``position`` counts bytes, from the end when appending."""
 
-    channel: RootChannel
     uri: URI
     data: str
     encoding: ContentEncoding
@@ -49,10 +48,9 @@ class ResourceWriteResult(TypedDict):
     """The resource was written."""
 
 
-class ResourceListParams(TypedDict):
+class ResourceListParams(RootParams):
     """List a directory's direct children."""
 
-    channel: RootChannel
     uri: URI
 
 
@@ -69,10 +67,9 @@ class ResourceListResult(TypedDict):
     entries: list[DirectoryEntry]
 
 
-class ResourceCopyParams(TypedDict):
+class ResourceCopyParams(RootParams):
     """Copy a resource, over an existing one unless told otherwise."""
 
-    channel: RootChannel
     source: URI
     destination: URI
     failIfExists: NotRequired[bool]
@@ -82,10 +79,9 @@ class ResourceCopyResult(TypedDict):
     """The resource was copied."""
 
 
-class ResourceDeleteParams(TypedDict):
+class ResourceDeleteParams(RootParams):
     """Delete a resource, and what is below it if so told."""
 
-    channel: RootChannel
     uri: URI
     recursive: NotRequired[bool]
 
@@ -94,10 +90,9 @@ class ResourceDeleteResult(TypedDict):
     """The resource is gone."""
 
 
-class ResourceRequestParams(TypedDict):
+class ResourceRequestParams(RootParams):
     """Ask for access to a resource; to read it when no flag is given."""
 
-    channel: RootChannel
     uri: URI
     read: NotRequired[bool]
     write: NotRequired[bool]
@@ -107,10 +102,9 @@ class ResourceRequestResult(TypedDict):
     """Access is granted."""
 
 
-class ResourceMoveParams(TypedDict):
+class ResourceMoveParams(RootParams):
     """Move a resource, over an existing one unless told otherwise."""
 
-    channel: RootChannel
     source: URI
     destination: URI
     failIfExists: NotRequired[bool]
@@ -120,10 +114,9 @@ class ResourceMoveResult(TypedDict):
     """The resource was moved."""
 
 
-class ResourceResolveParams(TypedDict):
+class ResourceResolveParams(RootParams):
     """Find out what a URI stands for, following links unless told otherwise."""
 
-    channel: RootChannel
     uri: URI
     followSymlinks: NotRequired[bool]
 
@@ -140,10 +133,9 @@ class ResourceResolveResult(TypedDict):
     etag: NotRequired[str]
 
 
-class ResourceMkdirParams(TypedDict):
+class ResourceMkdirParams(RootParams):
     """Make a directory and those above it."""
 
-    channel: RootChannel
     uri: URI
 
 
@@ -151,10 +143,9 @@ class ResourceMkdirResult(TypedDict):
     """The directory is there."""
 
 
-class CreateResourceWatchParams(TypedDict):
+class CreateResourceWatchParams(RootParams):
     """Watch a resource, or all below it, for changes."""
 
-    channel: RootChannel
     uri: URI
     recursive: NotRequired[bool]
     excludes: NotRequired[ResourcePatterns]

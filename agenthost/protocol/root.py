@@ -25,9 +25,10 @@ class MultipleChatsCapability(TypedDict):
 
 
 class MultipleWorkingDirectoriesCapability(TypedDict):
-    """Sessions of the agent may use several directories; the first may be fixed."""
+    """Sessions of the agent may use several directories; the first may be fixed or replaceable."""
 
     immutablePrimary: NotRequired[bool]
+    primaryReplacement: NotRequired[bool]
 
 
 class AgentCapabilities(TypedDict):

@@ -21,15 +21,34 @@ class TerminalClientClaim(TypedDict):
 
 
 class TerminalSessionClaim(TypedDict):
-    """A session holds the terminal, for a running tool call or in the background."""
+    """A chat of a session holds the terminal, for a running tool call or in the background."""
 
     kind: Literal["session"]
     session: URI
+    chat: URI
     turnId: NotRequired[str]
     toolCallId: NotRequired[str]
 
 
 TerminalClaim: TypeAlias = Annotated[TerminalClientClaim | TerminalSessionClaim, Closed("kind")]
+
+
+class TerminalRunningLifecycleState(TypedDict):
+    """The process runs."""
+
+    status: Literal["running"]
+
+
+class TerminalExitedLifecycleState(TypedDict):
+    """The process ended; without ``exitCode`` nobody knows how."""
+
+    status: Literal["exited"]
+    exitCode: NotRequired[Integer]
+
+
+TerminalLifecycleState: TypeAlias = Annotated[
+    TerminalRunningLifecycleState | TerminalExitedLifecycleState, Open("status")
+]
 
 
 class TerminalInfo(TypedDict):
@@ -38,7 +57,7 @@ class TerminalInfo(TypedDict):
     resource: URI
     title: str
     claim: TerminalClaim
-    exitCode: NotRequired[Integer]
+    lifecycle: TerminalLifecycleState
 
 
 class TerminalUnclassifiedPart(TypedDict):
@@ -74,7 +93,7 @@ class TerminalState(TypedDict):
     cols: NotRequired[Integer]
     rows: NotRequired[Integer]
     content: list[TerminalContentPart]
-    exitCode: NotRequired[Integer]
+    lifecycle: TerminalLifecycleState
     claim: TerminalClaim
     supportsCommandDetection: NotRequired[bool]
     isPty: NotRequired[bool]

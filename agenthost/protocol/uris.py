@@ -1,4 +1,4 @@
-"""Channel URIs: the fixed root, and the URIs that a host mints itself.
+"""Channel URIs: the two that are fixed, and those that a host mints itself.
 
 A channel is what was *registered* under a URI, whatever its scheme: clients choose session and
 chat URIs freely, so nothing here guesses a channel's kind from its spelling.
@@ -16,6 +16,11 @@ ROOT: Final = "ahp-root://"
 # Real clients normalise the root URI in these ways; all mean the one root channel.
 _ROOT_SPELLINGS = frozenset({ROOT, "ahp-root:", "ahp-root:/", "ahp-root:///"})
 
+# The catalogue of automations. Clients write it with or without slashes and a name behind them.
+AUTOMATIONS: Final = "ahp-automations://"
+_AUTOMATIONS_SCHEME = "ahp-automations:"
+_AUTOMATION_SCHEME = "ahp-automation:"
+
 # Characters that a channel's name may have.
 _LONGEST = 2_048
 
@@ -30,6 +35,16 @@ def is_root(uri: str) -> bool:
     return uri in _ROOT_SPELLINGS
 
 
+def is_automations(uri: str) -> bool:
+    """Say whether a URI is the catalogue of automations, in any spelling that clients use."""
+    return uri.startswith(_AUTOMATIONS_SCHEME)
+
+
+def is_automation(uri: str) -> bool:
+    """Say whether a URI names an automation: an identifier in the catalogue, never a channel."""
+    return uri.startswith(_AUTOMATION_SCHEME)
+
+
 def is_nameable(uri: str) -> bool:
     """Say whether a channel may be named so: a URI of sane length, without control characters.
 
@@ -39,8 +54,10 @@ def is_nameable(uri: str) -> bool:
 
 
 def canonical(uri: str) -> str:
-    """Return the spelling under which a channel is registered; only the root has several."""
-    return ROOT if uri in _ROOT_SPELLINGS else uri
+    """Return the spelling under which a channel is registered; only the fixed ones have several."""
+    if uri in _ROOT_SPELLINGS:
+        return ROOT
+    return AUTOMATIONS if is_automations(uri) else uri
 
 
 def session_uri(id: str) -> str:
@@ -101,6 +118,16 @@ def _decoded(encoded: str) -> str | None:
 def annotations_uri(session: str) -> str:
     """Return the URI of a session's annotations channel."""
     return f"{session}/annotations"
+
+
+def automation_run_uri(id: str) -> str:
+    """Return the URI of the channel of an automation's run."""
+    return f"ahp-automation-run:/{id}"
+
+
+def canvas_uri(id: str) -> str:
+    """Return the URI of the channel of a canvas."""
+    return f"ahp-canvas:/{id}"
 
 
 def content_uri(id: str, name: str | None = None) -> str:

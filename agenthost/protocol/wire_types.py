@@ -10,19 +10,25 @@ from typing import Any
 
 from agenthost.protocol import (
     annotations,
+    canvas,
     changeset,
     commands,
     common,
     envelopes,
     notifications,
+    params,
     resource_watch,
     resources,
     root,
     terminal,
 )
+from agenthost.protocol.automation import actions as automation_actions
+from agenthost.protocol.automation import commands as automation_commands
+from agenthost.protocol.automation import definition, run, run_actions
+from agenthost.protocol.automation import state as automation_state
 from agenthost.protocol.chat import actions as chat_actions
+from agenthost.protocol.chat import background_work, input_state, messages, tool_state
 from agenthost.protocol.chat import commands as chat_commands
-from agenthost.protocol.chat import input_state, messages, tool_state
 from agenthost.protocol.chat import state as chat_state
 from agenthost.protocol.schema import scalars
 from agenthost.protocol.session import actions as session_actions
@@ -34,6 +40,7 @@ _MODULES = (
     messages,
     input_state,
     tool_state,
+    background_work,
     chat_state,
     chat_actions,
     chat_commands,
@@ -45,7 +52,15 @@ _MODULES = (
     resource_watch,
     root,
     terminal,
+    canvas,
+    definition,
+    run,
+    automation_state,
+    automation_actions,
+    run_actions,
+    automation_commands,
     envelopes,
+    params,
     commands,
     resources,
     notifications,

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from typing_extensions import is_typeddict
 
 from agenthost.protocol.schema.scalars import (
+    CatalogueSpelling,
     Finite,
     NonEmpty,
     Primitive,
@@ -112,7 +113,7 @@ def _wrong(wire_type: Any) -> list[Any]:
         below = [] if rule.minimum is None else [rule.minimum - 1]
         fraction = [1.5] if isinstance(rule, Whole) else []
         return ["1", True, float("nan"), float("inf"), 10**400, [], *below, *fraction]
-    if isinstance(rule, NonEmpty | RootSpelling):
+    if isinstance(rule, NonEmpty | RootSpelling | CatalogueSpelling):
         return [7, "", []]
     if isinstance(rule, Primitive):
         return [[], {}]
@@ -176,6 +177,7 @@ def _annotated(wire_type: Any, rule: Any, with_optional: bool, around: tuple[Any
         Finite: 0.5,
         NonEmpty: "text",
         RootSpelling: "ahp-root://",
+        CatalogueSpelling: "ahp-automations://",
         Primitive: None,
         Unchecked: ["1.0.0"],
     }

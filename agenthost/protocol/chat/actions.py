@@ -7,13 +7,16 @@ from typing import Annotated, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
+from agenthost.protocol.canvas import CanvasReference
+from agenthost.protocol.changeset import Changeset
+from agenthost.protocol.chat.background_work import BackgroundWork
 from agenthost.protocol.chat.input_state import (
     ChatInputAnswer,
     ChatInputRequest,
     ChatInputResponseKind,
 )
 from agenthost.protocol.chat.messages import Message, PendingMessageKind
-from agenthost.protocol.chat.state import CompletedTurn, ResponsePart
+from agenthost.protocol.chat.state import CompletedTurn, ErrorResponsePart, ResponsePart
 from agenthost.protocol.chat.tool_state import (
     ConfirmationOption,
     ToolCallConfirmationReason,
@@ -23,7 +26,7 @@ from agenthost.protocol.chat.tool_state import (
     ToolInput,
     ToolResultContent,
 )
-from agenthost.protocol.common import ErrorInfo, FileEdits, JsonObject, StringOrMarkdown, UsageInfo
+from agenthost.protocol.common import FileEditCollection, JsonObject, StringOrMarkdown, UsageInfo
 from agenthost.protocol.schema.scalars import URI, Number
 from agenthost.protocol.schema.unions import Closed, Open
 from agenthost.protocol.session.customizations import McpAuthRequirement
@@ -97,13 +100,20 @@ class ChatTurnCancelledAction(TypedDict):
 
 
 class ChatErrorAction(TypedDict):
-    """The turn failed."""
+    """The turn failed; the part that says why becomes the last of the answer."""
 
     type: Literal["chat/error"]
     turnId: str
     duration: Number
-    error: ErrorInfo
+    part: ErrorResponsePart
     _meta: NotRequired[JsonObject]
+
+
+class ChatTurnResumeAction(TypedDict):
+    """The last turn, which failed, is taken up again."""
+
+    type: Literal["chat/turnResume"]
+    turnId: str
 
 
 class ToolCallActionBase(TypedDict):
@@ -142,7 +152,7 @@ class ChatToolCallReadyAction(ToolCallActionBase):
     toolInput: NotRequired[ToolInput]
     confirmationTitle: NotRequired[StringOrMarkdown]
     riskAssessment: NotRequired[ToolCallRiskAssessment]
-    edits: NotRequired[FileEdits]
+    edits: NotRequired[FileEditCollection]
     editable: NotRequired[bool]
     confirmed: NotRequired[ToolCallConfirmationReason]
     options: NotRequired[list[ConfirmationOption]]
@@ -301,6 +311,55 @@ class ChatInputCompletedAction(TypedDict):
     answers: NotRequired[dict[str, ChatInputAnswer]]
 
 
+class ChatBackgroundWorkSetAction(TypedDict):
+    """Work goes on in the background, or its description changed."""
+
+    type: Literal["chat/backgroundWorkSet"]
+    work: BackgroundWork
+
+
+class ChatBackgroundWorkRemovedAction(TypedDict):
+    """Work in the background ended."""
+
+    type: Literal["chat/backgroundWorkRemoved"]
+    id: str
+
+
+class ChatMovableChangedAction(TypedDict):
+    """The chat may be moved to another session, or no longer."""
+
+    type: Literal["chat/movableChanged"]
+    movable: bool
+
+
+class ChatChangesetsChangedAction(TypedDict):
+    """The chat advertises other changesets; none when absent."""
+
+    type: Literal["chat/changesetsChanged"]
+    changesets: NotRequired[list[Changeset]]
+
+
+class ChatCanvasesChangedAction(TypedDict):
+    """The chat shows other canvases; none when absent."""
+
+    type: Literal["chat/canvasesChanged"]
+    canvases: NotRequired[list[CanvasReference]]
+
+
+class ChatIsReadChangedAction(TypedDict):
+    """The chat was read, or is unread again."""
+
+    type: Literal["chat/isReadChanged"]
+    isRead: bool
+
+
+class ChatIsArchivedChangedAction(TypedDict):
+    """The chat was archived, or brought back."""
+
+    type: Literal["chat/isArchivedChanged"]
+    isArchived: bool
+
+
 ChatAction: TypeAlias = Annotated[
     ChatTurnStartedAction
     | ChatDeltaAction
@@ -317,6 +376,7 @@ ChatAction: TypeAlias = Annotated[
     | ChatTurnCompleteAction
     | ChatTurnCancelledAction
     | ChatErrorAction
+    | ChatTurnResumeAction
     | ChatActivityChangedAction
     | ChatWorkingDirectorySetAction
     | ChatWorkingDirectoryRemovedAction
@@ -330,6 +390,13 @@ ChatAction: TypeAlias = Annotated[
     | ChatDraftChangedAction
     | ChatInputRequestedAction
     | ChatInputAnswerChangedAction
-    | ChatInputCompletedAction,
+    | ChatInputCompletedAction
+    | ChatBackgroundWorkSetAction
+    | ChatBackgroundWorkRemovedAction
+    | ChatMovableChangedAction
+    | ChatChangesetsChangedAction
+    | ChatCanvasesChangedAction
+    | ChatIsReadChangedAction
+    | ChatIsArchivedChangedAction,
     Open("type"),
 ]

@@ -1,4 +1,4 @@
-"""Params and results of the commands about chats: making them, paging them, completing input.
+"""Params and results of the commands about chats: making, moving, paging, completing input.
 
 Types only; which sources and directories a host accepts is its policy.
 """
@@ -9,16 +9,16 @@ from typing_extensions import TypedDict
 
 from agenthost.protocol.chat.messages import Message, MessageAttachment
 from agenthost.protocol.chat.state import SideChatSelection
+from agenthost.protocol.params import BaseParams
 from agenthost.protocol.schema.scalars import URI, Channel, Count, Integer
-from agenthost.protocol.schema.unions import Closed
+from agenthost.protocol.schema.unions import Closed, Open
 
 CompletionItemKind: TypeAlias = Literal["userMessage"]
 
 
-class FetchTurnsParams(TypedDict):
+class FetchTurnsParams(BaseParams):
     """Load older turns of a chat."""
 
-    channel: Channel
     cursor: NotRequired[str]
 
 
@@ -26,10 +26,9 @@ class FetchTurnsResult(TypedDict):
     """The turns were sent, as an action before this answer."""
 
 
-class CompletionsParams(TypedDict):
+class CompletionsParams(BaseParams):
     """Ask what could be inserted at a place; ``offset`` counts UTF-16 code units."""
 
-    channel: Channel
     kind: CompletionItemKind
     text: str
     offset: Count
@@ -70,17 +69,46 @@ class SideChatSource(TypedDict):
 ChatSource: TypeAlias = Annotated[ForkChatSource | SideChatSource, Closed("kind")]
 
 
-class CreateChatParams(TypedDict):
+class CreateChatParams(BaseParams):
     """Make a chat in a session, under a URI that the client chose."""
 
-    channel: Channel
     chat: Channel
     initialMessage: NotRequired[Message]
     source: NotRequired[ChatSource]
     workingDirectories: NotRequired[list[URI]]
 
 
-class DisposeChatParams(TypedDict):
+class DisposeChatParams(BaseParams):
     """Give up a chat."""
 
-    channel: Channel
+
+class ChatMoveToSessionDestination(TypedDict):
+    """The chat goes to a session that is there, behind a given chat or to the end."""
+
+    kind: Literal["session"]
+    session: URI
+    after: NotRequired[URI]
+
+
+class ChatMoveToNewSessionDestination(TypedDict):
+    """The chat becomes a session of its own."""
+
+    kind: Literal["newSession"]
+
+
+# Open, so that a host can say in words that it does not know a destination.
+ChatMoveDestination: TypeAlias = Annotated[
+    ChatMoveToSessionDestination | ChatMoveToNewSessionDestination, Open("kind")
+]
+
+
+class MoveChatParams(BaseParams):
+    """Move a chat, with those that belong to it, to another session."""
+
+    destination: ChatMoveDestination
+
+
+class MoveChatResult(TypedDict):
+    """The session in which the chat is now."""
+
+    session: URI

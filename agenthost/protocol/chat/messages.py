@@ -18,7 +18,7 @@ from agenthost.protocol.common import (
 from agenthost.protocol.schema.scalars import URI
 from agenthost.protocol.schema.unions import Open
 
-MessageKind: TypeAlias = Literal["user", "agent", "tool", "systemNotification"]
+MessageKind: TypeAlias = Literal["user", "agent", "tool", "systemNotification", "automation"]
 PendingMessageKind: TypeAlias = Literal["steering", "queued"]
 
 

@@ -7,10 +7,14 @@ from typing import Annotated, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
+from agenthost.protocol.canvas import CanvasReference
+from agenthost.protocol.changeset import Changeset
+from agenthost.protocol.chat.background_work import BackgroundWork
 from agenthost.protocol.chat.input_state import ChatInputRequest, ChatInputResponseKind
 from agenthost.protocol.chat.messages import Message, PendingMessage
 from agenthost.protocol.chat.tool_state import ToolCallState
 from agenthost.protocol.common import (
+    ChangesSummary,
     ContentRef,
     ErrorInfo,
     JsonObject,
@@ -76,7 +80,7 @@ class MarkdownResponsePart(TypedDict):
     content: str
 
 
-class ContentRefResponsePart(ContentRef):
+class ResourceResponsePart(ContentRef):
     """Content of the answer that is kept elsewhere."""
 
     kind: Literal["contentRef"]
@@ -113,19 +117,28 @@ class InputRequestResponsePart(TypedDict):
     response: NotRequired[ChatInputResponseKind]
 
 
+class ErrorResponsePart(TypedDict):
+    """A failure in its place within the answer; ``resumable`` if the turn can be taken up again."""
+
+    kind: Literal["error"]
+    error: ErrorInfo
+    resumable: NotRequired[bool]
+
+
 ResponsePart: TypeAlias = Annotated[
     MarkdownResponsePart
-    | ContentRefResponsePart
+    | ResourceResponsePart
     | ToolCallResponsePart
     | ReasoningResponsePart
     | SystemNotificationResponsePart
-    | InputRequestResponsePart,
+    | InputRequestResponsePart
+    | ErrorResponsePart,
     Open("kind"),
 ]
 
 
 class CompletedTurn(TypedDict):
-    """A finished exchange; ``duration`` is in milliseconds."""
+    """A finished exchange; ``duration`` is in milliseconds. What failed is a part of the answer."""
 
     id: str
     startedAt: NotRequired[str]
@@ -134,7 +147,6 @@ class CompletedTurn(TypedDict):
     responseParts: list[ResponsePart]
     usage: NotRequired[UsageInfo]
     state: TurnState
-    error: NotRequired[ErrorInfo]
 
 
 class ActiveTurn(TypedDict):
@@ -158,6 +170,8 @@ class ChatSummary(TypedDict):
     origin: NotRequired[ChatOrigin]
     interactivity: NotRequired[ChatInteractivity]
     workingDirectories: NotRequired[list[URI]]
+    changes: NotRequired[ChangesSummary]
+    movable: NotRequired[bool]
 
 
 class PartialChatSummary(TypedDict, total=False):
@@ -171,6 +185,8 @@ class PartialChatSummary(TypedDict, total=False):
     origin: ChatOrigin
     interactivity: ChatInteractivity
     workingDirectories: list[URI]
+    changes: ChangesSummary
+    movable: bool
 
 
 class ChatState(ChatSummary):
@@ -182,4 +198,7 @@ class ChatState(ChatSummary):
     steeringMessage: NotRequired[PendingMessage]
     queuedMessages: NotRequired[list[PendingMessage]]
     draft: NotRequired[Message]
+    changesets: NotRequired[list[Changeset]]
+    backgroundWork: NotRequired[list[BackgroundWork]]
+    canvases: NotRequired[list[CanvasReference]]
     _meta: NotRequired[JsonObject]

@@ -8,7 +8,13 @@ from typing import Annotated, Literal, NotRequired, TypeAlias
 from typing_extensions import TypedDict
 
 from agenthost.protocol.chat.messages import Message
-from agenthost.protocol.common import ContentRef, FileEdit, FileEdits, JsonObject, StringOrMarkdown
+from agenthost.protocol.common import (
+    ContentRef,
+    FileEdit,
+    FileEditCollection,
+    JsonObject,
+    StringOrMarkdown,
+)
 from agenthost.protocol.schema.scalars import URI, Integer, Number
 from agenthost.protocol.schema.unions import Open, StringOr
 from agenthost.protocol.session.customizations import McpAuthRequirement
@@ -197,7 +203,7 @@ class ToolCallPendingConfirmationState(ToolCallBase, ToolCallParameterFields):
     status: Literal["pending-confirmation"]
     confirmationTitle: NotRequired[StringOrMarkdown]
     riskAssessment: NotRequired[ToolCallRiskAssessment]
-    edits: NotRequired[FileEdits]
+    edits: NotRequired[FileEditCollection]
     editable: NotRequired[bool]
     options: NotRequired[list[ConfirmationOption]]
 

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, TypeAlias
 
-from agenthost.protocol.uris import ROOT, is_root
+from agenthost.protocol.uris import AUTOMATIONS, ROOT, is_automations, is_root
 
 # Sequence numbers are 64-bit on the wire, and encoders and stores share that limit.
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
@@ -94,6 +94,17 @@ class RootSpelling(Rule):
 
 
 @dataclass(frozen=True)
+class CatalogueSpelling(Rule):
+    """The URI of the catalogue of automations, in any spelling met in the field."""
+
+    words = f'"{AUTOMATIONS}"'
+
+    def accepts(self, value: object) -> bool:
+        """Say whether the value names the catalogue of automations."""
+        return isinstance(value, str) and is_automations(value)
+
+
+@dataclass(frozen=True)
 class Primitive(Rule):
     """A string, a number, a boolean or null."""
 
@@ -118,4 +129,5 @@ NonNegative: TypeAlias = Annotated[float, Finite(minimum=0)]
 NonEmptyString: TypeAlias = Annotated[str, NonEmpty()]
 Channel: TypeAlias = Annotated[str, NonEmpty()]
 RootChannel: TypeAlias = Annotated[str, RootSpelling()]
+CatalogueChannel: TypeAlias = Annotated[str, CatalogueSpelling()]
 JsonPrimitive: TypeAlias = Annotated[str | float | bool | None, Primitive()]

@@ -150,7 +150,8 @@ def fields_of(wire_type: Any) -> Mapping[str, Any]:
 def members_of(union: Any) -> tuple[Any, ...]:
     """Return a union's members, looking through the annotation that may wrap it."""
     if get_origin(union) is Annotated:
-        return members_of(get_args(union)[0])
+        inner = get_args(union)[0]
+        return members_of(inner) or (inner,)
     return get_args(union)
 
 

@@ -12,7 +12,11 @@ from agenthost.protocol.chat.state import ChatSummary, PartialChatSummary
 from agenthost.protocol.common import ErrorInfo, JsonObject
 from agenthost.protocol.schema.scalars import URI
 from agenthost.protocol.schema.unions import Open
-from agenthost.protocol.session.customizations import Customization, McpServerState
+from agenthost.protocol.session.customizations import (
+    Customization,
+    CustomizationEnablement,
+    McpServerState,
+)
 from agenthost.protocol.session.state import (
     SessionActiveClient,
     SessionInputRequest,
@@ -53,6 +57,13 @@ class SessionChatUpdatedAction(TypedDict):
     type: Literal["session/chatUpdated"]
     chat: URI
     changes: PartialChatSummary
+
+
+class SessionChatsReorderedAction(TypedDict):
+    """The chats take another order; all of them are named."""
+
+    type: Literal["session/chatsReordered"]
+    chats: list[URI]
 
 
 class SessionDefaultChatChangedAction(TypedDict):
@@ -132,6 +143,14 @@ class SessionWorkingDirectoryRemovedAction(TypedDict):
     directory: URI
 
 
+class SessionWorkingDirectoryReplacedAction(TypedDict):
+    """The session uses another directory in place of one."""
+
+    type: Literal["session/workingDirectoryReplaced"]
+    directory: URI
+    replacement: URI
+
+
 class SessionInputNeededSetAction(TypedDict):
     """Something waits for somebody, or waits for something else now."""
 
@@ -154,11 +173,11 @@ class SessionCustomizationsChangedAction(TypedDict):
 
 
 class SessionCustomizationToggledAction(TypedDict):
-    """A customization was switched on or off."""
+    """A customization was switched on or off: all earlier decisions are replaced."""
 
     type: Literal["session/customizationToggled"]
     id: str
-    enabled: bool
+    enablement: list[CustomizationEnablement]
 
 
 class SessionCustomizationUpdatedAction(TypedDict):
@@ -198,6 +217,13 @@ class SessionMcpServerStopRequestedAction(TypedDict):
     id: str
 
 
+class SessionMcpServerBackgroundRequestedAction(TypedDict):
+    """Somebody wants to go on without waiting for a starting MCP server."""
+
+    type: Literal["session/mcpServerBackgroundRequested"]
+    id: str
+
+
 class SessionConfigChangedAction(TypedDict):
     """Settings changed: merged into the values, or in their place."""
 
@@ -219,6 +245,7 @@ SessionAction: TypeAlias = Annotated[
     | SessionChatAddedAction
     | SessionChatRemovedAction
     | SessionChatUpdatedAction
+    | SessionChatsReorderedAction
     | SessionDefaultChatChangedAction
     | SessionTitleChangedAction
     | SessionServerToolsChangedAction
@@ -226,6 +253,7 @@ SessionAction: TypeAlias = Annotated[
     | SessionActiveClientRemovedAction
     | SessionWorkingDirectorySetAction
     | SessionWorkingDirectoryRemovedAction
+    | SessionWorkingDirectoryReplacedAction
     | SessionInputNeededSetAction
     | SessionInputNeededRemovedAction
     | SessionCustomizationsChangedAction
@@ -235,6 +263,7 @@ SessionAction: TypeAlias = Annotated[
     | SessionMcpServerStateChangedAction
     | SessionMcpServerStartRequestedAction
     | SessionMcpServerStopRequestedAction
+    | SessionMcpServerBackgroundRequestedAction
     | SessionIsReadChangedAction
     | SessionIsArchivedChangedAction
     | SessionActivityChangedAction

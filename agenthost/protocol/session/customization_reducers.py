@@ -11,12 +11,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from agenthost.protocol.json_edits import (
+    carry_given,
     copied_members,
     index_by,
     remove_by,
     replace_at,
     updated,
     upsert_by,
+    without,
 )
 from agenthost.protocol.reducer_registry import reduces
 
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 Entry = dict[str, Any]
 Edit = Callable[[Entry], Entry]
 
+_KEEPING_DECISIONS = frozenset({"plugin", "mcpServer"})
+
 
 @reduces("session/customizationsChanged")
 def customizations_changed(
@@ -49,10 +53,19 @@ def customizations_changed(
 def customization_toggled(
     state: SessionState, action: SessionCustomizationToggledAction, now: str
 ) -> SessionState:
-    """Enable or disable an entry: the top-level one of that id, else the first child."""
+    """Enable or disable an entry: the top-level one of that id, else the first child.
+
+    Plugins and servers keep the decisions as they were given; the others only what they come to.
+    """
+    decisions = carry_given(action, "enablement").get("enablement")
+    if decisions is None:
+        # A peer that decides nothing changes nothing; only an empty list takes decisions back.
+        return state
 
     def toggle(entry: Entry) -> Entry:
-        return {**entry, "enabled": action["enabled"]}
+        if entry["type"] in _KEEPING_DECISIONS:
+            return {**entry, "enablement": decisions} if decisions else without(entry, "enablement")
+        return {**entry, "enabled": decisions[0]["enabled"] if decisions else True}
 
     return _edited(state, action["id"], toggle, first_child_only=True)
 

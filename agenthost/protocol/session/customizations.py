@@ -21,6 +21,37 @@ ChildCustomizationType: TypeAlias = Literal["agent", "skill", "prompt", "rule", 
 McpAuthRequiredReason: TypeAlias = Literal["required", "expired", "insufficientScope"]
 
 
+class GlobalCustomizationEnablement(TypedDict):
+    """A decision for everything the user does."""
+
+    kind: Literal["global"]
+    enabled: bool
+
+
+class WorkspaceCustomizationEnablement(TypedDict):
+    """A decision for one workspace."""
+
+    kind: Literal["workspace"]
+    uri: URI
+    enabled: bool
+
+
+class SessionCustomizationEnablement(TypedDict):
+    """A decision for this session."""
+
+    kind: Literal["session"]
+    enabled: bool
+
+
+# In a list of them the first decides; none means enabled.
+CustomizationEnablement: TypeAlias = Annotated[
+    GlobalCustomizationEnablement
+    | WorkspaceCustomizationEnablement
+    | SessionCustomizationEnablement,
+    Open("kind"),
+]
+
+
 class CustomizationBase(TypedDict):
     """What all customizations share: a session-wide id and a durable place."""
 
@@ -133,9 +164,10 @@ class McpAuthRequirement(TypedDict):
 
 
 class McpServerStartingState(TypedDict):
-    """The server is coming up."""
+    """The server is coming up; ``blocking`` while the session waits for it."""
 
     kind: Literal["starting"]
+    blocking: NotRequired[bool]
 
 
 class McpServerReadyState(TypedDict):
@@ -201,10 +233,10 @@ class McpServerCustomizationApps(TypedDict):
 
 
 class McpServerCustomization(CustomizationBase):
-    """An MCP server: what the user wants of it (``enabled``) and how it fares (``state``)."""
+    """An MCP server: what the user wants of it (``enablement``), how it fares (``state``)."""
 
     type: Literal["mcpServer"]
-    enabled: bool
+    enablement: NotRequired[list[CustomizationEnablement]]
     state: McpServerState
     channel: NotRequired[URI]
     mcpApp: NotRequired[McpServerCustomizationApps]
@@ -224,7 +256,6 @@ ChildCustomization: TypeAlias = Annotated[
 class ContainerCustomizationBase(CustomizationBase):
     """What containers share; absent ``children`` are not known yet, an empty list is."""
 
-    enabled: bool
     clientId: NotRequired[str]
     load: NotRequired[CustomizationLoadState]
     children: NotRequired[list[ChildCustomization]]
@@ -234,12 +265,17 @@ class PluginCustomization(ContainerCustomizationBase):
     """A plugin."""
 
     type: Literal["plugin"]
+    enablement: NotRequired[list[CustomizationEnablement]]
     version: NotRequired[str]
 
 
 class ClientPluginCustomization(PluginCustomization):
-    """A plugin that a client brings along; an equal ``nonce`` means equal content."""
+    """A plugin that a client brings along; an equal ``nonce`` means equal content.
 
+    ``childEnablement`` holds what was decided for what is inside, before the host has read it.
+    """
+
+    childEnablement: NotRequired[dict[str, list[CustomizationEnablement]]]
     nonce: NotRequired[str]
 
 
@@ -247,6 +283,7 @@ class DirectoryCustomization(ContainerCustomizationBase):
     """A directory that holds customizations of one type."""
 
     type: Literal["directory"]
+    enabled: bool
     contents: ChildCustomizationType
     writable: bool
 

@@ -10,18 +10,24 @@ from typing_extensions import TypedDict
 from agenthost.protocol.annotations import AnnotationsSummary
 from agenthost.protocol.changeset import Changeset
 from agenthost.protocol.chat.input_state import ChatInputRequest
-from agenthost.protocol.chat.state import ChatSummary
+from agenthost.protocol.chat.state import ChatInteractivity, ChatOrigin, ChatSummary
 from agenthost.protocol.chat.tool_state import (
     ToolCallAuthRequiredState,
     ToolCallConfirmationState,
-    ToolCallState,
+    ToolCallRunningState,
 )
-from agenthost.protocol.common import ConfigPropertySchema, ErrorInfo, JsonObject, SessionStatus
-from agenthost.protocol.schema.scalars import URI, Integer
+from agenthost.protocol.common import (
+    ChangesSummary,
+    ConfigPropertySchema,
+    ErrorInfo,
+    JsonObject,
+    SessionStatus,
+)
+from agenthost.protocol.schema.scalars import URI
 from agenthost.protocol.schema.unions import Open
 from agenthost.protocol.session.customizations import ClientPluginCustomization, Customization
 
-SessionLifecycle: TypeAlias = Literal["creating", "ready", "creationFailed"]
+SessionLifecycle: TypeAlias = Literal["creating", "ready", "failed"]
 
 
 class ProjectInfo(TypedDict):
@@ -31,12 +37,16 @@ class ProjectInfo(TypedDict):
     displayName: str
 
 
-class ChangesSummary(TypedDict):
-    """How much a session changed."""
+class AutomationSessionOrigin(TypedDict):
+    """A run of an automation made the session."""
 
-    additions: NotRequired[Integer]
-    deletions: NotRequired[Integer]
-    files: NotRequired[Integer]
+    kind: Literal["automation"]
+    automation: URI
+    run: URI
+
+
+# A union of one: newer protocols may know other origins, which are kept.
+SessionOrigin: TypeAlias = Annotated[AutomationSessionOrigin, Open("kind")]
 
 
 class ToolSchema(TypedDict):
@@ -128,7 +138,7 @@ class SessionToolClientExecutionRequest(SessionInputRequestBase):
     kind: Literal["toolClientExecution"]
     turnId: str
     clientId: str
-    toolCall: ToolCallState
+    toolCall: ToolCallRunningState
 
 
 class SessionToolAuthenticationRequest(SessionInputRequestBase):
@@ -158,6 +168,7 @@ class SessionMetadata(TypedDict):
     project: NotRequired[ProjectInfo]
     workingDirectories: NotRequired[list[URI]]
     annotations: NotRequired[AnnotationsSummary]
+    origin: NotRequired[SessionOrigin]
 
 
 class SessionState(SessionMetadata):
@@ -176,6 +187,17 @@ class SessionState(SessionMetadata):
     _meta: NotRequired[JsonObject]
 
 
+class SessionChatSummary(TypedDict):
+    """A chat as the catalogue of sessions tells of it: just enough to list it."""
+
+    resource: URI
+    title: str
+    origin: NotRequired[ChatOrigin]
+    interactivity: NotRequired[ChatInteractivity]
+    status: NotRequired[SessionStatus]
+    changes: NotRequired[ChangesSummary]
+
+
 class SessionSummary(SessionMetadata):
     """A session as the catalogue lists it."""
 
@@ -183,6 +205,8 @@ class SessionSummary(SessionMetadata):
     createdAt: str
     modifiedAt: str
     changes: NotRequired[ChangesSummary]
+    chats: NotRequired[list[SessionChatSummary]]
+    defaultChat: NotRequired[URI]
     _meta: NotRequired[JsonObject]
 
 
@@ -196,8 +220,11 @@ class PartialSessionSummary(TypedDict, total=False):
     project: ProjectInfo
     workingDirectories: list[URI]
     annotations: AnnotationsSummary
+    origin: SessionOrigin
     resource: URI
     createdAt: str
     modifiedAt: str
     changes: ChangesSummary
+    chats: list[SessionChatSummary]
+    defaultChat: URI
     _meta: JsonObject
