@@ -26,6 +26,7 @@ from agenthost.protocol.versions.step import (
 )
 from agenthost.protocol.versions.steps import all_steps, steps_to
 from agenthost.protocol.versions.supported import (
+    all_actions,
     exists_in,
     introduced_in,
     kind_exists_in,
@@ -54,6 +55,15 @@ class Translator:
     def __init__(self, version: str, steps: tuple[Step, ...]) -> None:
         self.version = version
         self._steps = steps
+        # Most of what is sent is streamed text. What no step touches need not climb them all.
+        self._passing_down = frozenset(
+            name for name in all_actions() if all(step.passes_down(name) for step in steps)
+        )
+        self._passing_up = frozenset(
+            name
+            for name in all_actions()
+            if self.exists(name) and all(step.passes_up(name) for step in steps)
+        )
 
     @property
     def is_identity(self) -> bool:
@@ -120,8 +130,11 @@ class Translator:
         """
         if not self._steps:
             return [action]
-        if after is before and action["type"] not in _EVENTS:
+        action_type = action["type"]
+        if after is before and action_type not in _EVENTS:
             return []
+        if action_type in self._passing_down:
+            return [action]
         befores = _Rungs(self._steps, kind, before, reviewable)
         afters = _Rungs(self._steps, kind, after, reviewable)
         last_turn = partial(_last_turn, after)
@@ -185,6 +198,8 @@ class Translator:
             return False
         action_type = action.get("type")
         if not isinstance(action_type, str):
+            return False
+        if action_type in self._passing_up:
             return False
         if self.exists(action_type) or introduced_in(action_type) is None:
             return True
