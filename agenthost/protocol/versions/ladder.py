@@ -209,6 +209,8 @@ class Translator:
 
     def params_down(self, method: str, params: Any) -> Any:
         """Translate a command's params DOWN, or raise Untranslatable."""
+        if not self.has_method(method):
+            raise Untranslatable(f"protocol {self.version} has no {method}")
         for step in self._steps:
             params = step.params_down(method, params)
         return params

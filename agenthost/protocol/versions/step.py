@@ -149,7 +149,8 @@ class Step:
     def action_down(self, action: Json, context: DownContext) -> list[Json]:
         """Translate an action DOWN: into none, when the older version has nothing like it.
 
-        Of several, the last must be what the action itself becomes.
+        Of several, the last must be what the action itself becomes. Only a host can say several:
+        where a client is the sender, it is one, none or Untranslatable.
         """
         special = self.actions_down.get(action["type"])
         if special is not None:
