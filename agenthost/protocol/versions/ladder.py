@@ -26,6 +26,7 @@ from agenthost.protocol.versions.step import (
 )
 from agenthost.protocol.versions.steps import all_steps, steps_to
 from agenthost.protocol.versions.supported import (
+    all_actions,
     exists_in,
     introduced_in,
     kind_exists_in,
@@ -54,6 +55,15 @@ class Translator:
     def __init__(self, version: str, steps: tuple[Step, ...]) -> None:
         self.version = version
         self._steps = steps
+        # Most of what is sent is streamed text. What no step touches need not climb them all.
+        self._passing_down = frozenset(
+            name for name in all_actions() if all(step.passes_down(name) for step in steps)
+        )
+        self._passing_up = frozenset(
+            name
+            for name in all_actions()
+            if self.exists(name) and all(step.passes_up(name) for step in steps)
+        )
 
     @property
     def is_identity(self) -> bool:
@@ -120,8 +130,11 @@ class Translator:
         """
         if not self._steps:
             return [action]
-        if after is before and action["type"] not in _EVENTS:
+        action_type = action["type"]
+        if after is before and action_type not in _EVENTS:
             return []
+        if action_type in self._passing_down:
+            return [action]
         befores = _Rungs(self._steps, kind, before, reviewable)
         afters = _Rungs(self._steps, kind, after, reviewable)
         last_turn = partial(_last_turn, after)
@@ -186,6 +199,8 @@ class Translator:
         action_type = action.get("type")
         if not isinstance(action_type, str):
             return False
+        if action_type in self._passing_up:
+            return False
         if self.exists(action_type) or introduced_in(action_type) is None:
             return True
         if sender == "client" and tolerated_in(action_type, self.version):
@@ -194,6 +209,8 @@ class Translator:
 
     def params_down(self, method: str, params: Any) -> Any:
         """Translate a command's params DOWN, or raise Untranslatable."""
+        if not self.has_method(method):
+            raise Untranslatable(f"protocol {self.version} has no {method}")
         for step in self._steps:
             params = step.params_down(method, params)
         return params

@@ -6,13 +6,25 @@ the host's affair.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from agenthost.errors import InvalidParams, UnsupportedProtocolVersion
 from agenthost.protocol.versions.supported import SUPPORTED_VERSIONS, Version, parse_version
 
 MOST_OFFERED = 100
 """Versions in an offer: several times as many as the protocol will ever have at once."""
+
+# What builds announced that were made of 1.0.0 before it was released. No version was ever
+# published under this number, so nobody is told that we speak it.
+_BEFORE_1_0_0: Final = "0.10.0"
+
+BASELINES: Final[Mapping[str, str]] = {
+    **{version: version for version in SUPPORTED_VERSIONS},
+    _BEFORE_1_0_0: "1.0.0",
+}
+"""Versions whose compatible range is accepted, with the rung that is spoken to it."""
 
 
 @dataclass(frozen=True)
@@ -25,15 +37,16 @@ class Negotiated:
     version: str
 
 
-def negotiate(offered: object) -> Negotiated:
-    """Pick the highest offered version that we speak, or that is a later patch of one we speak.
+def negotiate(offered: object, *, baselines: Mapping[str, str] = BASELINES) -> Negotiated:
+    """Pick the highest offered version that is compatible with one of the baselines.
 
-    A malformed entry spoils the whole offer (InvalidParams): a client that garbles one version may
+    ``baselines`` are versions, each with the rung to speak. The order of the offer says nothing. A
+    malformed entry spoils the whole offer (InvalidParams): a client that garbles one version may
     have garbled the one it meant. Nothing in common raises UnsupportedProtocolVersion.
     """
     versions = _parsed(offered)
     for version in sorted(versions, reverse=True):
-        rung = _rung(version)
+        rung = _rung(version, baselines)
         if rung is not None:
             return Negotiated(answer=versions[version], version=rung)
     raise UnsupportedProtocolVersion(SUPPORTED_VERSIONS)
@@ -58,10 +71,20 @@ def _parsed(offered: object) -> dict[Version, str]:
     return versions
 
 
-def _rung(version: Version) -> str | None:
-    """Return the greatest rung that is not above ``version`` and shares its MAJOR and MINOR."""
-    for rung in SUPPORTED_VERSIONS:
-        spoken = parse_version(rung)
-        if spoken[:2] == version[:2] and spoken <= version:
-            return rung
-    return None
+def _rung(version: Version, baselines: Mapping[str, str]) -> str | None:
+    """Return the rung of the greatest baseline that a version is compatible with."""
+    compatible = [
+        (baseline, rung)
+        for baseline, rung in ((parse_version(text), rung) for text, rung in baselines.items())
+        if _in_caret_range(version, baseline)
+    ]
+    return max(compatible)[1] if compatible else None
+
+
+def _in_caret_range(version: Version, baseline: Version) -> bool:
+    """Say whether a version is the baseline or a later one that promises to be compatible.
+
+    Before 1.0.0 only patches promise that.
+    """
+    alike = 1 if baseline[0] > 0 else 2
+    return version >= baseline and version[:alike] == baseline[:alike]

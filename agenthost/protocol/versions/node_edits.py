@@ -25,6 +25,12 @@ def each(items: Any, edit: Callable[[Json], Json | None]) -> Any:
     return [new for new, old in zip(edited, items, strict=True) if new is not None or old is None]
 
 
+def each_value(node: Json, edit: Callable[[Any], Any]) -> Json:
+    """Return the object with the value of each member edited."""
+    edited = {key: edit(value) for key, value in node.items()}
+    return node if all(edited[key] is value for key, value in node.items()) else edited
+
+
 def inside(node: Json, key: str, edit: Callable[[Any], Any]) -> Json:
     """Return the node with one member edited; a member that becomes None is left out."""
     value = node.get(key)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from agenthost.protocol.versions.node_edits import Json, each, inside
+from agenthost.protocol.versions.node_edits import Json, each, each_value, inside
 from agenthost.protocol.versions.rewriter import Rewriter
 
 _Edit = Callable[[Rewriter, Json], Json | None]
@@ -38,6 +38,11 @@ def walk_action(rewriter: Rewriter, action: Json) -> Json | None:
     """Rewrite an action; None when what it carried was left out, so that nothing is left to say."""
     walk = _ACTIONS.get(action.get("type", ""))
     return action if walk is None else walk(rewriter, action)
+
+
+def carries_nodes(action_type: str) -> bool:
+    """Say whether an action of this type may carry anything that a rewriter could change."""
+    return action_type in _ACTIONS
 
 
 def walk_params(rewriter: Rewriter, method: str, params: Any) -> Any:
@@ -139,6 +144,9 @@ def _part(rewriter: Rewriter, part: Json) -> Json | None:
 
 
 def _turn_members(rewriter: Rewriter, turn: Json) -> Json:
+    # Chats are long, and half of the steps have nothing to change in a turn.
+    if not rewriter.changes_turns:
+        return turn
     turn = _at(turn, "message", partial(_message, rewriter))
     return _in(turn, "responseParts", partial(_part, rewriter))
 
@@ -197,25 +205,31 @@ def _session(rewriter: Rewriter, state: Json) -> Json:
 # Schemas of settings
 
 
+# Schemas inside schemas, far deeper than anybody can fill in. What is deeper stays as it is.
+_DEEPEST = 32
+
+
 def _config(rewriter: Rewriter, config: Json) -> Json:
     return _at(config, "schema", partial(_config_schema, rewriter))
 
 
 def _config_schema(rewriter: Rewriter, schema: Json) -> Json:
+    if not rewriter.changes_schemas:
+        return schema
+    return _properties(rewriter, schema, _DEEPEST)
+
+
+def _properties(rewriter: Rewriter, schema: Json, depth: int) -> Json:
     """Rewrite the properties that a schema has by name."""
-
-    def edit_properties(properties: Json) -> Json:
-        for name in properties:
-            properties = _at(properties, name, partial(_config_property, rewriter))
-        return properties
-
-    return _at(schema, "properties", edit_properties)
+    edit = partial(_only_objects, lambda inner: _config_property(rewriter, inner, depth - 1))
+    return _at(schema, "properties", lambda properties: each_value(properties, edit))
 
 
-def _config_property(rewriter: Rewriter, schema: Json) -> Json:
-    schema = _config_schema(rewriter, schema)
-    for inner in ("items", "additionalProperties"):
-        schema = _at(schema, inner, partial(_config_property, rewriter))
+def _config_property(rewriter: Rewriter, schema: Json, depth: int) -> Json:
+    if depth > 0:
+        schema = _properties(rewriter, schema, depth)
+        for key in ("items", "additionalProperties"):
+            schema = _at(schema, key, lambda inner: _config_property(rewriter, inner, depth - 1))
     return rewriter.config_property(schema)
 
 

@@ -8,14 +8,29 @@ has nothing to change, and where it may return None the node is left out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from agenthost.protocol.versions.node_edits import Json
 
 
+# The nodes that occur inside completed and active turns.
+_IN_TURNS = ("message", "attachment", "content_ref", "contents", "tool_call", "part")
+
+
 class Rewriter:
     """Rewrites single nodes of the wire model; subclasses say which."""
+
+    # Whether anything inside a turn, or a schema of settings, is rewritten at all.
+    changes_turns: ClassVar[bool] = False
+    changes_schemas: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        """Note what the subclass has to say."""
+        cls.changes_turns = any(
+            getattr(cls, name) is not getattr(Rewriter, name) for name in _IN_TURNS
+        )
+        cls.changes_schemas = cls.config_property is not Rewriter.config_property
 
     def message(self, message: Json) -> Json:
         """Rewrite a Message."""

@@ -14,6 +14,7 @@ from agenthost.errors import AgentHostError
 from agenthost.protocol.reducer_registry import Reducer
 from agenthost.protocol.versions.node_edits import Json
 from agenthost.protocol.versions.node_walks import (
+    carries_nodes,
     walk_action,
     walk_notification,
     walk_params,
@@ -148,12 +149,31 @@ class Step:
     def action_down(self, action: Json, context: DownContext) -> list[Json]:
         """Translate an action DOWN: into none, when the older version has nothing like it.
 
-        Of several, the last must be what the action itself becomes.
+        Of several, the last must be what the action itself becomes. Only a host can say several:
+        where a client is the sender, it is one, none or Untranslatable.
         """
         special = self.actions_down.get(action["type"])
         if special is not None:
             return special(action, context)
         return self.rewritten_down(action, context)
+
+    def passes_down(self, action_type: str) -> bool:
+        """Say whether every action of this type goes DOWN just as it is."""
+        return (
+            type(self).action_down is Step.action_down
+            and exists_in(action_type, self.older)
+            and action_type not in self.actions_down
+            and not carries_nodes(action_type)
+        )
+
+    def passes_up(self, action_type: str) -> bool:
+        """Say whether every action of this type goes UP just as it is."""
+        return (
+            type(self).action_up is Step.action_up
+            and action_type not in self.actions_up
+            and action_type not in self.splits_up
+            and not carries_nodes(action_type)
+        )
 
     def extra_actions(self, action: Json, before: Json, after: Json) -> int:
         """Return how many extra actions a translation may need, at most.

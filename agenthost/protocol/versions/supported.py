@@ -8,7 +8,7 @@ begin with ``x-`` belong to implementations and exist in every version.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 Version = tuple[int, int, int]
@@ -46,6 +46,11 @@ def exists_in(action_type: str, version: str) -> bool:
 def tolerated_in(action_type: str, version: str) -> bool:
     """Return whether clients of a version send this action although their version lacks it."""
     return action_type in _TOLERATED.get(version, ())
+
+
+def all_actions() -> Iterable[str]:
+    """Return every action that any version has had."""
+    return _ACTIONS
 
 
 def introduced_in(action_type: str) -> str | None:
