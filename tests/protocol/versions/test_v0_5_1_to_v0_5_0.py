@@ -174,14 +174,16 @@ def test_nonces_are_left_out_of_actions_and_results() -> None:
 def test_the_nonce_of_a_clients_plugin_is_older_and_stays() -> None:
     plugin = {"type": "plugin", "id": "p", "nonce": "n"}
     state = session(activeClients=[{"clientId": "c", "tools": [], "customizations": [plugin]}])
-    assert down(OLD, "session", state) is state
+    (client,) = down(OLD, "session", state)["activeClients"]
+    assert client["customizations"] == [{**plugin, "enabled": True}]
 
 
 def test_agents_have_no_capabilities_models_or_tools() -> None:
     agent = {"type": "agent", "id": "a"}
     plugin = {"type": "plugin", "id": "p", "children": [{**agent, "model": "m", "tools": ["t"]}]}
     newer = {"provider": "x", "capabilities": {"multipleChats": {}}, "customizations": [plugin]}
-    older = {"provider": "x", "customizations": [{**plugin, "children": [agent]}]}
+    older_plugin = {**plugin, "enabled": True, "children": [agent]}
+    older = {"provider": "x", "customizations": [older_plugin]}
     assert down(OLD, "root", {"agents": [newer]}) == {"agents": [older]}
 
 

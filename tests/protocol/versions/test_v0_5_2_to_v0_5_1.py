@@ -32,11 +32,24 @@ def child(kind: str, **members: Any) -> Json:
 
 
 def plugin(*children: Json, **members: Any) -> Json:
-    return {"type": "plugin", "id": "p", "enabled": True, "children": list(children), **members}
+    return {"type": "plugin", "id": "p", "children": list(children), **members}
+
+
+def old_plugin(*children: Json) -> Json:
+    return plugin(*children, enabled=True)
 
 
 def server(**members: Any) -> Json:
-    return {"type": "mcpServer", "id": "p/mcp", "enabled": True, **members}
+    return {"type": "mcpServer", "id": "p/mcp", **members}
+
+
+def toggled(entry_id: str, enabled: bool) -> Json:
+    decisions = [{"kind": "session", "enabled": enabled}]
+    return {"type": "session/customizationToggled", "id": entry_id, "enablement": decisions}
+
+
+def old_toggled(entry_id: str, enabled: bool) -> Json:
+    return {"type": "session/customizationToggled", "id": entry_id, "enabled": enabled}
 
 
 # Parts and content
@@ -84,12 +97,12 @@ def test_a_terminals_result_is_not_told() -> None:
         ),
         (child("rule", enabled=True, **META), child("rule")),
         (child("hook", **META), child("hook")),
-        (server(**META), server()),
+        (server(**META), server(enabled=True)),
     ],
 )
 def test_new_members_of_children_are_left_out(newer: Json, older: Json) -> None:
     state = session(customizations=[plugin(newer, version="1", **META)])
-    expected = [plugin(older)]
+    expected = [old_plugin(older)]
     assert down(OLD, "session", state)["customizations"] == expected
     updated = {"type": "session/customizationUpdated"}
     newest = {**updated, "customization": plugin(newer, version="1", **META)}
@@ -102,14 +115,15 @@ def test_new_members_of_children_are_left_out(newer: Json, older: Json) -> None:
 
 def test_children_that_are_switched_off_are_not_shown_except_servers() -> None:
     off = [child(kind, enabled=False) for kind in ("agent", "skill", "rule", "prompt", "hook")]
-    state = session(customizations=[plugin(*off, server(enabled=False))])
-    assert down(OLD, "session", state)["customizations"] == [plugin(server(enabled=False))]
+    server_off = server(enablement=[{"kind": "global", "enabled": False}])
+    state = session(customizations=[plugin(*off, server_off)])
+    assert down(OLD, "session", state)["customizations"] == [old_plugin(server(enabled=False))]
 
 
 def test_the_plugins_of_clients_are_translated_too() -> None:
     client = {"clientId": "c", "tools": []}
     newer = {**client, "customizations": [plugin(child("rule", enabled=False), version="1")]}
-    older = {**client, "customizations": [plugin()]}
+    older = {**client, "customizations": [old_plugin()]}
     assert down(OLD, "session", session(activeClients=[newer]))["activeClients"] == [older]
     added = {"type": "session/activeClientSet", "activeClient": newer}
     assert sent(OLD, "session", session(), added) == [{**added, "activeClient": older}]
@@ -117,33 +131,31 @@ def test_the_plugins_of_clients_are_translated_too() -> None:
 
 
 def test_toggling_a_top_level_customization_stays_as_it_is() -> None:
-    toggled = {"type": "session/customizationToggled", "id": "p", "enabled": False}
     state = session(customizations=[plugin()])
-    assert sent(OLD, "session", state, toggled) == [toggled]
-    assert sent(OLD, "session", state, toggled, sender="client") == [toggled]
+    told = [old_toggled("p", False)]
+    assert sent(OLD, "session", state, toggled("p", False)) == told
+    assert sent(OLD, "session", state, toggled("p", False), sender="client") == told
 
 
 @pytest.mark.parametrize("enabled", [True, False])
 def test_toggling_a_child_sends_its_container_anew(enabled: bool) -> None:
     state = session(customizations=[plugin(child("rule", enabled=not enabled), server())])
-    toggled = {"type": "session/customizationToggled", "id": "p/rule", "enabled": enabled}
     shown = [child("rule")] if enabled else []
-    assert sent(OLD, "session", state, toggled) == [
-        {"type": "session/customizationUpdated", "customization": plugin(*shown, server())}
+    container = old_plugin(*shown, server(enabled=True))
+    assert sent(OLD, "session", state, toggled("p/rule", enabled)) == [
+        {"type": "session/customizationUpdated", "customization": container}
     ]
 
 
 def test_toggling_a_server_inside_a_container_sends_the_container_anew() -> None:
     state = session(customizations=[plugin(server())])
-    toggled = {"type": "session/customizationToggled", "id": "p/mcp", "enabled": False}
-    (told,) = sent(OLD, "session", state, toggled)
-    assert told["customization"] == plugin(server(enabled=False))
+    (told,) = sent(OLD, "session", state, toggled("p/mcp", False))
+    assert told["customization"] == old_plugin(server(enabled=False))
 
 
 def test_a_client_cannot_toggle_a_child_at_an_old_host() -> None:
     state = session(customizations=[plugin(child("rule"))])
-    toggled = {"type": "session/customizationToggled", "id": "p/rule", "enabled": False}
-    assert sent(OLD, "session", state, toggled, sender="client") == []
+    assert sent(OLD, "session", state, toggled("p/rule", False), sender="client") == []
 
 
 @pytest.mark.parametrize(("request_name", "kind"), [("Start", "starting"), ("Stop", "stopped")])
@@ -181,6 +193,7 @@ def test_the_handshake_says_less() -> None:
     assert LADDER.params_up("initialize", params) is params
 
 
-def test_what_an_old_client_toggles_needs_no_translation() -> None:
-    toggled = {"type": "session/customizationToggled", "id": "p", "enabled": False}
-    assert up(OLD, "session", session(), toggled) is toggled
+@pytest.mark.parametrize("entry_id", ["p", "p/mcp"])
+def test_what_an_old_client_toggles_is_decided_for_the_session(entry_id: str) -> None:
+    state = session(customizations=[plugin(server())])
+    assert up(OLD, "session", state, old_toggled(entry_id, False)) == toggled(entry_id, False)

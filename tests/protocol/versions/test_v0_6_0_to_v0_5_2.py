@@ -387,9 +387,10 @@ def test_a_pre_registered_oauth_client_is_not_told() -> None:
     ]
     plugin = {"type": "plugin", "id": "p", "children": [{**server, "state": newer}]}
     held = session(customizations=[{**server, "state": newer}, plugin])
+    older = {**server, "enabled": True, "state": state}
     assert down(OLD, "session", held)["customizations"] == [
-        {**server, "state": state},
-        {**plugin, "children": [{**server, "state": state}]},
+        older,
+        {**plugin, "enabled": True, "children": [older]},
     ]
 
 
