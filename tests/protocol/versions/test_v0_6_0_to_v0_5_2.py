@@ -142,10 +142,14 @@ def test_turns_have_no_times_in_the_old_version() -> None:
 def test_actions_have_no_times_in_the_old_version() -> None:
     started = {"type": "chat/turnStarted", "turnId": "u", "message": message()}
     assert sent(OLD, "chat", chat(active=False), {**started, "startedAt": STARTED}) == [started]
-    error = {"errorType": "e", "message": "m"}
-    for name, extra in (("turnComplete", {}), ("turnCancelled", {}), ("error", {"error": error})):
-        ended = {"type": f"chat/{name}", "turnId": "t", **extra}
+    for name in ("turnComplete", "turnCancelled"):
+        ended = {"type": f"chat/{name}", "turnId": "t"}
         assert sent(OLD, "chat", chat(), {**ended, "duration": 5}) == [ended]
+    failed = {"type": "chat/error", "turnId": "t"}
+    error = {"errorType": "e", "message": "m"}
+    part = {"kind": "error", "error": error}
+    told = sent(OLD, "chat", chat(), {**failed, "duration": 5, "part": part})
+    assert told == [{**failed, "error": error}]
 
 
 @pytest.mark.parametrize("given", [{}, {"startedAt": None}])

@@ -201,9 +201,11 @@ def _replay_length(before: Json, action: Json, after: Json) -> int:
     changed = any(
         old is not new and _contributor_of(old) != _contributor_of(new) for old, new in pairs
     )
-    if not changed or len(parts) > MOST_PARTS:
+    # The states may be newer ones, with failures between the parts that are never told.
+    told: int = sum(part["kind"] != "error" for part in parts)
+    if not changed or told > MOST_PARTS:
         return 0
-    return 1 + len(parts) + ("usage" in turn)
+    return 1 + told + int("usage" in turn)
 
 
 def _turn_replayed(older: Json, action: Json, after: Json) -> list[Json]:
