@@ -40,7 +40,7 @@ def annotation_updated(
     state: AnnotationsState, action: AnnotationsUpdatedAction, now: str
 ) -> AnnotationsState:
     """Overwrite what the action gives; what it leaves out stays."""
-    given = carry_given(action, "turnId", "resource", "range", "resolved")
+    given = carry_given(action, "origin", "resource", "range", "resolved")
     return _edit(state, action["annotationId"], lambda annotation: updated(annotation, **given))
 
 

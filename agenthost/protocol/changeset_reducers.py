@@ -73,9 +73,8 @@ def files_review_changed(
 def content_changed(
     state: ChangesetState, action: ChangesetContentChangedAction, now: str
 ) -> ChangesetState:
-    """Replace the files, the operations if given, and the error even if not given."""
-    replaced = updated(state, files=action["files"], **carry_given(action, "operations"))
-    return copied_members(replaced, action, "error")
+    """Replace the files, and the operations if given; an error is the status' affair."""
+    return updated(state, files=action["files"], **carry_given(action, "operations"))
 
 
 @reduces("changeset/operationsChanged")

@@ -72,6 +72,11 @@ def copied_members(state: T, source: object, *keys: str) -> T:
     return updated(without(state, *missing), **given)
 
 
+def replaced_list(state: T, key: str, items: Sequence[object] | None) -> T:
+    """Return ``state`` with a whole list under ``key``; without any the member is removed."""
+    return without(state, key) if items is None else updated(state, **{key: items})
+
+
 def with_item(state: T, key: str, item: object) -> T:
     """Return ``state`` with the item in the list under ``key``; the same object if it is there."""
     members = cast(Mapping[str, Any], state)

@@ -1,8 +1,9 @@
 """The table of reducers: one small function per action type, and who may dispatch it.
 
 A reducer is ``(state, action, now) -> state``: pure, never mutating its input, returning *the same
-object* when nothing changes. ``now`` is an ISO 8601 string. An action's type is ``kind/name``; the
-kind says which channel state it applies to. Knows no protocol versions: ``versions`` does.
+object* when nothing changes. ``now`` is an ISO 8601 string, which only reducers of older protocols
+look at: here every time comes with the action. An action's type is ``kind/name``; the kind says
+which channel state it applies to. Knows no protocol versions: ``versions`` does.
 """
 
 from __future__ import annotations

@@ -12,10 +12,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias, TypeVar, cast
 
 from agenthost.protocol import annotations_reducers as _annotations
+from agenthost.protocol import canvas_reducers as _canvas
 from agenthost.protocol import changeset_reducers as _changeset
 from agenthost.protocol import resource_watch_reducers as _resource_watch
 from agenthost.protocol import root_reducers as _root
 from agenthost.protocol import terminal_reducers as _terminal
+from agenthost.protocol.automation import reducers as _automations
+from agenthost.protocol.chat import field_reducers as _fields
 from agenthost.protocol.chat import input_reducers as _inputs
 from agenthost.protocol.chat import pending_reducers as _pending
 from agenthost.protocol.chat import tool_call_reducers as _tool_calls
@@ -38,10 +41,13 @@ REDUCER_MODULES = (
     _tool_calls,
     _inputs,
     _pending,
+    _fields,
     _terminal,
     _changeset,
     _annotations,
     _resource_watch,
+    _automations,
+    _canvas,
 )
 
 # Appending action type -> the field that holds the appended text, all of them: see ``appending``.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from agenthost.protocol.json_edits import copied_members, updated
+from agenthost.protocol.json_edits import carry_given, copied_members, updated
 from agenthost.protocol.reducer_registry import reduces
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ def cwd_changed(state: TerminalState, action: TerminalCwdChangedAction, now: str
 
 @reduces("terminal/exited")
 def exited(state: TerminalState, action: TerminalExitedAction, now: str) -> TerminalState:
-    """Set the exit code, or remove it when there is none."""
-    return copied_members(state, action, "exitCode")
+    """Record that the process ended, and how if that is known."""
+    return updated(state, lifecycle={"status": "exited", **carry_given(action, "exitCode")})
 
 
 @reduces("terminal/cleared", client=True, touches=("content",))

@@ -16,7 +16,7 @@ from agenthost.protocol.chat.active_turn import (
     with_part_added,
     with_part_at,
 )
-from agenthost.protocol.json_edits import prefer, same_if_equal, updated, without
+from agenthost.protocol.json_edits import prefer, same_if_equal, without
 from agenthost.protocol.reducer_registry import reduces
 
 if TYPE_CHECKING:
@@ -42,10 +42,10 @@ def input_requested(state: ChatState, action: ChatInputRequestedAction, now: str
         answers = prefer(request, _part(turn, index)["request"], "answers")
         part = {"kind": "inputRequest", "request": {**request, **answers}}
         asked = with_part_at(state, turn, index, cast("InputRequestResponsePart", part))
-    return same_if_equal(state, updated(marked_unread(refreshed(asked)), modifiedAt=now))
+    return same_if_equal(state, marked_unread(refreshed(asked)))
 
 
-@reduces("chat/inputAnswerChanged", client=True, touches=("activeTurn", "modifiedAt"))
+@reduces("chat/inputAnswerChanged", client=True, touches=("activeTurn",))
 def input_answer_changed(
     state: ChatState, action: ChatInputAnswerChangedAction, now: str
 ) -> ChatState:
@@ -60,10 +60,10 @@ def input_answer_changed(
     if "answer" in action:
         answers[action["questionId"]] = action["answer"]
     changed = with_part_at(state, turn, index, _answered(part, answers))
-    return same_if_equal(state, updated(changed, modifiedAt=now))
+    return same_if_equal(state, changed)
 
 
-@reduces("chat/inputCompleted", client=True, touches=("activeTurn", "status", "modifiedAt"))
+@reduces("chat/inputCompleted", client=True, touches=("activeTurn", "status"))
 def input_completed(state: ChatState, action: ChatInputCompletedAction, now: str) -> ChatState:
     """Close an open request with a response, the given answers laid over the drafts."""
     turn = state.get("activeTurn")
@@ -76,7 +76,7 @@ def input_completed(state: ChatState, action: ChatInputCompletedAction, now: str
         **_answered(part, answers),
         "response": action["response"],
     }
-    return {**refreshed(with_part_at(state, turn, index, closed)), "modifiedAt": now}
+    return refreshed(with_part_at(state, turn, index, closed))
 
 
 def _open_request(turn: ActiveTurn, request_id: str) -> int | None:

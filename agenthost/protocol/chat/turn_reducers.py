@@ -1,11 +1,12 @@
 """Reducers of the chat channel for turns: their life, their text, and the transcript they form.
 
-Also holds the chat's own small fields (activity, working directories). Tool calls, input requests
-and pending messages have modules of their own. Streaming text never looks at finished turns.
+Tool calls, input requests, pending messages and the chat's own small fields have modules of their
+own. Streaming text never looks at finished turns.
 """
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from agenthost.protocol.chat.active_turn import (
@@ -23,16 +24,13 @@ from agenthost.protocol.json_edits import (
     index_by,
     same_if_equal,
     updated,
-    with_item,
     without,
-    without_item,
 )
 from agenthost.protocol.reducer_registry import reduces
 from agenthost.protocol.status import ERROR, IDLE, with_activity
 
 if TYPE_CHECKING:
     from agenthost.protocol.chat.actions import (
-        ChatActivityChangedAction,
         ChatDeltaAction,
         ChatErrorAction,
         ChatReasoningAction,
@@ -40,34 +38,46 @@ if TYPE_CHECKING:
         ChatTruncatedAction,
         ChatTurnCancelledAction,
         ChatTurnCompleteAction,
+        ChatTurnResumeAction,
         ChatTurnsLoadedAction,
         ChatTurnStartedAction,
         ChatUsageAction,
-        ChatWorkingDirectoryRemovedAction,
-        ChatWorkingDirectorySetAction,
     )
-    from agenthost.protocol.chat.state import ActiveTurn, ChatState, CompletedTurn, ResponsePart
+    from agenthost.protocol.chat.state import (
+        ActiveTurn,
+        ChatState,
+        CompletedTurn,
+        ResponsePart,
+        TurnState,
+    )
 
 
 @reduces("chat/turnStarted", client=True)
 def turn_started(state: ChatState, action: ChatTurnStartedAction, now: str) -> ChatState:
-    """Start a turn, over any that still runs; the pending message it came from is consumed."""
+    """Start a turn, over any that still runs; the pending message it came from is consumed.
+
+    The chat was modified when the turn says that it started, not when this is computed.
+    """
     turn = {
         "id": action["turnId"],
         **carry(action, "startedAt"),
         "message": action["message"],
         "responseParts": [],
     }
-    started: ChatState = {**state, "activeTurn": cast("ActiveTurn", turn), "modifiedAt": now}
+    started: ChatState = {**state, "activeTurn": cast("ActiveTurn", turn)}
+    if action.get("startedAt"):
+        started["modifiedAt"] = action["startedAt"]
     begun = without_pending(marked_unread(refreshed(started)), action.get("queuedMessageId"))
     return same_if_equal(state, begun)
 
 
 @reduces("chat/responsePart")
 def response_part(state: ChatState, action: ChatResponsePartAction, now: str) -> ChatState:
-    """Append a part to the active turn."""
+    """Append a part to the active turn; a failure is no part of its own: it ends the turn."""
     turn = matching_turn(state, action["turnId"])
-    return state if turn is None else with_part_added(state, turn, action["part"])
+    if turn is None or action["part"]["kind"] == "error":
+        return state
+    return with_part_added(state, turn, action["part"])
 
 
 @reduces("chat/delta", appends="content")
@@ -120,28 +130,27 @@ def usage(state: ChatState, action: ChatUsageAction, now: str) -> ChatState:
 @reduces("chat/turnComplete")
 def turn_complete(state: ChatState, action: ChatTurnCompleteAction, now: str) -> ChatState:
     """End the active turn: it came to its end."""
-    return _ended(state, action, {"state": "complete"}, IDLE, now)
+    return _ended(state, action, "complete", IDLE)
 
 
 @reduces("chat/turnCancelled", client=True)
 def turn_cancelled(state: ChatState, action: ChatTurnCancelledAction, now: str) -> ChatState:
     """End the active turn: somebody stopped it."""
-    return _ended(state, action, {"state": "cancelled"}, IDLE, now)
+    return _ended(state, action, "cancelled", IDLE)
 
 
 @reduces("chat/error")
 def error(state: ChatState, action: ChatErrorAction, now: str) -> ChatState:
     """End the active turn: it failed, and the chat shows so until its status is next computed."""
-    outcome = {"state": "error", **carry(action, "error")}
-    return _ended(state, action, outcome, ERROR, now)
+    return _ended(state, action, "error", ERROR, action["part"])
 
 
 def _ended(
     state: ChatState,
     action: ChatTurnCompleteAction | ChatTurnCancelledAction | ChatErrorAction,
-    outcome: dict[str, Any],
+    outcome: TurnState,
     activity: int,
-    now: str,
+    *last: ResponsePart,
 ) -> ChatState:
     active = matching_turn(state, action["turnId"])
     if active is None:
@@ -150,23 +159,64 @@ def _ended(
         **carry(active, "id", "startedAt"),
         **_duration(action),
         "message": active["message"],
-        "responseParts": [interrupted_part(part) for part in active["responseParts"]],
+        "responseParts": [*map(interrupted_part, active["responseParts"]), *last],
         **carry(active, "usage"),
-        **outcome,
+        "state": outcome,
     }
     ended: ChatState = {
         **without(state, "activeTurn"),
         "turns": [*state["turns"], cast("CompletedTurn", turn)],
-        "modifiedAt": now,
         "status": with_activity(state["status"], activity),
     }
+    end = _end_of(active.get("startedAt"), turn.get("duration"))
+    if end is not None:
+        ended["modifiedAt"] = end
     return ended
+
+
+def _end_of(started_at: str | None, duration: float | None) -> str | None:
+    """Return when a turn ended that took so many milliseconds; None if its start cannot be read."""
+    try:
+        start = datetime.fromisoformat(started_at or "")
+        if start.utcoffset() is None:
+            start = start.replace(tzinfo=UTC)
+        end = (start + timedelta(milliseconds=duration or 0)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    return end.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _duration(action: object) -> dict[str, float]:
     # A peer of an older protocol measures none; then the turn records none. The value comes from
     # the producer's own clock, where a step backwards must not show as negative time.
     return {key: max(0, value or 0) for key, value in carry(action, "duration").items()}
+
+
+@reduces("chat/turnResume", client=True)
+def turn_resume(state: ChatState, action: ChatTurnResumeAction, now: str) -> ChatState:
+    """Take up the last turn again where it failed, if its failure allows that."""
+    turn = state["turns"][-1] if state["turns"] else None
+    if state.get("activeTurn") is not None or turn is None or turn["id"] != action["turnId"]:
+        return state
+    if turn["state"] != "error" or not _is_resumable(turn["responseParts"]):
+        return state
+    resumed = {
+        "id": turn["id"],
+        # Turns of older protocols did not say; when the chat was last modified is the best guess.
+        "startedAt": turn.get("startedAt") or state["modifiedAt"],
+        **carry(turn, "message", "responseParts", "usage"),
+    }
+    reopened: ChatState = {
+        **state,
+        "turns": state["turns"][:-1],
+        "activeTurn": cast("ActiveTurn", resumed),
+    }
+    return marked_unread(refreshed(reopened))
+
+
+def _is_resumable(parts: list[ResponsePart]) -> bool:
+    last = parts[-1] if parts else None
+    return last is not None and last["kind"] == "error" and last.get("resumable") is True
 
 
 @reduces("chat/truncated", client=True)
@@ -176,17 +226,13 @@ def truncated(state: ChatState, action: ChatTruncatedAction, now: str) -> ChatSt
     Only an *absent* ``turnId`` drops everything: a null one names no turn, and changes nothing.
     """
     if "turnId" not in action:
-        return same_if_equal(state, refreshed(_cut(without(state, "turnsNextCursor"), 0, now)))
+        return same_if_equal(state, refreshed(_cut(without(state, "turnsNextCursor"), 0)))
     index = index_by(state["turns"], "id", action["turnId"])
-    return state if index is None else same_if_equal(state, refreshed(_cut(state, index + 1, now)))
+    return state if index is None else same_if_equal(state, refreshed(_cut(state, index + 1)))
 
 
-def _cut(state: ChatState, length: int, now: str) -> ChatState:
-    return {
-        **without(state, "activeTurn"),
-        "turns": state["turns"][:length],
-        "modifiedAt": now,
-    }
+def _cut(state: ChatState, length: int) -> ChatState:
+    return {**without(state, "activeTurn"), "turns": state["turns"][:length]}
 
 
 @reduces("chat/turnsLoaded")
@@ -196,25 +242,3 @@ def turns_loaded(state: ChatState, action: ChatTurnsLoadedAction, now: str) -> C
     older = [turn for turn in action["turns"] if turn["id"] not in loaded]
     longer: ChatState = {**state, "turns": [*older, *state["turns"]]} if older else state
     return copied_members(longer, action, "turnsNextCursor")
-
-
-@reduces("chat/activityChanged")
-def activity_changed(state: ChatState, action: ChatActivityChangedAction, now: str) -> ChatState:
-    """Say what the chat is doing; an absent activity clears it."""
-    return copied_members(state, action, "activity")
-
-
-@reduces("chat/workingDirectorySet", client=True, touches=("workingDirectories",))
-def working_directory_set(
-    state: ChatState, action: ChatWorkingDirectorySetAction, now: str
-) -> ChatState:
-    """Give the chat a folder; one that inherited all of the session's then has this one only."""
-    return with_item(state, "workingDirectories", action["directory"])
-
-
-@reduces("chat/workingDirectoryRemoved", client=True, touches=("workingDirectories",))
-def working_directory_removed(
-    state: ChatState, action: ChatWorkingDirectoryRemovedAction, now: str
-) -> ChatState:
-    """Take a folder from the chat; the emptied set stays, and means none rather than all."""
-    return without_item(state, "workingDirectories", action["directory"])

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         SessionCustomizationsChangedAction,
         SessionCustomizationToggledAction,
         SessionCustomizationUpdatedAction,
+        SessionMcpServerBackgroundRequestedAction,
         SessionMcpServerStartRequestedAction,
         SessionMcpServerStateChangedAction,
         SessionMcpServerStopRequestedAction,
@@ -113,6 +114,21 @@ def mcp_server_stop_requested(
 ) -> SessionState:
     """Show an MCP server as stopped until the host reports otherwise."""
     return _reported(state, action["id"], {"state": {"kind": "stopped"}})
+
+
+@reduces("session/mcpServerBackgroundRequested", client=True, touches=("customizations",))
+def mcp_server_background_requested(
+    state: SessionState, action: SessionMcpServerBackgroundRequestedAction, now: str
+) -> SessionState:
+    """Wait no longer for an MCP server that holds the session up while it starts."""
+
+    def edit(entry: Entry) -> Entry:
+        server = (entry.get("state") or {}) if entry["type"] == "mcpServer" else {}
+        if server.get("kind") != "starting" or server.get("blocking") is not True:
+            return entry
+        return {**entry, "state": {**server, "blocking": False}}
+
+    return _edited(state, action["id"], edit, first_child_only=True)
 
 
 def _reported(state: SessionState, server_id: str, report: object) -> SessionState:

@@ -14,6 +14,8 @@ from agenthost.protocol.json_edits import (
     index_by,
     remove_by,
     replace_at,
+    replaced_list,
+    same_if_equal,
     updated,
     upsert_by,
     with_item,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
         SessionChangesetsChangedAction,
         SessionChatAddedAction,
         SessionChatRemovedAction,
+        SessionChatsReorderedAction,
         SessionChatUpdatedAction,
         SessionConfigChangedAction,
         SessionCreationFailedAction,
@@ -51,9 +54,10 @@ if TYPE_CHECKING:
         SessionServerToolsChangedAction,
         SessionTitleChangedAction,
         SessionWorkingDirectoryRemovedAction,
+        SessionWorkingDirectoryReplacedAction,
         SessionWorkingDirectorySetAction,
     )
-    from agenthost.protocol.session.state import SessionState
+    from agenthost.protocol.session.state import SessionInputRequest, SessionState
 
 
 @reduces("session/ready")
@@ -67,7 +71,7 @@ def creation_failed(
     state: SessionState, action: SessionCreationFailedAction, now: str
 ) -> SessionState:
     """Record that the session could not be created, and why."""
-    return updated(state, lifecycle="creationFailed", creationError=action["error"])
+    return updated(state, lifecycle="failed", creationError=action["error"])
 
 
 @reduces("session/chatAdded")
@@ -98,6 +102,17 @@ def chat_updated(state: SessionState, action: SessionChatUpdatedAction, now: str
     entry = state["chats"][index]
     merged = updated(entry, **without(action["changes"], "resource"))
     return updated(state, chats=replace_at(state["chats"], index, merged))
+
+
+@reduces("session/chatsReordered", touches=("chats",))
+def chats_reordered(
+    state: SessionState, action: SessionChatsReorderedAction, now: str
+) -> SessionState:
+    """Put the chats into the given order; one that does not name each of them once is ignored."""
+    listed = {chat["resource"]: chat for chat in state["chats"]}
+    if sorted(action["chats"]) != sorted(chat["resource"] for chat in state["chats"]):
+        return state
+    return updated(state, chats=[listed[resource] for resource in action["chats"]])
 
 
 @reduces("session/defaultChatChanged")
@@ -145,10 +160,7 @@ def changesets_changed(
     state: SessionState, action: SessionChangesetsChangedAction, now: str
 ) -> SessionState:
     """Replace the changeset catalogue; none given removes it, an empty one is kept as empty."""
-    changesets = action.get("changesets")
-    if changesets is None:
-        return without(state, "changesets")
-    return updated(state, changesets=changesets)
+    return replaced_list(state, "changesets", action.get("changesets"))
 
 
 @reduces("session/configChanged", client=True, touches=("config",))
@@ -211,14 +223,29 @@ def working_directory_removed(
     return without_item(state, "workingDirectories", action["directory"])
 
 
+@reduces("session/workingDirectoryReplaced", client=True, touches=("workingDirectories",))
+def working_directory_replaced(
+    state: SessionState, action: SessionWorkingDirectoryReplacedAction, now: str
+) -> SessionState:
+    """Put a folder in the place of another; one that stood earlier keeps its place instead."""
+    folders = state.get("workingDirectories") or []
+    if action["directory"] not in folders:
+        return state
+    at, replacement = folders.index(action["directory"]), action["replacement"]
+    before, after = folders[:at], folders[at + 1 :]
+    if replacement in before:
+        return updated(state, workingDirectories=[*before, *after])
+    behind = [folder for folder in after if folder != replacement]
+    return updated(state, workingDirectories=[*before, replacement, *behind])
+
+
 @reduces("session/inputNeededSet")
 def input_needed_set(
     state: SessionState, action: SessionInputNeededSetAction, now: str
 ) -> SessionState:
-    """List something that blocks on a person or client; the session then needs input."""
+    """List something that blocks on a person or a client."""
     waiting = upsert_by(state.get("inputNeeded"), "id", action["request"])
-    status = with_activity(state["status"], INPUT_NEEDED)
-    return updated(state, inputNeeded=waiting, status=status)
+    return same_if_equal(state, _waiting(state, waiting))
 
 
 # What tells INPUT_NEEDED from the IN_PROGRESS that it contains.
@@ -229,13 +256,20 @@ _ONLY_INPUT_NEEDED = INPUT_NEEDED & ~IN_PROGRESS
 def input_needed_removed(
     state: SessionState, action: SessionInputNeededRemovedAction, now: str
 ) -> SessionState:
-    """Unlist what no longer blocks; the last one gone leaves the session in progress, not idle."""
+    """Unlist what no longer blocks."""
     waiting = remove_by(state.get("inputNeeded"), "id", action["id"])
-    if waiting is None:
-        return state
-    if waiting:
+    return state if waiting is None else _waiting(state, waiting)
+
+
+def _waiting(state: SessionState, waiting: list[SessionInputRequest]) -> SessionState:
+    """List what waits; the session needs input while any of it waits for a person.
+
+    A client that is to run a tool is none. The last person gone leaves the session in progress, not
+    idle.
+    """
+    if any(entry["kind"] != "toolClientExecution" for entry in waiting):
         status = with_activity(state["status"], INPUT_NEEDED)
-        return {**state, "inputNeeded": waiting, "status": status}
-    status = with_flag(state["status"], _ONLY_INPUT_NEEDED, False)
-    unblocked: SessionState = {**state, "status": status}
-    return without(unblocked, "inputNeeded")
+    else:
+        status = with_flag(state["status"], _ONLY_INPUT_NEEDED, False)
+    listed: SessionState = {**state, "inputNeeded": waiting, "status": status}
+    return listed if waiting else without(listed, "inputNeeded")
