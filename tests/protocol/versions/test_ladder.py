@@ -10,7 +10,15 @@ from hypothesis import example, given, settings
 
 from agenthost.protocol.versions import NEWEST, SUPPORTED_VERSIONS, Untranslatable, translator
 from agenthost.protocol.versions.ladder import Translator
-from agenthost.protocol.versions.step import DownContext, Step
+from agenthost.protocol.versions.rewriter import Rewriter
+from agenthost.protocol.versions.step import (
+    NOWHERE,
+    DownContext,
+    Sender,
+    Step,
+    Surroundings,
+    UpContext,
+)
 from agenthost.protocol.versions.supported import introduced_in
 from tests.protocol.versions.samples import (
     NOW,
@@ -60,6 +68,8 @@ def test_the_newest_version_gives_back_the_very_objects() -> None:
     assert newest.turn_down(thing) is thing
     assert newest.turn_up(thing) is thing
     assert newest.action_up("chat", thing, None, now=NOW) is thing
+    (climbed,) = newest.actions_up("chat", thing, None, now=NOW)
+    assert climbed is thing
     assert newest.params_down("createChat", thing) is thing
     assert newest.params_up("createChat", thing) is thing
     assert newest.result_down("listSessions", {}, thing) is thing
@@ -87,6 +97,8 @@ STREAMED: list[Json] = [
     {"type": "chat/delta", "turnId": "t", "partId": "p", "content": "x"},
     {"type": "chat/reasoning", "turnId": "t", "partId": "p", "content": "x"},
     {"type": "terminal/data", "data": "x"},
+    {"type": "chat/usage", "turnId": "t", "usage": {}},
+    {"type": "chat/activityChanged", "activity": "x"},
     {"type": "chat/toolCallDelta", "turnId": "t", "toolCallId": "c", "content": "x"},
 ]
 
@@ -105,6 +117,26 @@ def test_climbing_with_streamed_text_looks_at_no_state(version: str, action: Jso
     kind = action["type"].partition("/")[0]
     climbed = translator(version).action_up(kind, action, Untouchable(), now=NOW, sender="host")
     assert climbed is action
+    (climbed,) = translator(version).actions_up(kind, action, Untouchable(), now=NOW)
+    assert climbed is action
+
+
+class Bystander(Step):
+    """Has nothing to do with streamed text, and says when it is asked about it."""
+
+    newer, older = "0.7.0", "0.6.0"
+
+    def rewritten_down(self, action: Json, context: DownContext) -> list[Json]:
+        """Complain."""
+        raise AssertionError("streamed text was translated")
+
+
+def test_streamed_text_climbs_no_step_that_has_nothing_to_say_about_it() -> None:
+    ladder = Translator("0.6.0", (Bystander(),))
+    delta = STREAMED[0]
+    assert ladder.action_down("chat", Untouchable(), delta, Untouchable()) == [delta]
+    with pytest.raises(AssertionError, match="translated"):
+        ladder.action_down("chat", {}, {"type": "chat/draftChanged"}, {"turns": []})
 
 
 @pytest.mark.parametrize("version", OLDER)
@@ -162,7 +194,7 @@ def test_what_needs_no_translation_keeps_its_identity(version: str) -> None:
     assert translated["turns"] is state["turns"]
 
 
-@pytest.mark.parametrize("version", OLDER)
+@pytest.mark.parametrize("version", ["0.6.0", "0.5.2", "0.5.1", "0.5.0"])
 def test_parts_that_need_no_translation_keep_their_identity_beside_those_that_do(
     version: str,
 ) -> None:
@@ -217,6 +249,128 @@ def test_each_of_several_actions_is_translated_in_the_states_around_it() -> None
     assert told == [{"was": "old", "is": ""}, {"was": "", "is": "new"}]
 
 
+class Remembers(Step):
+    """Says what was the last completed turn."""
+
+    newer, older = "0.7.0", "0.6.0"
+
+    def action_down(self, action: Json, context: DownContext) -> list[Json]:
+        """Name the last turn."""
+        return [{"last": context.last_turn()}]
+
+
+@pytest.mark.parametrize("turns", [[], [{"id": "u"}], [{"id": "u"}, {"id": "v"}]])
+def test_a_step_may_ask_for_the_last_completed_turn(turns: list[Json]) -> None:
+    ladder = Translator("0.6.0", (Remembers(),))
+    started = {"type": "chat/turnStarted", "turnId": "t"}
+    expected = turns[-1]["id"] if turns else None
+    (told,) = ladder.action_down(
+        "chat", chat(active=False, turns=turns), started, chat(turns=turns)
+    )
+    assert told == {"last": expected}
+    (told,) = ladder.action_down("session", session(), started, session(title="new"))
+    assert told == {"last": None}
+
+
+def _said_twice(action: Json, context: UpContext) -> list[Json]:
+    return [{**action, "title": ""}, {**action, "was": context.before()["title"]}]
+
+
+def _said_by(action: Json, context: UpContext) -> Json:
+    return {**action, "by": context.sender, "in": context.around.session}
+
+
+class Splits(Step):
+    """Understands a host's new title as two, and a client's as one."""
+
+    newer, older = "0.6.0", "0.5.2"
+
+    def __init__(self) -> None:
+        self.actions_up = {"session/titleChanged": _said_by}
+        self.splits_up = {"session/titleChanged": _said_twice}
+
+
+class Signs(Step):
+    """Notes who sent a new title."""
+
+    newer, older = "0.7.0", "0.6.0"
+
+    def __init__(self) -> None:
+        self.actions_up = {"session/titleChanged": _said_by}
+
+
+def test_what_a_host_sent_may_be_several_actions_here() -> None:
+    ladder = Translator("0.5.2", (Signs(), Splits()))
+    action = {"type": "session/titleChanged", "title": "new"}
+    around = Surroundings(session="ahp-session:/1")
+    signed = {**action, "by": "host", "in": "ahp-session:/1"}
+    climbed = ladder.actions_up("session", action, session(title="old"), now=NOW, around=around)
+    assert climbed == [{**signed, "title": ""}, {**signed, "was": "old"}]
+    by_client = {**action, "by": "client", "in": "ahp-session:/1"}
+    one = ladder.action_up("session", action, session(title="old"), now=NOW, around=around)
+    assert one == by_client
+
+
+class Placed(Rewriter):
+    """Writes down where something was and who sent it."""
+
+    def __init__(self, around: Surroundings, sender: Sender) -> None:
+        self._mark = {
+            "by": sender,
+            "session": around.session,
+            "chat": around.chat_of_turn("t"),
+            "callChat": around.chat_of_call("c"),
+            "default": around.default_chat(),
+        }
+
+    def claim(self, claim: Json) -> Json:
+        """Mark a claim."""
+        return {**claim, **self._mark}
+
+
+class Places(Step):
+    """Asks about the surroundings."""
+
+    newer, older = "0.7.0", "0.6.0"
+
+    def up(self, around: Surroundings = NOWHERE, sender: Sender = "host") -> Rewriter:
+        """Ask."""
+        return Placed(around, sender)
+
+
+def test_states_actions_and_params_are_translated_by_what_is_around_them() -> None:
+    ladder = Translator("0.6.0", (Places(),))
+    around = Surroundings(
+        session="s",
+        chat_of_turn={"t": "1"}.get,
+        chat_of_call={"c": "2"}.get,
+        default_chat=lambda: "3",
+    )
+    known = {"session": "s", "chat": "1", "callChat": "2", "default": "3"}
+    unknown = {"session": "", "chat": None, "callChat": None, "default": None}
+    claimed: Json = {"type": "terminal/claimed", "claim": {}}
+    action = ladder.action_up("terminal", claimed, {}, now=NOW, around=around)
+    assert action["claim"] == {"by": "client", **known}
+    (action,) = ladder.actions_up("terminal", claimed, {}, now=NOW, around=around)
+    assert action["claim"] == {"by": "host", **known}
+    state = ladder.state_up("terminal", {"claim": {}}, around=around)
+    assert state["claim"] == {"by": "host", **known}
+    params = ladder.params_up("createTerminal", {"claim": {}}, around=around)
+    assert params["claim"] == {"by": "client", **known}
+    assert ladder.state_up("terminal", {"claim": {}})["claim"] == {"by": "host", **unknown}
+
+
+@pytest.mark.parametrize("version", OLDER)
+def test_a_method_that_a_version_lacks_cannot_be_asked_for(version: str) -> None:
+    ladder = translator(version)
+    for method in ("moveChat", "runAutomation", "createSession"):
+        if ladder.has_method(method):
+            ladder.params_down(method, {})
+        else:
+            with pytest.raises(Untranslatable, match=method):
+                ladder.params_down(method, {})
+
+
 @pytest.mark.parametrize("version", OLDER)
 def test_an_unknown_action_climbs_as_it_is_for_the_host_to_refuse(version: str) -> None:
     odd: list[Any] = [{"type": "future/unknown"}, {"type": 3}, {"type": []}, {}, [], None, "x"]
@@ -240,9 +394,25 @@ ACTIONS = [
     "chat/toolCallConfirmed", "chat/toolCallComplete", "chat/toolCallContentChanged",
     "chat/responsePart", "chat/turnsLoaded", "session/activeClientSet", "session/chatUpdated",
     "session/customizationsChanged", "session/inputNeededSet", "changeset/fileSet",
-    "root/agentsChanged",
+    "root/agentsChanged", "root/terminalsChanged", "terminal/claimed", "chat/error",
+    "chat/turnResume", "annotations/set", "annotations/updated", "changeset/statusChanged",
+    "changeset/contentChanged", "session/customizationToggled", "automation/createRequested",
+    "automation/updateRequested", "automation/set",
 ]  # fmt: skip
-METHODS = ("createSession", "createChat", "listSessions", "fetchTurns", "subscribe", "completions")
+METHODS = (
+    *("createSession", "createChat", "listSessions", "fetchTurns", "subscribe", "completions"),
+    *("initialize", "authenticate", "createTerminal", "resolveSessionConfig"),
+    "listAutomationTriggerDefinitions",
+)
+BEFORE: dict[str, Json] = {
+    "root": {"agents": []},
+    "session": session(),
+    "chat": chat(),
+    "terminal": {"title": "", "content": [], "claim": {"kind": "client", "clientId": "c"}},
+    "changeset": {"status": "error", "files": []},
+    "annotations": {"annotations": []},
+    "automation": {"entries": []},
+}
 
 
 @settings(max_examples=150)
@@ -251,16 +421,21 @@ def test_no_shape_of_input_trips_a_translation(value: Any) -> None:
     for version in OLDER:
         old = translator(version)
         for method in METHODS:
-            old.params_up(method, value)
+            try:
+                old.params_up(method, value)
+            except Untranslatable:
+                assert method == "createTerminal"
             old.result_up(method, {}, value)
-        for method in ("root/sessionAdded", "root/sessionSummaryChanged"):
+        for method in ("root/sessionAdded", "root/sessionSummaryChanged", "auth/required"):
             old.notification_up(method, value)
         for name in ACTIONS:
+            kind = name.partition("/")[0]
             members = value if isinstance(value, dict) else {"message": value}
-            try:
-                old.action_up("chat", {**members, "type": name}, chat(), now=NOW)
-            except Untranslatable:
-                assert introduced_in(name) is not None
+            for climb in (old.action_up, old.actions_up):
+                try:
+                    climb(kind, {**members, "type": name}, BEFORE[kind], now=NOW)
+                except Untranslatable:
+                    assert introduced_in(name) is not None
 
 
 @settings(max_examples=150)
@@ -272,7 +447,7 @@ def test_no_shape_of_input_trips_a_translation(value: Any) -> None:
 @example(value={"turns": [{"responseParts": [{"kind": "toolCall", "toolCall": 3}]}]})
 def test_no_shape_of_a_hosts_state_trips_a_translation(value: Any) -> None:
     for version in OLDER:
-        for kind in ("root", "session", "chat", "terminal", "changeset", "annotations"):
+        for kind in BEFORE:
             translator(version).state_up(kind, value)
         if isinstance(value, dict):
             translator(version).turn_up(value)
