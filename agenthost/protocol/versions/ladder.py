@@ -278,19 +278,10 @@ def _each_context(step: Step, actions: list[Any], whole: DownContext) -> list[Do
     """Return the circumstances of each of the actions that one has become above a step."""
     if len(actions) < 2:
         return [whole] * len(actions)
-    reducers = reducers_of(step.newer)
-    states = [whole.before()]
-    for action in actions[:-1]:
-        reduce = reducers.get(action["type"])
-        # What time it is makes no difference to a translation.
-        states.append(states[-1] if reduce is None else reduce(states[-1], action, _SOME_TIME))
-    *between, last = states
+    between, last = _Between(step, actions, whole), len(actions) - 1
     return [
-        *(
-            replace(whole, before=partial(_same, state), after=partial(_same, following))
-            for state, following in zip(between, states[1:], strict=True)
-        ),
-        replace(whole, before=partial(_same, last)),
+        *(replace(whole, before=between.at(n), after=between.at(n + 1)) for n in range(last)),
+        replace(whole, before=between.at(last)),
     ]
 
 
@@ -300,8 +291,32 @@ def _last_turn(state: Any) -> str | None:
     return turns[-1]["id"] if turns else None
 
 
-def _same(state: Json) -> Json:
-    return state
+class _Between:
+    """The states before each of several actions, in a step's newer form, reduced when asked for.
+
+    A turn that is told anew takes an action for each of its parts, and few translations ask.
+    """
+
+    def __init__(self, step: Step, actions: list[Any], whole: DownContext) -> None:
+        self._reducers = reducers_of(step.newer)
+        self._actions = actions
+        self._whole = whole
+        # The states that were asked for so far, in their order; a gap-free prefix.
+        self._states: list[Json] = []
+
+    def at(self, index: int) -> Any:
+        """Return a function that gives the state before the action of that index."""
+        return lambda: self._state(index)
+
+    def _state(self, index: int) -> Json:
+        if not self._states:
+            self._states.append(self._whole.before())
+        while len(self._states) <= index:
+            state, action = self._states[-1], self._actions[len(self._states) - 1]
+            reduce = self._reducers.get(action["type"])
+            # What time it is makes no difference to a translation.
+            self._states.append(state if reduce is None else reduce(state, action, _SOME_TIME))
+        return self._states[index]
 
 
 class _Rungs:

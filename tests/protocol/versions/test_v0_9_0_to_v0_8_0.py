@@ -265,6 +265,25 @@ def test_a_call_of_a_long_resumed_turn_gets_its_contributor_told_in_the_numbers_
         assert sequence_numbers_needed(ready, state, after) == len(told)
 
 
+def test_telling_a_long_turn_anew_costs_no_more_for_each_of_its_parts() -> None:
+    looks = 0
+
+    class Part(dict[str, Any]):
+        def __getitem__(self, key: str) -> Any:
+            nonlocal looks
+            looks += 1
+            return super().__getitem__(key)
+
+    number = 200
+    parts = [Part({**ASKED, "request": {**REQUEST, "id": str(n)}}) for n in range(number)]
+    state = failed_chat(*parts)
+    after = reduce("chat", state, RESUME, now=NOW)
+    looks = 0
+    told = translator("0.5.0").action_down("chat", state, RESUME, after)
+    assert len(told) == 2 + number
+    assert looks < 20 * number
+
+
 class ChatWalk:
     """A chat in which turns fail and are resumed at random; remembers what happened."""
 
