@@ -16,15 +16,23 @@ from hypothesis import strategies as st
 from agenthost.protocol.reducer_registry import Kind
 from tests.simulation.chat import NOW, ChatSimulation
 from tests.simulation.generate import Gen
-from tests.simulation.session import SessionSimulation, changeset_actions, root_actions
+from tests.simulation.others import (
+    annotations_actions,
+    automation_actions,
+    automation_run_actions,
+    changeset_actions,
+    root_actions,
+    terminal_actions,
+)
+from tests.simulation.session import SessionSimulation
 
 __all__ = [
     "NOW",
     "History",
-    "changeset_histories",
     "chat_histories",
     "histories",
     "json_values",
+    "other_histories",
     "root_histories",
     "session_histories",
 ]
@@ -69,16 +77,32 @@ def session_histories(max_length: int = 20) -> st.SearchStrategy[History]:
     return st.builds(simulate, SEEDS, _lengths(max_length))
 
 
-def changeset_histories() -> st.SearchStrategy[History]:
-    """Build histories of a changeset."""
-    initial: dict[str, Any] = {"status": "computing", "files": []}
-    return _independent("changeset", initial, changeset_actions(), 12)
-
-
 def root_histories() -> st.SearchStrategy[History]:
     """Build histories of the root channel."""
     config = {"schema": {"type": "object", "properties": {}}, "values": {}}
     return _independent("root", {"agents": [], "config": config}, root_actions(), 5)
+
+
+def other_histories() -> st.SearchStrategy[History]:
+    """Build histories of the channels that are neither chats nor sessions."""
+    terminal = {"title": "sh", "content": [], "claim": {"kind": "client", "clientId": "c1"}}
+    run = {"resource": "ahp-automation-run:/1", "automation": "ahp-automation:/1", "sessions": []}
+    pending = {"status": "pending", "createdAt": "2026-01-01"}
+    return st.one_of(
+        _independent("changeset", {"status": "computing", "files": []}, changeset_actions(), 12),
+        root_histories(),
+        _independent(
+            "terminal", {**terminal, "lifecycle": {"status": "running"}}, terminal_actions(), 12
+        ),
+        _independent("annotations", {"annotations": []}, annotations_actions(), 12),
+        _independent("automation", {"entries": []}, automation_actions(), 5),
+        _independent(
+            "automationRun",
+            {**run, "origin": {"kind": "manual"}, "lifecycle": pending},
+            automation_run_actions(),
+            8,
+        ),
+    )
 
 
 def _independent(
@@ -93,7 +117,7 @@ def _independent(
 
 def histories() -> st.SearchStrategy[History]:
     """Build histories of any channel."""
-    return st.one_of(chat_histories(), session_histories(), changeset_histories(), root_histories())
+    return st.one_of(chat_histories(), session_histories(), other_histories())
 
 
 def json_values() -> st.SearchStrategy[Any]:
@@ -118,4 +142,6 @@ MEMBERS = (
     *("workingDirectory", "workingDirectories", "customizations", "children", "files", "edit"),
     *("changes", "summary", "items", "request", "draft", "userSuggestion", "before", "after"),
     *("agenthost/chatAttachment", "resource", "turnId", "toolCallId", "activeClient", "cursor"),
+    *("error", "origin", "lifecycle", "claim", "enablement", "enabled", "chats", "terminals"),
+    *("automation", "entries", "definition", "session", "annotations", "annotation", "config"),
 )

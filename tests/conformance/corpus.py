@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,27 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("AGENTHOST_SHARED", REPOSITORY.parent / "shared"))
 CONFORMANCE = SHARED / "conformance"
 
-# Every sequence was recorded with the clock standing here, 9999 ms after the epoch.
+# Up to 0.8.0, whose reducers read a clock, it stands here: 9999 ms after the epoch.
 CLOCK = "1970-01-01T00:00:09.999Z"
 
 # The prefix of the properties by which tests say what they ran; see tests/conftest.py.
 RAN = "conformance"
+
+
+@dataclass(frozen=True)
+class Fixture:
+    """A file of the corpus, and the version that it is run for."""
+
+    version: str
+    path: Path
+
+    @property
+    def stem(self) -> str:
+        """What the file is called."""
+        return self.path.stem
+
+    def __str__(self) -> str:
+        return f"{self.version}/{self.stem}"
 
 
 @dataclass(frozen=True)
@@ -49,26 +65,30 @@ class RoundTrip:
     acceptable_outputs: list[Any]
 
 
-def reducer_fixtures(version: str) -> list[Path]:
-    """Return the paths of a version's reducer fixtures."""
-    return sorted((CONFORMANCE / version / "reducers").glob("*.json"))
+def reducer_fixtures(version: str) -> list[Fixture]:
+    """Return the reducer fixtures that were published for a version."""
+    paths = sorted((CONFORMANCE / version / "reducers").glob("*.json"))
+    return [Fixture(version, path) for path in paths]
 
 
-def round_trip_fixtures(version: str) -> list[Path]:
-    """Return the paths of a version's round-trip fixtures."""
-    return sorted((CONFORMANCE / version / "round-trips").glob("*.json"))
+def round_trip_fixtures(version: str) -> list[Fixture]:
+    """Return the round-trip fixtures that were published for a version."""
+    paths = sorted((CONFORMANCE / version / "round-trips").glob("*.json"))
+    return [Fixture(version, path) for path in paths]
 
 
-def read_reducer_fixture(path: Path) -> Sequence:
+def read_reducer_fixture(fixture: Fixture) -> Sequence:
     """Read a reducer fixture. In these, a null member counts as absent."""
-    return _sequence(path.parents[1].name, path.stem, json.loads(path.read_text("utf-8")))
+    raw = json.loads(fixture.path.read_text("utf-8"))
+    return _sequence(fixture.version, fixture.stem, raw)
 
 
-def read_round_trip(path: Path) -> RoundTrip:
+def read_round_trip(fixture: Fixture) -> RoundTrip:
     """Read a round-trip fixture. In these, null and absent differ."""
-    raw = json.loads(path.read_text("utf-8"))
-    version, outputs = path.parents[1].name, raw["acceptableOutputs"]
-    return RoundTrip(version, path.stem, raw["type"], raw["input"], outputs)
+    raw = json.loads(fixture.path.read_text("utf-8"))
+    # We keep what we do not know, and where it matters a fixture says what a keeper must come to.
+    kept = [raw["preservedOutput"]] if "preservedOutput" in raw else raw["acceptableOutputs"]
+    return RoundTrip(fixture.version, fixture.stem, raw["type"], raw["input"], kept)
 
 
 def differential_sequences(version: str) -> list[Sequence]:
@@ -102,9 +122,10 @@ def ran(version: str, what: str, count: int = 1) -> tuple[str, object]:
     return f"{RAN}/{version}/{what}", count
 
 
-def parameters(values: Iterable[Any], ids: Iterable[str]) -> list[Any]:
+def parameters(values: Collection[Any], ids: Iterable[str] | None = None) -> list[Any]:
     """Return test parameters, or a single skipped one that says why there are none."""
-    given = [pytest.param(value, id=name) for value, name in zip(values, ids, strict=True)]
+    names = map(str, values) if ids is None else ids
+    given = [pytest.param(value, id=name) for value, name in zip(values, names, strict=True)]
     reason = f"no conformance data at {CONFORMANCE}; set AGENTHOST_SHARED"
     return given or [pytest.param(None, id="no data", marks=pytest.mark.skip(reason=reason))]
 

@@ -36,7 +36,8 @@ class ChatSimulation:
 
     def _initial(self) -> Json:
         fixed = {"resource": "ahp-chat:/1", "title": "T", "modifiedAt": "2026", "turns": []}
-        state = self._draw(node({**fixed, "status": one_of(1, 33)}, _meta={}, **nodes.CHAT_FIELDS))
+        fields = {**nodes.CHAT_FIELDS, **nodes.CHAT_STATE_FIELDS}
+        state = self._draw(node({**fixed, "status": one_of(1, 33)}, _meta={}, **fields))
         loaded = [self._old_turn() for _ in range(self._random.randint(0, 2))]
         cursor = {"turnsNextCursor": "more"} if self._older else {}
         return {**state, "turns": loaded, **cursor}
@@ -48,15 +49,16 @@ class ChatSimulation:
         self._count += 1
         return f"{what}-{self._count}"
 
-    def _draw(self, generator: Gen) -> Any:
-        return generator(self._random)
+    def _draw(self, generator: Gen) -> Json:
+        drawn: Json = generator(self._random)
+        return drawn
 
     def _action(self, action_type: str, required: dict[str, Any], **optional: Any) -> Json:
-        action: Json = self._draw(node({"type": action_type, **required}, **optional))
-        return action
+        return self._draw(node({"type": action_type, **required}, **optional))
 
     def _moves(self) -> Iterator[Move]:
         yield from (self._draft, self._pending, self._directory, self._activity)
+        yield from (self._flagged, self._work, self._listed)
         if self.state.get("queuedMessages") or self.state.get("steeringMessage"):
             yield self._pending_removed
             yield self._reordered
@@ -67,6 +69,8 @@ class ChatSimulation:
         if "activeTurn" not in self.state:
             yield from (self._turn_started,) * 8
             yield self._stray
+            if self.state["turns"]:
+                yield from (self._resumed,) * (8 if _is_resumable(self.state["turns"][-1]) else 1)
             return
         yield from (self._part, self._text, self._asked) * 2
         yield from (self._call_started,) * 4
@@ -97,15 +101,19 @@ class ChatSimulation:
 
     def _turn_started(self) -> Json:
         queued = [pending["id"] for pending in self.state.get("queuedMessages", [])]
-        started = {"turnId": self._fresh("turn"), "startedAt": STARTED, "message": nodes.MESSAGE}
+        when = one_of(STARTED, STARTED, "2026-01-01T01:59:59.999+02:00", "some day")
+        started = {"turnId": self._fresh("turn"), "startedAt": when, "message": nodes.OPENING}
         return self._action("chat/turnStarted", started, queuedMessageId=one_of("", *queued))
 
     def _ended(self) -> Json:
         ending = self._random.choice(["turnComplete", "turnCancelled", "error"])
         ended = {"turnId": self._turn_id, "duration": one_of(-1, 0, 12)}
         if ending == "error":
-            ended["error"] = {"errorType": "e", "message": "m"}
+            ended["part"] = nodes.ERROR_PART
         return self._action(f"chat/{ending}", ended)
+
+    def _resumed(self) -> Json:
+        return self._action("chat/turnResume", {"turnId": self.state["turns"][-1]["id"]})
 
     def _part(self) -> Json:
         part = one_of(
@@ -255,3 +263,33 @@ class ChatSimulation:
 
     def _activity(self) -> Json:
         return self._action("chat/activityChanged", {}, activity=nodes.TEXT)
+
+    def _flagged(self) -> Json:
+        return self._draw(
+            one_of(
+                node({"type": "chat/isReadChanged", "isRead": nodes.FLAG}),
+                node({"type": "chat/isArchivedChanged", "isArchived": nodes.FLAG}),
+                node({"type": "chat/movableChanged", "movable": nodes.FLAG}),
+            )
+        )
+
+    def _work(self) -> Json:
+        return self._draw(
+            one_of(
+                node({"type": "chat/backgroundWorkSet", "work": nodes.WORK}),
+                node({"type": "chat/backgroundWorkRemoved", "id": nodes.NAMES}),
+            )
+        )
+
+    def _listed(self) -> Json:
+        return self._draw(
+            one_of(
+                node({"type": "chat/changesetsChanged"}, changesets=few(nodes.CHANGESET)),
+                node({"type": "chat/canvasesChanged"}, canvases=nodes.CANVASES),
+            )
+        )
+
+
+def _is_resumable(turn: Json) -> bool:
+    parts = turn["responseParts"]
+    return bool(turn["state"] == "error" and parts and parts[-1].get("resumable"))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-__all__ = ["Gen", "Json", "Random", "every", "few", "generate", "node", "one_of"]
+__all__ = ["Gen", "Json", "Random", "ending", "every", "few", "generate", "node", "one_of"]
 
 Json = dict[str, Any]
 Gen = Callable[[Random], Any]
@@ -41,6 +41,11 @@ def few(generator: Gen, at_most: int = 2, unique_by: str | None = None) -> Gen:
         )
 
     return generate_list
+
+
+def ending(items: Gen, *last: Gen) -> Gen:
+    """Generate what one generator gives, which is a list, with some more at the end."""
+    return lambda random: [*items(random), *(generator(random) for generator in last)]
 
 
 def node(required: Json, **optional: Any) -> Gen:

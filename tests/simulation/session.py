@@ -1,4 +1,4 @@
-"""Sessions, changesets and the root as a host drives them."""
+"""A session as a host drives it: chats, clients, customizations, prompts, directories."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class SessionSimulation:
         """Draw actions, following the state."""
         moves: list[Callable[[], Json]] = [
             *(self._plain, self._chats, self._metadata, self._clients, self._directories),
+            *(self._reordered, self._directories),
             *(self._input_needed, self._customizations, self._toggles, self._servers) * 2,
         ]
         for _ in range(length):
@@ -38,12 +39,14 @@ class SessionSimulation:
             "chats": every(*map(nodes.chat_summary, CHATS[:2])),
             "customizations": every(nodes.plugin("plugin"), nodes.mcp_server("mcp")),
         }
-        config = {"schema": {"type": "object", "properties": {}}, "values": {"a": 1}}
+        config = node({"schema": nodes.CONFIG_SCHEMA, "values": {"a": 1}})
+        run = {"automation": "ahp-automation:/1", "run": "ahp-automation-run:/1"}
         return self._draw(
             node(
                 {**fixed, **lists, "status": one_of(1, 8, 33, 72)},
                 workingDirectories=nodes.DIRECTORIES,
                 config=config,
+                origin={"kind": "automation", **run},
             )
         )
 
@@ -89,6 +92,13 @@ class SessionSimulation:
             )
         )
 
+    def _reordered(self) -> Json:
+        order = [chat["resource"] for chat in self.state["chats"]]
+        self._random.shuffle(order)
+        # A host says them all; of anything else nothing comes.
+        partial = order[1:] if self._random.random() < 0.2 else order
+        return {"type": "session/chatsReordered", "chats": partial}
+
     def _clients(self) -> Json:
         client = {"activeClient": nodes.ACTIVE_CLIENT}
         return self._draw(
@@ -99,9 +109,15 @@ class SessionSimulation:
         )
 
     def _directories(self) -> Json:
-        action = self._random.choice(["Set", "Removed"])
-        directory = one_of("file:///a", "file:///b")
-        return self._action(f"workingDirectory{action}", {"directory": directory})
+        directory = {"directory": nodes.DIRECTORY}
+        replaced = {**directory, "replacement": nodes.DIRECTORY}
+        return self._draw(
+            one_of(
+                node({"type": "session/workingDirectorySet", **directory}),
+                node({"type": "session/workingDirectoryRemoved", **directory}),
+                node({"type": "session/workingDirectoryReplaced", **replaced}),
+            )
+        )
 
     def _input_needed(self) -> Json:
         listed = [entry["id"] for entry in self.state.get("inputNeeded", [])]
@@ -126,8 +142,8 @@ class SessionSimulation:
         )
 
     def _toggles(self) -> Json:
-        entry = self._random.choice(["plugin", "mcp", *_child_ids(self.state) * 2])
-        return self._action("customizationToggled", {"id": entry, "enabled": nodes.FLAG})
+        entry = self._random.choice(["plugin", "folder", "mcp", *_child_ids(self.state) * 2])
+        return self._action("customizationToggled", {"id": entry, "enablement": nodes.ENABLEMENT})
 
     def _servers(self) -> Json:
         ids = self._random.choice(["mcp", "plugin/mcp", "folder/mcp", "plugin"])
@@ -137,6 +153,7 @@ class SessionSimulation:
                 node(state, channel="mcp:/2"),
                 node({"type": "session/mcpServerStartRequested", "id": ids}),
                 node({"type": "session/mcpServerStopRequested", "id": ids}),
+                node({"type": "session/mcpServerBackgroundRequested", "id": ids}),
             )
         )
 
@@ -188,28 +205,3 @@ def _child_ids(state: Json) -> list[str]:
         for entry in state.get("customizations", [])
         for child in entry.get("children", [])
     ]
-
-
-def changeset_actions() -> Gen:
-    """Build actions on a changeset."""
-    files = few(nodes.CHANGED_FILE, 3)
-    error = {"errorType": "e", "message": "m"}
-    reviewed = {"files": few(nodes.NAMES), "reviewed": nodes.FLAG}
-    return one_of(
-        node({"type": "changeset/statusChanged", "status": "error"}, error=error),
-        node({"type": "changeset/fileSet", "file": nodes.CHANGED_FILE}),
-        node({"type": "changeset/fileRemoved", "fileId": nodes.NAMES}),
-        node({"type": "changeset/filesReviewChanged", **reviewed}),
-        node({"type": "changeset/contentChanged", "files": files}, operations=[]),
-        node({"type": "changeset/cleared"}),
-    )
-
-
-def root_actions() -> Gen:
-    """Build actions on the root."""
-    return one_of(
-        node({"type": "root/agentsChanged", "agents": few(nodes.AGENT)}),
-        node({"type": "root/activeSessionsChanged", "activeSessions": 2}),
-        node({"type": "root/terminalsChanged", "terminals": []}),
-        node({"type": "root/configChanged", "config": {"a": 1}}, replace=nodes.FLAG),
-    )

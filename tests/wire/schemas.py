@@ -18,15 +18,12 @@ import pytest
 from jsonschema import Draft202012Validator
 from jsonschema.protocols import Validator
 
-from tests.conformance.corpus import SHARED
+from tests.protocol.versions.published import SCHEMAS, definitions
 from tests.wire.client import WireClient
 
 __all__ = ["complaints_about", "needs_schemas"]
 
 Json = dict[str, Any]
-
-SCHEMAS = SHARED / "schema"
-PARTS = ("state", "actions", "commands", "notifications")
 
 needs_schemas = pytest.mark.skipif(
     not SCHEMAS.is_dir(), reason=f"no schemas at {SCHEMAS}; set AGENTHOST_SHARED"
@@ -115,7 +112,7 @@ def _describing(version: str, action_type: str) -> list[str]:
     marks: tuple[Json, ...] = ({"const": action_type}, {"$ref": f"#/$defs/ActionType.{name}"})
     return [
         title
-        for title, definition in _published(version).items()
+        for title, definition in definitions(version).items()
         if any(mark.items() <= _type_of(definition).items() for mark in marks)
     ]
 
@@ -132,17 +129,8 @@ def _validator(version: str, definition: str) -> Validator:
 
 
 @cache
-def _published(version: str) -> Json:
-    definitions: Json = {}
-    for part in reversed(PARTS):
-        path = SCHEMAS / version / f"{part}.schema.json"
-        definitions |= json.loads(path.read_text("utf-8"))["$defs"]
-    return definitions
-
-
-@cache
 def _definitions(version: str) -> Json:
-    published = _published(version)
+    published = definitions(version)
     mended = {name: _mended(definition, published) for name, definition in published.items()}
     # States and actions are held against their own definitions, which makes better complaints.
     mended["Snapshot"]["properties"]["state"] = {"type": "object"}

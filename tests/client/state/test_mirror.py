@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -343,7 +342,7 @@ def expect(state: Any, expected: Any) -> None:
 
 @EACH_FIXTURE
 def test_a_fixture_holds_with_every_action_pending_then_confirmed(
-    path: Path, record_property: Record
+    path: corpus.Fixture, record_property: Record
 ) -> None:
     fixture = corpus.read_reducer_fixture(path)
     mirror = Mirror(fixture.kind, NEWEST, frozen(fixture.initial), 0, client_id=ME)
@@ -361,7 +360,7 @@ def test_a_fixture_holds_with_every_action_pending_then_confirmed(
 
 
 @EACH_FIXTURE
-def test_a_fixture_holds_with_every_action_pending_then_rejected(path: Path) -> None:
+def test_a_fixture_holds_with_every_action_pending_then_rejected(path: corpus.Fixture) -> None:
     fixture = corpus.read_reducer_fixture(path)
     mirror = Mirror(fixture.kind, NEWEST, frozen(fixture.initial), 0, client_id=ME)
     for number, action in enumerate(fixture.actions, 1):
@@ -374,7 +373,7 @@ def test_a_fixture_holds_with_every_action_pending_then_rejected(path: Path) -> 
 
 
 @EACH_FIXTURE
-def test_a_fixture_holds_with_every_action_foreign(path: Path) -> None:
+def test_a_fixture_holds_with_every_action_foreign(path: corpus.Fixture) -> None:
     fixture = corpus.read_reducer_fixture(path)
     mirror = Mirror(fixture.kind, NEWEST, frozen(fixture.initial), 0, client_id=ME)
     for number, action in enumerate(fixture.actions, 1):

@@ -3,8 +3,8 @@
 The law: an old client that applies what we send holds what a fresh snapshot would give it. Here are
 the cases that the versions themselves make impossible, each with the members that it may leave
 different and no others. What such a case leaves different stays so, as it does for a client, until
-an action puts it right: whatever follows from it is no exemption. Times of modification are never
-compared: every peer stamps its own.
+an action puts it right: whatever follows from it is no exemption. Times of modification are not
+compared where reducers read a clock, which is up to 0.8.0: there every peer stamps its own.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 
 from agenthost.protocol.json_edits import same
+from agenthost.protocol.status import IN_PROGRESS, INPUT_NEEDED, IS_ARCHIVED, IS_READ
 from agenthost.protocol.versions import (
     SUPPORTED_VERSIONS,
     parse_version,
@@ -33,7 +34,11 @@ Json = dict[str, Any]
 
 OLDER = SUPPORTED_VERSIONS[1:]
 
-# One place in a state: a member; ("chats", chat, member); or ("call", turn, call, member).
+# The channels that are not as old as the oldest version, with the version they came with.
+BIRTHS = {"automation": "0.9.0", "automationRun": "0.9.0", "canvas": "1.0.0"}
+
+# One place in a state: a member; ("chats", chat, member); ("call", turn, call, member); the order
+# of a list, ("order", member); or one bit of the status, ("flag", bit).
 Spot = tuple[str, ...]
 MISSING = object()
 
@@ -51,6 +56,9 @@ class Exemption:
     members: tuple[str, ...] = ()
     call_members: tuple[str, ...] = ()
     chat_members: tuple[str, ...] = ()
+    # Lists that may have the same items in another order, and bits of the status.
+    orders: tuple[str, ...] = ()
+    flag: int = 0
 
     def spots(self, action: Json) -> Iterator[Spot]:
         """Give the places that may differ after an action."""
@@ -59,6 +67,15 @@ class Exemption:
             yield ("call", action["turnId"], action["toolCallId"], member)
         for member in self.chat_members:
             yield ("chats", action["chat"], member)
+        yield from (("order", member) for member in self.orders)
+        if self.flag:
+            yield ("flag", str(self.flag))
+
+
+def older_with(kind: str) -> tuple[str, ...]:
+    """Return the older versions that have a kind of channel."""
+    birth = parse_version(BIRTHS.get(kind, OLDER[-1]))
+    return tuple(version for version in OLDER if parse_version(version) >= birth)
 
 
 def _is(*names: str) -> Callable[[Json, Json, Json], bool]:
@@ -103,7 +120,55 @@ def _concerns_authentication(before: Json, action: Json, after: Json) -> bool:
     return any(entry["kind"] == "toolAuthentication" for entry in entries)
 
 
+def _concerns_client_tools_at_rest(before: Json, action: Json, after: Json) -> bool:
+    if action["type"] not in ("session/inputNeededSet", "session/inputNeededRemoved"):
+        return False
+    entries = [*before.get("inputNeeded", []), *after.get("inputNeeded", [])]
+    concerned = any(entry["kind"] == "toolClientExecution" for entry in entries)
+    return concerned and before["status"] & INPUT_NEEDED not in (IN_PROGRESS, INPUT_NEEDED)
+
+
+def _replaces_before_many(before: Json, action: Json, after: Json) -> bool:
+    if action["type"] != "session/workingDirectoryReplaced":
+        return False
+    directories: list[str] = before["workingDirectories"]
+    return len(directories) - directories.index(action["directory"]) - 1 > MOST_LATER
+
+
+# So many directories are put back behind a replaced one for clients that cannot replace.
+MOST_LATER = 32
+
 EXEMPTIONS = (
+    Exemption(
+        "no old action puts the chats of a session in another order",
+        "0.9.0",
+        _is("session/chatsReordered"),
+        orders=("chats",),
+    ),
+    Exemption(
+        "a chat's own state does not tell that somebody read it; the session's catalogue does",
+        "0.9.0",
+        _is("chat/isReadChanged"),
+        flag=IS_READ,
+    ),
+    Exemption(
+        "nor that somebody archived it",
+        "0.9.0",
+        _is("chat/isArchivedChanged"),
+        flag=IS_ARCHIVED,
+    ),
+    Exemption(
+        "what runs at a client was a wait for input, and its end the way back to work, not to rest",
+        "0.7.0",
+        _concerns_client_tools_at_rest,
+        members=("status",),
+    ),
+    Exemption(
+        "replacing a directory before very many others puts the new one last",
+        "0.7.0",
+        _replaces_before_many,
+        orders=("workingDirectories",),
+    ),
     Exemption(
         "an intention refined at Ready",
         "0.6.0",
@@ -122,6 +187,7 @@ EXEMPTIONS = (
         _is(
             "session/workingDirectorySet",
             "session/workingDirectoryRemoved",
+            "session/workingDirectoryReplaced",
             "chat/workingDirectorySet",
             "chat/workingDirectoryRemoved",
         ),
@@ -168,13 +234,14 @@ EXEMPTIONS = (
 
 def hold_the_law(history: History) -> None:
     """Assert that clients of every older version hold what a snapshot would give them."""
-    ladder = [translator(version) for version in OLDER]
+    ladder = [translator(version) for version in older_with(history.kind)]
     before = history.initial
     held = {old.version: down(old, history, before) for old in ladder}
     # Where clients of a version have been left with something stale.
     stale: dict[str, set[Spot]] = {old.version: set() for old in ladder}
     for action in history.actions:
         after = reduce(history.kind, before, action, now=NOW)
+        assert after is before or not same(after, before), f"changes nothing: {action}"
         numbers = sequence_numbers_needed(action, before, after)
         for old in ladder:
             state = held[old.version]
@@ -188,7 +255,7 @@ def hold_the_law(history: History) -> None:
             held[old.version] = state = shown_before_cursors(old, action, state, fresh)
             granted = granted_spots(old.version, before, action, after) | stale[old.version]
             stale[old.version] = {spot for spot in granted if differs(spot, state, fresh)}
-            lawful = masked(state, stale[old.version]) == masked(fresh, stale[old.version])
+            lawful = same_but(stale[old.version], old.version, state, fresh)
             assert lawful, f"{old.version}: {action}\n holds {state}\n fresh {fresh}"
         before = after
 
@@ -220,17 +287,33 @@ def granted_spots(version: str, before: Json, action: Json, after: Json) -> set[
 
 def differs(spot: Spot, held: Json, fresh: Json) -> bool:
     """Say whether what an old client holds in a place is not what a snapshot has there."""
+    match spot:
+        case ("order", member):
+            return bool(held.get(member) != fresh.get(member))
+        case ("flag", bit):
+            return bool((held["status"] ^ fresh["status"]) & int(bit))
     *_, member = spot
     one, other = ([node.get(member, MISSING) for node in _nodes(s, spot)] for s in (held, fresh))
     return one != other
 
 
-def masked(state: Json, stale: set[Spot]) -> Json:
+def same_but(stale: set[Spot], version: str, held: Json, fresh: Json) -> bool:
+    """Say whether what an old client holds is what a snapshot has, but for some places."""
+    return masked(held, stale, version) == masked(fresh, stale, version)
+
+
+def masked(state: Json, stale: set[Spot], version: str) -> Json:
     """Return what is comparable of a state, without some places."""
-    state = comparable(state)
+    state = comparable(state, version)
     for spot in stale:
-        for node in _nodes(state, spot):
-            node.pop(spot[-1], None)
+        match spot:
+            case ("order", member):
+                state[member] = sorted(state.get(member, []), key=_spelled)
+            case ("flag", bit):
+                state["status"] &= ~int(bit)
+            case _:
+                for node in _nodes(state, spot):
+                    node.pop(spot[-1], None)
     return state
 
 
@@ -255,10 +338,11 @@ def _turns(state: Json) -> list[Json]:
     return [*state.get("turns", []), *([] if active is None else [active])]
 
 
-def comparable(state: Json) -> Json:
+def comparable(state: Json, version: str) -> Json:
     """Return a state without what differs for reasons that no translation can help."""
     state = deepcopy(state)
-    state.pop("modifiedAt", None)
+    if parse_version(version) < parse_version("0.9.0"):
+        state.pop("modifiedAt", None)
     for turn in _turns(state):
         turn["responseParts"] = _positioned(turn["responseParts"])
         for part in turn["responseParts"]:
@@ -274,5 +358,9 @@ def _positioned(parts: list[Json]) -> list[Json]:
     others = [part for part in parts if part["kind"] != "inputRequest"]
     return [
         *others,
-        *sorted(asked, key=lambda part: orjson.dumps(part, option=orjson.OPT_SORT_KEYS)),
+        *sorted(asked, key=_spelled),
     ]
+
+
+def _spelled(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)

@@ -1,4 +1,4 @@
-"""The published JSON Schemas of older versions, made usable definition by definition.
+"""The published JSON Schemas of every version, made usable definition by definition.
 
 Their known defects are mended here: what is omitted on the wire is not required, nested objects
 that are described as strings are not described at all, and the status is the bitset that it is.
@@ -8,18 +8,15 @@ translation must not leave anything of a newer version behind.
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from typing import Any
 
 from jsonschema import Draft202012Validator
 from jsonschema.protocols import Validator
 
-from tests.conformance.corpus import SHARED
+from tests.protocol.versions.published import definitions
 
 Json = dict[str, Any]
-
-SCHEMAS = SHARED / "schema"
 
 # Marked as required although peers omit them.
 OMITTED = {"origin", "usage", "activity", "_meta", "changesets", "operations"}
@@ -31,6 +28,10 @@ STATES = {
     "session": "SessionState",
     "chat": "ChatState",
     "changeset": "ChangesetState",
+    "terminal": "TerminalState",
+    "annotations": "AnnotationsState",
+    "automation": "AutomationState",
+    "automationRun": "AutomationRunState",
 }
 
 
@@ -57,11 +58,7 @@ def _validator(version: str, definition: str) -> Validator:
 
 @cache
 def _definitions(version: str) -> Json:
-    definitions: Json = {}
-    for part in ("state", "actions"):
-        path = SCHEMAS / version / f"{part}.schema.json"
-        definitions |= json.loads(path.read_text("utf-8"))["$defs"]
-    mended = {name: _mended(definition) for name, definition in definitions.items()}
+    mended = {name: _mended(definition) for name, definition in definitions(version).items()}
     return {**mended, "SessionStatus": {"type": "integer", "minimum": 0}}
 
 

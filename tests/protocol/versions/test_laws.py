@@ -12,14 +12,21 @@ from hypothesis import given, settings
 from agenthost.protocol.reducer_registry import client_may_dispatch
 from agenthost.protocol.versions import NEWEST, Untranslatable, echo, reduce, translator
 from agenthost.protocol.versions.ladder import Translator
-from tests.protocol.versions.law import OLDER, down, granted_spots, hold_the_law, masked
+from tests.protocol.versions.law import (
+    MOST_LATER,
+    OLDER,
+    down,
+    granted_spots,
+    hold_the_law,
+    older_with,
+    same_but,
+)
 from tests.strategies import (
     NOW,
     History,
-    changeset_histories,
     chat_histories,
     histories,
-    root_histories,
+    other_histories,
     session_histories,
 )
 
@@ -43,11 +50,24 @@ def test_an_old_client_of_a_session_holds_what_a_snapshot_would_give_it(history:
 
 
 @MODEST
-@given(changeset_histories() | root_histories())
+@given(other_histories())
 def test_an_old_client_of_other_channels_holds_what_a_snapshot_would_give_it(
     history: History,
 ) -> None:
     hold_the_law(history)
+
+
+@pytest.mark.parametrize("later", [MOST_LATER - 1, MOST_LATER, MOST_LATER + 1])
+@pytest.mark.parametrize("replacement", ["file:///new", "file:///1", "file:///3"])
+def test_replacing_a_directory_among_very_many_loses_their_order_at_most(
+    later: int, replacement: str
+) -> None:
+    directories = [f"file:///{number}" for number in range(later + 3)]
+    state = {"provider": "demo", "title": "", "status": 1, "lifecycle": "ready"}
+    lists = {"activeClients": [], "chats": [], "workingDirectories": directories}
+    replaced = {"directory": "file:///2", "replacement": replacement}
+    action = {"type": "session/workingDirectoryReplaced", **replaced}
+    hold_the_law(History("session", {**state, **lists}, [action]))
 
 
 @MODEST
@@ -74,13 +94,13 @@ def assert_it_comes_back(
 
 
 @MODEST
-@given(chat_histories() | session_histories() | changeset_histories())
+@given(histories())
 def test_a_sender_holds_what_a_snapshot_would_give_it(history: History) -> None:
     before = history.initial
     for action in history.actions:
         after = reduce(history.kind, before, action, now=NOW)
         if client_may_dispatch(action["type"]):
-            for version in OLDER:
+            for version in older_with(history.kind):
                 assert_the_echo_is_true(version, history, before, action)
         before = after
 
@@ -103,14 +123,14 @@ def assert_the_echo_is_true(version: str, history: History, before: Json, action
             held = reduce(kind, held, told, now=NOW, version=version)
         fresh = down(old, history, reached)
         stale = granted_spots(version, before, meant, reached)
-        assert masked(held, stale) == masked(fresh, stale), f"{version}: {words}"
+        assert same_but(stale, version, held, fresh), f"{version}: {words}"
 
 
 @MODEST
 @given(histories())
 def test_climbing_up_and_down_again_loses_nothing_more(history: History) -> None:
     state = final(history)
-    for version in OLDER:
+    for version in older_with(history.kind):
         old = translator(version)
         once = down(old, history, state)
         assert down(old, history, old.state_up(history.kind, once)) == once
@@ -124,7 +144,7 @@ def test_translating_and_reducing_never_change_what_they_are_given(history: Hist
         given_state, given_action = deepcopy(before), deepcopy(action)
         after = reduce(history.kind, before, action, now=NOW)
         given_after = deepcopy(after)
-        for version in OLDER:
+        for version in older_with(history.kind):
             old = translator(version)
             held = down(old, history, before)
             given_held = deepcopy(held)
@@ -143,7 +163,7 @@ def test_every_state_and_action_of_every_version_survives_json(history: History)
     before = history.initial
     for action in history.actions:
         after = reduce(history.kind, before, action, now=NOW)
-        for version in (NEWEST, *OLDER):
+        for version in (NEWEST, *older_with(history.kind)):
             old = translator(version)
             sent = old.action_down(history.kind, before, action, after)
             told = {"state": down(old, history, after), "actions": sent}
@@ -179,7 +199,7 @@ STRAYS: list[Json] = [
     {"type": "chat/turnComplete", "turnId": "none", "duration": 1},
     {"type": "chat/inputCompleted", "requestId": "none", "response": "accept"},
     {"type": "chat/inputAnswerChanged", "requestId": "none", "questionId": "q"},
-    {"type": "session/customizationToggled", "id": "none", "enabled": True},
+    {"type": "session/customizationToggled", "id": "none", "enablement": [], "enabled": True},
     {"type": "session/inputNeededRemoved", "id": "none"},
     {"type": "changeset/fileRemoved", "fileId": "none"},
 ]

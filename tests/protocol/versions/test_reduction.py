@@ -15,8 +15,11 @@ ROOT: Json = {"agents": []}
 COUNTED = {"type": "root/activeSessionsChanged", "activeSessions": 1}
 
 
+MESSAGE: Json = {"text": "", "origin": {"kind": "user"}}
+
+
 def chat(*parts: Json, **members: Any) -> Json:
-    turn = {"id": "t", "message": {"text": "", "origin": {"kind": "user"}}}
+    turn = {"id": "t", "message": MESSAGE}
     state = {"resource": "ahp-chat:/1", "title": "", "status": 8, "modifiedAt": "", "turns": []}
     return {**state, "activeTurn": {**turn, "responseParts": list(parts)}, **members}
 
@@ -67,13 +70,17 @@ def test_an_unknown_kind_of_channel_is_an_error(kind: str, version: str) -> None
         reduce(kind, ROOT, COUNTED, now=0, version=version)
 
 
-@pytest.mark.parametrize("version", ["", "0.4.0", "0.5.3", "0.7.1", "1.0.0", "newest"])
+@pytest.mark.parametrize("version", ["", "0.4.0", "0.5.3", "0.10.0", "1.0.1", "newest"])
 def test_a_version_that_we_do_not_speak_is_an_error(version: str) -> None:
     with pytest.raises(ValueError, match="version"):
         reduce("root", ROOT, COUNTED, now=0, version=version)
 
 
-@pytest.mark.parametrize("version", SUPPORTED_VERSIONS)
+# Before 0.9.0 reducers read a clock.
+CLOCKED = SUPPORTED_VERSIONS[2:]
+
+
+@pytest.mark.parametrize("version", CLOCKED)
 @pytest.mark.parametrize(
     "now", [9999, 9999.7, "1970-01-01T00:00:09.999Z", datetime(1970, 1, 1, 0, 0, 9, 999000, UTC)]
 )
@@ -82,12 +89,49 @@ def test_the_time_may_be_given_in_any_form(version: str, now: Any) -> None:
     assert state["modifiedAt"] == "1970-01-01T00:00:09.999Z"
 
 
+STARTED = "2026-01-01T01:00:00.000+01:00"
+BEGUN = {"type": "chat/turnStarted", "turnId": "t", "startedAt": STARTED, "message": MESSAGE}
+
+
+@pytest.mark.parametrize("version", SUPPORTED_VERSIONS)
+@pytest.mark.parametrize(
+    ("action", "told"),
+    [
+        (BEGUN, STARTED),
+        (
+            {"type": "chat/turnComplete", "turnId": "t", "duration": 1500},
+            "2026-01-01T00:00:01.500Z",
+        ),
+        ({"type": "chat/turnCancelled", "turnId": "t", "duration": -5}, "2026-01-01T00:00:00.000Z"),
+        ({"type": "chat/truncated"}, "before"),
+        ({"type": "chat/inputRequested", "request": {"id": "r"}}, "before"),
+    ],
+)
+def test_since_0_9_0_a_chat_was_changed_when_the_actions_say_so(
+    version: str, action: Json, told: str
+) -> None:
+    state = chat(modifiedAt="before")
+    state["activeTurn"]["startedAt"] = STARTED
+    after = reduce("chat", state, action, now=0, version=version)
+    clock = "1970-01-01T00:00:00.000Z"
+    assert after["modifiedAt"] == (clock if version in CLOCKED else told)
+
+
+@pytest.mark.parametrize("version", SUPPORTED_VERSIONS[:2])
+def test_a_turn_whose_start_cannot_be_read_ends_all_the_same(version: str) -> None:
+    state = chat(modifiedAt="before")
+    state["activeTurn"]["startedAt"] = "some day"
+    done = {"type": "chat/turnComplete", "turnId": "t", "duration": 1}
+    after = reduce("chat", state, done, now=0, version=version)
+    assert ("activeTurn" in after, after["modifiedAt"]) == (False, "before")
+
+
 def test_a_time_without_a_zone_is_an_error() -> None:
     with pytest.raises(ValueError, match="zone"):
         reduce("root", ROOT, COUNTED, now=datetime(2026, 1, 1))
 
 
-@pytest.mark.parametrize("version", SUPPORTED_VERSIONS[1:])
+@pytest.mark.parametrize("version", SUPPORTED_VERSIONS[4:])
 def test_an_old_delta_without_content_prints_undefined(version: str) -> None:
     state = reduce("chat", chat(call("streaming")), on_call("Delta"), now=0, version=version)
     assert only_call(state)["partialInput"] == "undefined"
@@ -187,9 +231,68 @@ def test_an_open_request_keeps_an_old_chat_waiting_through_tool_calls(version: s
 def test_only_newer_versions_toggle_children(version: str) -> None:
     plugin = {"type": "plugin", "id": "p", "children": [{"type": "rule", "id": "p/r"}]}
     state = {"customizations": [plugin]}
-    action = {"type": "session/customizationToggled", "id": "p/r", "enabled": False}
+    decided = {"enabled": False, "enablement": [{"kind": "session", "enabled": False}]}
+    action = {"type": "session/customizationToggled", "id": "p/r", **decided}
     after = reduce("session", state, action, now=0, version=version)
     assert (after is state) is (version in ("0.5.1", "0.5.0"))
+
+
+# Before 0.9.0 and before 0.8.0 many shapes were others; what a state becomes shows which.
+ENDED = {"type": "chat/error", "turnId": "t", "duration": 1}
+FAILURE = {"errorType": "e", "message": "m"}
+
+
+@pytest.mark.parametrize("version", SUPPORTED_VERSIONS)
+def test_a_failure_is_the_last_part_of_its_turn_or_a_member_of_it(version: str) -> None:
+    told = {"error": FAILURE, "part": {"kind": "error", "error": FAILURE}}
+    (turn,) = reduce("chat", chat(), {**ENDED, **told}, now=0, version=version)["turns"]
+    shown = (turn.get("error"), turn["responseParts"])
+    assert shown == ((FAILURE, []) if version in CLOCKED else (None, [told["part"]]))
+
+
+@pytest.mark.parametrize("version", SUPPORTED_VERSIONS)
+def test_an_exit_is_a_lifecycle_or_a_code(version: str) -> None:
+    state = reduce(
+        "terminal", {}, {"type": "terminal/exited", "exitCode": 3}, now=0, version=version
+    )
+    since = {"lifecycle": {"status": "exited", "exitCode": 3}}
+    assert state == ({"exitCode": 3} if version in CLOCKED else since)
+
+
+@pytest.mark.parametrize("version", SUPPORTED_VERSIONS)
+def test_new_content_left_no_error_standing_before_0_9_0(version: str) -> None:
+    state = {"status": "error", "error": FAILURE, "files": []}
+    action = {"type": "changeset/contentChanged", "files": [{"id": "f", "edit": {}}]}
+    after = reduce("changeset", state, action, now=0, version=version)
+    # Files came with an action of their own only later; the oldest versions ignore this one.
+    assert after is state or ("error" in after) is (version not in CLOCKED)
+
+
+@pytest.mark.parametrize("version", SUPPORTED_VERSIONS)
+def test_a_session_that_could_not_be_made_is_called_otherwise_since_0_9_0(version: str) -> None:
+    action = {"type": "session/creationFailed", "error": FAILURE}
+    after = reduce("session", {"lifecycle": "creating"}, action, now=0, version=version)
+    assert after["lifecycle"] == ("creationFailed" if version in CLOCKED else "failed")
+
+
+@pytest.mark.parametrize("version", SUPPORTED_VERSIONS[:6])
+def test_a_tool_that_runs_at_a_client_is_no_wait_for_input_since_0_8_0(version: str) -> None:
+    request = {"id": "i", "kind": "toolClientExecution"}
+    action = {"type": "session/inputNeededSet", "request": request}
+    after = reduce("session", {"status": 8}, action, now=0, version=version)
+    assert after["status"] == (8 if version in SUPPORTED_VERSIONS[:3] else 24)
+
+
+@pytest.mark.parametrize("version", SUPPORTED_VERSIONS)
+def test_a_server_was_only_on_or_off_before_0_8_0(version: str) -> None:
+    server: Json = {"type": "mcpServer", "id": "m"}
+    decisions = [{"kind": "session", "enabled": False}]
+    action = {"type": "session/customizationToggled", "id": "m"}
+    decided = {**action, "enabled": False, "enablement": decisions}
+    state = {"customizations": [server]}
+    (after,) = reduce("session", state, decided, now=0, version=version)["customizations"]
+    since = version in SUPPORTED_VERSIONS[:3]
+    assert after == {**server, **({"enablement": decisions} if since else {"enabled": False})}
 
 
 def test_reviewing_files_has_another_name_in_one_version() -> None:
