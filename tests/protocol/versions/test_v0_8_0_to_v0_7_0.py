@@ -12,6 +12,7 @@ from agenthost.errors import InvalidParams
 from agenthost.protocol.inbound import accept_action, accept_params
 from agenthost.protocol.versions import (
     SUPPORTED_VERSIONS,
+    Untranslatable,
     reduce,
     sequence_numbers_needed,
     translator,
@@ -383,6 +384,13 @@ def test_of_very_many_directories_only_the_order_is_not_kept(kept: list[str]) ->
 def test_a_replaced_directory_is_not_told_where_directories_cannot_change() -> None:
     state = session(workingDirectories=[A, B])
     assert sent("0.6.0", "session", state, replaced(B, C)) == []
+
+
+def test_an_old_host_can_be_asked_for_a_replacement_only_where_a_removal_does_it() -> None:
+    state = session(workingDirectories=[A, B, C])
+    assert sent(OLD, "session", state, replaced(C, A), sender="client") == [removed(C)]
+    with pytest.raises(Untranslatable):
+        sent(OLD, "session", state, replaced(C, D), sender="client")
 
 
 def test_an_old_client_cannot_replace_a_directory() -> None:
