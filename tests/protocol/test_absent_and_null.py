@@ -15,7 +15,9 @@ import pytest
 from typing_extensions import is_typeddict
 
 from agenthost.protocol import annotations as annotations_channel
-from agenthost.protocol import changeset, resource_watch, root, terminal
+from agenthost.protocol import canvas, changeset, resource_watch, root, terminal
+from agenthost.protocol.automation import actions as automation_actions
+from agenthost.protocol.automation import run_actions
 from agenthost.protocol.chat import actions as chat_actions
 from agenthost.protocol.json_edits import same
 from agenthost.protocol.reducer_registry import reducers
@@ -87,10 +89,12 @@ def session_case(name: str, field: str, old: Any, new: Any, *, null: Any = None)
     return Case(session(**{field: old}), action, field, new, (field,), ABSENT, null, new)
 
 
-def chat_case(name: str, field: str, old: Any, new: Any, **members: Any) -> Case:
+def chat_case(
+    name: str, field: str, old: Any, new: Any, *, null: Any = None, **members: Any
+) -> Case:
     """Return a field that the state shows as the action has it."""
     action = {"type": f"chat/{name}", **members}
-    return Case(idle_chat(**{field: old}), action, field, new, (field,), ABSENT, None, new)
+    return Case(idle_chat(**{field: old}), action, field, new, (field,), ABSENT, null, new)
 
 
 def call_case(
@@ -185,10 +189,12 @@ CHAT = [
     ignored(chat(), {"type": "chat/turnComplete", "turnId": "t1", "duration": 1}, "turns", 0),
     ignored(chat(), {"type": "chat/turnCancelled", "turnId": "t1", "duration": 1}, "turns", 0),
     ignored(
-        chat(), {"type": "chat/error", "turnId": "t1", "duration": 1, "error": {}}, "turns", 0
+        chat(), {"type": "chat/error", "turnId": "t1", "duration": 1, "part": {}}, "turns", 0
     ),
     chat_case("activityChanged", "activity", "old", "new"),
     chat_case("draftChanged", "draft", MESSAGE, {**MESSAGE, "text": ""}),
+    chat_case("changesetsChanged", "changesets", [{"uri": "x"}], [], null=ABSENT),
+    chat_case("canvasesChanged", "canvases", [{"resource": "x"}], [], null=ABSENT),
     chat_case("turnsLoaded", "turnsNextCursor", "old", "new", turns=[TURN]),
     Case(
         chat(turns=[TURN, finished_turn("t1")]), {"type": "chat/truncated"}, "turnId", "t0",
@@ -256,7 +262,10 @@ TOOL_CALLS = [
     meta(AUTHR, an("AuthResolved"), null={"a": 1}),
 ]  # fmt: skip
 
-TERMINAL = {"title": "sh", "content": [], "claim": {"kind": "client", "clientId": "c"}}
+TERMINAL = {
+    "title": "sh", "content": [], "claim": {"kind": "client", "clientId": "c"},
+    "lifecycle": {"status": "exited", "exitCode": 1},
+}  # fmt: skip
 COMMAND = {
     "type": "command", "commandId": "k", "commandLine": "ls", "output": "", "timestamp": 1,
     "isComplete": True, "exitCode": 1, "durationMs": 5,
@@ -268,8 +277,8 @@ FINISHED = {"type": "terminal/commandFinished", "commandId": "k"}
 SPOT = {"start": {"line": 1, "character": 0}, "end": {"line": 1, "character": 2}}
 OTHER_SPOT = {"start": {"line": 2, "character": 0}, "end": {"line": 2, "character": 2}}
 REMARK = {
-    "id": "a", "turnId": "t1", "resource": "file:///a", "range": SPOT, "resolved": True,
-    "entries": [{"id": "e", "text": "x"}],
+    "id": "a", "origin": {"session": "s", "turnId": "t1"}, "resource": "file:///a",
+    "range": SPOT, "resolved": True, "entries": [{"id": "e", "text": "x"}],
 }  # fmt: skip
 
 
@@ -283,8 +292,8 @@ def remark_case(field: str, value: Any) -> Case:
 WORKSPACE = [
     config_case("root", {"agents": []}),
     Case(
-        {**TERMINAL, "exitCode": 1}, {"type": "terminal/exited"}, "exitCode", 0,
-        ("exitCode",), ABSENT, None, 0,
+        TERMINAL, {"type": "terminal/exited"}, "exitCode", 0,
+        ("lifecycle", "exitCode"), ABSENT, ABSENT, 0,
     ),
     *(
         Case(
@@ -306,10 +315,6 @@ WORKSPACE = [
         ("operations",), [OPERATION], [OPERATION], [],
     ),
     Case(
-        BROKEN, {"type": "changeset/contentChanged", "files": []}, "error", OTHER_FAILURE,
-        ("error",), ABSENT, None, OTHER_FAILURE,
-    ),
-    Case(
         BROKEN, {"type": "changeset/operationsChanged"}, "operations", [],
         ("operations",), ABSENT, None, [],
     ),
@@ -318,10 +323,15 @@ WORKSPACE = [
         {"type": "changeset/operationStatusChanged", "operationId": "o", "status": "error"},
         "error", FAILURE, ("operations", 0, "error"), ABSENT, None, FAILURE,
     ),
-    remark_case("turnId", "t2"),
+    remark_case("origin", {"session": "ahp-session:/s"}),
     remark_case("resource", "file:///b"),
     remark_case("range", OTHER_SPOT),
     remark_case("resolved", False),
+    Case(
+        {"sessions": ["s1", "s2"], "primarySession": "s1"},
+        {"type": "automationRun/primarySessionChanged"}, "primarySession", "s2",
+        ("primarySession",), ABSENT, None, "s2",
+    ),
 ]  # fmt: skip
 
 CASES = [*SESSION, *CHAT, *TOOL_CALLS, *WORKSPACE]
@@ -379,6 +389,9 @@ def test_every_optional_field_of_every_action_is_in_the_table() -> None:
         annotations_channel,
         root,
         resource_watch,
+        automation_actions,
+        run_actions,
+        canvas,
     ]
     fields = set().union(*map(optional_fields, modules))
     assert len(fields) > 40

@@ -24,7 +24,7 @@ def entry(id: str, text: str = "why?") -> dict[str, Any]:
 def annotation(id: str, *entries: Any, **members: Any) -> dict[str, Any]:
     return {
         "id": id,
-        "turnId": "t1",
+        "origin": {"session": "s", "chat": "c", "turnId": "t1"},
         "resource": "file:///a",
         "resolved": False,
         "entries": list(entries) or [entry("e1")],
@@ -50,10 +50,10 @@ def test_a_new_annotation_is_appended_and_a_known_one_replaced_in_place() -> Non
     "given",
     [
         {"resolved": True},
-        {"turnId": "t2"},
+        {"origin": {"session": "s"}},
         {"resource": "file:///b"},
         {"range": RANGE},
-        {"turnId": "t2", "range": RANGE, "resolved": True},
+        {"origin": {"session": "s", "turnId": "t2"}, "range": RANGE, "resolved": True},
     ],
 )
 def test_an_update_overwrites_what_it_gives_and_keeps_the_rest(given: dict[str, Any]) -> None:
@@ -67,7 +67,7 @@ def test_an_update_overwrites_what_it_gives_and_keeps_the_rest(given: dict[str, 
 def test_an_update_cannot_clear_anything() -> None:
     state = state_of(annotation("a", range=RANGE, resolved=True))
     assert reduce(state, type="annotations/updated", annotationId="a") is state
-    nulls = {"range": None, "resolved": None, "turnId": None, "resource": None}
+    nulls = {"range": None, "resolved": None, "origin": None, "resource": None}
     assert reduce(state, type="annotations/updated", annotationId="a", **nulls) is state
 
 

@@ -94,19 +94,26 @@ def test_a_review_of_nothing_known_changes_nothing(files: list[str]) -> None:
     assert reduce(state, type="changeset/filesReviewChanged", files=files, reviewed=True) is state
 
 
-def test_new_content_keeps_operations_that_it_does_not_name_but_no_error() -> None:
+def test_new_content_keeps_operations_that_it_does_not_name_and_the_error() -> None:
     state = changeset(file("a"), operations=[operation("o")], error=ERROR)
     after = reduce(state, type="changeset/contentChanged", files=[file("b")])
-    assert after == changeset(file("b"), operations=[operation("o")])
+    assert after == changeset(file("b"), operations=[operation("o")], error=ERROR)
     assert after["operations"] is state["operations"]
 
 
-def test_new_content_brings_its_operations_and_error() -> None:
+def test_new_content_brings_its_operations() -> None:
     state = changeset(operations=[operation("o")])
-    after = reduce(state, type="changeset/contentChanged", files=[], operations=[], error=ERROR)
-    assert after == changeset(operations=[], error=ERROR)
-    again = reduce(after, type="changeset/contentChanged", files=[], operations=[], error=ERROR)
+    after = reduce(state, type="changeset/contentChanged", files=[], operations=[])
+    assert after == changeset(operations=[])
+    again = reduce(after, type="changeset/contentChanged", files=[], operations=[])
     assert again is after
+
+
+@pytest.mark.parametrize("status", ["computing", "recomputing", "ready", "of the future"])
+def test_an_error_goes_with_any_other_status_even_an_unknown_one(status: str) -> None:
+    state = {**changeset(file("a")), "status": "error", "error": ERROR}
+    after = reduce(state, type="changeset/statusChanged", status=status)
+    assert after == {**changeset(file("a")), "status": status}
 
 
 def test_operations_are_replaced_emptied_or_removed() -> None:

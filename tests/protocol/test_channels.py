@@ -20,6 +20,9 @@ KINDS = {
     "changeset": ("ChangesetState", "ChangesetAction"),
     "annotations": ("AnnotationsState", "AnnotationsAction"),
     "resourceWatch": ("ResourceWatchState", "ResourceWatchChangedAction"),
+    "automation": ("AutomationState", "AutomationAction"),
+    "automationRun": ("AutomationRunState", "AutomationRunAction"),
+    "canvas": ("CanvasState", "CanvasStateChangedAction"),
 }
 ACTIONS = [
     (kind, member)

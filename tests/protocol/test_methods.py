@@ -8,7 +8,7 @@ import pytest
 from typing_extensions import is_typeddict
 
 from agenthost.protocol.methods import METHODS, Direction, methods
-from agenthost.protocol.schema.scalars import RootSpelling
+from agenthost.protocol.schema.scalars import CatalogueSpelling, RootSpelling
 from agenthost.protocol.schema.unions import fields_of
 from tests.conformance import corpus
 
@@ -18,18 +18,19 @@ EITHER_WAY = {
 }  # fmt: skip
 ON_ROOT = EITHER_WAY | {
     "initialize", "ping", "reconnect", "listSessions", "authenticate", "resolveSessionConfig",
-    "sessionConfigCompletions", "agenthost/listTrash",
+    "sessionConfigCompletions", "agenthost/listTrash", "listAutomationTriggerDefinitions",
 }  # fmt: skip
+ON_AUTOMATIONS = {"runAutomation", "fetchAutomationRuns"}
 # What this product adds to the protocol.
 OURS = 3
 
 
 def test_there_are_as_many_methods_as_the_protocol_has() -> None:
-    assert len(methods(Direction.TO_HOST, is_notification=False)) == 27 + OURS
+    assert len(methods(Direction.TO_HOST, is_notification=False)) == 31 + OURS
     assert len(methods(Direction.TO_HOST, is_notification=True)) == 2
     assert len(methods(Direction.TO_CLIENT, is_notification=False)) == 10
     assert len(methods(Direction.TO_CLIENT, is_notification=True)) == 9
-    assert len(METHODS) == 27 + OURS + 2 + 9
+    assert len(METHODS) == 31 + OURS + 2 + 9
 
 
 def test_the_resource_methods_go_either_way_and_nothing_else_does() -> None:
@@ -44,6 +45,13 @@ def test_every_message_names_its_channel(name: str) -> None:
     assert "channel" in params.__required_keys__
     rule = fields_of(params)["channel"].__metadata__[0]
     assert isinstance(rule, RootSpelling) == (name in ON_ROOT)
+    assert isinstance(rule, CatalogueSpelling) == (name in ON_AUTOMATIONS)
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_every_request_has_room_for_free_data_and_no_notification_has(name: str) -> None:
+    method = METHODS[name]
+    assert ("_meta" in method.params.__optional_keys__) == (not method.is_notification)
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -9,7 +10,11 @@ import pytest
 
 from agenthost.protocol.reducer_registry import KINDS, Kind, client_may_dispatch, kind_of, reducers
 from agenthost.protocol.reduction import REDUCER_MODULES, reduce_canonical, timestamp
-from tests.protocol.samples import NOW, chat, idle_chat, session
+from agenthost.protocol.schema.unions import tags_of
+from agenthost.protocol.wire_types import WIRE_TYPES
+from tests.protocol.refusals import ACTIONS as ALL_ACTIONS
+from tests.protocol.samples import MESSAGE, NOW, idle_chat, session
+from tests.protocol.wire_samples import full, minimal, variants
 
 # Every action that the protocol has; those after the bar may be dispatched by clients.
 ACTIONS: dict[Kind, str] = {
@@ -18,18 +23,21 @@ ACTIONS: dict[Kind, str] = {
         ready creationFailed chatAdded chatRemoved chatUpdated defaultChatChanged activityChanged
         changesetsChanged metaChanged serverToolsChanged inputNeededSet inputNeededRemoved
         customizationsChanged customizationUpdated customizationRemoved mcpServerStateChanged
+        chatsReordered
         | titleChanged isReadChanged isArchivedChanged configChanged activeClientSet
         activeClientRemoved workingDirectorySet workingDirectoryRemoved customizationToggled
-        mcpServerStartRequested mcpServerStopRequested
+        mcpServerStartRequested mcpServerStopRequested mcpServerBackgroundRequested
+        workingDirectoryReplaced
     """,
     "chat": """
         delta responsePart reasoning usage turnComplete error toolCallStart toolCallDelta
         toolCallReady toolCallAuthRequired toolCallAuthResolved activityChanged turnsLoaded
-        inputRequested
+        inputRequested backgroundWorkSet backgroundWorkRemoved movableChanged changesetsChanged
+        canvasesChanged
         | turnStarted turnCancelled toolCallConfirmed toolCallComplete toolCallResultConfirmed
         toolCallContentChanged workingDirectorySet workingDirectoryRemoved truncated
         pendingMessageSet pendingMessageRemoved queuedMessagesReordered draftChanged
-        inputAnswerChanged inputCompleted
+        inputAnswerChanged inputCompleted turnResume isReadChanged isArchivedChanged
     """,
     "changeset": """
         statusChanged fileSet fileRemoved contentChanged operationsChanged operationStatusChanged
@@ -41,6 +49,11 @@ ACTIONS: dict[Kind, str] = {
         | input resized claimed titleChanged cleared
     """,
     "resourceWatch": "changed |",
+    "automation": "set | createRequested updateRequested removed",
+    "automationRun": """
+        lifecycleChanged sessionSet sessionRemoved primarySessionChanged | cancelRequested
+    """,
+    "canvas": "stateChanged |",
 }
 
 
@@ -61,9 +74,9 @@ def test_clients_may_dispatch_what_the_protocol_lets_them(kind: Kind) -> None:
     assert not any(map(client_may_dispatch, _types(kind, client=False)))
 
 
-def test_the_protocol_has_85_actions_of_which_clients_may_dispatch_38() -> None:
-    assert len(reducers) == 85
-    assert sum(map(client_may_dispatch, reducers)) == 38
+def test_the_protocol_has_106_actions_of_which_clients_may_dispatch_47() -> None:
+    assert len(reducers) == 106
+    assert sum(map(client_may_dispatch, reducers)) == 47
 
 
 def test_every_reducer_comes_from_a_module_that_is_named() -> None:
@@ -101,9 +114,59 @@ def test_an_action_of_another_family_gives_back_the_same_object(kind: Kind) -> N
             assert reduce_canonical(kind, state, {"type": action_type}, NOW) is state
 
 
-def test_the_given_moment_is_what_is_stamped() -> None:
-    action = {"type": "chat/turnCancelled", "turnId": "t1", "duration": 1}
-    assert reduce_canonical("chat", chat(), action, "a moment")["modifiedAt"] == "a moment"
+STATES: dict[Kind, str] = {
+    "root": "RootState",
+    "session": "SessionState",
+    "chat": "ChatState",
+    "changeset": "ChangesetState",
+    "annotations": "AnnotationsState",
+    "terminal": "TerminalState",
+    "resourceWatch": "ResourceWatchState",
+    "automation": "AutomationState",
+    "automationRun": "AutomationRunState",
+    "canvas": "CanvasState",
+}
+
+
+def _uses(action_type: str) -> list[tuple[Any, Any]]:
+    """Return states and actions of a type; ids in samples are all alike, so that they meet."""
+    kind = kind_of(action_type)
+    assert kind is not None
+    state = WIRE_TYPES[STATES[kind]]
+    actions = [
+        sample
+        for wire_type in ALL_ACTIONS.values()
+        if action_type in tags_of(wire_type, "type")
+        for sample in (minimal(wire_type), *variants(wire_type)[:5])
+    ]
+    return [(before, action) for before in (minimal(state), full(state)) for action in actions]
+
+
+@pytest.mark.parametrize("action_type", sorted(reducers))
+def test_no_reducer_looks_at_the_clock(action_type: str) -> None:
+    for before, action in _uses(action_type):
+        one = reducers[action_type](before, action, "one moment")
+        assert one == reducers[action_type](before, action, "another moment")
+        assert "one moment" not in json.dumps(one)
+
+
+TURNS: list[dict[str, Any]] = [
+    {"type": "chat/turnStarted", "turnId": "t9", "startedAt": NOW, "message": MESSAGE},
+    {"type": "chat/inputRequested", "request": {"id": "q"}},
+    {"type": "chat/inputAnswerChanged", "requestId": "q", "questionId": "a"},
+    {"type": "chat/inputCompleted", "requestId": "q", "response": "accept"},
+    {"type": "chat/turnCancelled", "turnId": "t9", "duration": 1500},
+    {"type": "chat/truncated"},
+]
+
+
+def test_a_chat_is_modified_when_its_turns_say_so_and_at_no_other_time() -> None:
+    state, moments = idle_chat(), []
+    for action in TURNS:
+        state = reduce_canonical("chat", state, action, "whenever this is computed")
+        moments.append(state["modifiedAt"])
+    ended = "2026-01-02T03:04:06.506Z"
+    assert moments == [NOW, NOW, NOW, NOW, ended, ended]
 
 
 def test_a_reducer_is_applied_to_the_state_of_its_kind() -> None:

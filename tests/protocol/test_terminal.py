@@ -10,6 +10,7 @@ from agenthost.protocol.reducer_registry import client_may_dispatch
 from agenthost.protocol.reduction import reduce_canonical
 
 NOW = "1970-01-01T00:00:09.999Z"
+RUNNING = {"status": "running"}
 
 
 def reduce(state: Any, **action: Any) -> Any:
@@ -81,7 +82,6 @@ def test_typing_is_no_state() -> None:
         {"type": "terminal/claimed", "claim": {"kind": "session", "session": "ahp-session:/s"}},
         {"type": "terminal/titleChanged", "title": "vim"},
         {"type": "terminal/cwdChanged", "cwd": "file:///w"},
-        {"type": "terminal/exited", "exitCode": 0},
     ],
 )
 def test_a_field_is_set_and_setting_it_again_changes_nothing(action: dict[str, Any]) -> None:
@@ -99,10 +99,12 @@ def test_a_claim_is_replaced_whole() -> None:
     assert reduce(state, type="terminal/claimed", claim=narrowed)["claim"] == narrowed
 
 
-def test_exiting_without_a_code_removes_an_earlier_one() -> None:
-    assert reduce(terminal(exitCode=1), type="terminal/exited") == terminal()
-    running = terminal()
-    assert reduce(running, type="terminal/exited") is running
+@pytest.mark.parametrize("code", [{}, {"exitCode": 0}, {"exitCode": 3}])
+def test_exiting_is_recorded_with_the_code_if_there_is_one(code: dict[str, Any]) -> None:
+    exited = terminal(lifecycle={"status": "exited", **code})
+    for before in (RUNNING, {"status": "exited", "exitCode": 1}):
+        assert reduce(terminal(lifecycle=before), type="terminal/exited", **code) == exited
+    assert reduce(exited, type="terminal/exited", **code) is exited
 
 
 def test_exiting_leaves_an_open_command_open() -> None:
@@ -111,9 +113,9 @@ def test_exiting_leaves_an_open_command_open() -> None:
 
 
 def test_clearing_drops_the_output_and_keeps_the_rest() -> None:
-    state = terminal(command("x"), supportsCommandDetection=True, exitCode=2)
+    state = terminal(command("x"), supportsCommandDetection=True, lifecycle=RUNNING)
     after = reduce(state, type="terminal/cleared")
-    assert after == terminal(supportsCommandDetection=True, exitCode=2)
+    assert after == terminal(supportsCommandDetection=True, lifecycle=RUNNING)
     assert reduce(after, type="terminal/cleared") is after
 
 

@@ -3,11 +3,16 @@ from __future__ import annotations
 import pytest
 
 from agenthost.protocol.uris import (
+    AUTOMATIONS,
     ROOT,
     annotations_uri,
+    automation_run_uri,
     canonical,
+    canvas_uri,
     chat_uri,
     default_chat_uri,
+    is_automation,
+    is_automations,
     is_nameable,
     is_root,
     session_of_default_chat,
@@ -22,9 +27,30 @@ def test_every_spelling_of_the_root_means_the_root(spelling: str) -> None:
     assert canonical(spelling) == ROOT
 
 
-@pytest.mark.parametrize("uri", ["copilot:/1", "ahp-root://x", "ahp-session:/1", ""])
+@pytest.mark.parametrize(
+    "spelling",
+    ["ahp-automations://", "ahp-automations:", "ahp-automations:/", "ahp-automations://catalog"],
+)
+def test_every_spelling_of_the_automations_means_their_catalogue(spelling: str) -> None:
+    assert is_automations(spelling)
+    assert canonical(spelling) == AUTOMATIONS
+    assert not is_automation(spelling)
+
+
+def test_an_automation_is_told_by_its_scheme_and_its_runs_are_none() -> None:
+    assert is_automation("ahp-automation:/1")
+    assert not is_automation(automation_run_uri("1"))
+    assert automation_run_uri("1") == "ahp-automation-run:/1"
+    assert canvas_uri("1") == "ahp-canvas:/1"
+
+
+@pytest.mark.parametrize(
+    "uri",
+    ["copilot:/1", "ahp-root://x", "ahp-session:/1", "", "ahp-automation:/1", "ahp-automationsx:/"],
+)
 def test_every_other_uri_is_itself(uri: str) -> None:
     assert not is_root(uri)
+    assert not is_automations(uri)
     assert canonical(uri) == uri
 
 

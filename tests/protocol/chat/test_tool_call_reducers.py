@@ -148,9 +148,11 @@ def test_a_call_that_had_not_finished_when_its_turn_ended_was_skipped(
     status: str, ending: str
 ) -> None:
     call = a_call(status)
-    action = {"type": f"chat/{ending}", "turnId": "t1", "duration": 1, "error": {}}
+    failed = {"kind": "error", "error": {}}
+    action = {"type": f"chat/{ending}", "turnId": "t1", "duration": 1, "part": failed}
     [turn] = reduced(chat_with(call), action)["turns"]
-    [part] = turn["responseParts"]
+    part, *more = turn["responseParts"]
+    assert more == ([failed] if ending == "error" else [])
     if status in ("completed", "cancelled"):
         assert part == {"kind": "toolCall", "toolCall": call}
         return

@@ -36,6 +36,10 @@ REFERENCE = {"kind": "contentRef", "uri": "ahp-session:/s/content/1"}
 NOTICE = {"kind": "systemNotification", "content": "disk full"}
 QUESTION = {"kind": "inputRequest", "request": {"id": "q1"}}
 FAILURE = {"errorType": "model", "message": "overloaded"}
+FAILED = {"kind": "error", "error": FAILURE}
+RESUMABLE = {**FAILED, "resumable": True}
+# A turn of ``_ended`` takes 1.2 seconds.
+LATER = "2026-01-01T00:00:01.199Z"
 ENDINGS = [
     ("chat/turnComplete", "complete", IDLE),
     ("chat/turnCancelled", "cancelled", IDLE),
@@ -50,7 +54,7 @@ def _started(**members: Any) -> dict[str, Any]:
 
 def _ended(action_type: str, **members: Any) -> dict[str, Any]:
     action = {"type": action_type, "turnId": "t1", "duration": 1200}
-    return {**action, **({"error": FAILURE} if action_type == "chat/error" else {}), **members}
+    return {**action, **({"part": FAILED} if action_type == "chat/error" else {}), **members}
 
 
 def _delta(content: str = "lo", part_id: str = "m1", **members: Any) -> dict[str, Any]:
@@ -166,13 +170,12 @@ def test_an_ended_turn_joins_the_transcript(action_type: str, outcome: str, acti
         "startedAt": THEN,
         "duration": 1200,
         "message": MESSAGE,
-        "responseParts": [TEXT, QUESTION],
+        "responseParts": [TEXT, QUESTION, *([FAILED] if outcome == "error" else [])],
         "usage": usage,
         "state": outcome,
-        **({"error": FAILURE} if outcome == "error" else {}),
     }
     assert "activeTurn" not in state
-    assert (state["status"], state["modifiedAt"]) == (activity | IS_READ, NOW)
+    assert (state["status"], state["modifiedAt"]) == (activity | IS_READ, LATER)
 
 
 @pytest.mark.parametrize(("action_type", "outcome", "activity"), ENDINGS)
@@ -190,9 +193,98 @@ def test_a_duration_is_never_negative(
     assert turn["duration"] == recorded
 
 
-def test_only_a_failed_turn_has_an_error() -> None:
-    [turn] = reduced(chat(), _ended("chat/turnComplete", error=FAILURE))["turns"]
+@pytest.mark.parametrize(
+    ("started", "duration", "modified"),
+    [
+        ("2026-05-01T12:00:00Z", 1500, "2026-05-01T12:00:01.500Z"),
+        ("2026-05-01T12:00:00.250+02:00", 0, "2026-05-01T10:00:00.250Z"),
+        ("2026-05-01T12:00:00Z", -7000, "2026-05-01T12:00:00.000Z"),
+        ("2026-05-01T12:00:00Z", 1e300, THEN),
+        ("9999-12-31T23:59:59.999-01:00", 0, THEN),
+        ("yesterday", 5, THEN),
+        ("", 5, THEN),
+        (None, 5, THEN),
+    ],
+)
+def test_a_chat_is_modified_when_its_turn_ended(
+    started: Any, duration: float, modified: str
+) -> None:
+    before = chat()
+    running = {**before, "activeTurn": {**before["activeTurn"], "startedAt": started}}
+    state = reduced(running, _ended("chat/turnComplete", duration=duration))
+    assert state["modifiedAt"] == modified
+
+
+def test_a_failure_is_the_last_part_and_no_part_of_its_own() -> None:
+    report = {"type": "chat/responsePart", "turnId": "t1", "part": FAILED}
+    assert changes_nothing(chat(TEXT), report)
+    [turn] = reduced(chat(TEXT), _ended("chat/error"))["turns"]
+    assert turn["responseParts"] == [TEXT, FAILED]
     assert "error" not in turn
+
+
+def _failed(*parts: Any, **members: Any) -> Any:
+    turn = finished_turn("t1", state="error", responseParts=[*parts], startedAt=THEN, **members)
+    return idle_chat(turns=[finished_turn("t0"), turn], status=ERROR | IS_READ | IS_ARCHIVED)
+
+
+RESUME = {"type": "chat/turnResume", "turnId": "t1"}
+
+
+def test_a_failed_turn_is_taken_up_where_it_ended() -> None:
+    before = _failed(TEXT, RESUMABLE, usage={"inputTokens": 5}, duration=10)
+    state = reduced(before, RESUME)
+    assert state["turns"] == [finished_turn("t0")]
+    assert state["activeTurn"] == {
+        "id": "t1",
+        "startedAt": THEN,
+        "message": MESSAGE,
+        "responseParts": [TEXT, RESUMABLE],
+        "usage": {"inputTokens": 5},
+    }
+    assert (state["status"], state["modifiedAt"]) == (IN_PROGRESS | IS_ARCHIVED, THEN)
+
+
+def test_a_turn_that_fails_and_is_taken_up_twice_is_one_turn_with_both_failures() -> None:
+    failing = _ended("chat/error", part=RESUMABLE)
+    state = reduced(chat(TEXT), failing, RESUME, _delta(), failing, RESUME)
+    state = reduced(state, _ended("chat/turnComplete"))
+    [turn] = state["turns"]
+    assert turn["responseParts"] == [{**TEXT, "content": "Hello"}, RESUMABLE, RESUMABLE]
+    assert turn["state"] == "complete"
+
+
+def test_a_question_left_open_asks_again_when_its_turn_is_taken_up() -> None:
+    assert reduced(_failed(QUESTION, RESUMABLE), RESUME)["status"] == INPUT_NEEDED | IS_ARCHIVED
+
+
+def test_a_turn_that_tells_no_start_has_begun_when_the_chat_was_last_modified() -> None:
+    turn = finished_turn("t1", state="error", responseParts=[RESUMABLE])
+    state = reduced(idle_chat(turns=[turn], modifiedAt=LATER), RESUME)
+    assert state["activeTurn"]["startedAt"] == LATER
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        idle_chat(),
+        chat(turns=[finished_turn("t1", state="error", responseParts=[RESUMABLE])]),
+        _failed(),
+        _failed(FAILED),
+        _failed({**FAILED, "resumable": False}),
+        _failed(RESUMABLE, TEXT),
+        idle_chat(turns=[finished_turn("t1", responseParts=[RESUMABLE])]),
+        idle_chat(
+            turns=[
+                finished_turn("t1", state="error", responseParts=[RESUMABLE]),
+                finished_turn("t2"),
+            ]
+        ),
+    ],
+    ids=["none", "busy", "bare", "for good", "not", "not last part", "complete", "not last"],
+)
+def test_only_the_last_turn_can_be_taken_up_and_only_if_its_failure_says_so(state: Any) -> None:
+    assert changes_nothing(state, RESUME)
 
 
 @pytest.mark.parametrize(("action_type", "outcome", "activity"), ENDINGS)
@@ -220,7 +312,7 @@ def test_truncation_keeps_the_transcript_through_the_turn_and_drops_the_active_o
         status=ERROR | IS_READ,
     )
     state = reduced(before, {"type": "chat/truncated", "turnId": "t11"})
-    expected = {**before, "turns": HISTORY[:2], "status": IDLE | IS_READ, "modifiedAt": NOW}
+    expected = {**before, "turns": HISTORY[:2], "status": IDLE | IS_READ}
     del expected["activeTurn"]
     assert state == expected
 
@@ -255,13 +347,6 @@ def test_loading_the_last_page_removes_the_cursor() -> None:
     assert state["turns"] is before["turns"]
 
 
-def test_a_directory_given_to_an_inheriting_chat_becomes_its_only_one() -> None:
-    state = reduced(idle_chat(), {"type": "chat/workingDirectorySet", "directory": "file:///a"})
-    assert state["workingDirectories"] == ["file:///a"]
-    state = reduced(state, {"type": "chat/workingDirectoryRemoved", "directory": "file:///a"})
-    assert state["workingDirectories"] == []
-
-
 @pytest.mark.parametrize("state", [idle_chat(), idle_chat(activeTurn=None), chat(TEXT, THOUGHT)])
 @pytest.mark.parametrize(
     "action",
@@ -285,18 +370,7 @@ def test_only_the_active_turn_can_be_addressed(state: Any, action: dict[str, Any
         (chat(THOUGHT), _delta("lo", "r1")),
         (chat(TEXT), _delta("lo", "m1", type="chat/reasoning")),
         (chat(THOUGHT), _delta("", "r1", type="chat/reasoning")),
-        (idle_chat(activity="x"), {"type": "chat/activityChanged", "activity": "x"}),
-        (idle_chat(), {"type": "chat/activityChanged"}),
         (idle_chat(turns=HISTORY), {"type": "chat/turnsLoaded", "turns": HISTORY}),
-        (
-            idle_chat(workingDirectories=["file:///a"]),
-            {"type": "chat/workingDirectorySet", "directory": "file:///a"},
-        ),
-        (idle_chat(), {"type": "chat/workingDirectoryRemoved", "directory": "file:///a"}),
-        (
-            idle_chat(workingDirectories=[]),
-            {"type": "chat/workingDirectoryRemoved", "directory": "file:///a"},
-        ),
         (idle_chat(), {"type": "chat/nobodyKnowsThis"}),
     ],
     ids=lambda value: value.get("type", ""),

@@ -31,7 +31,6 @@ SERVER = {
     "type": "mcpServer",
     "uri": "file:///mcp",
     "name": "Server",
-    "enabled": True,
     "state": {"kind": "ready"},
     "channel": "mcp://1",
 }
@@ -42,10 +41,9 @@ PLUGIN = {
     "type": "plugin",
     "uri": "file:///p",
     "name": "Plugin",
-    "enabled": True,
     "children": [SKILL, CHILD_SERVER],
 }
-UNPARSED = {"id": "unparsed", "type": "plugin", "uri": "file:///u", "name": "U", "enabled": True}
+UNPARSED = {"id": "unparsed", "type": "plugin", "uri": "file:///u", "name": "U"}
 TREE = [UNPARSED, PLUGIN, SERVER]
 
 
@@ -59,7 +57,7 @@ def test_a_failed_creation_is_recorded_with_its_error() -> None:
     state = reduced(
         session(lifecycle="creating"), {"type": "session/creationFailed", "error": error}
     )
-    assert (state["lifecycle"], state["creationError"]) == ("creationFailed", error)
+    assert (state["lifecycle"], state["creationError"]) == ("failed", error)
 
 
 def test_an_added_chat_is_appended() -> None:
@@ -190,7 +188,7 @@ def test_a_session_still_needs_input_while_a_prompt_is_left() -> None:
 def test_a_toggle_finds_the_top_level_first_and_then_the_first_child() -> None:
     twin = {**PLUGIN, "id": "twin"}
     before = session(customizations=[*TREE, twin])
-    assert reduced(before, _toggled("plugin"))["customizations"][1] == {**PLUGIN, "enabled": False}
+    assert reduced(before, _toggled("plugin"))["customizations"][1] == {**PLUGIN, **OFF}
     state = reduced(before, _toggled("skill"))
     assert state["customizations"][1]["children"] == [{**SKILL, "enabled": False}, CHILD_SERVER]
     assert state["customizations"][3] == twin
@@ -199,7 +197,122 @@ def test_a_toggle_finds_the_top_level_first_and_then_the_first_child() -> None:
 def test_a_top_level_entry_hides_a_child_of_the_same_id() -> None:
     hiding = {**UNPARSED, "id": "skill"}
     state = reduced(session(customizations=[PLUGIN, hiding]), _toggled("skill"))
-    assert state["customizations"] == [PLUGIN, {**hiding, "enabled": False}]
+    assert state["customizations"] == [PLUGIN, {**hiding, **OFF}]
+
+
+ON = {"kind": "global", "enabled": True}
+NOT_HERE = {"kind": "session", "enabled": False}
+OFF = {"enablement": [NOT_HERE]}
+FOLDER = {
+    "id": "folder",
+    "type": "directory",
+    "uri": "file:///f",
+    "name": "Folder",
+    "enabled": True,
+    "contents": "skill",
+    "writable": False,
+}
+
+
+@pytest.mark.parametrize("entry_id", ["plugin", "mcp", "child-mcp"])
+def test_plugins_and_servers_keep_the_decisions_as_they_were_given(entry_id: str) -> None:
+    before = session(customizations=TREE)
+    state = reduced(before, _decided(entry_id, NOT_HERE, ON))
+    assert _entry(state, entry_id) == {**_entry(before, entry_id), "enablement": [NOT_HERE, ON]}
+    assert changes_nothing(state, _decided(entry_id, NOT_HERE, ON))
+    assert reduced(state, _decided(entry_id)) == before
+
+
+@pytest.mark.parametrize(
+    ("decisions", "enabled"), [([NOT_HERE, ON], False), ([ON, NOT_HERE], True), ([], True)]
+)
+@pytest.mark.parametrize("entry_id", ["folder", "skill"])
+def test_everything_else_keeps_what_the_first_decision_says(
+    entry_id: str, decisions: list[Any], enabled: bool
+) -> None:
+    before = session(customizations=[FOLDER, PLUGIN])
+    state = reduced(before, _decided(entry_id, *decisions))
+    assert _entry(state, entry_id) == {**_entry(before, entry_id), "enabled": enabled}
+
+
+@pytest.mark.parametrize("nothing", [{}, {"enablement": None}, {"enabled": False}])
+def test_a_toggle_that_decides_nothing_changes_nothing(nothing: dict[str, Any]) -> None:
+    action = {"type": "session/customizationToggled", "id": "plugin", **nothing}
+    assert changes_nothing(session(customizations=TREE), action)
+
+
+WAITED_FOR = {"kind": "starting", "blocking": True}
+
+
+@pytest.mark.parametrize("entry_id", ["mcp", "child-mcp"])
+def test_a_server_that_starts_in_the_background_is_waited_for_no_longer(entry_id: str) -> None:
+    waiting = reduced(session(customizations=TREE), _report(entry_id, WAITED_FOR))
+    state = reduced(waiting, {"type": "session/mcpServerBackgroundRequested", "id": entry_id})
+    assert _entry(state, entry_id)["state"] == {"kind": "starting", "blocking": False}
+
+
+@pytest.mark.parametrize(
+    "server", [{"kind": "ready"}, {"kind": "starting"}, {"kind": "starting", "blocking": False}]
+)
+def test_only_a_server_that_holds_the_session_up_can_be_sent_to_the_background(server: Any) -> None:
+    state = reduced(session(customizations=TREE), _report("mcp", server))
+    assert changes_nothing(state, {"type": "session/mcpServerBackgroundRequested", "id": "mcp"})
+
+
+def test_chats_take_the_given_order_and_stay_as_they_are() -> None:
+    before = session(chats=[FIRST, SECOND], defaultChat="ahp-chat:/1")
+    state = reduced(before, _reordered("ahp-chat:/2", "ahp-chat:/1"))
+    assert state == {**before, "chats": [SECOND, FIRST]}
+    assert state["chats"][0] is before["chats"][1]
+    assert changes_nothing(before, _reordered("ahp-chat:/1", "ahp-chat:/2"))
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        [],
+        ["ahp-chat:/2"],
+        ["ahp-chat:/2", "ahp-chat:/2"],
+        ["ahp-chat:/2", "ahp-chat:/3"],
+        ["ahp-chat:/2", "ahp-chat:/1", "ahp-chat:/1"],
+    ],
+)
+def test_an_order_that_does_not_name_every_chat_once_is_ignored(order: list[str]) -> None:
+    assert changes_nothing(session(chats=[FIRST, SECOND]), _reordered(*order))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "left"),
+    [
+        ("a", "x", ["x", "b", "c"]),
+        ("b", "x", ["a", "x", "c"]),
+        ("a", "c", ["c", "b"]),
+        ("c", "a", ["a", "b"]),
+        ("b", "b", ["a", "b", "c"]),
+    ],
+)
+def test_a_directory_takes_the_place_of_another(old: str, new: str, left: list[str]) -> None:
+    action = {"type": "session/workingDirectoryReplaced", "directory": old, "replacement": new}
+    state = reduced(session(workingDirectories=["a", "b", "c"]), action)
+    assert state["workingDirectories"] == left
+
+
+@pytest.mark.parametrize("members", [{}, {"workingDirectories": ["a"]}])
+def test_a_directory_that_is_not_there_cannot_be_replaced(members: dict[str, Any]) -> None:
+    action = {"type": "session/workingDirectoryReplaced", "directory": "b", "replacement": "c"}
+    assert changes_nothing(session(**members), action)
+
+
+CLIENTS_TURN = {"id": "p3", "kind": "toolClientExecution", "chat": "ahp-chat:/1", "clientId": "c"}
+
+
+def test_a_client_that_is_to_run_a_tool_is_no_person_who_must_answer() -> None:
+    state = reduced(session(status=IN_PROGRESS), _needed(CLIENTS_TURN))
+    assert (state["inputNeeded"], state["status"]) == ([CLIENTS_TURN], IN_PROGRESS)
+    state = reduced(state, _needed(PROMPT))
+    assert state["status"] == INPUT_NEEDED
+    state = reduced(state, _unneeded("p1"))
+    assert (state["inputNeeded"], state["status"]) == ([CLIENTS_TURN], IN_PROGRESS)
 
 
 def test_an_updated_customization_is_replaced_with_its_children() -> None:
@@ -284,8 +397,16 @@ def _unneeded(request_id: str) -> dict[str, Any]:
     return {"type": "session/inputNeededRemoved", "id": request_id}
 
 
-def _toggled(entry_id: str, enabled: bool = False) -> dict[str, Any]:
-    return {"type": "session/customizationToggled", "id": entry_id, "enabled": enabled}
+def _toggled(entry_id: str) -> dict[str, Any]:
+    return _decided(entry_id, NOT_HERE)
+
+
+def _decided(entry_id: str, *decisions: Any) -> dict[str, Any]:
+    return {"type": "session/customizationToggled", "id": entry_id, "enablement": [*decisions]}
+
+
+def _reordered(*chats: str) -> dict[str, Any]:
+    return {"type": "session/chatsReordered", "chats": [*chats]}
 
 
 def _customization(entry: Any) -> dict[str, Any]:
@@ -307,7 +428,7 @@ def _entry(state: Any, entry_id: str) -> dict[str, Any]:
     [
         (FULL, {"type": "session/ready"}),
         (
-            session(lifecycle="creationFailed", creationError=FAILURE),
+            session(lifecycle="failed", creationError=FAILURE),
             {"type": "session/creationFailed", "error": FAILURE},
         ),
         (FULL, {"type": "session/chatAdded", "summary": dict(FIRST)}),
@@ -351,7 +472,7 @@ def _entry(state: Any, entry_id: str) -> dict[str, Any]:
         (session(), _unneeded("p1")),
         (FULL, {"type": "session/customizationsChanged", "customizations": list(TREE)}),
         (FULL, _toggled("none")),
-        (FULL, _toggled("plugin", True)),
+        (FULL, _decided("plugin")),
         (session(), _toggled("plugin")),
         (FULL, _customization(dict(PLUGIN))),
         (FULL, {"type": "session/customizationRemoved", "id": "none"}),
