@@ -11,12 +11,17 @@ from agenthost.errors import InvalidParams
 from agenthost.protocol.inbound import accept_action, accept_params
 from agenthost.protocol.methods import METHODS, Direction
 from agenthost.protocol.reducer_registry import Kind, kind_of
-from agenthost.protocol.versions import NEWEST, SUPPORTED_VERSIONS, Untranslatable, translator
+from agenthost.protocol.versions import (
+    NEWEST,
+    SUPPORTED_VERSIONS,
+    Surroundings,
+    Untranslatable,
+    translator,
+)
 from tests.protocol.refusals import CLIENT_ACTIONS
 from tests.protocol.samples import NOW, chat, session
 from tests.protocol.wire_samples import changed, variants
 
-OLDER = SUPPORTED_VERSIONS[1:]
 COMMANDS = sorted(
     name
     for name, method in METHODS.items()
@@ -38,10 +43,16 @@ STATES: dict[str, Any] = {
     "root": {"agents": []},
     "session": session(),
     "chat": chat(RUNNING),
-    "terminal": {"title": "t", "content": [], "claim": {"kind": "client", "clientId": "c"}},
+    "terminal": {
+        **{"title": "t", "content": [], "claim": {"kind": "client", "clientId": "c"}},
+        "lifecycle": {"status": "running"},
+    },
     "changeset": {"status": "ready", "files": []},
     "annotations": {"annotations": []},
+    "automation": {"entries": []},
+    "automationRun": {"resource": "r", "automation": "a", "sessions": []},
 }
+AROUND = Surroundings(session="ahp-session:/s", default_chat=lambda: "ahp-chat:/s")
 
 WRONG: list[Any] = [None, True, 5, 1.5, "text", [], {}, [5], [{}], {"a": 1}]
 
@@ -75,9 +86,17 @@ def test_a_fault_in_params_of_any_version_is_named_by_a_field_that_was_sent(
             for wrong in WRONG:
                 sent = changed(params, location, wrong)
                 try:
-                    accept_params(version, method, sent)
+                    accept_params(version, method, sent, around=AROUND)
                 except InvalidParams as refusal:
                     assert_named_as_sent(sent, refusal, "")
+
+
+def said_by_a_client(version: str, kind: Kind, before: Any, action: Any) -> list[Any]:
+    """Return how a client of a version says what an action says, if it can."""
+    try:
+        return translator(version).action_down(kind, before, action, {**before}, sender="client")
+    except Untranslatable:
+        return []
 
 
 @pytest.mark.parametrize("version", SUPPORTED_VERSIONS)
@@ -89,18 +108,17 @@ def test_a_fault_in_an_action_of_any_version_is_named_by_a_field_that_was_sent(
         kind: Kind | None = kind_of(sample["type"])
         assert kind is not None
         before = STATES[kind]
-        said = translator(version).action_down(kind, before, sample, {**before}, sender="client")
-        for action in said:
+        for action in said_by_a_client(version, kind, before, sample):
             for location in locations(action):
                 for wrong in WRONG:
                     sent = changed(action, location, wrong)
                     try:
-                        accept_action(version, kind, sent, before, now=NOW)
+                        accept_action(version, kind, sent, before, now=NOW, around=AROUND)
                     except InvalidParams as refusal:
                         assert_named_as_sent(sent, refusal, "action.")
 
 
-@pytest.mark.parametrize("version", OLDER)
+@pytest.mark.parametrize("version", ["0.6.0", "0.5.2", "0.5.1", "0.5.0"])
 def test_the_one_directory_of_an_older_client_is_named_so(version: str) -> None:
     with pytest.raises(InvalidParams) as refused:
         accept_params(version, "createSession", {"channel": "s", "workingDirectory": 5})
@@ -122,3 +140,37 @@ def test_a_type_of_any_length_is_refused_in_short(kind: Kind) -> None:
     with pytest.raises(InvalidParams) as refused:
         accept_action(NEWEST, kind, {"type": "chat/" + "x" * 10_000}, STATES[kind], now=NOW)
     assert len(refused.value.message) < 150
+
+
+@pytest.mark.parametrize(
+    ("kind", "action"),
+    [
+        ("chat", {"type": "chat/isReadChanged", "isRead": True}),
+        ("chat", {"type": "chat/isArchivedChanged", "isArchived": True}),
+        ("session", {"type": "session/mcpServerBackgroundRequested", "id": "m"}),
+    ],
+)
+def test_what_editors_send_beyond_their_version_is_accepted(kind: Kind, action: Any) -> None:
+    assert accept_action("0.9.0", kind, action, STATES[kind], now=NOW) == action
+    with pytest.raises(InvalidParams, match=r"not part of protocol 0\.8\.0"):
+        accept_action("0.8.0", kind, action, STATES[kind], now=NOW)
+
+
+SESSION_CLAIM = {"kind": "session", "session": "ahp-session:/s"}
+
+
+def test_what_an_older_client_leaves_unsaid_is_found_around_its_channel() -> None:
+    claimed = {"type": "terminal/claimed", "claim": SESSION_CLAIM}
+    accepted = accept_action(
+        "0.8.0", "terminal", claimed, STATES["terminal"], now=NOW, around=AROUND
+    )
+    assert accepted["claim"] == {**SESSION_CLAIM, "chat": "ahp-chat:/s"}
+    created = {"channel": "ahp-terminal:/1", "claim": SESSION_CLAIM}
+    params = accept_params("0.8.0", "createTerminal", created, around=AROUND)
+    assert params["claim"] == {**SESSION_CLAIM, "chat": "ahp-chat:/s"}
+
+
+def test_who_cannot_be_understood_is_told_why() -> None:
+    created = {"channel": "ahp-terminal:/1", "claim": SESSION_CLAIM}
+    with pytest.raises(InvalidParams, match="no chat"):
+        accept_params("0.8.0", "createTerminal", created)

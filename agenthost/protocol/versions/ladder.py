@@ -265,7 +265,9 @@ def sequence_numbers_needed(action: Any, before: Any, after: Any) -> int:
     Whoever numbers an action takes so many in a row. The last is the action's own; versions that
     need several actions for it are sent those under the numbers before.
     """
-    steps = _splitting().get(action["type"], ())
+    steps = _splitting().get(action["type"])
+    if steps is None:
+        return 1
     return 1 + sum(step.extra_actions(action, before, after) for step in steps)
 
 

@@ -83,7 +83,9 @@ def _in(node: Json, key: str, edit: Callable[[Json], Json | None]) -> Json:
 
 
 def _message(rewriter: Rewriter, message: Json) -> Json:
-    return rewriter.message(_in(message, "attachments", partial(_attachment, rewriter)))
+    if rewriter.changes_attachments:
+        message = _in(message, "attachments", partial(_attachment, rewriter))
+    return rewriter.message(message)
 
 
 def _attachment(rewriter: Rewriter, attachment: Json) -> Json:
@@ -128,10 +130,11 @@ def _contents(rewriter: Rewriter, node: Json, title: str | None = None) -> Json:
 
 
 def _tool_call(rewriter: Rewriter, call: Json) -> Json:
-    title = call.get("displayName")
-    call = _contents(rewriter, call, title if isinstance(title, str) else None)
-    call = _at(call, "userSuggestion", partial(_message, rewriter))
-    return rewriter.tool_call(_edits(rewriter, call))
+    if rewriter.changes_results:
+        title = call.get("displayName")
+        call = _contents(rewriter, call, title if isinstance(title, str) else None)
+        call = _edits(rewriter, call)
+    return rewriter.tool_call(_at(call, "userSuggestion", partial(_message, rewriter)))
 
 
 def _part(rewriter: Rewriter, part: Json) -> Json | None:
@@ -144,7 +147,6 @@ def _part(rewriter: Rewriter, part: Json) -> Json | None:
 
 
 def _turn_members(rewriter: Rewriter, turn: Json) -> Json:
-    # Chats are long, and half of the steps have nothing to change in a turn.
     if not rewriter.changes_turns:
         return turn
     turn = _at(turn, "message", partial(_message, rewriter))

@@ -14,23 +14,28 @@ if TYPE_CHECKING:
     from agenthost.protocol.versions.node_edits import Json
 
 
-# The nodes that occur inside completed and active turns.
-_IN_TURNS = ("message", "attachment", "content_ref", "contents", "tool_call", "part")
+# The nodes that occur inside attachments, tool results, and completed and active turns.
+_IN_ATTACHMENTS = ("attachment", "content_ref")
+_IN_RESULTS = ("contents", "content_ref")
+_IN_TURNS = ("message", *_IN_ATTACHMENTS, *_IN_RESULTS, "tool_call", "part")
 
 
 class Rewriter:
     """Rewrites single nodes of the wire model; subclasses say which."""
 
-    # Whether anything inside a turn, or a schema of settings, is rewritten at all.
+    # Whether anything inside these is rewritten at all. Chats are long, and most steps change
+    # little or nothing of what is in them.
+    changes_attachments: ClassVar[bool] = False
+    changes_results: ClassVar[bool] = False
     changes_turns: ClassVar[bool] = False
     changes_schemas: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         """Note what the subclass has to say."""
-        cls.changes_turns = any(
-            getattr(cls, name) is not getattr(Rewriter, name) for name in _IN_TURNS
-        )
-        cls.changes_schemas = cls.config_property is not Rewriter.config_property
+        cls.changes_attachments = _overrides(cls, _IN_ATTACHMENTS)
+        cls.changes_results = _overrides(cls, _IN_RESULTS)
+        cls.changes_turns = _overrides(cls, _IN_TURNS)
+        cls.changes_schemas = _overrides(cls, ("config_property",))
 
     def message(self, message: Json) -> Json:
         """Rewrite a Message."""
@@ -158,3 +163,7 @@ class Rewriter:
     def session_template(self, template: Json) -> Json:
         """Rewrite an AutomationSessionTemplate."""
         return template
+
+
+def _overrides(rewriter: type[Rewriter], nodes: tuple[str, ...]) -> bool:
+    return any(getattr(rewriter, node) is not getattr(Rewriter, node) for node in nodes)

@@ -278,7 +278,11 @@ CASES: list[tuple[Walk, str, Json, dict[str, list[str]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("walk", "name", "node", "seen"), CASES, ids=lambda case: str(case)[:40])
+@pytest.mark.parametrize(
+    ("walk", "name", "node", "seen"),
+    CASES,
+    ids=[f"{walk.__name__} {name}" for walk, name, *_ in CASES],
+)
 def test_a_node_is_met_wherever_it_occurs(
     walk: Walk, name: str, node: Json, seen: dict[str, list[str]]
 ) -> None:
