@@ -188,6 +188,11 @@ def test_a_client_decides_about_its_own_plugins_everywhere() -> None:
     assert LADDER.params_down("createSession", newer) == params
 
 
+def test_a_plugin_without_a_flag_is_one_of_which_nothing_was_decided() -> None:
+    state = session(customizations=[plugin()], activeClients=[active([plugin()])])
+    assert LADDER.state_up("session", state) == state
+
+
 def test_what_a_client_decided_about_children_is_not_told() -> None:
     decided = plugin(enablement=[GLOBAL_ON], childEnablement={"M": [GLOBAL_OFF]})
     state = session(activeClients=[active([decided])])
@@ -226,7 +231,7 @@ TREE = session(
             enablement=[SESSION_ON, WORKSPACE_OFF, GLOBAL_ON],
             children=[server(enablement=[GLOBAL_OFF]), skill()],
         ),
-        server(id="x"),
+        server(id="x", children=[skill(id="no child")]),
         directory(children=[skill(id="t"), server(id="o", enablement=[SESSION_OFF])]),
     ]
 )
@@ -241,7 +246,7 @@ TREE = session(
         ([WORKSPACE_OFF, GLOBAL_ON], False),
     ],
 )
-@pytest.mark.parametrize("entry_id", ["p", "m", "s", "x", "d", "t", "o"])
+@pytest.mark.parametrize("entry_id", ["p", "m", "s", "x", "d", "t", "o", "no child"])
 def test_an_old_client_sees_what_decisions_come_to(
     entry_id: str, decisions: list[Json], enabled: bool
 ) -> None:
@@ -290,6 +295,7 @@ def test_whoever_follows_customizations_holds_what_a_snapshot_has(
         ("s", []),
         ("d", []),
         ("t", []),
+        ("no child", []),
         ("nothing", []),
     ],
 )
@@ -371,14 +377,16 @@ def test_an_old_client_shows_a_replaced_directory_in_its_place(
     assert len(sent(OLD, "session", state, action)) <= sequence_numbers_needed(action, state, after)
 
 
-@pytest.mark.parametrize("kept", [[], ["file:///5"]])
-def test_of_very_many_directories_only_the_order_is_not_kept(kept: list[str]) -> None:
+@pytest.mark.parametrize("replacement", ["file:///new", "file:///5"])
+def test_of_very_many_directories_only_the_order_is_not_kept(replacement: str) -> None:
     directories = [f"file:///{number}" for number in range(MOST_MOVED + 2)]
-    action = replaced("file:///0", "file:///5" if kept else A)
     state = session(workingDirectories=directories)
+    action = replaced(directories[0], replacement)
     assert len(sent(OLD, "session", state, action)) == 2
     held, fresh = followed(OLD, "session", state, action)
     assert sorted(held["workingDirectories"]) == sorted(fresh["workingDirectories"])
+    held, fresh = followed(OLD, "session", state, replaced(directories[1], replacement))
+    assert held == fresh
 
 
 def test_a_replaced_directory_is_not_told_where_directories_cannot_change() -> None:
@@ -479,6 +487,8 @@ def test_the_old_reducers_count_every_wait() -> None:
         state = reduce("session", state, action, now=NOW, version=OLD)
         assert state["status"] == status | READ
     assert "inputNeeded" not in state
+    waiting = session(status=IN_PROGRESS, inputNeeded=[TOOL])
+    assert reduce("session", waiting, settled(QUESTION), now=NOW, version=OLD) is waiting
 
 
 # Tokens and metadata
@@ -491,6 +501,7 @@ def test_an_old_peer_is_only_told_the_name_of_a_protected_resource() -> None:
     assert LADDER.notification_down("auth/required", new) == old
     climbed = LADDER.notification_up("auth/required", old)
     assert climbed == {**new, "resource": {"resource": "https://r"}}
+    assert LADDER.notification_up("auth/required", new) == new
 
 
 @pytest.mark.parametrize(

@@ -64,9 +64,8 @@ def toggled_up(action: Json, session: Json) -> Json:
     told = without(action, "enabled", "enablement")
     if "enabled" not in action:
         return told
-    entry = _named(session, action.get("id")) or {}
-    decided = entry.get("enablement") if entry.get("type") in _LISTING else None
-    kept = [decision for decision in decided or [] if decision.get("kind") != "session"]
+    decided = (_named(session, action.get("id")) or {}).get("enablement") or []
+    kept = [decision for decision in decided if decision.get("kind") != "session"]
     return {**told, "enablement": [{"kind": "session", "enabled": action["enabled"]}, *kept]}
 
 
