@@ -43,7 +43,14 @@ class ChatSimulation:
         return {**state, "turns": loaded, **cursor}
 
     def _old_turn(self) -> Json:
-        return {"id": self._fresh("turn"), **self._draw(nodes.OLD_TURN)}
+        turn = {"id": self._fresh("turn"), **self._draw(nodes.OLD_TURN)}
+        return {**turn, "responseParts": [*map(self._old_part, turn["responseParts"])]}
+
+    def _old_part(self, part: Json) -> Json:
+        # No host asks twice under one name, and a turn that is resumed may still be asking.
+        if part["kind"] != "inputRequest":
+            return part
+        return {**part, "request": {**part["request"], "id": self._fresh("old")}}
 
     def _fresh(self, what: str) -> str:
         self._count += 1

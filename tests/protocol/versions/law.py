@@ -129,7 +129,7 @@ def _concerns_client_tools_at_rest(before: Json, action: Json, after: Json) -> b
 
 
 def _replaces_before_many(before: Json, action: Json, after: Json) -> bool:
-    if action["type"] != "session/workingDirectoryReplaced":
+    if action["type"] != "session/workingDirectoryReplaced" or after is before:
         return False
     directories: list[str] = before["workingDirectories"]
     return len(directories) - directories.index(action["directory"]) - 1 > MOST_LATER

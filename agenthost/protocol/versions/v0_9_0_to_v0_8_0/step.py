@@ -19,6 +19,7 @@ from agenthost.protocol.versions.step import (
     Sender,
     Step,
     Surroundings,
+    Untranslatable,
     UpContext,
 )
 from agenthost.protocol.versions.v0_9_0_to_v0_8_0.errors import (
@@ -78,6 +79,9 @@ class Step090To080(Step):
         return retelling_length(after) - 1
 
     def _turn_resume_down(self, action: Json, context: DownContext) -> list[Json]:
+        if context.sender == "client":
+            # What it would do is the host's to say, and there may be no turn to resume.
+            raise Untranslatable("chat/turnResume needs a newer host")
         return resumption(self.state_down("chat", context.after()), context.last_turn())
 
     def _content_changed_down(self, action: Json, context: DownContext) -> list[Json]:
