@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from typing import Any
+from typing import Any, Literal, get_origin
 
 import pytest
 
 from agenthost.errors import InvalidParams, MethodNotFound
 from agenthost.protocol.envelopes import StateAction
 from agenthost.protocol.methods import METHODS, Direction
+from agenthost.protocol.schema.scalars import OpenWord
 from agenthost.protocol.schema.unions import checker, tags_of
+from agenthost.protocol.schema.unknown_variants import find_unknown
 from agenthost.protocol.schema.validation import (
     action_types,
     build_validators,
@@ -20,6 +22,7 @@ from agenthost.protocol.schema.validation import (
     validate_params,
     validate_result,
 )
+from agenthost.protocol.state_marks import kind_of_state
 from agenthost.protocol.wire_types import WIRE_TYPES
 from tests.conformance import corpus
 from tests.protocol.refusals import ACTIONS, CLIENT_ACTIONS, refused_path
@@ -46,9 +49,9 @@ def samples(method: str) -> list[Any]:
     return [full(wire_type)] if "action" in wire_type.__annotations__ else variants(wire_type)
 
 
-def test_all_actions_are_known_and_thirty_eight_are_the_clients() -> None:
-    assert len(action_types()) == 85
-    assert len({tags_of(action, "type") for action in CLIENT_ACTIONS.values()}) == 38
+def test_all_actions_are_known_and_forty_seven_are_the_clients() -> None:
+    assert len(action_types()) == 106
+    assert len({tags_of(action, "type") for action in CLIENT_ACTIONS.values()}) == 47
 
 
 # Params
@@ -309,7 +312,22 @@ def test_a_confirmation_is_told_apart_by_a_real_boolean(approved: Any) -> None:
 # Unions
 
 
-OPEN = ["MessageAttachment", "ToolResultContent", "Customization", "ResponsePart", "StateAction"]
+OPEN = [
+    "MessageAttachment",
+    "ToolResultContent",
+    "Customization",
+    "CustomizationEnablement",
+    "ResponsePart",
+    "StateAction",
+    "SessionOrigin",
+    "BackgroundWork",
+    "TerminalLifecycleState",
+    "ChatMoveDestination",
+    "AutomationTrigger",
+    "AutomationDisableCondition",
+    "AutomationRunOrigin",
+    "AutomationRunLifecycle",
+]
 CLOSED = [
     "ChatInputAnswer",
     "ChatInputAnswerValue",
@@ -345,6 +363,113 @@ def test_a_discriminant_that_is_no_string_is_refused(name: str, tag: Any) -> Non
     with pytest.raises(InvalidParams) as error:
         validate_as(name, {discriminator(name): tag})
     assert refused_path(error) == discriminator(name)
+
+
+# Words
+
+
+def is_open_word(wire_type: Any) -> bool:
+    return isinstance(getattr(wire_type, "__metadata__", (None,))[0], OpenWord)
+
+
+WORDS = sorted(name for name, wire_type in WIRE_TYPES.items() if is_open_word(wire_type))
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_a_word_of_the_future_is_kept_and_anything_but_a_word_is_refused(name: str) -> None:
+    assert validate_as(name, "fromTheFuture") == "fromTheFuture"
+    for wrong in (None, 7, True, ["x"], {"x": "y"}):
+        with pytest.raises(InvalidParams, match="expected a string, got"):
+            validate_as(name, wrong)
+
+
+def test_the_words_of_what_is_asked_for_are_closed() -> None:
+    """A host must know what it is asked for; of what it is told it can keep what it does not."""
+    spelled_out = {
+        name
+        for name, wire_type in WIRE_TYPES.items()
+        if get_origin(wire_type) is Literal and name not in WORDS
+    }
+    assert spelled_out == {
+        "CompletionItemKind",
+        "ContentEncoding",
+        "PendingMessageKind",
+        "ResourceWriteMode",
+    }
+    params = {"channel": ROOT, "uri": "file:///a", "encoding": "rot13"}
+    with pytest.raises(InvalidParams, match="expected 'base64' or 'utf-8', got \"rot13\""):
+        validate_params("resourceRead", params)
+
+
+@pytest.mark.parametrize("name", sorted(ACTIONS))
+def test_no_unknown_word_fails_the_action_that_holds_it(name: str) -> None:
+    for action in variants(ACTIONS[name]):
+        for place in places(action, ACTIONS[name]):
+            if is_open_word(place.wire_type):
+                told = changed(action, place.location, "fromTheFuture")
+                assert validate_action(told) is told
+
+
+def test_an_agents_own_words_must_be_known() -> None:
+    action = {"type": "changeset/statusChanged", "status": "pondering"}
+    assert find_unknown(validate_action(action), StateAction, "action") == (
+        "action.status: there is no 'pondering'; there is computing, recomputing, ready, error"
+    )
+    known = {"type": "changeset/statusChanged", "status": "recomputing"}
+    assert find_unknown(validate_action(known), StateAction, "action") is None
+
+
+# Lists
+
+
+RUNS = {"kind": "afterRuns", "max": 3}
+DATE = {"kind": "afterDate", "date": "2027-01-01T00:00:00Z"}
+LATER = {"kind": "afterSunset", "place": "here"}
+
+
+def asked(*conditions: Any) -> dict[str, Any]:
+    changes = {"disableConditions": [*conditions]}
+    return {"type": "automation/updateRequested", "resource": "a:/1", "changes": changes}
+
+
+@pytest.mark.parametrize("conditions", [[], [RUNS], [DATE, RUNS], [LATER, RUNS, LATER]])
+def test_a_condition_of_each_kind_may_stand_once(conditions: list[Any]) -> None:
+    action = asked(*conditions)
+    assert validate_action(action) is action
+
+
+@pytest.mark.parametrize("conditions", [[RUNS, RUNS], [DATE, RUNS, {**DATE, "date": "x"}]])
+def test_a_second_condition_of_a_kind_is_refused(conditions: list[Any]) -> None:
+    with pytest.raises(InvalidParams, match="expected each kind at most once, got a list") as error:
+        validate_action(asked(*conditions))
+    assert refused_path(error) == "action.changes.disableConditions"
+
+
+def test_a_fault_inside_such_a_list_is_found_and_what_can_be_forgiven_is_forgiven() -> None:
+    with pytest.raises(InvalidParams) as error:
+        validate_action(asked(RUNS, {"kind": "afterDate"}))
+    assert refused_path(error) == "action.changes.disableConditions[1].date"
+    assert validate_action(asked({**RUNS, "max": 3.0})) == asked(RUNS)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "path"),
+    [
+        ("AutomationAfterRunsCondition", {"kind": "afterRuns", "max": 0}, "max"),
+        ("AutomationAfterRunsCondition", {"kind": "afterRuns", "max": 1.5}, "max"),
+        ("ConfigPropertySchema", {"type": "array", "title": "t", "minItems": -1}, "minItems"),
+        ("ConfigPropertySchema", {"type": "array", "title": "t", "maxItems": 0.5}, "maxItems"),
+        (
+            "AuthenticateParams",
+            {"channel": ROOT, "resource": "r", "token": "", "expiresIn": 0},
+            "expiresIn",
+        ),
+    ],
+)
+def test_a_count_keeps_to_its_range(name: str, value: Any, path: str) -> None:
+    with pytest.raises(InvalidParams, match="a whole number of at least") as error:
+        validate_as(name, value)
+    assert refused_path(error) == path
 
 
 def test_a_path_through_lists_unions_and_maps_names_only_what_was_sent() -> None:
@@ -413,28 +538,45 @@ STATES = {
     "changeset": "ChangesetState",
     "annotations": "AnnotationsState",
     "resourceWatch": "ResourceWatchState",
+    "automation": "AutomationState",
 }
 
 
-def half_confirmed(action: Any) -> bool:
-    """Say whether a confirmation lacks what the schemas require; some recorded ones do."""
-    if action["type"] != "chat/toolCallConfirmed":
-        return False
-    return ("confirmed" if action["approved"] else "reason") not in action
-
-
-def test_everything_in_the_recorded_sequences_passes() -> None:
-    sequences = corpus.differential_sequences("0.7.0")
-    if not sequences:
+def test_everything_in_the_published_fixtures_passes_and_is_told_by_its_keys() -> None:
+    fixtures = [corpus.read_reducer_fixture(path) for path in corpus.reducer_fixtures("1.0.0")]
+    if not fixtures:
         pytest.skip(f"no conformance data at {corpus.CONFORMANCE}; set AGENTHOST_SHARED")
-    for sequence in sequences:
-        validate_as(STATES[sequence.kind], corpus.without_nulls(sequence.initial))
-        for action in sequence.actions:
-            if not half_confirmed(action):
-                validate_params("action", {"channel": "c", "serverSeq": 1, "action": action})
-        if not any(map(half_confirmed, sequence.actions)):
-            snapshot = {"resource": "r", "fromSeq": 1, "state": sequence.expected}
-            validate_result("subscribe", {"snapshot": snapshot})
+    for fixture in fixtures:
+        for state in (fixture.initial, fixture.expected):
+            validate_as(STATES[fixture.kind], corpus.without_nulls(state))
+            assert kind_of_state(state) == fixture.kind
+            validate_result(
+                "subscribe", {"snapshot": {"resource": "r", "fromSeq": 1, "state": state}}
+            )
+        for action in fixture.actions:
+            validate_params("action", {"channel": "c", "serverSeq": 1, "action": action})
+
+
+# What these hold is unknown on purpose; every other value must be known to the last word.
+FROM_THE_FUTURE = {
+    "002-state-action-unknown-variant-preserved",
+    "003-customization-unknown-type-preserved",
+    "050-message-origin-unknown-kind-preserved",
+    "052-session-origin-unknown-kind-preserved",
+}
+
+
+def test_the_published_values_are_known_and_kept() -> None:
+    values = [corpus.read_round_trip(path) for path in corpus.round_trip_fixtures("1.0.0")]
+    if not values:
+        pytest.skip(f"no conformance data at {corpus.CONFORMANCE}; set AGENTHOST_SHARED")
+    unknown = set()
+    for value in values:
+        plain = corpus.without_nulls(value.input)
+        assert validate_as(value.type, plain) is plain
+        if find_unknown(plain, WIRE_TYPES[value.type], value.name):
+            unknown.add(value.name)
+    assert unknown == FROM_THE_FUTURE
 
 
 def test_what_clients_send_finds_its_validator_built() -> None:
