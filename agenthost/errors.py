@@ -241,7 +241,7 @@ class NotFound(WireError):
 
 
 class ContentNotFound(NotFound):
-    """The referenced content does not exist; hosts of protocols before 0.9.0 say so."""
+    """The referenced content does not exist; only hosts of older protocols say so."""
 
     code = -32006
     default_message = "content not found"
