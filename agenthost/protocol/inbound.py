@@ -14,13 +14,13 @@ from agenthost.protocol.methods import METHODS
 from agenthost.protocol.reducer_registry import Kind, client_may_dispatch, kind_of
 from agenthost.protocol.schema.validation import validate_action, validate_params
 from agenthost.protocol.uris import ROOT
-from agenthost.protocol.versions import NOWHERE, Surroundings, Untranslatable, translator
+from agenthost.protocol.versions import NOWHERE, Untranslatable, Whereabouts, translator
 
 _T = TypeVar("_T")
 
 
 def accept_params(
-    version: str, method: str, params: dict[str, Any], *, around: Surroundings = NOWHERE
+    version: str, method: str, params: dict[str, Any], *, around: Whereabouts = NOWHERE
 ) -> dict[str, Any]:
     """Return canonical, validated params, or raise InvalidParams."""
     if "channel" not in params and method in METHODS and METHODS[method].concerns_root:
@@ -36,7 +36,7 @@ def accept_action(
     before: Any,
     *,
     now: str,
-    around: Surroundings = NOWHERE,
+    around: Whereabouts = NOWHERE,
 ) -> dict[str, Any]:
     """Return a client's action in canonical form, or raise InvalidParams with the reason.
 

@@ -14,8 +14,8 @@ from agenthost.protocol.reducer_registry import Kind, kind_of
 from agenthost.protocol.versions import (
     NEWEST,
     SUPPORTED_VERSIONS,
-    Surroundings,
     Untranslatable,
+    Whereabouts,
     translator,
 )
 from tests.protocol.refusals import CLIENT_ACTIONS
@@ -52,7 +52,7 @@ STATES: dict[str, Any] = {
     "automation": {"entries": []},
     "automationRun": {"resource": "r", "automation": "a", "sessions": []},
 }
-AROUND = Surroundings(session="ahp-session:/s", default_chat=lambda: "ahp-chat:/s")
+AROUND = Whereabouts(session="ahp-session:/s", default_chat=lambda: "ahp-chat:/s")
 
 WRONG: list[Any] = [None, True, 5, 1.5, "text", [], {}, [5], [{}], {"a": 1}]
 

@@ -6,7 +6,13 @@ from agenthost.protocol.versions.echo import changes_nothing, echo
 from agenthost.protocol.versions.ladder import Translator, sequence_numbers_needed, translator
 from agenthost.protocol.versions.negotiation import Negotiated, negotiate
 from agenthost.protocol.versions.reduction import reduce, touched_in
-from agenthost.protocol.versions.step import NOWHERE, Sender, Surroundings, Untranslatable
+from agenthost.protocol.versions.step import (
+    NOWHERE,
+    Sender,
+    Surroundings,
+    Untranslatable,
+    Whereabouts,
+)
 from agenthost.protocol.versions.supported import (
     NEWEST,
     SUPPORTED_VERSIONS,
@@ -23,6 +29,7 @@ __all__ = [
     "Surroundings",
     "Translator",
     "Untranslatable",
+    "Whereabouts",
     "changes_nothing",
     "echo",
     "exists_in",

@@ -20,9 +20,9 @@ from agenthost.protocol.versions.step import (
     DownContext,
     Sender,
     Step,
-    Surroundings,
     Untranslatable,
     UpContext,
+    Whereabouts,
 )
 from agenthost.protocol.versions.steps import all_steps, steps_to
 from agenthost.protocol.versions.supported import (
@@ -93,7 +93,7 @@ class Translator:
             state = step.state_down(kind, state, reviewable=reviewable)
         return state
 
-    def state_up(self, kind: str, state: Any, *, around: Surroundings = NOWHERE) -> Any:
+    def state_up(self, kind: str, state: Any, *, around: Whereabouts = NOWHERE) -> Any:
         """Translate a channel's state UP."""
         for step in reversed(self._steps):
             state = step.state_up(kind, state, around)
@@ -157,7 +157,7 @@ class Translator:
         *,
         now: str,
         sender: Sender = "client",
-        around: Surroundings = NOWHERE,
+        around: Whereabouts = NOWHERE,
     ) -> Any:
         """Translate an action UP, or raise Untranslatable.
 
@@ -180,7 +180,7 @@ class Translator:
         before: Any,
         *,
         now: str,
-        around: Surroundings = NOWHERE,
+        around: Whereabouts = NOWHERE,
     ) -> list[Any]:
         """Translate an action that a host sent UP, into as many as it takes; see ``action_up``.
 
@@ -218,7 +218,7 @@ class Translator:
             params = step.params_down(method, params)
         return params
 
-    def params_up(self, method: str, params: Any, *, around: Surroundings = NOWHERE) -> Any:
+    def params_up(self, method: str, params: Any, *, around: Whereabouts = NOWHERE) -> Any:
         """Translate a command's params UP, or raise Untranslatable."""
         for step in reversed(self._steps):
             params = step.params_up(method, params, around)

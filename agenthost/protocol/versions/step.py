@@ -43,7 +43,7 @@ def _nothing_known(_: str = "") -> str | None:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class Whereabouts:
     """What lies around a channel, for translations UP of what an older version leaves unsaid.
 
     Looking up may cost time, so a step asks only when it cannot do without.
@@ -57,8 +57,11 @@ class Surroundings:
     default_chat: Callable[[], str | None] = _nothing_known
 
 
-NOWHERE: Final = Surroundings()
-"""Surroundings of which nothing is known."""
+NOWHERE: Final = Whereabouts()
+"""Whereabouts of which nothing is known."""
+
+# Its name until everybody says the other.
+Surroundings = Whereabouts
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class UpContext:
     # When the action was received, as ISO 8601.
     now: str
     sender: Sender = "client"
-    around: Surroundings = NOWHERE
+    around: Whereabouts = NOWHERE
 
 
 DownAction = Callable[[Json, DownContext], list[Json]]
@@ -123,7 +126,7 @@ class Step:
         """Return what becomes of single nodes on the way DOWN; see ``DownContext``."""
         return self.nodes_down
 
-    def up(self, around: Surroundings = NOWHERE, sender: Sender = "host") -> Rewriter:
+    def up(self, around: Whereabouts = NOWHERE, sender: Sender = "host") -> Rewriter:
         """Return what becomes of single nodes on the way UP, by where they are and who sent them.
 
         What is kept in a store counts as sent by a host.
@@ -134,7 +137,7 @@ class Step:
         """Translate a channel's state DOWN."""
         return walk_state(self.down(reviewable=reviewable), kind, state)  # type: ignore[no-any-return]
 
-    def state_up(self, kind: str, state: Json, around: Surroundings = NOWHERE) -> Json:
+    def state_up(self, kind: str, state: Json, around: Whereabouts = NOWHERE) -> Json:
         """Translate a channel's state UP."""
         return walk_state(self.up(around), kind, state)  # type: ignore[no-any-return]
 
@@ -213,7 +216,7 @@ class Step:
         """Translate a command's params DOWN, or raise Untranslatable."""
         return _edited(walk_params(self.down(), method, params), self.commands_down.get(method))
 
-    def params_up(self, method: str, params: Any, around: Surroundings = NOWHERE) -> Any:
+    def params_up(self, method: str, params: Any, around: Whereabouts = NOWHERE) -> Any:
         """Translate a command's params UP."""
         walked = walk_params(self.up(around, "client"), method, params)
         return _edited(walked, self.commands_up.get(method))

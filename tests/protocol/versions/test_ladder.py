@@ -16,8 +16,8 @@ from agenthost.protocol.versions.step import (
     DownContext,
     Sender,
     Step,
-    Surroundings,
     UpContext,
+    Whereabouts,
 )
 from agenthost.protocol.versions.supported import introduced_in
 from tests.protocol.versions.samples import (
@@ -302,7 +302,7 @@ class Signs(Step):
 def test_what_a_host_sent_may_be_several_actions_here() -> None:
     ladder = Translator("0.5.2", (Signs(), Splits()))
     action = {"type": "session/titleChanged", "title": "new"}
-    around = Surroundings(session="ahp-session:/1")
+    around = Whereabouts(session="ahp-session:/1")
     signed = {**action, "by": "host", "in": "ahp-session:/1"}
     climbed = ladder.actions_up("session", action, session(title="old"), now=NOW, around=around)
     assert climbed == [{**signed, "title": ""}, {**signed, "was": "old"}]
@@ -314,7 +314,7 @@ def test_what_a_host_sent_may_be_several_actions_here() -> None:
 class Placed(Rewriter):
     """Writes down where something was and who sent it."""
 
-    def __init__(self, around: Surroundings, sender: Sender) -> None:
+    def __init__(self, around: Whereabouts, sender: Sender) -> None:
         self._mark = {
             "by": sender,
             "session": around.session,
@@ -333,14 +333,14 @@ class Places(Step):
 
     newer, older = "0.7.0", "0.6.0"
 
-    def up(self, around: Surroundings = NOWHERE, sender: Sender = "host") -> Rewriter:
+    def up(self, around: Whereabouts = NOWHERE, sender: Sender = "host") -> Rewriter:
         """Ask."""
         return Placed(around, sender)
 
 
 def test_states_actions_and_params_are_translated_by_what_is_around_them() -> None:
     ladder = Translator("0.6.0", (Places(),))
-    around = Surroundings(
+    around = Whereabouts(
         session="s",
         chat_of_turn={"t": "1"}.get,
         chat_of_call={"c": "2"}.get,

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from agenthost.protocol.reducer_registry import client_may_dispatch
 from agenthost.protocol.versions import NEWEST, Untranslatable, echo, reduce, translator
 from agenthost.protocol.versions.ladder import Translator
-from agenthost.protocol.versions.step import Surroundings
+from agenthost.protocol.versions.step import Whereabouts
 from tests.protocol.versions.law import (
     MOST_LATER,
     OLDER,
@@ -34,7 +34,7 @@ from tests.strategies import (
 Json = dict[str, Any]
 
 # What a host knows about the session in which a client acts.
-AROUND = Surroundings(session="ahp-session:/s", default_chat=lambda: "ahp-chat:/1")
+AROUND = Whereabouts(session="ahp-session:/s", default_chat=lambda: "ahp-chat:/1")
 
 MODEST = settings(
     max_examples=200,

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from agenthost.protocol.versions import (
     SUPPORTED_VERSIONS,
-    Surroundings,
     Untranslatable,
+    Whereabouts,
     reduce,
     sequence_numbers_needed,
     translator,
@@ -466,7 +466,7 @@ def test_a_terminal_that_exits_looks_as_a_snapshot_has_it(
 
 
 CLAIM = {"kind": "session", "session": SESSION}
-AROUND = Surroundings(
+AROUND = Whereabouts(
     SESSION,
     chat_of_turn={"t": "ahp-chat:/turn"}.get,
     chat_of_call={"c": "ahp-chat:/call"}.get,

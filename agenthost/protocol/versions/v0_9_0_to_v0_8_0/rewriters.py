@@ -11,7 +11,7 @@ from typing import Final
 from agenthost.protocol.json_edits import without
 from agenthost.protocol.versions.node_edits import Json, inside, put
 from agenthost.protocol.versions.rewriter import Rewriter
-from agenthost.protocol.versions.step import Sender, Surroundings, Untranslatable
+from agenthost.protocol.versions.step import Sender, Untranslatable, Whereabouts
 from agenthost.protocol.versions.v0_9_0_to_v0_8_0.errors import (
     turn_down,
     turn_up,
@@ -75,7 +75,7 @@ class Down(Rewriter):
 class Up(Rewriter):
     """Rewrites nodes from 0.8.0 to 0.9.0, knowing what lies around them and who sent them."""
 
-    def __init__(self, around: Surroundings, sender: Sender) -> None:
+    def __init__(self, around: Whereabouts, sender: Sender) -> None:
         self._around = around
         self._sender = sender
 

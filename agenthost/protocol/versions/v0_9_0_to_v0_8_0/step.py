@@ -18,9 +18,9 @@ from agenthost.protocol.versions.step import (
     ReducerTable,
     Sender,
     Step,
-    Surroundings,
     Untranslatable,
     UpContext,
+    Whereabouts,
 )
 from agenthost.protocol.versions.v0_9_0_to_v0_8_0.errors import (
     error_down,
@@ -60,7 +60,7 @@ class Step090To080(Step):
         self.commands_up = {"createSession": _create_session_up}
         self.results_down = {"initialize": dropping("_meta", "automations")}
 
-    def up(self, around: Surroundings = NOWHERE, sender: Sender = "host") -> Rewriter:
+    def up(self, around: Whereabouts = NOWHERE, sender: Sender = "host") -> Rewriter:
         """Return what becomes of single nodes on the way UP."""
         return Up(around, sender)
 
