@@ -15,15 +15,7 @@ from hypothesis import strategies as st
 
 from agenthost.protocol.reducer_registry import Kind
 from tests.simulation.chat import NOW, ChatSimulation
-from tests.simulation.generate import Gen
-from tests.simulation.others import (
-    annotations_actions,
-    automation_actions,
-    automation_run_actions,
-    changeset_actions,
-    root_actions,
-    terminal_actions,
-)
+from tests.simulation.others import CHANNELS, ROOT, Channel
 from tests.simulation.session import SessionSimulation
 
 __all__ = [
@@ -79,40 +71,21 @@ def session_histories(max_length: int = 20) -> st.SearchStrategy[History]:
 
 def root_histories() -> st.SearchStrategy[History]:
     """Build histories of the root channel."""
-    config = {"schema": {"type": "object", "properties": {}}, "values": {}}
-    return _independent("root", {"agents": [], "config": config}, root_actions(), 5)
+    return _histories_of(ROOT)
 
 
 def other_histories() -> st.SearchStrategy[History]:
     """Build histories of the channels that are neither chats nor sessions."""
-    terminal = {"title": "sh", "content": [], "claim": {"kind": "client", "clientId": "c1"}}
-    run = {"resource": "ahp-automation-run:/1", "automation": "ahp-automation:/1", "sessions": []}
-    pending = {"status": "pending", "createdAt": "2026-01-01"}
-    return st.one_of(
-        _independent("changeset", {"status": "computing", "files": []}, changeset_actions(), 12),
-        root_histories(),
-        _independent(
-            "terminal", {**terminal, "lifecycle": {"status": "running"}}, terminal_actions(), 12
-        ),
-        _independent("annotations", {"annotations": []}, annotations_actions(), 12),
-        _independent("automation", {"entries": []}, automation_actions(), 5),
-        _independent(
-            "automationRun",
-            {**run, "origin": {"kind": "manual"}, "lifecycle": pending},
-            automation_run_actions(),
-            8,
-        ),
-    )
+    return st.one_of(*map(_histories_of, CHANNELS))
 
 
-def _independent(
-    kind: Kind, initial: dict[str, Any], action: Gen, max_length: int
-) -> st.SearchStrategy[History]:
+def _histories_of(channel: Channel) -> st.SearchStrategy[History]:
     def simulate(seed: int, length: int) -> History:
         random = Random(seed)
-        return History(kind, initial, [action(random) for _ in range(length)])
+        actions = [channel.action(random) for _ in range(length)]
+        return History(channel.kind, channel.initial, actions)
 
-    return st.builds(simulate, SEEDS, _lengths(max_length))
+    return st.builds(simulate, SEEDS, _lengths(channel.longest))
 
 
 def histories() -> st.SearchStrategy[History]:

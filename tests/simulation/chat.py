@@ -77,11 +77,11 @@ class ChatSimulation:
             yield from (self._turn_started,) * 8
             yield self._stray
             if self.state["turns"]:
-                yield from (self._resumed,) * (8 if _is_resumable(self.state["turns"][-1]) else 1)
+                yield from (self._resumed,) * (20 if _is_resumable(self.state["turns"][-1]) else 1)
             return
         yield from (self._part, self._text, self._asked) * 2
         yield from (self._call_started,) * 4
-        yield from (self._usage, self._ended)
+        yield from (self._usage, self._ended, self._failed, self._failed)
         for part in self.state["activeTurn"]["responseParts"]:
             yield from self._moves_of(part)
 
@@ -113,11 +113,13 @@ class ChatSimulation:
         return self._action("chat/turnStarted", started, queuedMessageId=one_of("", *queued))
 
     def _ended(self) -> Json:
-        ending = self._random.choice(["turnComplete", "turnCancelled", "error"])
+        ending = self._random.choice(["turnComplete", "turnCancelled"])
         ended = {"turnId": self._turn_id, "duration": one_of(-1, 0, 12)}
-        if ending == "error":
-            ended["part"] = nodes.ERROR_PART
         return self._action(f"chat/{ending}", ended)
+
+    def _failed(self) -> Json:
+        ended = {"turnId": self._turn_id, "duration": one_of(0, 12), "part": nodes.ERROR_PART}
+        return self._action("chat/error", ended, _meta=nodes.META)
 
     def _resumed(self) -> Json:
         return self._action("chat/turnResume", {"turnId": self.state["turns"][-1]["id"]})
@@ -260,8 +262,9 @@ class ChatSimulation:
         return self._action("chat/pendingMessageRemoved", pending)
 
     def _reordered(self) -> Json:
-        order = few(nodes.NAMES, 3)
-        return self._action("chat/queuedMessagesReordered", {"order": order})
+        order = [pending["id"] for pending in self.state.get("queuedMessages", [])]
+        self._random.shuffle(order)
+        return self._action("chat/queuedMessagesReordered", {"order": [*order[:2], "unknown"]})
 
     def _directory(self) -> Json:
         action = self._random.choice(["Set", "Removed"])

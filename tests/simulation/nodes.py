@@ -141,7 +141,7 @@ ANSWERS = node({}, q1=ANSWER, q2=ANSWER)
 RESPONSE = one_of("accept", "decline", "cancel")
 
 ERROR = node({"errorType": "e", "message": TEXT}, stack="at 1", _meta=META)
-ERROR_PART = node({"kind": "error", "error": ERROR}, resumable=FLAG)
+ERROR_PART = node({"kind": "error", "error": ERROR}, resumable=one_of(True, True, True, False))
 
 OLD_PART = one_of(
     node({"kind": "markdown", "id": "p", "content": TEXT}),
@@ -190,7 +190,7 @@ ENABLEMENT = one_of(
 )
 MCP_STATE = one_of(
     {"kind": "starting"},
-    node({"kind": "starting", "blocking": FLAG}),
+    *[node({"kind": "starting", "blocking": FLAG})] * 3,
     {"kind": "ready"},
     {"kind": "stopped"},
     {
@@ -316,6 +316,9 @@ CHAT_STATE_FIELDS: dict[str, Any] = {
     "backgroundWork": few(WORK, unique_by="id"),
     "canvases": CANVASES,
 }
+OPERATION = node(
+    {"id": NAMES, "label": TEXT, "scopes": ["changeset"], "status": "idle"}, confirmation=WORDS
+)
 CHANGED_FILE = node({"id": NAMES, "edit": FILE_EDIT}, reviewed=FLAG, _meta=META)
 
 AGENT = node(

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from agenthost.protocol.reducer_registry import Kind
 from tests.simulation import nodes
-from tests.simulation.generate import Gen, few, node, one_of
+from tests.simulation.generate import Gen, Json, few, node, one_of
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A channel's first state, what may happen to it, and how long that stays interesting."""
+
+    kind: Kind
+    initial: Json
+    action: Gen
+    longest: int
 
 
 def changeset_actions() -> Gen:
     """Build actions on a changeset."""
     files = few(nodes.CHANGED_FILE, 3)
+    operations = few(nodes.OPERATION, unique_by="id")
     reviewed = {"files": few(nodes.NAMES), "reviewed": nodes.FLAG}
     statuses = one_of("computing", "recomputing", "ready")
     return one_of(
@@ -17,7 +31,13 @@ def changeset_actions() -> Gen:
         node({"type": "changeset/fileSet", "file": nodes.CHANGED_FILE}),
         node({"type": "changeset/fileRemoved", "fileId": nodes.NAMES}),
         node({"type": "changeset/filesReviewChanged", **reviewed}),
-        node({"type": "changeset/contentChanged", "files": files}, operations=[]),
+        node({"type": "changeset/contentChanged", "files": files}, operations=operations),
+        node({"type": "changeset/operationsChanged"}, operations=operations),
+        node(
+            {"type": "changeset/operationStatusChanged", "operationId": nodes.NAMES}
+            | {"status": one_of("running", "error")},
+            error=nodes.ERROR,
+        ),
         node({"type": "changeset/cleared"}),
     )
 
@@ -90,3 +110,40 @@ def automation_run_actions() -> Gen:
         node({"type": "automationRun/primarySessionChanged"}, primarySession=session["session"]),
         node({"type": "automationRun/cancelRequested"}),
     )
+
+
+ROOT = Channel(
+    "root",
+    {"agents": [], "config": {"schema": {"type": "object", "properties": {}}, "values": {}}},
+    root_actions(),
+    5,
+)
+CHANNELS = (
+    ROOT,
+    Channel("changeset", {"status": "computing", "files": []}, changeset_actions(), 12),
+    Channel(
+        "terminal",
+        {
+            "title": "sh",
+            "content": [],
+            "claim": {"kind": "client", "clientId": "c1"},
+            "lifecycle": {"status": "running"},
+        },
+        terminal_actions(),
+        12,
+    ),
+    Channel("annotations", {"annotations": []}, annotations_actions(), 12),
+    Channel("automation", {"entries": []}, automation_actions(), 5),
+    Channel(
+        "automationRun",
+        {
+            "resource": "ahp-automation-run:/1",
+            "automation": "ahp-automation:/1",
+            "sessions": [],
+            "origin": {"kind": "manual"},
+            "lifecycle": {"status": "pending", "createdAt": "2026-01-01"},
+        },
+        automation_run_actions(),
+        8,
+    ),
+)

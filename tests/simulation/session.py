@@ -109,7 +109,8 @@ class SessionSimulation:
         )
 
     def _directories(self) -> Json:
-        directory = {"directory": nodes.DIRECTORY}
+        known = self.state.get("workingDirectories", [])
+        directory = {"directory": one_of(nodes.DIRECTORY, *known)}
         replaced = {**directory, "replacement": nodes.DIRECTORY}
         return self._draw(
             one_of(
@@ -153,7 +154,7 @@ class SessionSimulation:
                 node(state, channel="mcp:/2"),
                 node({"type": "session/mcpServerStartRequested", "id": ids}),
                 node({"type": "session/mcpServerStopRequested", "id": ids}),
-                node({"type": "session/mcpServerBackgroundRequested", "id": ids}),
+                *[node({"type": "session/mcpServerBackgroundRequested", "id": ids})] * 3,
             )
         )
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from agenthost.protocol.json_edits import same
+from agenthost.protocol.json_edits import same, without
 from agenthost.protocol.status import IN_PROGRESS, INPUT_NEEDED, IS_ARCHIVED, IS_READ
 from agenthost.protocol.versions import (
     SUPPORTED_VERSIONS,
@@ -36,6 +36,9 @@ OLDER = SUPPORTED_VERSIONS[1:]
 
 # The channels that are not as old as the oldest version, with the version they came with.
 BIRTHS = {"automation": "0.9.0", "automationRun": "0.9.0", "canvas": "1.0.0"}
+
+# The first version whose reducers take times from the actions.
+CLOCKLESS = parse_version("0.9.0")
 
 # One place in a state: a member; ("chats", chat, member); ("call", turn, call, member); the order
 # of a list, ("order", member); or one bit of the status, ("flag", bit).
@@ -299,12 +302,20 @@ def differs(spot: Spot, held: Json, fresh: Json) -> bool:
 
 def same_but(stale: set[Spot], version: str, held: Json, fresh: Json) -> bool:
     """Say whether what an old client holds is what a snapshot has, but for some places."""
-    return masked(held, stale, version) == masked(fresh, stale, version)
+    # Most are the same as they stand, and that is soon seen.
+    held, fresh = timed(held, version), timed(fresh, version)
+    return held == fresh or masked(held, stale) == masked(fresh, stale)
 
 
-def masked(state: Json, stale: set[Spot], version: str) -> Json:
+def timed(state: Json, version: str) -> Json:
+    """Return a state with the time of its change only where no reducer reads a clock."""
+    stamped = parse_version(version) < CLOCKLESS and "modifiedAt" in state
+    return without(state, "modifiedAt") if stamped else state
+
+
+def masked(state: Json, stale: set[Spot]) -> Json:
     """Return what is comparable of a state, without some places."""
-    state = comparable(state, version)
+    state = comparable(state)
     for spot in stale:
         match spot:
             case ("order", member):
@@ -338,11 +349,9 @@ def _turns(state: Json) -> list[Json]:
     return [*state.get("turns", []), *([] if active is None else [active])]
 
 
-def comparable(state: Json, version: str) -> Json:
+def comparable(state: Json) -> Json:
     """Return a state without what differs for reasons that no translation can help."""
     state = deepcopy(state)
-    if parse_version(version) < parse_version("0.9.0"):
-        state.pop("modifiedAt", None)
     for turn in _turns(state):
         turn["responseParts"] = _positioned(turn["responseParts"])
         for part in turn["responseParts"]:

@@ -252,9 +252,9 @@ def test_a_failure_is_the_last_part_of_its_turn_or_a_member_of_it(version: str) 
 
 @pytest.mark.parametrize("version", SUPPORTED_VERSIONS)
 def test_an_exit_is_a_lifecycle_or_a_code(version: str) -> None:
-    state = reduce(
-        "terminal", {}, {"type": "terminal/exited", "exitCode": 3}, now=0, version=version
-    )
+    running: Json = {}
+    exited = {"type": "terminal/exited", "exitCode": 3}
+    state = reduce("terminal", running, exited, now=0, version=version)
     since = {"lifecycle": {"status": "exited", "exitCode": 3}}
     assert state == ({"exitCode": 3} if version in CLOCKED else since)
 
