@@ -27,6 +27,7 @@ from agenthost.agents.demo import Demo
 from agenthost.clock import Clock, SystemClock
 from agenthost.host import method_handlers as handlers
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
+from agenthost.host.channels.content_upgrade import StoredModel
 from agenthost.host.channels.registry import KINDS
 from agenthost.host.channels.root import announce_agents, open_root
 from agenthost.host.channels.session.active_clients import ACTIVE_GRACE, ActiveClients
@@ -51,7 +52,7 @@ from agenthost.host.log.effects import Effects
 from agenthost.host.log.kind import AnyKind
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.log.writer import Writer
-from agenthost.host.store import MemoryStore, Store, StoreError
+from agenthost.host.store import MemoryStore, SqliteStore, Store, StoreError
 from agenthost.host.transports import ServerWebSocket, WebSocketServer
 from agenthost.host.trust import (
     LOCAL_OWNER,
@@ -173,6 +174,8 @@ class Host:
 
     async def __aenter__(self) -> Self:
         self._failed = asyncio.get_running_loop().create_future()
+        if isinstance(self._store, SqliteStore):
+            self._store.upgrade_with(StoredModel())
         async with AsyncExitStack() as stack:
             store = await stack.enter_async_context(self._store)
             wire_log = None

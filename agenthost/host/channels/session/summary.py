@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
+from agenthost.protocol.json_edits import carry
 from agenthost.protocol.status import (
     ACTIVITY_MASK,
     ERROR,
@@ -18,12 +19,26 @@ if TYPE_CHECKING:
     from agenthost.protocol.annotations import AnnotationsSummary
     from agenthost.protocol.chat.state import ChatSummary
     from agenthost.protocol.common import JsonObject
-    from agenthost.protocol.session.state import ChangesSummary, SessionState, SessionSummary
+    from agenthost.protocol.session.state import (
+        ChangesSummary,
+        SessionChatSummary,
+        SessionState,
+        SessionSummary,
+    )
 
 # What a summary may never tell in an update: it identifies the session.
 _IDENTITY = frozenset({"resource", "provider", "createdAt"})
 # Partial updates cannot clear a field, so these say "nothing" by an empty value.
 _EMPTY: JsonObject = {"activity": "", "workingDirectories": [], "changes": {}, "_meta": {}}
+# What the list of sessions says of each chat.
+_OF_EACH_CHAT = ("resource", "title", "origin", "interactivity", "status", "changes")
+
+
+class CompactChats(TypedDict):
+    """The part of a summary that tells of the session's chats."""
+
+    chats: list[SessionChatSummary]
+    defaultChat: NotRequired[str]
 
 
 class SummaryFacts(TypedDict):
@@ -80,6 +95,15 @@ def aggregated_status(state: SessionState) -> int:
         lead = leading_chat(state)
         activity = lead["status"] & ACTIVITY_MASK if lead is not None else IDLE
     return with_activity(state["status"], activity)
+
+
+def compact_chats(state: SessionState) -> CompactChats:
+    """Return what a summary tells of a session's chats: all of them, in order, in few words."""
+    chats = [carry(chat, *_OF_EACH_CHAT) for chat in state["chats"]]
+    told: CompactChats = {"chats": cast("list[SessionChatSummary]", chats)}
+    if "defaultChat" in state:
+        told["defaultChat"] = state["defaultChat"]
+    return told
 
 
 def all_fields(summary: SessionSummary) -> JsonObject:
