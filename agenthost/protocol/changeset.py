@@ -9,11 +9,18 @@ from typing import Annotated, Literal, NotRequired, TypeAlias
 from typing_extensions import TypedDict
 
 from agenthost.protocol.common import ErrorInfo, FileEdit, JsonObject, StringOrMarkdown
+from agenthost.protocol.schema.scalars import OpenWord
 from agenthost.protocol.schema.unions import Open
 
-ChangesetStatus: TypeAlias = Literal["computing", "recomputing", "ready", "error"]
-ChangesetOperationScope: TypeAlias = Literal["changeset", "resource", "range"]
-ChangesetOperationStatus: TypeAlias = Literal["idle", "running", "error", "disabled"]
+ChangesetStatus: TypeAlias = Annotated[
+    Literal["computing", "recomputing", "ready", "error"], OpenWord()
+]
+ChangesetOperationScope: TypeAlias = Annotated[
+    Literal["changeset", "resource", "range"], OpenWord()
+]
+ChangesetOperationStatus: TypeAlias = Annotated[
+    Literal["idle", "running", "error", "disabled"], OpenWord()
+]
 
 
 class ChangesetCapabilities(TypedDict):

@@ -13,6 +13,7 @@ from agenthost.protocol.schema.scalars import (
     Count,
     Integer,
     JsonPrimitive,
+    OpenWord,
 )
 from agenthost.protocol.schema.unions import StringOr
 
@@ -42,7 +43,7 @@ class Icon(TypedDict):
     src: URI
     contentType: NotRequired[str]
     sizes: NotRequired[list[str]]
-    theme: NotRequired[Literal["light", "dark"]]
+    theme: NotRequired[Annotated[Literal["light", "dark"], OpenWord()]]
 
 
 class TextPosition(TypedDict):
@@ -158,7 +159,9 @@ class ProtectedResourceMetadata(TypedDict):
     required: NotRequired[bool]
 
 
-ConfigValueType: TypeAlias = Literal["string", "number", "boolean", "array", "object"]
+ConfigValueType: TypeAlias = Annotated[
+    Literal["string", "number", "boolean", "array", "object"], OpenWord()
+]
 
 
 class ConfigPropertySchema(TypedDict):

@@ -4,15 +4,15 @@ Types only; the envelope of an action is in ``envelopes``. The telemetry channel
 they carry OTLP batches, and what is exported is the host's affair.
 """
 
-from typing import Literal, NotRequired, TypeAlias
+from typing import Annotated, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
 from agenthost.protocol.common import JsonObject, ProtectedResourceMetadata
-from agenthost.protocol.schema.scalars import URI, Channel, Number
+from agenthost.protocol.schema.scalars import URI, Channel, Number, OpenWord
 from agenthost.protocol.session.state import PartialSessionSummary, SessionSummary
 
-AuthRequiredReason: TypeAlias = Literal["required", "expired"]
+AuthRequiredReason: TypeAlias = Annotated[Literal["required", "expired"], OpenWord()]
 
 
 class TelemetryCapabilities(TypedDict):

@@ -4,13 +4,13 @@ The state is only the watch's description and never changes; subscribers read th
 themselves. Watching files is the workspace's affair.
 """
 
-from typing import Literal, NotRequired, TypeAlias
+from typing import Annotated, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
-from agenthost.protocol.schema.scalars import URI
+from agenthost.protocol.schema.scalars import URI, OpenWord
 
-ResourceChangeType: TypeAlias = Literal["added", "updated", "deleted"]
+ResourceChangeType: TypeAlias = Annotated[Literal["added", "updated", "deleted"], OpenWord()]
 
 
 class ResourcePatterns(TypedDict):

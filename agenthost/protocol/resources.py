@@ -3,17 +3,17 @@
 Types only; files are reached by the workspace.
 """
 
-from typing import Literal, NotRequired, TypeAlias
+from typing import Annotated, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
 from agenthost.protocol.params import RootParams
 from agenthost.protocol.resource_watch import ResourcePatterns
-from agenthost.protocol.schema.scalars import URI, Channel, Count, Integer
+from agenthost.protocol.schema.scalars import URI, Channel, Count, Integer, OpenWord
 
 ContentEncoding: TypeAlias = Literal["base64", "utf-8"]
 ResourceWriteMode: TypeAlias = Literal["truncate", "append", "insert"]
-ResourceType: TypeAlias = Literal["file", "directory", "symlink"]
+ResourceType: TypeAlias = Annotated[Literal["file", "directory", "symlink"], OpenWord()]
 
 
 class ResourceReadParams(RootParams):
@@ -58,7 +58,7 @@ class DirectoryEntry(TypedDict):
     """One child of a directory."""
 
     name: str
-    type: Literal["file", "directory"]
+    type: Annotated[Literal["file", "directory"], OpenWord()]
 
 
 class ResourceListResult(TypedDict):

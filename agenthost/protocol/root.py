@@ -9,12 +9,12 @@ from typing import Annotated, Literal, NotRequired, TypeAlias
 from typing_extensions import TypedDict
 
 from agenthost.protocol.common import ConfigSchema, JsonObject, ProtectedResourceMetadata
-from agenthost.protocol.schema.scalars import Integer
+from agenthost.protocol.schema.scalars import Integer, OpenWord
 from agenthost.protocol.schema.unions import Open
 from agenthost.protocol.session.customizations import Customization
 from agenthost.protocol.terminal import TerminalInfo
 
-PolicyState: TypeAlias = Literal["enabled", "disabled", "unconfigured"]
+PolicyState: TypeAlias = Annotated[Literal["enabled", "disabled", "unconfigured"], OpenWord()]
 
 
 class MultipleChatsCapability(TypedDict):

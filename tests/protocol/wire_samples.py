@@ -12,10 +12,12 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from typing_extensions import is_typeddict
 
+from agenthost.protocol.schema.lists import UniqueBy
 from agenthost.protocol.schema.scalars import (
     CatalogueSpelling,
     Finite,
     NonEmpty,
+    OpenWord,
     Primitive,
     RootSpelling,
     Rule,
@@ -30,6 +32,7 @@ __all__ = [
     "full",
     "minimal",
     "places",
+    "plain",
     "removed",
     "spelled",
     "variants",
@@ -83,10 +86,17 @@ def variants(wire_type: Any) -> list[Any]:
     return [full(wire_type), *_others(wire_type, ())]
 
 
+def plain(wire_type: Any) -> Any:
+    """Return a list's type without the rule for the list as a whole."""
+    rule = get_args(wire_type)[1] if get_origin(wire_type) is Annotated else None
+    return get_args(wire_type)[0] if isinstance(rule, UniqueBy) else wire_type
+
+
 def places(
     value: Any, wire_type: Any, at: tuple[Step, ...] = (), tags: frozenset[str] = frozenset()
 ) -> Iterator[Place]:
     """Yield every field of every object in a value, from the outside in."""
+    wire_type = plain(wire_type)
     if is_typeddict(wire_type):
         for name, field in fields_of(wire_type).items():
             if name in value:
@@ -113,6 +123,11 @@ def _wrong(wire_type: Any) -> list[Any]:
         below = [] if rule.minimum is None else [rule.minimum - 1]
         fraction = [1.5] if isinstance(rule, Whole) else []
         return ["1", True, float("nan"), float("inf"), 10**400, [], *below, *fraction]
+    if isinstance(rule, OpenWord):
+        return [7, [], {}]
+    if isinstance(rule, UniqueBy):
+        twice = full(wire_type) * 2
+        return [7, True, "text", twice]
     if isinstance(rule, NonEmpty | RootSpelling | CatalogueSpelling):
         return [7, "", []]
     if isinstance(rule, Primitive):
@@ -157,6 +172,8 @@ def _sample(wire_type: Any, *, with_optional: bool, around: tuple[Any, ...]) -> 
         }
     origin, arguments = get_origin(wire_type), get_args(wire_type)
     if origin is Annotated:
+        if isinstance(arguments[1], OpenWord | UniqueBy):
+            return _sample(arguments[0], with_optional=with_optional, around=around)
         return _annotated(wire_type, arguments[1], with_optional, around)
     if origin is Literal:
         return arguments[0]
@@ -186,6 +203,7 @@ def _annotated(wire_type: Any, rule: Any, with_optional: bool, around: tuple[Any
 
 def _others(wire_type: Any, around: tuple[Any, ...]) -> Iterator[Any]:
     """Yield samples that differ from the full one in one union's member."""
+    wire_type = plain(wire_type)
     if is_typeddict(wire_type):
         if wire_type in around:
             return

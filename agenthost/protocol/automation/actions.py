@@ -10,9 +10,9 @@ from typing_extensions import TypedDict
 
 from agenthost.protocol.automation.definition import (
     AutomationDefinition,
-    AutomationDisableCondition,
     AutomationSessionTemplate,
     AutomationTrigger,
+    DisableConditions,
 )
 from agenthost.protocol.automation.state import AutomationEntry
 from agenthost.protocol.chat.messages import Message
@@ -29,7 +29,7 @@ class AutomationDefinitionPatch(TypedDict):
     session: NotRequired[AutomationSessionTemplate]
     enabled: NotRequired[bool]
     triggers: NotRequired[list[AutomationTrigger]]
-    disableConditions: NotRequired[list[AutomationDisableCondition]]
+    disableConditions: NotRequired[DisableConditions]
     _meta: NotRequired[JsonObject]
 
 

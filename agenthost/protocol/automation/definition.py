@@ -10,11 +10,12 @@ from typing_extensions import TypedDict
 
 from agenthost.protocol.chat.messages import Message
 from agenthost.protocol.common import AgentSelection, ConfigSchema, JsonObject, ModelSelection
-from agenthost.protocol.schema.scalars import URI, Positive
+from agenthost.protocol.schema.lists import UniqueBy
+from agenthost.protocol.schema.scalars import URI, OpenWord, Positive
 from agenthost.protocol.schema.unions import Open
 from agenthost.protocol.session.customizations import ClientPluginCustomization
 
-AutomationMisfirePolicy: TypeAlias = Literal["skip", "runOnce"]
+AutomationMisfirePolicy: TypeAlias = Annotated[Literal["skip", "runOnce"], OpenWord()]
 
 
 class AutomationSchedule(TypedDict):
@@ -87,6 +88,10 @@ AutomationDisableCondition: TypeAlias = Annotated[
 ]
 
 
+# Not annotated as an alias: the protocol has no type of this name.
+DisableConditions = Annotated[list[AutomationDisableCondition], UniqueBy("kind")]
+
+
 class AutomationSessionTemplate(TypedDict):
     """How the session of a run is made."""
 
@@ -106,5 +111,5 @@ class AutomationDefinition(TypedDict):
     session: AutomationSessionTemplate
     enabled: bool
     triggers: list[AutomationTrigger]
-    disableConditions: NotRequired[list[AutomationDisableCondition]]
+    disableConditions: NotRequired[DisableConditions]
     _meta: NotRequired[JsonObject]

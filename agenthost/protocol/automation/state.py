@@ -3,17 +3,17 @@
 Types only.
 """
 
-from typing import Literal, NotRequired, TypeAlias
+from typing import Annotated, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
 from agenthost.protocol.automation.definition import AutomationDefinition
 from agenthost.protocol.automation.run import AutomationRunSummary
 from agenthost.protocol.common import JsonObject
-from agenthost.protocol.schema.scalars import URI, Count
+from agenthost.protocol.schema.scalars import URI, Count, OpenWord
 from agenthost.protocol.session.customizations import PluginCustomization
 
-AutomationOperation: TypeAlias = Literal["update", "remove", "run"]
+AutomationOperation: TypeAlias = Annotated[Literal["update", "remove", "run"], OpenWord()]
 
 
 class AutomationEntry(TypedDict):

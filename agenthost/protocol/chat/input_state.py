@@ -7,10 +7,10 @@ from typing import Annotated, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
-from agenthost.protocol.schema.scalars import URI, Integer, Number
+from agenthost.protocol.schema.scalars import URI, Integer, Number, OpenWord
 from agenthost.protocol.schema.unions import Closed, Open
 
-ChatInputResponseKind: TypeAlias = Literal["accept", "decline", "cancel"]
+ChatInputResponseKind: TypeAlias = Annotated[Literal["accept", "decline", "cancel"], OpenWord()]
 
 
 class ChatInputOption(TypedDict):

@@ -15,10 +15,12 @@ from agenthost.protocol.common import (
     TextRange,
     TextSelection,
 )
-from agenthost.protocol.schema.scalars import URI
+from agenthost.protocol.schema.scalars import URI, OpenWord
 from agenthost.protocol.schema.unions import Open
 
-MessageKind: TypeAlias = Literal["user", "agent", "tool", "systemNotification", "automation"]
+MessageKind: TypeAlias = Annotated[
+    Literal["user", "agent", "tool", "systemNotification", "automation"], OpenWord()
+]
 PendingMessageKind: TypeAlias = Literal["steering", "queued"]
 
 

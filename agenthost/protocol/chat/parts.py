@@ -1,4 +1,4 @@
-"""Walks over the turns of a chat: its tool calls, and the requests that nobody has answered. Pure.
+"""Walks over the turns of a chat: its tool calls, open requests, and why one failed. Pure.
 
 Parts of a kind that is not known here are passed over.
 """
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from agenthost.protocol.chat.input_state import ChatInputRequest
     from agenthost.protocol.chat.state import ActiveTurn, ChatState, CompletedTurn
     from agenthost.protocol.chat.tool_state import ToolCallState
+    from agenthost.protocol.common import ErrorInfo
 
 
 def turns_of(chat: ChatState) -> Iterator[CompletedTurn | ActiveTurn]:
@@ -34,3 +35,17 @@ def open_requests(turn: CompletedTurn | ActiveTurn | None) -> Iterator[ChatInput
     for part in turn["responseParts"] if turn is not None else ():
         if part["kind"] == "inputRequest" and part.get("response") is None:
             yield part["request"]
+
+
+def error_of(turn: CompletedTurn) -> ErrorInfo | None:
+    """Return why a turn failed; None for one that did not, or that does not say.
+
+    A turn that was taken up again after a failure keeps the parts of earlier ones, so the last
+    counts, and only in a turn that ended so.
+    """
+    if turn["state"] != "error":
+        return None
+    for part in reversed(turn["responseParts"]):
+        if part["kind"] == "error":
+            return part["error"]
+    return None

@@ -22,11 +22,11 @@ from agenthost.protocol.common import (
     StringOrMarkdown,
     UsageInfo,
 )
-from agenthost.protocol.schema.scalars import URI, NonEmptyString, Number
+from agenthost.protocol.schema.scalars import URI, NonEmptyString, Number, OpenWord
 from agenthost.protocol.schema.unions import Open
 
-ChatInteractivity: TypeAlias = Literal["full", "read-only", "hidden"]
-TurnState: TypeAlias = Literal["complete", "cancelled", "error"]
+ChatInteractivity: TypeAlias = Annotated[Literal["full", "read-only", "hidden"], OpenWord()]
+TurnState: TypeAlias = Annotated[Literal["complete", "cancelled", "error"], OpenWord()]
 
 
 class SideChatSelection(TypedDict):

@@ -15,14 +15,18 @@ from agenthost.protocol.common import (
     JsonObject,
     StringOrMarkdown,
 )
-from agenthost.protocol.schema.scalars import URI, Integer, Number
+from agenthost.protocol.schema.scalars import URI, Integer, Number, OpenWord
 from agenthost.protocol.schema.unions import Open, StringOr
 from agenthost.protocol.session.customizations import McpAuthRequirement
 
-ToolCallRiskAssessmentKind: TypeAlias = Literal["judge"]
-ConfirmationOptionKind: TypeAlias = Literal["approve", "deny"]
-ToolCallConfirmationReason: TypeAlias = Literal["not-needed", "user-action", "setting"]
-ToolCallCancellationReason: TypeAlias = Literal["denied", "skipped", "result-denied"]
+ToolCallRiskAssessmentKind: TypeAlias = Annotated[Literal["judge"], OpenWord()]
+ConfirmationOptionKind: TypeAlias = Annotated[Literal["approve", "deny"], OpenWord()]
+ToolCallConfirmationReason: TypeAlias = Annotated[
+    Literal["not-needed", "user-action", "setting"], OpenWord()
+]
+ToolCallCancellationReason: TypeAlias = Annotated[
+    Literal["denied", "skipped", "result-denied"], OpenWord()
+]
 
 # Inline parameters, or a reference to them where they are large.
 ToolInput: TypeAlias = Annotated[str | ContentRef, StringOr()]

@@ -83,6 +83,27 @@ class NonEmpty(Rule):
 
 
 @dataclass(frozen=True)
+class OpenWord(Rule):
+    """Any string, though the type names those that mean something in this version.
+
+    ``Annotated[Literal["a", "b"], OpenWord()]`` is ``Literal["a", "b"]`` to the type checker. What
+    a newer peer says instead is kept, and counts for nothing where its meaning would be needed.
+    """
+
+    words = "a string"
+
+    def accepts(self, value: object) -> bool:
+        """Say whether the value is a string."""
+        return isinstance(value, str)
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Build the validator: the library's own for strings, which is quicker."""
+        from pydantic_core import core_schema
+
+        return core_schema.str_schema()
+
+
+@dataclass(frozen=True)
 class RootSpelling(Rule):
     """The root channel's URI, in any spelling met in the field."""
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeAlias, get_args, get_origin
 
 from typing_extensions import is_typeddict
 
+from agenthost.protocol.schema.lists import UniqueBy
 from agenthost.protocol.schema.scalars import Rule
 from agenthost.protocol.schema.unions import Chooser, UnionRule, fields_of
 
@@ -71,4 +72,6 @@ def shape_of(wire_type: Any) -> Shape:
     rule = arguments[1] if origin is Annotated else None
     if isinstance(rule, UnionRule):
         return Variants(rule, rule.chooser(wire_type))
+    if isinstance(rule, UniqueBy):
+        return shape_of(arguments[0])
     return Scalar(rule) if isinstance(rule, Rule) else None

@@ -14,11 +14,15 @@ from agenthost.protocol.common import (
     ProtectedResourceMetadata,
     TextRange,
 )
-from agenthost.protocol.schema.scalars import URI
+from agenthost.protocol.schema.scalars import URI, OpenWord
 from agenthost.protocol.schema.unions import Open
 
-ChildCustomizationType: TypeAlias = Literal["agent", "skill", "prompt", "rule", "hook", "mcpServer"]
-McpAuthRequiredReason: TypeAlias = Literal["required", "expired", "insufficientScope"]
+ChildCustomizationType: TypeAlias = Annotated[
+    Literal["agent", "skill", "prompt", "rule", "hook", "mcpServer"], OpenWord()
+]
+McpAuthRequiredReason: TypeAlias = Annotated[
+    Literal["required", "expired", "insufficientScope"], OpenWord()
+]
 
 
 class GlobalCustomizationEnablement(TypedDict):

@@ -23,11 +23,11 @@ from agenthost.protocol.common import (
     JsonObject,
     SessionStatus,
 )
-from agenthost.protocol.schema.scalars import URI
+from agenthost.protocol.schema.scalars import URI, OpenWord
 from agenthost.protocol.schema.unions import Open
 from agenthost.protocol.session.customizations import ClientPluginCustomization, Customization
 
-SessionLifecycle: TypeAlias = Literal["creating", "ready", "failed"]
+SessionLifecycle: TypeAlias = Annotated[Literal["creating", "ready", "failed"], OpenWord()]
 
 
 class ProjectInfo(TypedDict):
