@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Literal, Self, TypeAlias
 
+from agenthost.host.store.content_version import refuse_newer
 from agenthost.host.store.files import (
     WAL_BYTES,
     connect_writer,
@@ -22,6 +23,8 @@ from agenthost.host.store.files import (
 from agenthost.host.store.ownership import Ownership
 from agenthost.host.store.sequence import Opening, QueuedWrite
 from agenthost.host.store.statements import Statements, begin_run
+from agenthost.host.store.upgrade import ContentUpgrade, OnUpgrade, UpgradeReport, tell_nobody
+from agenthost.host.store.upgrade_run import keep_copy, upgrade_content
 
 Durability: TypeAlias = Literal["normal", "full"]
 """What an acknowledged write survives: ``normal`` the death of the process, ``full`` power loss."""
@@ -49,16 +52,25 @@ class Database:
         self._durability: Durability = durability
         self._statements = Statements(connection)
         self.opening: Opening = begin_run(connection)
+        # What was brought up when it was opened; ``None`` where nothing was.
+        self.upgraded: UpgradeReport | None = None
 
     @classmethod
-    def open(cls, path: str, durability: Durability) -> Self:
-        """Take ownership of the database, creating or checking it.
+    def open(
+        cls,
+        path: str,
+        durability: Durability,
+        upgrade: ContentUpgrade | None = None,
+        tell: OnUpgrade = tell_nobody,
+    ) -> Self:
+        """Take ownership of the database, creating or checking it, and bring its content up.
 
         Raises:
-            StoreError: it is in use, damaged, not ours, or cannot be reached.
+            StoreError: it is in use, damaged, not ours, of a newer agenthost, or cannot be reached.
         """
         with translated(path):
             prepare_directory(path)
+            refuse_newer(path, upgrade)
             ownership = Ownership(path)
             try:
                 if os.path.exists(path):
@@ -67,9 +79,16 @@ class Database:
                 else:
                     prepare_file(path)
                     ownership.take_database()
+                if upgrade is not None:
+                    keep_copy(path, upgrade)
                 connection = connect_writer(path, synchronous=SYNCHRONOUS[durability])
                 try:
-                    return cls(path, ownership, connection, durability)
+                    report = None
+                    if upgrade is not None:
+                        report = upgrade_content(path, connection, upgrade, tell)
+                    database = cls(path, ownership, connection, durability)
+                    database.upgraded = report
+                    return database
                 except BaseException:
                     connection.close()
                     raise

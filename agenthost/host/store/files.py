@@ -69,7 +69,7 @@ def prepare_directory(path: str) -> None:
     if not os.path.isdir(directory):
         # The mode is for the last directory only; those above it are not ours to close.
         os.makedirs(directory, mode=0o700, exist_ok=True)
-        _sync_directory(os.path.dirname(directory))
+        sync_directory(os.path.dirname(directory))
 
 
 def prepare_file(path: str) -> None:
@@ -81,7 +81,7 @@ def prepare_file(path: str) -> None:
     """
     if Path(path).exists():
         check_file(path)
-    elif _size(f"{path}-wal"):
+    elif size_of(f"{path}-wal"):
         raise StoreDamaged(f"{path} is missing, but {path}-wal is there. {ADVICE}")
     else:
         _create(path)
@@ -152,10 +152,10 @@ def _create(path: str) -> None:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         migrate(connection, path)
     os.rename(draft, path)
-    _sync_directory(os.path.dirname(path))
+    sync_directory(os.path.dirname(path))
 
 
-def _sync_directory(directory: str) -> None:
+def sync_directory(directory: str) -> None:
     """Make new names in a directory survive power loss."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
@@ -191,7 +191,8 @@ def _check_content(path: str) -> None:
             connection.execute(f'SELECT * FROM "{name}" LIMIT 1').fetchone()
 
 
-def _size(path: str) -> int:
+def size_of(path: str) -> int:
+    """Return the size of a file; 0 if there is none."""
     try:
         return os.stat(path).st_size
     except FileNotFoundError:

@@ -99,6 +99,12 @@ class Ownership:
         )
 
 
+def is_owned_here(path: str) -> bool:
+    """Say whether a store in this process owns a database, so that it must not be opened again."""
+    info = os.stat(path)
+    return (info.st_dev, info.st_ino) in _owned
+
+
 def _lock_byte(descriptor: int, kind: int = fcntl.F_WRLCK) -> None:
     """Lock the one byte for writing, or unlock it; raise BlockingIOError or PermissionError."""
     if _BY_DESCRIPTOR is None:

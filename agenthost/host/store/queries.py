@@ -48,6 +48,11 @@ TAIL = """
     SELECT seq, ?, now, action, origin, checksum FROM log INDEXED BY log_by_channel
     WHERE channel = ? AND seq > ? ORDER BY seq
 """
+SENT = """
+    SELECT log.seq, channel.uri, log.now, log.action, log.origin, log.checksum
+    FROM channel CROSS JOIN log INDEXED BY log_by_channel ON log.channel = channel.id
+    WHERE channel.uri = ? AND log.origin IS NOT NULL ORDER BY log.seq
+"""
 RECORDS_OF = """
     SELECT bucket, key, value, checksum FROM record WHERE key = ? AND bucket IN ({wanted})
 """
@@ -100,7 +105,7 @@ def load_channel(
 ) -> StoredChannel | None:
     """Return the channel's snapshot and later entries."""
     with one_moment(connection):
-        return _load_channel(connection, channel, at_most)
+        return stored_channel(connection, channel, at_most)
 
 
 def load_whole(
@@ -122,7 +127,7 @@ def load_whole(
 def _load_whole(
     connection: sqlite3.Connection, channel: str, buckets: Collection[str]
 ) -> WholeChannel | None:
-    stored = _load_channel(connection, channel, None)
+    stored = stored_channel(connection, channel)
     if stored is None:
         return None
     query = RECORDS_OF.format(wanted=", ".join("?" * len(buckets)))
@@ -131,14 +136,25 @@ def _load_whole(
     return WholeChannel(stored, session_summary(connection, channel), records)
 
 
-def _load_channel(
-    connection: sqlite3.Connection, channel: str, at_most: int | None
+def stored_channel(
+    connection: sqlite3.Connection, channel: str, at_most: int | None = None
 ) -> StoredChannel | None:
+    """Return the channel's snapshot and later entries, within whatever transaction is open."""
     row = connection.execute(LOAD_LAST, (channel,)).fetchone()
     if row is not None and at_most is not None and row[2] > at_most:
         row = connection.execute(LOAD_EARLIER, (channel,)).fetchone()
     if row is None or (at_most is not None and row[2] > at_most):
         return None
+    return _read_snapshot(connection, channel, row)
+
+
+def stored_channel_before(connection: sqlite3.Connection, channel: str) -> StoredChannel | None:
+    """Return the channel's snapshot before the last one and what followed, if it is kept."""
+    row = connection.execute(LOAD_EARLIER, (channel,)).fetchone()
+    return None if row is None else _read_snapshot(connection, channel, row)
+
+
+def _read_snapshot(connection: sqlite3.Connection, channel: str, row: Row) -> StoredChannel:
     number, kind, seq, state, stored, trimmed_through = row
     tail = connection.execute(TAIL, (channel, number, seq)).fetchall()
     if not is_intact(stored, kind, seq, state):
@@ -204,6 +220,11 @@ def records(connection: sqlite3.Connection, bucket: str) -> dict[str, bytes]:
     query = "SELECT bucket, key, value, checksum FROM record WHERE bucket = ? ORDER BY key"
     rows = connection.execute(query, (bucket,)).fetchall()
     return {row[1]: row[2] for row in rows if _listed(bucket, row[1], row)}
+
+
+def sent_entries(connection: sqlite3.Connection, channel: str) -> list[Append]:
+    """Return the entries of the channel's log that a client brought about."""
+    return _entries(connection.execute(SENT, (channel,)).fetchall())
 
 
 def _entries(rows: list[Row]) -> list[Append]:

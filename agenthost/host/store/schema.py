@@ -102,11 +102,23 @@ def allow_short_forms(connection: sqlite3.Connection) -> None:
     """Change nothing: what is stored from here on may have a form that older ones cannot read."""
 
 
+def note_content_version(connection: sqlite3.Connection) -> None:
+    """Make room for which form the content has, and for how far bringing it up to one has got."""
+    connection.execute(
+        # Without a version it is that of the time before this table, or there is no content yet.
+        "CREATE TABLE content (version TEXT, becoming TEXT, phase INTEGER NOT NULL, after, "
+        "sessions INTEGER NOT NULL, channels INTEGER NOT NULL, done INTEGER NOT NULL, "
+        "damaged INTEGER NOT NULL, failed INTEGER NOT NULL)"
+    )
+    connection.execute("INSERT INTO content VALUES (NULL, NULL, 0, NULL, 0, 0, 0, 0, 0)")
+
+
 MIGRATIONS: Sequence[Migration] = (
     create_tables,
     add_checksums,
     keep_earlier_snapshots,
     allow_short_forms,
+    note_content_version,
 )
 
 
@@ -119,12 +131,19 @@ def check_version(
         StoreError: a newer agenthost wrote it.
     """
     (version,) = connection.execute("PRAGMA user_version").fetchone()
+    refuse_newer_schema(path, version, migrations)
+    return int(version)
+
+
+def refuse_newer_schema(
+    path: str, version: int, migrations: Sequence[Migration] = MIGRATIONS
+) -> None:
+    """Raise StoreError if a newer agenthost wrote a file of this schema version."""
     if version > len(migrations):
         raise StoreError(
             f"{path} has schema version {version}, but this agenthost knows versions up to "
             f"{len(migrations)}: run the newer agenthost that wrote it"
         )
-    return int(version)
 
 
 def migrate(

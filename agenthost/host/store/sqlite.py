@@ -31,6 +31,7 @@ from agenthost.host.store.database import Database, Durability
 from agenthost.host.store.reader_threads import ReaderThreads
 from agenthost.host.store.sequence import NumberedStore, NumberWrite, Sequencer
 from agenthost.host.store.thread_starvation import StarvationGuard
+from agenthost.host.store.upgrade import ContentUpgrade, OnUpgrade, UpgradeReport, tell_nobody
 from agenthost.host.store.writer_thread import WriterThread
 
 
@@ -41,15 +42,29 @@ class Parts:
     writer: WriterThread[Database]
     readers: ReaderThreads
     numbers: Sequencer
+    upgraded: UpgradeReport | None
 
 
 class SqliteStore(NumberedStore):
     """A ``Store`` in one SQLite file, which is created if there is none."""
 
-    def __init__(self, path: str | os.PathLike[str], *, durability: Durability = "normal") -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        durability: Durability = "normal",
+        on_upgrade: OnUpgrade = tell_nobody,
+    ) -> None:
+        """Name the file, which is opened with ``async with``.
+
+        ``on_upgrade`` is told, in another thread, when content of an older agenthost must be
+        brought up before the store can be used, which may take minutes.
+        """
         # Resolved, so that two names of one file meet at one lock.
         self._path = os.path.realpath(path)
         self._durability: Durability = durability
+        self._on_upgrade = on_upgrade
+        self._upgrade: ContentUpgrade | None = None
         # ``None`` until the store is opened.
         self._parts: Parts | None = None
 
@@ -73,19 +88,34 @@ class SqliteStore(NumberedStore):
         """Why the store takes no more writes, if it does not."""
         return self._open.writer.failure
 
+    @property
+    def upgrade_report(self) -> UpgradeReport | None:
+        """What was brought up when the store was opened; ``None`` where nothing was."""
+        return self._open.upgraded
+
+    def upgrade_with(self, upgrade: ContentUpgrade) -> None:
+        """Bring content of older versions up when the store is opened, and refuse newer ones."""
+        if self._parts is not None:
+            raise StoreMisuse("the store is open already")
+        self._upgrade = upgrade
+
     async def __aenter__(self) -> Self:
         if self._parts is not None:
             raise StoreMisuse("a store is opened once; make another one")
         guard = StarvationGuard(asyncio.get_running_loop())
-        writer = WriterThread(lambda: Database.open(self._path, self._durability), guard)
+        writer = WriterThread(self._open_database, guard)
         database = await writer.start()
 
         def persist(write: NumberWrite) -> asyncio.Future[None]:
             return writer.submit((write,), synced=True)
 
         numbers = Sequencer(database.opening, persist)
-        self._parts = Parts(writer, ReaderThreads(self._path, guard), numbers)
+        readers = ReaderThreads(self._path, guard)
+        self._parts = Parts(writer, readers, numbers, database.upgraded)
         return self
+
+    def _open_database(self) -> Database:
+        return Database.open(self._path, self._durability, self._upgrade, self._on_upgrade)
 
     async def __aexit__(
         self,

@@ -126,7 +126,7 @@ class Translator:
         An action that changed nothing is not sent, because an old client may be in a translated
         state where it does change something; those that never change state, being events, are.
         Of several, the last is the action itself, and each needs a sequence number of its own: see
-        ``sequence_numbers_needed``.
+        ``sequence_numbers_needed``. A client cannot say several at once: Untranslatable.
         """
         if not self._steps:
             return [action]
@@ -144,6 +144,9 @@ class Translator:
             contexts = _each_context(step, actions, whole)
             translated = zip(actions, contexts, strict=True)
             actions = [old for new, context in translated for old in step.action_down(new, context)]
+        if sender == "client" and len(actions) > 1:
+            # What a host would make of one of them without the others is not what was meant.
+            raise Untranslatable(f"{action_type} needs a newer host")
         return actions
 
     def action_up(
@@ -262,16 +265,19 @@ def sequence_numbers_needed(action: Any, before: Any, after: Any) -> int:
     Whoever numbers an action takes so many in a row. The last is the action's own; versions that
     need several actions for it are sent those under the numbers before.
     """
-    needed = 1
-    for step in _splitting():
-        needed += step.extra_actions(action, before, after)
-    return needed
+    steps = _splitting().get(action["type"], ())
+    return 1 + sum(step.extra_actions(action, before, after) for step in steps)
 
 
 @cache
-def _splitting() -> tuple[Step, ...]:
-    """Return the steps that ever make several actions of one; others need not be asked of each."""
-    return tuple(step for step in all_steps() if type(step).extra_actions is not Step.extra_actions)
+def _splitting() -> dict[str, list[Step]]:
+    """Return the steps that may make several of an action; no others need to be asked about it."""
+    splitting: dict[str, list[Step]] = {}
+    for step in all_steps():
+        if type(step).extra_actions is not Step.extra_actions:
+            for action_type in step.actions_down:
+                splitting.setdefault(action_type, []).append(step)
+    return splitting
 
 
 def _each_context(step: Step, actions: list[Any], whole: DownContext) -> list[DownContext]:

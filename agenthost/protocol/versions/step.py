@@ -149,8 +149,7 @@ class Step:
     def action_down(self, action: Json, context: DownContext) -> list[Json]:
         """Translate an action DOWN: into none, when the older version has nothing like it.
 
-        Of several, the last must be what the action itself becomes. Only a host can say several:
-        where a client is the sender, it is one, none or Untranslatable.
+        Of several, the last must be what the action itself becomes.
         """
         special = self.actions_down.get(action["type"])
         if special is not None:
@@ -178,8 +177,9 @@ class Step:
     def extra_actions(self, action: Json, before: Json, after: Json) -> int:
         """Return how many extra actions a translation may need, at most.
 
-        Asked about every action, so it must cost next to nothing. The states are canonical, which
-        may be newer than the step's own form.
+        Asked about those in ``actions_down`` whether or not anybody needs the translation, so it
+        must cost next to nothing. The states are canonical, which may be newer than the step's own
+        form.
         """
         return 0
 

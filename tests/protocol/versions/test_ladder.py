@@ -371,6 +371,13 @@ def test_a_method_that_a_version_lacks_cannot_be_asked_for(version: str) -> None
                 ladder.params_down(method, {})
 
 
+def test_a_client_says_one_action_or_none() -> None:
+    ladder = Translator("0.6.0", (Twice(),))
+    action = {"type": "session/titleChanged", "title": "new"}
+    with pytest.raises(Untranslatable, match="titleChanged needs a newer host"):
+        ladder.action_down("session", session(), action, session(title="new"), sender="client")
+
+
 @pytest.mark.parametrize("version", OLDER)
 def test_an_unknown_action_climbs_as_it_is_for_the_host_to_refuse(version: str) -> None:
     odd: list[Any] = [{"type": "future/unknown"}, {"type": 3}, {"type": []}, {}, [], None, "x"]

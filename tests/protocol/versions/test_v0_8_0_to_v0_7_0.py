@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from agenthost.errors import InvalidParams
 from agenthost.protocol.inbound import accept_action, accept_params
-from agenthost.protocol.versions import reduce, sequence_numbers_needed, translator
+from agenthost.protocol.versions import (
+    SUPPORTED_VERSIONS,
+    Untranslatable,
+    reduce,
+    sequence_numbers_needed,
+    translator,
+)
+from agenthost.protocol.versions.echo import echo
 from agenthost.protocol.versions.v0_8_0_to_v0_7_0.directories import MOST_MOVED
 from tests.protocol.versions.samples import (
     NOW,
@@ -24,6 +31,7 @@ from tests.protocol.versions.samples import (
 )
 
 OLD = "0.7.0"
+OLDER = SUPPORTED_VERSIONS[SUPPORTED_VERSIONS.index(OLD) :]
 LADDER = translator(OLD)
 
 # Whether customizations are on
@@ -240,7 +248,34 @@ def test_an_old_client_sees_what_decisions_come_to(
     action = toggled(entry_id, *decisions)
     if reduce("session", TREE, action, now=NOW) is not TREE:
         assert sent(OLD, "session", TREE, action) == [switched(entry_id, enabled)]
-    held, fresh = followed(OLD, "session", TREE, action)
+    for version in OLDER:
+        held, fresh = followed(version, "session", TREE, action)
+        assert held == fresh, version
+
+
+ENTRY_IDS = st.sampled_from(["p", "q", "m", "s", "x", "d", "t", "o", "nothing"])
+DECISIONS = st.lists(st.sampled_from([SESSION_ON, SESSION_OFF, WORKSPACE_OFF, GLOBAL_ON]))
+PUBLISHED = st.one_of(
+    st.builds(lambda entry_id, decisions: toggled(entry_id, *decisions), ENTRY_IDS, DECISIONS),
+    st.builds(
+        lambda entry: {"type": "session/customizationUpdated", "customization": entry},
+        st.sampled_from([*HOSTS_NEW, *TREE["customizations"]]),
+    ),
+    st.sampled_from(
+        [
+            {"type": "session/customizationsChanged", "customizations": HOSTS_NEW},
+            {"type": "session/customizationRemoved", "id": "m"},
+            {"type": "session/activeClientSet", "activeClient": active(CLIENTS_NEW)},
+        ]
+    ),
+)
+
+
+@given(st.sampled_from(OLDER), st.lists(PUBLISHED))
+def test_whoever_follows_customizations_holds_what_a_snapshot_has(
+    version: str, actions: list[Json]
+) -> None:
+    held, fresh = followed(version, "session", TREE, *actions)
     assert held == fresh
 
 
@@ -266,7 +301,11 @@ def test_an_old_client_decides_for_the_session_and_leaves_wider_decisions_alone(
     assert climbed == toggled(entry_id, decision, *kept)
     held = down(OLD, "session", TREE)
     held = reduce("session", held, switched(entry_id, enabled), now=NOW, version=OLD)
-    assert down(OLD, "session", reduce("session", TREE, climbed, now=NOW)) == held
+    after = reduce("session", TREE, climbed, now=NOW)
+    assert down(OLD, "session", after) == held
+    assert echo(OLD, "session", switched(entry_id, enabled), TREE, climbed, after) == [
+        switched(entry_id, enabled)
+    ]
 
 
 @pytest.mark.parametrize("enabled", ["yes", 1, None])
@@ -345,6 +384,13 @@ def test_of_very_many_directories_only_the_order_is_not_kept(kept: list[str]) ->
 def test_a_replaced_directory_is_not_told_where_directories_cannot_change() -> None:
     state = session(workingDirectories=[A, B])
     assert sent("0.6.0", "session", state, replaced(B, C)) == []
+
+
+def test_an_old_host_can_be_asked_for_a_replacement_only_where_a_removal_does_it() -> None:
+    state = session(workingDirectories=[A, B, C])
+    assert sent(OLD, "session", state, replaced(C, A), sender="client") == [removed(C)]
+    with pytest.raises(Untranslatable):
+        sent(OLD, "session", state, replaced(C, D), sender="client")
 
 
 def test_an_old_client_cannot_replace_a_directory() -> None:

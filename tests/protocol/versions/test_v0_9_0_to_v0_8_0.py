@@ -275,12 +275,13 @@ def test_telling_a_long_turn_anew_costs_no_more_for_each_of_its_parts() -> None:
             return super().__getitem__(key)
 
     number = 200
-    parts = [Part({**ASKED, "request": {**REQUEST, "id": str(n)}}) for n in range(number)]
-    state = failed_chat(*parts)
+    said = [Part({**TEXT, "id": str(n)}) for n in range(number)]
+    asked = [{**ASKED, "request": {**REQUEST, "id": str(n)}} for n in range(number)]
+    state = failed_chat(*said, *asked)
     after = reduce("chat", state, RESUME, now=NOW)
     looks = 0
     told = translator("0.5.0").action_down("chat", state, RESUME, after)
-    assert len(told) == 2 + number
+    assert len(told) == 2 + 2 * number
     assert looks < 20 * number
 
 

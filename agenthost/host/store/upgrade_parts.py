@@ -1,0 +1,291 @@
+"""The parts of a store that an upgrade goes through, batch by batch: channels, records, sessions.
+
+Owns which rows a batch takes, what is written in their place, and what becomes of those that are
+not brought up. Rows that are damaged are left as they are, and told as damaged when they are read,
+as ever. A row that is sound and yet cannot be brought up is left as well, marked so that nobody
+takes it for one of the new version.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from agenthost.host.store import queries
+from agenthost.host.store.checksums import checksum, entry_checksum, is_intact
+from agenthost.host.store.compact import short_state, short_time
+from agenthost.host.store.contract import StoreDamaged, StoredChannel
+from agenthost.host.store.upgrade import ContentUpgrade, NewChannel, OldChannel
+
+# A batch ends when it has so many rows, or so many bytes were read for it.
+MOST_ROWS, MOST_BYTES = 64, 8 * 1024 * 1024
+# The checksum of a row that could not be brought up. No row has it, so it is never read as sound.
+NOT_BROUGHT_UP = -1
+
+# Names travel as bytes, so that a damaged one is still a place to go on from.
+CHANNELS = """
+    SELECT channel.id, channel.uri FROM channel JOIN snapshot ON snapshot.channel = channel.id
+    WHERE channel.id > ? AND snapshot.kind {among} ({kinds}) ORDER BY channel.id LIMIT ?
+"""
+RECORDS = """
+    SELECT CAST(key AS BLOB), bucket, key, value, checksum FROM record
+    WHERE bucket = ? AND key > CAST(? AS TEXT) ORDER BY key LIMIT ?
+"""
+PUT_RECORD = """
+    UPDATE record SET value = ?, checksum = ? WHERE bucket = ? AND key = CAST(? AS TEXT)
+"""
+SESSIONS = """
+    SELECT CAST(uri AS BLOB), sort_key, uri, summary, checksum FROM session
+    WHERE uri > CAST(? AS TEXT) ORDER BY uri LIMIT ?
+"""
+PUT_SUMMARY = "UPDATE session SET summary = ?, checksum = ? WHERE uri = CAST(? AS TEXT)"
+PUT_SNAPSHOT = "UPDATE snapshot SET seq = ?, state = ?, checksum = ? WHERE channel = ?"
+PUT_ACTION = "UPDATE log SET now = ?, action = ?, checksum = ? WHERE seq = ?"
+# Whatever a client missed of the log is of the former version: it gets a snapshot.
+NO_REPLAY = """
+    UPDATE channel SET trimmed_through = max(
+        trimmed_through,
+        (SELECT coalesce(max(seq), 0) FROM log WHERE channel = channel.id),
+        (SELECT coalesce(max(seq), 0) FROM snapshot WHERE snapshot.channel = channel.id)
+    ) WHERE id = ?
+"""
+
+log = logging.getLogger(__name__)
+
+
+class Batch:
+    """What one transaction has done."""
+
+    def __init__(self) -> None:
+        self.rows = self.bytes = 0
+        # The name of the last row, from which the next batch goes on.
+        self.last: bytes | int | None = None
+        # Rows that could not be read, and rows that could and yet not be brought up.
+        self.damaged = self.failed = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the rest is for the next one."""
+        return self.rows >= MOST_ROWS or self.bytes >= MOST_BYTES
+
+
+class Part(ABC):
+    """One part of a store."""
+
+    holds_channels: ClassVar[bool] = False
+
+    def __init__(
+        self, connection: sqlite3.Connection, upgrade: ContentUpgrade, version: str
+    ) -> None:
+        self._connection = connection
+        self._upgrade = upgrade
+        # What the rows are of that are not brought up yet.
+        self._version = version
+
+    def next_batch(self, after: Any) -> Batch:
+        """Bring up the rows that follow, in the transaction that is open; none means the end."""
+        batch = Batch()
+        for row in self._rows(after):
+            self._attempt(row, batch)
+            batch.rows += 1
+            batch.last = row[0]
+            if batch.is_full:
+                break
+        return batch
+
+    def _attempt(self, row: Sequence[Any], batch: Batch) -> None:
+        """Bring one row up, or leave it as if nobody had tried."""
+        execute = self._connection.execute
+        execute("SAVEPOINT one_row")
+        try:
+            batch.bytes += self._bring_up(row)
+        except StoreDamaged:
+            execute("ROLLBACK TO one_row")
+            self._leave_damaged(row)
+            batch.damaged += 1
+        except sqlite3.Error as error:
+            # The low byte is the primary code.
+            if (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF != sqlite3.SQLITE_CORRUPT:
+                raise
+            execute("ROLLBACK TO one_row")
+            batch.damaged += 1
+        except Exception:
+            execute("ROLLBACK TO one_row")
+            log.exception("%s could not be brought up and is left as it is", self._name(row))
+            self._leave_failed(row)
+            batch.failed += 1
+        execute("RELEASE one_row")
+
+    @abstractmethod
+    def _rows(self, after: Any) -> list[Any]:
+        """Return the next rows, each with its name first."""
+
+    @abstractmethod
+    def _name(self, row: Sequence[Any]) -> str:
+        """Return what to call a row in the log."""
+
+    @abstractmethod
+    def _bring_up(self, row: Sequence[Any]) -> int:
+        """Bring a row up, and return how many bytes it had."""
+
+    def _leave_damaged(self, row: Sequence[Any]) -> None:
+        """Do what a row needs that cannot be read."""
+        return None
+
+    @abstractmethod
+    def _leave_failed(self, row: Sequence[Any]) -> None:
+        """Mark a row so that nobody takes it for one of the new version."""
+
+
+class Channels(Part):
+    """The channels of some kinds, with their logs."""
+
+    holds_channels = True
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        upgrade: ContentUpgrade,
+        version: str,
+        *,
+        are_late: bool,
+    ) -> None:
+        super().__init__(connection, upgrade, version)
+        self._late = list(upgrade.late_kinds)
+        places = ", ".join("?" * len(self._late))
+        self._query = CHANNELS.format(among="IN" if are_late else "NOT IN", kinds=places)
+
+    def _rows(self, after: Any) -> list[Any]:
+        start = -1 if after is None else after
+        return self._connection.execute(self._query, (start, *self._late, MOST_ROWS)).fetchall()
+
+    def _name(self, row: Sequence[Any]) -> str:
+        return ascii(row[1])
+
+    def _bring_up(self, row: Sequence[Any]) -> int:
+        number, uri = row
+        stored = self._stored(uri)
+        owner = queries.record(self._connection, self._upgrade.owners, uri)
+        sent = queries.sent_entries(self._connection, uri)
+        old = OldChannel(uri, owner.decode() if owner is not None else None, stored, sent)
+        new = self._upgrade.channel(self._version, old, self._read_state)
+        self._replace(number, old, new)
+        return len(stored.state) + sum(len(entry.action) for entry in stored.tail)
+
+    def _stored(self, uri: str) -> StoredChannel:
+        try:
+            found = queries.stored_channel(self._connection, uri)
+        except StoreDamaged:
+            # The one before it will do, with all that happened since.
+            found = queries.stored_channel_before(self._connection, uri)
+            if found is None:
+                raise
+        assert found is not None, "a snapshot was seen in this transaction"
+        return found
+
+    def _read_state(self, uri: str) -> bytes | None:
+        try:
+            found = queries.stored_channel(self._connection, uri)
+        except StoreDamaged:
+            return None
+        return None if found is None else found.state
+
+    def _replace(self, number: int, old: OldChannel, new: NewChannel) -> None:
+        execute, stored = self._connection.execute, old.stored
+        last = stored.tail[-1].seq if stored.tail else stored.seq
+        state = short_state(new.state)
+        execute(PUT_SNAPSHOT, (last, state, checksum(stored.kind, last, state), number))
+        execute("DELETE FROM earlier_snapshot WHERE channel = ?", (number,))
+        for entry in old.sent:
+            action, now = new.actions.get(entry.seq), short_time(entry.now)
+            if action is not None:
+                checked = entry_checksum(entry.seq, now, action, entry.origin)
+                execute(PUT_ACTION, (now, action, checked, entry.seq))
+        execute(NO_REPLAY, (number,))
+        # What clients sent is asked for when they send it again; nobody needs the rest.
+        execute("DELETE FROM log WHERE channel = ? AND origin IS NULL", (number,))
+
+    def _leave_damaged(self, row: Sequence[Any]) -> None:
+        self._connection.execute(NO_REPLAY, (row[0],))
+
+    def _leave_failed(self, row: Sequence[Any]) -> None:
+        for table in ("snapshot", "earlier_snapshot"):
+            mark = f"UPDATE {table} SET checksum = ? WHERE channel = ?"
+            self._connection.execute(mark, (NOT_BROUGHT_UP, row[0]))
+        self._connection.execute(NO_REPLAY, (row[0],))
+
+
+class Records(Part):
+    """The records of one bucket."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, upgrade: ContentUpgrade, version: str, bucket: str
+    ) -> None:
+        super().__init__(connection, upgrade, version)
+        self._bucket = bucket
+
+    def _rows(self, after: Any) -> list[Any]:
+        values = (self._bucket, b"" if after is None else after, MOST_ROWS)
+        return self._connection.execute(RECORDS, values).fetchall()
+
+    def _name(self, row: Sequence[Any]) -> str:
+        return f"{self._bucket} {row[2]!a}"
+
+    def _bring_up(self, row: Sequence[Any]) -> int:
+        name, bucket, key, value, _ = _sound(self._name(row), row)
+        new = self._upgrade.record(self._version, bucket, key, value)
+        checked = checksum(bucket, key, new)
+        self._connection.execute(PUT_RECORD, (new, checked, self._bucket, name))
+        return len(value)
+
+    def _leave_failed(self, row: Sequence[Any]) -> None:
+        values = (row[3], NOT_BROUGHT_UP, self._bucket, row[0])
+        self._connection.execute(PUT_RECORD, values)
+
+
+class Sessions(Part):
+    """The list of sessions."""
+
+    def _rows(self, after: Any) -> list[Any]:
+        values = (b"" if after is None else after, MOST_ROWS)
+        return self._connection.execute(SESSIONS, values).fetchall()
+
+    def _name(self, row: Sequence[Any]) -> str:
+        return f"the list entry of {row[2]!a}"
+
+    def _bring_up(self, row: Sequence[Any]) -> int:
+        name, sort_key, uri, summary, _ = _sound(self._name(row), row)
+        try:
+            stored = queries.stored_channel(self._connection, uri)
+        except StoreDamaged:
+            stored = None
+        state = None if stored is None else stored.state
+        new = self._upgrade.summary(self._version, uri, summary, state)
+        self._connection.execute(PUT_SUMMARY, (new, checksum(sort_key, uri, new), name))
+        return len(summary)
+
+    def _leave_failed(self, row: Sequence[Any]) -> None:
+        self._connection.execute(PUT_SUMMARY, (row[3], NOT_BROUGHT_UP, row[0]))
+
+
+def parts_of(
+    connection: sqlite3.Connection, upgrade: ContentUpgrade, version: str
+) -> Sequence[Part]:
+    """Return all parts that an upgrade goes through, in order."""
+    return [
+        Channels(connection, upgrade, version, are_late=False),
+        Channels(connection, upgrade, version, are_late=True),
+        *(Records(connection, upgrade, version, bucket) for bucket in upgrade.buckets),
+        Sessions(connection, upgrade, version),
+    ]
+
+
+def _sound(name: str, row: Sequence[Any]) -> Sequence[Any]:
+    """Return a row of a name, parts and a checksum; ``StoreDamaged`` if it is not as written."""
+    _, *parts, stored = row
+    if not is_intact(stored, *parts) or not isinstance(parts[-1], bytes):
+        raise StoreDamaged(f"{name} is damaged")
+    return row
