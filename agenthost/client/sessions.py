@@ -216,7 +216,7 @@ class Session(Handle["SessionState"]):
             CreationFailed: it never will.
         """
         state = await self.channel.until(lambda state: state["lifecycle"] != "creating")
-        if state["lifecycle"] == "creationFailed":
+        if state["lifecycle"] == "failed":
             raise CreationFailed(self.uri, state.get("creationError"))
         return self
 
@@ -325,7 +325,7 @@ async def _until_done(
 
 
 def _default_chat(uri: str, state: SessionState) -> str | None:
-    if state["lifecycle"] == "creationFailed":
+    if state["lifecycle"] == "failed":
         raise CreationFailed(uri, state.get("creationError"))
     named = state.get("defaultChat")
     if named is not None:

@@ -351,7 +351,7 @@ def _facts(
 
 
 def _lifecycle(state: SessionState) -> str:
-    if state["lifecycle"] == "creationFailed":
+    if state["lifecycle"] == "failed":
         return f"could not be created: {error_text(state.get('creationError'))}"
     return "being created"
 

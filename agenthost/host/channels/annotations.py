@@ -10,7 +10,7 @@ from agenthost.host.channels.ranges import is_range
 
 if TYPE_CHECKING:
     from agenthost.host.channels.rule_context import RuleContext, Rules
-    from agenthost.protocol.annotations import Annotation, AnnotationsState
+    from agenthost.protocol.annotations import Annotation, AnnotationOrigin, AnnotationsState
     from agenthost.protocol.common import Action, JsonObject
 
 _NAMELESS = "annotations and their entries need ids"
@@ -37,18 +37,36 @@ def _set(state: AnnotationsState, action: Action, context: RuleContext) -> str |
 
 
 def _check_anchor(known: Annotation | None, change: JsonObject, context: RuleContext) -> str | None:
-    """Check where an annotation is to stand: the file, the place in it, and the turn."""
-    resource, place, turn = (change.get(key) for key in ("resource", "range", "turnId"))
+    """Check where an annotation is to stand: the file, the place in it, and what it is about."""
+    resource, place, origin = (change.get(key) for key in ("resource", "range", "origin"))
     if resource is not None and _SCHEME.match(resource) is None:
         return (
             f"an annotation is about a file's URI, and {shortened(resource) or 'nothing'} is none"
         )
     if place is not None and not is_range(place):
         return "the range of an annotation begins in the file and does not end before it begins"
-    # Editors comment on files as they are, which is no turn's; an annotation may outlive its turn.
-    if not turn or turn in context.turns or (known is not None and turn == known.get("turnId")):
+    if origin is None or (known is not None and origin == known.get("origin")):
+        # An annotation may outlive its turn.
         return None
-    return f"there is no turn {shortened(turn)} in this session"
+    return _check_origin(origin, context)
+
+
+def _check_origin(origin: AnnotationOrigin, context: RuleContext) -> str | None:
+    """Check where an annotation says that it comes from: this session, and maybe a turn in it."""
+    chat, turn = origin.get("chat"), origin.get("turnId")
+    if origin["session"] != context.session_uri:
+        return "an annotation comes from the session that it belongs to"
+    chats = context.session["chats"] if context.session is not None else ()
+    if chat is not None and all(entry["resource"] != chat for entry in chats):
+        return f"there is no chat {shortened(chat)} in this session"
+    # Editors comment on files as they are, which is no turn's.
+    if not turn:
+        return None
+    if turn not in context.turns:
+        return f"there is no turn {shortened(turn)} in this session"
+    if chat is not None and context.turns[turn] != chat:
+        return f"turn {shortened(turn)} is in another chat"
+    return None
 
 
 def _known(state: AnnotationsState, action: Action, context: RuleContext) -> str | None:

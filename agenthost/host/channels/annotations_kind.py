@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from agenthost.host.channels.ruled_kind import RuledKind
+from agenthost.host.channels.ruled_kind import RuledKind, chats_of_turns
 from agenthost.host.log.channel import LiveChannel, OwnerChannel
 from agenthost.host.log.effects import Consequence
-from agenthost.host.log.kind import Applied
+from agenthost.host.log.kind import Applied, Find
+from agenthost.protocol.versions import Surroundings
 
 if TYPE_CHECKING:
     from agenthost.protocol.annotations import AnnotationsState
+    from agenthost.protocol.common import Action
 
 AnnotationsChannel: TypeAlias = "LiveChannel[AnnotationsState]"
 
@@ -29,6 +31,15 @@ class AnnotationsKind(RuledKind["AnnotationsState"]):
     """The annotations of a session."""
 
     name = "annotations"
+
+    async def place(
+        self, channel: AnnotationsChannel, owner: OwnerChannel | None, sent: Action, find: Find
+    ) -> Surroundings:
+        """Find the chats of the session's turns, which older versions name without their chats."""
+        annotation = sent.get("annotation", sent)
+        if owner is None or not isinstance(annotation, dict) or not annotation.get("turnId"):
+            return Surroundings(channel.session or "")
+        return Surroundings(owner.uri, (await chats_of_turns(find, owner)).get)
 
     def follow(
         self, applied: Applied[AnnotationsState], owner: OwnerChannel | None

@@ -37,5 +37,7 @@ class RuleContext:
     notes: frozenset[str] = frozenset()
     # The models that the session's agent offers; none where it does not say.
     models: Sequence[SessionModelInfo] = ()
-    # The turns that an annotation may be about.
-    turns: frozenset[str] = frozenset()
+    # The turns that an annotation may be about -> the chat that each is in.
+    turns: Mapping[str, str] = field(default_factory=dict)
+    # The session's own URI, where there is one.
+    session_uri: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -71,7 +71,7 @@ class RuledKind(ChannelKind[S]):
         if not context.missing_tokens:
             return None
         notices = [
-            ("auth/required", {"resource": item["resource"], "reason": "required"})
+            ("auth/required", {"resource": dict(item), "reason": "required"})
             for item in context.missing_tokens
         ]
         return DeclinedAction("the agent needs you to sign in first", notices)
@@ -98,20 +98,28 @@ async def rule_context(
         else:
             notes.add(uri)
     state = session.state if session is not None else None
-    turns = await _turn_ids(find, session, action) if session is not None else frozenset()
-    return RuleContext(client_id, state, capabilities, chats, frozenset(notes), models, turns)
+    turns = await _turns_to_note(find, session, action) if session is not None else {}
+    uri = session.uri if session is not None else ""
+    return RuleContext(client_id, state, capabilities, chats, frozenset(notes), models, turns, uri)
 
 
-async def _turn_ids(find: Find, session: OwnerChannel, action: JsonObject) -> frozenset[str]:
+async def _turns_to_note(
+    find: Find, session: OwnerChannel, action: JsonObject
+) -> Mapping[str, str]:
     """Return the turns that an annotation may name; what names none gets none."""
-    annotation = action.get("annotation", action)
-    if not action.get("type", "").startswith("annotations/") or not annotation.get("turnId"):
-        return frozenset()
-    found: set[str] = set()
+    if not action.get("type", "").startswith("annotations/"):
+        return {}
+    origin = action.get("annotation", action).get("origin") or {}
+    return await chats_of_turns(find, session) if origin.get("turnId") else {}
+
+
+async def chats_of_turns(find: Find, session: OwnerChannel) -> dict[str, str]:
+    """Return in which chat of a session each of its turns is."""
+    found: dict[str, str] = {}
     for entry in list(session.state["chats"]):
         chat = await find(entry["resource"])
         if chat is not None:
             active = chat.state.get("activeTurn")
-            found.update(turn["id"] for turn in chat.state["turns"])
-            found.update([active["id"]] if active is not None else [])
-    return frozenset(found)
+            found.update((turn["id"], chat.uri) for turn in chat.state["turns"])
+            found.update([(active["id"], chat.uri)] if active is not None else [])
+    return found

@@ -33,7 +33,7 @@ from agenthost.protocol.peer import (
     Peer,
     Violation,
 )
-from agenthost.protocol.versions import NEWEST
+from agenthost.protocol.versions import NEWEST, translator
 from agenthost.transport import CloseCode, Encoded, Transport, TransportClosed
 
 if TYPE_CHECKING:
@@ -138,6 +138,13 @@ class Connection:
         if superseded is not None:
             reason = "superseded by a newer connection of this client"
             superseded.end(CloseCode.POLICY_VIOLATION, reason)
+
+    async def find(self, uri: str) -> AnyChannel | None:
+        """Return a channel, if it is of a kind that this client's version has."""
+        channel = await self.core.directory.find(uri)
+        if channel is None or not translator(self.version).has_kind(channel.kind.name):
+            return None
+        return channel
 
     def subscribe(self, channel: AnyChannel, subscription: Subscription) -> None:
         """Follow a channel from now on; a second time replaces the first."""

@@ -12,7 +12,7 @@ from agenthost.host.log.channel import AnyChannel, OwnerChannel
 from agenthost.host.log.writer import ClientAction
 from agenthost.protocol.inbound import accept_action
 from agenthost.protocol.schema.scalars import Whole
-from agenthost.protocol.versions import reduce
+from agenthost.protocol.versions import NOWHERE, Surroundings, reduce, translator
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
@@ -32,7 +32,7 @@ async def dispatch_action(connection: Connection, params: JsonObject) -> None:
     if not isinstance(uri, str) or client_seq is None or not _NUMBER.accepts(client_seq):
         raise InvalidParams("dispatchAction needs a channel, a clientSeq and an action")
     core = connection.core
-    channel = await core.directory.find(uri)
+    channel = await connection.find(uri)
     as_sent = raw if isinstance(raw, dict) else {}
     dispatch = ClientAction(connection, client_seq, uri, as_sent)
     if channel is None:
@@ -44,7 +44,7 @@ async def dispatch_action(connection: Connection, params: JsonObject) -> None:
     action = await _accept(connection, dispatch, judged)
     if action is None:
         return
-    prepared = channel.kind.prepare(channel, owner, action, as_sent)
+    prepared = channel.kind.prepare(channel, owner, action, as_sent, core.clock.now())
     for consequence in prepared.first:
         core.effects.carry_out(consequence)
     if prepared.action is None:
@@ -61,6 +61,7 @@ async def _accept(
 ) -> Action | None:
     """Return an action in canonical form, or None when its sender was told why not."""
     core = connection.core
+    around = await _surroundings(connection, dispatch, channel)
     try:
         action = accept_action(
             connection.version,
@@ -68,6 +69,7 @@ async def _accept(
             dispatch.as_sent,
             channel.state,
             now=core.clock.now(),
+            around=around,
         )
     except InvalidParams as error:
         _reject(dispatch, error.message)
@@ -83,6 +85,16 @@ async def _accept(
         _reject(dispatch, refusal)
         return None
     return action
+
+
+async def _surroundings(
+    connection: Connection, dispatch: ClientAction, channel: AnyChannel
+) -> Surroundings:
+    if translator(connection.version).is_identity:
+        return NOWHERE
+    directory = connection.core.directory
+    owner = directory.owner(channel)
+    return await channel.kind.place(channel, owner, dispatch.as_sent, directory.find)
 
 
 def _answer_again(dispatch: ClientAction, channel: AnyChannel, action: Action) -> None:

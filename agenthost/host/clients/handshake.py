@@ -41,7 +41,7 @@ async def initialize(connection: Connection, raw: JsonObject) -> EncodedResult:
     params = accept_params(agreed.version, "initialize", raw)
     core.policy.command(connection.principal, "initialize", params, core.policy_context)
     core.clients.claim(params["clientId"], connection.principal)
-    channels = await _find(connection, params.get("initialSubscriptions", ()))
+    channels = await _find(connection, agreed.version, params.get("initialSubscriptions", ()))
     record = ClientRecord(
         params["clientId"],
         connection.principal.name,
@@ -79,7 +79,7 @@ async def reconnect(connection: Connection, params: JsonObject) -> EncodedResult
         raise NotFound("this client is not known here: initialize")
     core.clients.claim(record.client_id, connection.principal)
     last_seen = params["lastSeenServerSeq"]
-    channels = await _find(connection, params["subscriptions"])
+    channels = await _find(connection, record.version, params["subscriptions"])
     resumed = {canonical(uri) for uri in channels}
     listed_once = dict.fromkeys(params["subscriptions"])
     missing = [uri for uri in listed_once if canonical(uri) not in resumed]
@@ -98,8 +98,9 @@ async def reconnect(connection: Connection, params: JsonObject) -> EncodedResult
     return EncodedResult(*result)
 
 
-async def _find(connection: Connection, uris: Iterable[str]) -> dict[str, AnyChannel]:
+async def _find(connection: Connection, version: str, uris: Iterable[str]) -> dict[str, AnyChannel]:
     """Return the channels that exist, each once, under the spelling the client used first."""
+    has_kind = translator(version).has_kind
     found: dict[str, AnyChannel] = {}
     seen: set[str] = set()
     # A chat may be asked for under two names.
@@ -117,7 +118,9 @@ async def _find(connection: Connection, uris: Iterable[str]) -> dict[str, AnyCha
             # Whoever asks for it by itself is told; here it must not cost the client the others.
             log.error("%s is missing for %s: %s", ascii(uri), connection.name, error)
             continue
-        if channel is not None and channel.uri not in channels:
+        if channel is None or not has_kind(channel.kind.name):
+            continue
+        if channel.uri not in channels:
             channels.add(channel.uri)
             found[uri] = channel
     return found

@@ -59,6 +59,10 @@ DECLINED: frozenset[str] = frozenset(
         "resourceResolve",
         "resourceMkdir",
         "resourceRequest",
+        "moveChat",
+        "listAutomationTriggerDefinitions",
+        "runAutomation",
+        "fetchAutomationRuns",
     }
 )
 
@@ -115,7 +119,7 @@ async def handle_notification(connection: Connection, notification: Notification
 
 async def _carry_out(connection: Connection, method: str, params: JsonObject) -> object:
     handler = connection.core.kind_methods.get(method) or _handlers.get(method)
-    if handler is None:
+    if handler is None or not translator(connection.version).has_method(method):
         raise MethodNotFound(f"this host does not serve {method}")
     if METHODS[method].raw:
         return await handler(connection, params)
@@ -125,7 +129,14 @@ async def _carry_out(connection: Connection, method: str, params: JsonObject) ->
     too_long = check_lengths(accepted)
     if too_long is not None:
         raise InvalidParams(too_long)
-    result = await handler(connection, accepted)
+    try:
+        result = await handler(connection, accepted)
+    except InvalidParams as error:
+        if error.path is None:
+            raise
+        # The client is told the name under which it sent the field.
+        path = translator(connection.version).path_down(error.path)
+        raise InvalidParams(error.message, path=path) from error
     if isinstance(result, EncodedResult):
         return result
     return translator(connection.version).result_down(method, accepted, result)

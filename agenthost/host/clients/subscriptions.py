@@ -28,7 +28,7 @@ NOTHING_ASKED: SubscribeView = {}
 async def subscribe(connection: Connection, params: JsonObject) -> EncodedResult:
     """Answer with a snapshot, and send every later action of the channel."""
     uri = params["channel"]
-    channel = await connection.core.directory.find(uri)
+    channel = await connection.find(uri)
     if channel is None:
         raise _missing(uri)
     limit = connection.core.limits.max_subscriptions

@@ -13,8 +13,8 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
+from agenthost.protocol import versions
 from agenthost.protocol.jsonrpc import dumps
-from agenthost.protocol.versions import translator
 
 if TYPE_CHECKING:
     from agenthost.host.log.channel import AnyChannel, LiveChannel, OwnerChannel
@@ -134,7 +134,11 @@ class PlainEncoder(Generic[S]):
 
     def encode(self, state: S, version: str, window: int, *, reviewable: bool) -> Sequence[bytes]:
         """Encode the whole state for one version."""
-        return (dumps(translator(version).state_down(self._kind, state, reviewable=reviewable)),)
+        return (
+            dumps(
+                versions.translator(version).state_down(self._kind, state, reviewable=reviewable)
+            ),
+        )
 
 
 class ChannelKind(Generic[S]):
@@ -209,6 +213,12 @@ class ChannelKind(Generic[S]):
         """Return the channel whose state and rules decide on an action of that type."""
         return channel
 
+    async def place(
+        self, channel: LiveChannel[S], owner: OwnerChannel | None, sent: Action, find: Find
+    ) -> versions.Surroundings:
+        """Look up what lies around a channel and an action of an older version leaves unsaid."""
+        return versions.Surroundings(channel.session or "")
+
     async def gather(
         self,
         channel: LiveChannel[S],
@@ -224,9 +234,14 @@ class ChannelKind(Generic[S]):
         return None
 
     def prepare(
-        self, channel: LiveChannel[S], owner: OwnerChannel | None, action: Action, as_sent: Action
+        self,
+        channel: LiveChannel[S],
+        owner: OwnerChannel | None,
+        action: Action,
+        as_sent: Action,
+        now: str,
     ) -> PreparedAction:
-        """Make of a client's action what is to be applied."""
+        """Make of a client's action what is to be applied; ``now`` is the host's own time."""
         return PreparedAction(action)
 
     # What happens in it.

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeAlias
 
 from agenthost.errors import PermissionDenied
 from agenthost.host.trust.principals import Principal
+from agenthost.protocol.commands import FORK
 from agenthost.protocol.methods import METHODS, Access
 from agenthost.tokens import Role
 from agenthost.workspace import file_path, resolve
@@ -91,7 +92,7 @@ class RolePolicy:
             return
         if principal.role is not Role.OPERATOR or access is Access.OWNER:
             raise PermissionDenied(f"the role {principal.role.value} may not call {method}")
-        if method == "createSession" and "fork" not in params:
+        if method == "createSession" and (params.get("_meta") or {}).get(FORK) is None:
             # A fork works where its source works, whatever else it asks for.
             for directory in params.get("workingDirectories", ()):
                 if not _inside(directory, context, context.host_roots):

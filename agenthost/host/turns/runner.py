@@ -12,7 +12,7 @@ import asyncio
 import logging
 import traceback
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from agenthost.agents.api import Agent, AgentError, SessionContext, agent_message
 from agenthost.agents.turn import Turn
@@ -27,6 +27,7 @@ from agenthost.host.channels.chat.consequences import (
 from agenthost.host.channels.chat.extra import ChatChannel, extra_of, nothing_runs
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
+from agenthost.host.channels.instants import milliseconds_between
 from agenthost.host.channels.session.kind import EndAgentSession, SessionChannel
 from agenthost.host.channels.session.permissions import Credentials, Permissions
 from agenthost.host.log.directory import Directory
@@ -41,8 +42,8 @@ from agenthost.host.turns.running_turn import RunningTurn
 from agenthost.protocol.chat.parts import open_requests, tool_calls
 
 if TYPE_CHECKING:
-    from agenthost.protocol.chat.state import ChatState
-    from agenthost.protocol.common import Action
+    from agenthost.protocol.chat.state import ActiveTurn, ChatState
+    from agenthost.protocol.common import Action, ProtectedResourceMetadata
     from agenthost.protocol.session.state import SessionState
 
 log = logging.getLogger(__name__)
@@ -71,8 +72,8 @@ _UNDER_WAY = (
 
 def error_action(turn_id: str, duration: int, error_type: str, message: str) -> Action:
     """Build the action that ends a turn with an error."""
-    error = {"errorType": error_type, "message": message}
-    return {"type": "chat/error", "turnId": turn_id, "duration": duration, "error": error}
+    part = {"kind": "error", "error": {"errorType": error_type, "message": message}}
+    return {"type": "chat/error", "turnId": turn_id, "duration": duration, "part": part}
 
 
 class TurnRunner:
@@ -241,10 +242,24 @@ class TurnRunner:
             active = chat.state.get("activeTurn") if chat is not None else None
             if chat is not None and active is not None:
                 message = "the host stopped while this turn was running"
-                action = error_action(active["id"], 0, "hostRestarted", message)
+                action = error_action(active["id"], self._since(active), "hostRestarted", message)
                 self.writer.apply(chat, action)
             self.writer.ledger.write(DropRecord(RUNNING, chat_uri))
         await self.writer.ledger.settle()
+
+    def protected_resource(
+        self, session: SessionChannel, resource: str
+    ) -> ProtectedResourceMetadata:
+        """Describe a resource as the session's agent does; one that it does not, by its name."""
+        agent = self._agents.get(session.state["provider"])
+        for described in agent.protected_resources if agent is not None else ():
+            if described["resource"] == resource:
+                return cast("ProtectedResourceMetadata", dict(described))
+        return {"resource": resource}
+
+    def _since(self, active: ActiveTurn) -> int:
+        """Return how many milliseconds ago a turn started that no clock of this host measured."""
+        return milliseconds_between(active.get("startedAt", ""), self.clock.now())
 
     def _end_session(self, effect: EndAgentSession) -> None:
         agent = self._agents.get(effect.session.state["provider"])

@@ -19,6 +19,7 @@ from agenthost.host.channels.chat.attachments import message_for_agent
 from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.session.kind import SessionChannel
 from agenthost.host.store import PutBlob
+from agenthost.protocol.chat.parts import error_of
 from agenthost.protocol.uris import content_uri
 
 if TYPE_CHECKING:
@@ -273,7 +274,8 @@ class RunningTurn:
         principal = self.starter.principal
         self._runner.credentials.drop(principal, resource)
         theirs = frozenset(c for c in self.channel.subscriptions if c.principal.name == principal)
-        params = {"resource": resource, "reason": "expired"}
+        described = self._runner.protected_resource(self.session, resource)
+        params = {"resource": described, "reason": "expired"}
         self._runner.writer.notify(self.channel, "auth/required", params, only=theirs)
 
 
@@ -282,7 +284,7 @@ def _outcome(chat: str, state: ChatState) -> Worker:
     if state.get("activeTurn") is not None or not state["turns"]:
         return Worker(chat, "", "cancelled", "the worker's turn was removed")
     turn = state["turns"][-1]
-    error = turn.get("error")
+    error = error_of(turn)
     message = error["message"] if error else None
     return Worker(chat, _written(turn), turn["state"], message)
 

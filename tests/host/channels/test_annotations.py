@@ -10,10 +10,12 @@ from agenthost.host.channels.rule_context import RuleContext
 from agenthost.host.channels.rules import check
 
 State = dict[str, Any]
+SESSION, CHAT = "ahp-session:/s", "ahp-chat:/c"
+ORIGIN: State = {"session": SESSION, "chat": CHAT, "turnId": "t"}
 
 
 def annotation(id: str, *entries: str) -> State:
-    return {"id": id, "turnId": "t", "resource": "file:///f", "resolved": False} | {
+    return {"id": id, "origin": ORIGIN, "resource": "file:///f", "resolved": False} | {
         "entries": [{"id": entry, "text": "text"} for entry in entries]
     }
 
@@ -22,7 +24,8 @@ STATE: State = {"annotations": [annotation("one", "a"), annotation("two", "a", "
 
 
 def refusal(name: str, **action: Any) -> str | None:
-    context = RuleContext("me", turns=frozenset({"t"}))
+    session: Any = {"chats": [{"resource": CHAT}, {"resource": "ahp-chat:/other"}]}
+    context = RuleContext("me", session, turns={"t": CHAT}, session_uri=SESSION)
     return check(STATE, {"type": f"annotations/{name}", **action}, context)
 
 
@@ -36,15 +39,32 @@ def test_a_new_annotation_is_open_and_about_a_turn_that_is_there() -> None:
     reason = "a new annotation cannot be resolved already"
     assert refusal("set", annotation={**new, "resolved": True}) == reason
     reason = "there is no turn gone in this session"
-    assert refusal("set", annotation={**new, "turnId": "gone"}) == reason
-    old = {**annotation("one", "a"), "turnId": "gone"}
+    gone = {**ORIGIN, "turnId": "gone"}
+    assert refusal("set", annotation={**new, "origin": gone}) == reason
+    old = {**annotation("one", "a"), "origin": gone}
     assert refusal("set", annotation=old) == reason
-    assert refusal("updated", annotationId="one", turnId="gone") == reason
+    assert refusal("updated", annotationId="one", origin=gone) == reason
     # One that is there may outlive its turn, and be resolved.
     context, outlived = RuleContext("me"), {**annotation("one", "a"), "resolved": True}
     assert check(STATE, {"type": "annotations/set", "annotation": outlived}, context) is None
     # Some editors name none.
-    assert refusal("set", annotation={**new, "turnId": ""}) is None
+    for origin in ({"session": SESSION}, {"session": SESSION, "turnId": "t"}):
+        assert refusal("set", annotation={**new, "origin": origin}) is None
+
+
+@pytest.mark.parametrize(
+    ("origin", "reason"),
+    [
+        ({"session": "ahp-session:/x"}, "an annotation comes from the session that it belongs to"),
+        ({"chat": "ahp-chat:/x"}, "there is no chat ahp-chat:/x in this session"),
+        ({"chat": "ahp-chat:/other"}, "turn t is in another chat"),
+        ({"chat": "ahp-chat:/other", "turnId": None}, None),
+    ],
+)
+def test_an_annotation_comes_from_where_it_says(origin: State, reason: str | None) -> None:
+    named = {key: value for key, value in {**ORIGIN, **origin}.items() if value is not None}
+    assert refusal("set", annotation={**annotation("new", "a"), "origin": named}) == reason
+    assert refusal("updated", annotationId="one", origin=named) == reason
 
 
 def test_the_entries_of_an_annotation_are_told_apart() -> None:

@@ -28,7 +28,7 @@ CHAT: State = {"turns": [], "activeTurn": None}
 def refusal(state: State, action: State) -> str | None:
     session: State = {}
     capabilities: State = {"multipleWorkingDirectories": {}}
-    context = RuleContext("me", session, capabilities, turns=frozenset({"t"}))
+    context = RuleContext("me", session, capabilities)
     return check(state, action, context)
 
 
@@ -98,7 +98,7 @@ def test_annotations_and_their_entries_have_an_end() -> None:
     few, full = {"annotations": [one]}, {"annotations": [one] * MOST_ANNOTATIONS}
 
     def put(id: str, entries: list[State]) -> State:
-        annotation = {"id": id, "entries": entries, "resolved": False, "turnId": "t"}
+        annotation = {"id": id, "entries": entries, "resolved": False}
         return {"type": "annotations/set", "annotation": annotation}
 
     def add(id: str) -> State:

@@ -9,6 +9,7 @@ import pytest
 
 from agenthost.errors import PermissionDenied
 from agenthost.host.trust import Policy, PolicyContext, Principal, Role, RolePolicy
+from agenthost.protocol.commands import FORK
 from agenthost.protocol.methods import METHODS, Access, Direction
 
 OWNER = Principal("owner", Role.OWNER)
@@ -278,7 +279,7 @@ def test_an_operator_works_inside_the_hosts_roots_only(directory: Any, allowed: 
     params: dict[str, Any] = {"channel": "s:/1", "workingDirectories": ["file:///srv", directory]}
     POLICY.command(OWNER, "createSession", params, context)
     # What a fork asks for is ignored.
-    POLICY.command(OPERATOR, "createSession", {**params, "fork": {}}, context)
+    POLICY.command(OPERATOR, "createSession", {**params, "_meta": {FORK: {}}}, context)
     if allowed:
         POLICY.command(OPERATOR, "createSession", params, context)
     else:

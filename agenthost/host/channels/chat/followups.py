@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class Followup(Enum):
     """One thing to do for a chat."""
 
-    # The active turn is new: run its agent.
+    # The active turn is new, or active again: run its agent.
     START_TURN = "start turn"
     # The turn that was active is gone: stop its agent.
     STOP_TURN = "stop turn"
@@ -33,7 +33,7 @@ def chat_followups(
     """Plan what follows from an action that changed a chat."""
     followups: list[Followup] = []
     ended = before.get("activeTurn") is not None and after.get("activeTurn") is None
-    if action["type"] == "chat/turnStarted":
+    if action["type"] in ("chat/turnStarted", "chat/turnResume"):
         followups.append(Followup.START_TURN)
     elif ended and action["type"] in ("chat/turnCancelled", "chat/truncated"):
         followups.append(Followup.STOP_TURN)

@@ -41,6 +41,8 @@ class History:
     attached: Mapping[str, list[MessageAttachment]] = field(default_factory=dict)
     # The title of the chat that it comes from.
     title: str | None = None
+    # Where it comes from, where the chat that it is for is to say so.
+    origin: JsonObject | None = None
 
 
 def new_chat_from(

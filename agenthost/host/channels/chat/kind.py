@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from agenthost.host.channels.chat.answers import read_answers
@@ -36,6 +37,7 @@ from agenthost.host.channels.chat.names import find_named_chat
 from agenthost.host.channels.chat.rules import find_call
 from agenthost.host.channels.chat.session_updates import session_actions
 from agenthost.host.channels.chat.window import cursor_before, first_shown, page_start
+from agenthost.host.channels.instants import is_ahead
 from agenthost.host.channels.ruled_kind import RuledKind
 from agenthost.host.channels.session.kind import RefreshGit
 from agenthost.host.log.channel import AnyChannel, OwnerChannel
@@ -52,6 +54,10 @@ if TYPE_CHECKING:
 
 # The session's action by which editors rename a chat, on the chat's own channel.
 RENAME = "session/titleChanged"
+# How far a client's clock may be ahead of the host's.
+MOST_AHEAD = timedelta(minutes=5)
+# Milliseconds that a client may find a turn to have taken longer than the host does.
+MOST_TOO_LONG = 1000
 # Actions that bring a message, which may attach something.
 _HAS_MESSAGE = frozenset({"chat/turnStarted", "chat/pendingMessageSet"})
 
@@ -60,7 +66,7 @@ class ChatKind(RuledKind["ChatState"]):
     """Chat channels."""
 
     name = "chat"
-    cuts = frozenset({"chat/truncated"})
+    cuts = frozenset({"chat/truncated", "chat/turnResume"})
     buckets = (CONTEXTS, ATTACHED)
 
     def extra(self) -> ChatExtra:
@@ -108,7 +114,12 @@ class ChatKind(RuledKind["ChatState"]):
         return read_answers(state, action)
 
     def prepare(
-        self, channel: ChatChannel, owner: OwnerChannel | None, action: Action, as_sent: Action
+        self,
+        channel: ChatChannel,
+        owner: OwnerChannel | None,
+        action: Action,
+        as_sent: Action,
+        now: str,
     ) -> PreparedAction:
         """Make of a client's action what is to be applied to a chat."""
         if action["type"] == RENAME and owner is not None:
@@ -124,7 +135,7 @@ class ChatKind(RuledKind["ChatState"]):
                 # No denial changes a call that runs, so its owner's is carried out as a failure.
                 reason = action.get("reasonMessage") or "the client does not run this tool"
                 return PreparedAction(None, (*first, FailCall(channel, call, reason, "denied")))
-        understood = self.understood(channel.state, action)
+        understood = _timed(channel, self.understood(channel.state, action), now)
         rewritten = understood is not action
         if action["type"] == "chat/turnCancelled" and "duration" not in as_sent:
             # Only the host can measure it for clients that do not send it.
@@ -154,6 +165,17 @@ class ChatKind(RuledKind["ChatState"]):
 
 
 CHAT = ChatKind()
+
+
+def _timed(chat: ChatChannel, action: Action, now: str) -> Action:
+    """Return a client's action with times that can be true: they say when the chat was modified."""
+    if action["type"] == "chat/turnStarted" and is_ahead(action["startedAt"], now, MOST_AHEAD):
+        return {**action, "startedAt": now}
+    if action["type"] == "chat/turnCancelled":
+        elapsed = extra_of(chat).elapsed()
+        if action["duration"] > elapsed + MOST_TOO_LONG:
+            return {**action, "duration": elapsed}
+    return action
 
 
 def _follow(applied: Applied[ChatState], session: OwnerChannel) -> Sequence[Consequence]:

@@ -83,7 +83,9 @@ class ChatRegistry:
 
     def add_default(self, session: SessionChannel, history: History) -> ChatChannel:
         """Give a new session its first chat, with the history of a fork if it is one."""
-        extra = {"title": history.title} if history.title is not None else {}
+        extra: JsonObject = {"title": history.title} if history.title is not None else {}
+        if history.origin is not None:
+            extra["origin"] = dict(history.origin)
         uri = self._free_name(session, default_chat_uri(session.uri))
         chat = self._register(session, self._state(uri, extra, history.turns), history)
         action = {"type": "session/defaultChatChanged", "defaultChat": chat.uri}
@@ -135,7 +137,7 @@ class ChatRegistry:
         if not self._directory.has(session):
             # A chat without its session could never be loaded again.
             raise SessionNotFound("the session was disposed meanwhile")
-        if session.state["lifecycle"] == "creationFailed":
+        if session.state["lifecycle"] == "failed":
             raise InvalidParams("the session could not be created", path="channel")
         extra, history = new_chat_from(params, session, source)
         state = self._state(uri, extra, history.turns)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def check_session(context: RuleContext) -> str | None:
     """Refuse everything in a session that could not be created."""
-    if context.session is not None and context.session.get("lifecycle") == "creationFailed":
+    if context.session is not None and context.session.get("lifecycle") == "failed":
         return "the session could not be created"
     return None
 

@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 
 # What a chat's own actions can change of its catalogue entry; title, origin and interactivity
 # are only ever set by the host, in the catalogue itself.
-_LIVE_FIELDS = ("status", "activity", "modifiedAt", "workingDirectories")
-_SUMMARY_FIELDS = ("resource", "title", *_LIVE_FIELDS, "origin", "interactivity")
+_LIVE_FIELDS = ("status", "activity", "modifiedAt", "workingDirectories", "movable")
+_SUMMARY_FIELDS = ("resource", "title", *_LIVE_FIELDS, "origin", "interactivity", "changes")
 
 # Actions after which something may have started or stopped to block the turn.
 _MAY_BLOCK = frozenset(
     {
         "chat/turnStarted",
+        "chat/turnResume",
         "chat/turnComplete",
         "chat/turnCancelled",
         "chat/error",
@@ -50,7 +51,7 @@ _MAY_BLOCK = frozenset(
 )
 # Characters of a tool's own words that fit into a line of a list.
 LONGEST_ACTIVITY = 120
-_MARKS_UNREAD = frozenset({"chat/turnStarted", "chat/inputRequested"})
+_MARKS_UNREAD = frozenset({"chat/turnStarted", "chat/turnResume", "chat/inputRequested"})
 
 
 def chat_summary(chat: ChatState) -> ChatSummary:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from agenthost.errors import InvalidParams
 from agenthost.host.channels.annotations_kind import CountAnnotations
+from agenthost.host.channels.instants import sortable
 from agenthost.host.channels.session.kind import SESSION, RefreshSummary, SessionChannel, extra_of
 from agenthost.host.channels.session.summary import (
     SummaryFacts,
@@ -139,7 +140,7 @@ class SessionCatalogue:
 
     def _put(self, summary: SessionSummary) -> None:
         self._writer.ledger.write(
-            PutSession(summary["resource"], summary["modifiedAt"], dumps(summary))
+            PutSession(summary["resource"], sortable(summary["modifiedAt"]), dumps(summary))
         )
 
     def _count(self, change: int) -> None:

@@ -136,7 +136,12 @@ class SessionKind(RuledKind["SessionState"]):
         return shown
 
     def prepare(
-        self, channel: SessionChannel, owner: OwnerChannel | None, action: Action, as_sent: Action
+        self,
+        channel: SessionChannel,
+        owner: OwnerChannel | None,
+        action: Action,
+        as_sent: Action,
+        now: str,
     ) -> PreparedAction:
         """Let chats leave the directory that the session leaves."""
         if action["type"] == "session/workingDirectoryRemoved":

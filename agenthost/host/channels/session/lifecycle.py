@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, ParamSpec, Protocol, TypeVar, cast
 
 from agenthost.agents.api import Agent
@@ -35,12 +36,12 @@ from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import DropBlobs
 from agenthost.host.trust.principals import Starter
+from agenthost.protocol.commands import FORK
 from agenthost.protocol.status import IDLE, IS_READ
 from agenthost.protocol.uris import annotations_uri, default_chat_uri, is_nameable, is_root
 
 if TYPE_CHECKING:
     from agenthost.protocol.annotations import AnnotationsState
-    from agenthost.protocol.commands import SessionForkSource
     from agenthost.protocol.common import JsonObject, ProtectedResourceMetadata
     from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
     from agenthost.protocol.session.state import (
@@ -152,7 +153,7 @@ class SessionRegistry:
         uri = params["channel"]
         if not is_nameable(uri):
             raise InvalidParams("no session can have this URI", path="channel")
-        source, history = await self._fork_source(params.get("fork"))
+        source, history = await self._fork_source((params.get("_meta") or {}).get(FORK))
         provider = source.state["provider"] if source is not None else params.get("provider")
         agent = self.agent(provider)
         missing = self._missing(agent, starter.principal)
@@ -323,18 +324,21 @@ class SessionRegistry:
             raise InvalidParams(refusal, path="config")
         return {"schema": schema, "values": kept}
 
-    async def _fork_source(
-        self, fork: SessionForkSource | None
-    ) -> tuple[SessionChannel | None, History]:
+    async def _fork_source(self, fork: object) -> tuple[SessionChannel | None, History]:
         if fork is None:
             return None, History()
-        source = await self.find(fork["session"])
+        match fork:
+            case {"session": str(session), "turnId": str(turn_id)}:
+                source = await self.find(session)
+            case _:
+                raise InvalidParams("a fork names a session and a turn", path=f"_meta.{FORK}")
         default = source.state.get("defaultChat")
         chats = sorted(source.state["chats"], key=lambda chat: chat["resource"] != default)
         for entry in chats:
             chat = await self._directory.find(entry["resource"], CHAT)
-            history = fork_history(chat, fork["turnId"], source) if chat is not None else None
+            history = fork_history(chat, turn_id, source) if chat is not None else None
             if chat is not None and history is not None:
-                show_turn(chat, fork["turnId"])
-                return source, history
-        raise InvalidParams("the session has no such completed turn", path="fork.turnId")
+                show_turn(chat, turn_id)
+                origin = {"kind": "fork", "chat": chat.uri, "turnId": turn_id}
+                return source, replace(history, origin=origin)
+        raise InvalidParams("the session has no such completed turn", path=f"_meta.{FORK}.turnId")

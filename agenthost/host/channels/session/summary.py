@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
+from agenthost.host.channels.instants import sortable
 from agenthost.protocol.json_edits import carry
 from agenthost.protocol.status import (
     ACTIVITY_MASK,
@@ -18,13 +19,8 @@ from agenthost.protocol.uris import annotations_uri
 if TYPE_CHECKING:
     from agenthost.protocol.annotations import AnnotationsSummary
     from agenthost.protocol.chat.state import ChatSummary
-    from agenthost.protocol.common import JsonObject
-    from agenthost.protocol.session.state import (
-        ChangesSummary,
-        SessionChatSummary,
-        SessionState,
-        SessionSummary,
-    )
+    from agenthost.protocol.common import ChangesSummary, JsonObject
+    from agenthost.protocol.session.state import SessionChatSummary, SessionState, SessionSummary
 
 # What a summary may never tell in an update: it identifies the session.
 _IDENTITY = frozenset({"resource", "provider", "createdAt"})
@@ -61,7 +57,9 @@ def summarize(session: str, state: SessionState, facts: SummaryFacts) -> Session
         "title": state["title"],
         "status": aggregated_status(state),
         "createdAt": facts["createdAt"],
-        "modifiedAt": max([facts["createdAt"], *(chat["modifiedAt"] for chat in chats)]),
+        "modifiedAt": max(
+            [facts["createdAt"], *(chat["modifiedAt"] for chat in chats)], key=sortable
+        ),
     }
     activity = state.get("activity") or (lead.get("activity") if lead is not None else None)
     if activity:
@@ -89,7 +87,7 @@ def annotations_summary(session: str, facts: SummaryFacts | None) -> Annotations
 
 def aggregated_status(state: SessionState) -> int:
     """Return a session's status with the activity of its chats, which no action tells it."""
-    if state.get("inputNeeded"):
+    if _prompted_chats(state):
         activity = INPUT_NEEDED
     else:
         lead = leading_chat(state)
@@ -130,8 +128,7 @@ def leading_chat(state: SessionState) -> ChatSummary | None:
     One that needs somebody, else one that failed, else one that works, else the default.
     """
     chats = state["chats"]
-    # A prompt counts even where its chat does not show it, as for a tool that a client runs.
-    prompted = {entry["chat"] for entry in state.get("inputNeeded") or ()}
+    prompted = _prompted_chats(state)
     for bits in (INPUT_NEEDED, ERROR, IN_PROGRESS):
         for chat in chats:
             waited_for = bits == INPUT_NEEDED and chat["resource"] in prompted
@@ -141,4 +138,13 @@ def leading_chat(state: SessionState) -> ChatSummary | None:
     for chat in chats:
         if chat["resource"] == default:
             return chat
-    return max(chats, key=lambda chat: chat["modifiedAt"], default=None)
+    return max(chats, key=lambda chat: sortable(chat["modifiedAt"]), default=None)
+
+
+def _prompted_chats(state: SessionState) -> set[str]:
+    """Return the chats that wait for a person; a tool that a client runs waits for nobody."""
+    return {
+        entry["chat"]
+        for entry in state.get("inputNeeded") or ()
+        if entry["kind"] != "toolClientExecution"
+    }

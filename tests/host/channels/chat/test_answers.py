@@ -286,7 +286,7 @@ def test_declining_needs_no_answers(response: str) -> None:
 
 
 def test_a_failed_session_takes_no_answers() -> None:
-    session: State = {"lifecycle": "creationFailed"}
+    session: State = {"lifecycle": "failed"}
     failed = RuleContext("me", session)
     action = {"type": "chat/inputCompleted", "requestId": "r", "response": "cancel"}
     assert check(chat(NAME), action, failed) == "the session could not be created"

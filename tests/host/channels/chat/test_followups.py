@@ -20,8 +20,9 @@ def followups(name: str, before: State, after: State, **extra: Any) -> list[Foll
     return chat_followups({"type": f"chat/{name}", **extra}, before, after)
 
 
-def test_a_turn_that_starts_is_run() -> None:
-    assert followups("turnStarted", IDLE, RUNNING) == [Followup.START_TURN]
+@pytest.mark.parametrize("name", ["turnStarted", "turnResume"])
+def test_a_turn_that_starts_or_goes_on_is_run(name: str) -> None:
+    assert followups(name, IDLE, RUNNING) == [Followup.START_TURN]
 
 
 @pytest.mark.parametrize("name", ["turnCancelled", "truncated"])

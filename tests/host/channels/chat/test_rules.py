@@ -63,7 +63,7 @@ def on_call(name: str, **extra: Any) -> Action:
     ],
 )
 def test_a_session_that_could_not_be_created_takes_no_chat_action(action: Action) -> None:
-    session: State = {"lifecycle": "creationFailed"}
+    session: State = {"lifecycle": "failed"}
     failed = RuleContext(ME, session)
     assert refusal(chat(), action, failed) == "the session could not be created"
     assert refusal(chat(), action) is None

@@ -81,6 +81,8 @@ def test_a_summary_has_the_chats_own_fields_and_nothing_of_its_transcript() -> N
         "workingDirectories": [],
         "origin": {"kind": "user"},
         "interactivity": "hidden",
+        "changes": {"files": 1},
+        "movable": True,
     }
     summary = chat_summary(running(**fields, draft={"text": ""}, turnsNextCursor="c"))
     assert summary == {
@@ -101,6 +103,7 @@ def test_a_summary_has_the_chats_own_fields_and_nothing_of_its_transcript() -> N
         {"activity": "Thinking"},
         {"workingDirectories": ["file:///a"]},
         {"workingDirectories": []},
+        {"movable": False},
         {"status": 8, "modifiedAt": "2026-01-02T00:00:00.000Z"},
     ],
 )
@@ -154,7 +157,9 @@ def test_other_chats_are_left_alone() -> None:
 # Read and unread
 
 
-@pytest.mark.parametrize("action_type", ["chat/turnStarted", "chat/inputRequested"])
+@pytest.mark.parametrize(
+    "action_type", ["chat/turnStarted", "chat/turnResume", "chat/inputRequested"]
+)
 def test_news_makes_a_session_unread(action_type: str) -> None:
     before = session(running(), status=1 | IS_READ)
     planned = session_actions({"type": action_type}, running(), before)

@@ -98,16 +98,26 @@ def test_needing_input_beats_an_error() -> None:
 
 
 def test_a_prompt_promotes_even_where_no_chat_shows_it() -> None:
-    # A client's own tool runs: the chat is in progress, and yet somebody is waited for.
-    prompt = [{"id": "x", "chat": "b", "kind": "toolClientExecution"}]
+    # As seen in between, when the session was told before its chat's entry.
+    prompt = [{"id": "x", "chat": "b", "kind": "toolConfirmation"}]
     chats = chat("a", ERROR, activity="A"), chat("b", IN_PROGRESS, activity="B")
     shown = summary(*chats, defaultChat="a", inputNeeded=prompt)
     assert (shown["status"], shown["activity"]) == (INPUT_NEEDED, "B")
     assert status(*chats, defaultChat="a", inputNeeded=[]) == ERROR
 
 
+def test_a_tool_that_a_client_runs_waits_for_nobody() -> None:
+    run = [{"id": "x", "chat": "b", "kind": "toolClientExecution"}]
+    chats = chat("a", IDLE, activity="A"), chat("b", IN_PROGRESS, activity="B")
+    shown = summary(*chats, defaultChat="a", inputNeeded=run)
+    assert (shown["status"], shown["activity"]) == (IN_PROGRESS, "B")
+    asked = [*run, {"id": "y", "chat": "a", "kind": "chatInput"}]
+    shown = summary(*chats, defaultChat="a", inputNeeded=asked)
+    assert (shown["status"], shown["activity"]) == (INPUT_NEEDED, "A")
+
+
 def test_a_prompt_of_a_chat_that_is_not_listed_promotes_too() -> None:
-    prompt = [{"id": "x", "chat": "gone", "kind": "toolClientExecution"}]
+    prompt = [{"id": "x", "chat": "gone", "kind": "toolConfirmation"}]
     assert status(chat("a"), inputNeeded=prompt) == INPUT_NEEDED
     assert status(inputNeeded=prompt) == INPUT_NEEDED
 
