@@ -18,9 +18,11 @@ MOST_MOVED: Final = 32
 def replaced_down(action: Json, directories: list[str]) -> list[Json]:
     """Return the actions of 0.7.0 that do to a list of directories what a replacement does.
 
-    The replaced one must be in the list: else nothing is replaced, and nothing to be told.
+    None when the directory is not in the list: then nothing is replaced, and nothing to be told.
     """
     directory, replacement = action["directory"], action["replacement"]
+    if directory not in directories:
+        return []
     at = directories.index(directory)
     if replacement in directories[:at]:
         return [_removed(directory)]
