@@ -21,7 +21,7 @@ from agenthost.host.store.contract import StoreDamaged, StoredChannel
 from agenthost.host.store.upgrade import ContentUpgrade, NewChannel, OldChannel
 
 # A batch ends when it has so many rows, or so many bytes were read for it.
-MOST_ROWS, MOST_BYTES = 64, 8 * 1024 * 1024
+MOST_ROWS, MOST_BYTES = 256, 8 * 1024 * 1024
 
 # Names travel as bytes, so that a damaged one is still a place to go on from.
 CHANNELS = """

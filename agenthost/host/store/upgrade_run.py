@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from agenthost.host.store.content_version import ContentRow, check_row, read_row, write_row
 from agenthost.host.store.contract import StoreError
-from agenthost.host.store.files import connect_onlooker
+from agenthost.host.store.files import WAL_BYTES, connect_onlooker, size_of
 from agenthost.host.store.schema import MIGRATIONS
 from agenthost.host.store.statements import REMEMBER_USED
 from agenthost.host.store.upgrade import (
@@ -173,7 +173,8 @@ class _Run:
                     failed=row.failed + batch.failed,
                 )
                 write_row(self._connection, row)
-            self._checkpoint()
+            if size_of(f"{self._path}-wal") > WAL_BYTES:
+                self._checkpoint()
             self._report(row)
 
     def _end(self, row: ContentRow) -> UpgradeReport:
