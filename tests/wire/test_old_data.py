@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from agenthost.protocol.uris import ROOT
 from tests.host.store.make_old_data import AGENTS, shown_to
 from tests.host.store.old_data import MODEL, told, unpacked
 from tests.wire.client import open_client
-from tests.wire.hosting import serve
+from tests.wire.hosting import refusal, serve
 from tests.wire.mirrors import assert_mirrors
 
 Json = dict[str, Any]
@@ -92,6 +94,28 @@ async def test_a_client_that_was_there_then_comes_back_and_is_given_snapshots(
         for envelope in client.envelopes[notes][heard:]:
             assert "rejectionReason" not in envelope
         await assert_mirrors(client)
+
+
+async def test_a_data_directory_of_a_newer_agenthost_is_refused_and_left_untouched(
+    tmp_path: Path,
+) -> None:
+    path = unpacked(tmp_path)
+    async with serve(tmp_path, *AGENTS) as host:
+        assert await host.stop() == 0
+    with closing(sqlite3.connect(path)) as plain, plain:
+        plain.execute("UPDATE content SET version = '7.1.0'")
+    before = {file.name: file.read_bytes() for file in files(tmp_path)}
+    code, out, err = await refusal("--port", "0", "--data-dir", str(tmp_path))
+    assert (code, out) == (1, "")
+    assert err == (
+        f"agenthost: {path} holds sessions of protocol 7.1.0, written by a newer agenthost; this "
+        f"one knows up to {NEWEST}. Nothing was changed: run the newer agenthost\n"
+    )
+    assert {file.name: file.read_bytes() for file in files(tmp_path)} == before
+
+
+def files(directory: Path) -> list[Path]:
+    return [path for path in directory.iterdir() if path.is_file()]
 
 
 @pytest.mark.parametrize("version", SUPPORTED_VERSIONS)
