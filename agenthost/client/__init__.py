@@ -33,6 +33,7 @@ from agenthost.client.events import (
     Text,
     ToolCallChanged,
     TurnEnded,
+    TurnResumed,
     TurnStarted,
     UsageReported,
 )
@@ -102,6 +103,7 @@ __all__ = [
     "ToolRun",
     "TurnEnded",
     "TurnFailed",
+    "TurnResumed",
     "TurnStarted",
     "TurnStream",
     "Uncertain",

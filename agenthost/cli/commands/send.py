@@ -23,7 +23,7 @@ from agenthost.cli.connection.host_connection import (
 )
 from agenthost.cli.connection.session_lookup import begin_session, check_model, open_session
 from agenthost.cli.exit_codes import DENIED, FAILED, OK, USAGE, CommandFailed, print_error
-from agenthost.cli.format.state_format import error_lines, tool_json
+from agenthost.cli.format.state_format import error_lines, tool_json, turn_error
 from agenthost.cli.headless.answer_output import Output
 from agenthost.cli.headless.auto_answers import ApprovalPolicy, GivenAnswers
 from agenthost.cli.headless.headless_turn import HeadlessTurn
@@ -183,7 +183,7 @@ def _document(session: Session, chat: Chat, sent: HeadlessTurn, code: int) -> di
             if part["kind"] == "inputRequest"
         ],
         "usage": turn.get("usage"),
-        "error": turn.get("error"),
+        "error": turn_error(turn),
     }
 
 

@@ -47,6 +47,7 @@ A host says nothing at all about an action on a channel that it does not know.
 _REPEATABLE = frozenset(
     {
         "completions",
+        "listAutomationTriggerDefinitions",
         "listSessions",
         "ping",
         "resolveSessionConfig",
@@ -162,20 +163,33 @@ class ClientCore:
     # Channels.
 
     def follow(
-        self, uri: str, window: TurnWindow = WHOLE, max_latency: int | None = None
+        self,
+        uri: str,
+        window: TurnWindow = WHOLE,
+        max_latency: int | None = None,
+        owner: str | None = None,
     ) -> Channel[Any]:
-        """Start following a channel; it is subscribed to as soon as possible."""
+        """Start following a channel; it is subscribed to as soon as possible.
+
+        ``owner`` is the session that it belongs to, where that is known.
+        """
         channel = self.channels.get(uri)
         if channel is None:
-            channel = self.channels[uri] = Channel(uri, self.client_id, window, max_latency)
+            channel = Channel(uri, self.client_id, window, max_latency, owner)
+            self.channels[uri] = channel
         else:
             channel.widen(window, max_latency)
+            channel.owner = owner or channel.owner
         channel.users += 1
         self.ensure_open(channel)
         return channel
 
     async def subscribe(
-        self, uri: str, window: TurnWindow = WHOLE, max_latency: int | None = None
+        self,
+        uri: str,
+        window: TurnWindow = WHOLE,
+        max_latency: int | None = None,
+        owner: str | None = None,
     ) -> Channel[Any]:
         """Follow a channel and return it once its state is there, however long a drop lasts.
 
@@ -183,7 +197,7 @@ class ClientCore:
             TimeoutError: the host was there and did not answer in time.
         """
         self.check_open()
-        channel = self.follow(uri, window, max_latency)
+        channel = self.follow(uri, window, max_latency, owner)
         try:
             await asyncio.shield(channel.opened)
             while channel.opening is not None:

@@ -1,0 +1,50 @@
+"""Resuming a turn that failed: which one can be, and how to see that one was.
+
+Pure. What the host makes of it is in the chat's state; how it is told is for ``events`` to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Json = Mapping[str, Any]
+
+
+def is_resumable(turn: Json) -> bool:
+    """Return whether a completed turn failed with an error after which it can go on."""
+    parts = turn["responseParts"]
+    match parts[-1] if turn["state"] == "error" and parts else None:
+        case {"kind": "error", "resumable": True}:
+            return True
+    return False
+
+
+def resumable_turn(chat: Json) -> Json | None:
+    """Return the turn of a chat that can be resumed: the last one, if nothing runs."""
+    turns = chat["turns"]
+    if not turns or chat.get("activeTurn") is not None or not is_resumable(turns[-1]):
+        return None
+    last: Json = turns[-1]
+    return last
+
+
+def was_resumed(failed: Json, chat: Json) -> bool:
+    """Return whether a turn that had failed has gone on since, and perhaps ended again."""
+    now = None if failed["state"] != "error" else find_turn(chat, failed["id"])
+    if now is None or now is failed:
+        return False
+    # A turn that is over changes in no other way, though it may be another object.
+    return now.get("state") != "error" or len(now["responseParts"]) > len(failed["responseParts"])
+
+
+def find_turn(chat: Json, turn_id: str) -> Json | None:
+    """Return a chat's turn by its id, the one under way or the last that is over."""
+    active: Json | None = chat.get("activeTurn")
+    if active is not None and active["id"] == turn_id:
+        return active
+    for turn in reversed(chat["turns"]):
+        if turn["id"] == turn_id:
+            found: Json = turn
+            return found
+    return None
