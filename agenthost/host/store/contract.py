@@ -47,7 +47,8 @@ class BadCursor(AgentHostError):
     """The cursor is not one that this kind of store gave out."""
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen as the others are: there is one for every action, and it would take three times as long.
+@dataclass(slots=True)
 class Append:
     """One log entry; ``seq`` is above every earlier one and within the reservation."""
 
