@@ -36,7 +36,7 @@ from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import DropBlobs
 from agenthost.host.trust.principals import Starter
-from agenthost.protocol.commands import FORK
+from agenthost.protocol.session.forking import FORK
 from agenthost.protocol.status import IDLE, IS_READ
 from agenthost.protocol.uris import annotations_uri, default_chat_uri, is_nameable, is_root
 
