@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agenthost.protocol.session.forking import FORK
 from agenthost.protocol.versions import (
     SUPPORTED_VERSIONS,
     Untranslatable,
@@ -19,7 +20,6 @@ from agenthost.protocol.versions import (
     translator,
 )
 from agenthost.protocol.versions.v0_9_0_to_v0_8_0.rewriters import WRITTEN_BY
-from agenthost.protocol.versions.v0_9_0_to_v0_8_0.step import FORK
 from tests.protocol.versions.samples import (
     NOW,
     STARTED,
