@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from agenthost.protocol.session.state import (
         SessionConfigSchema,
         SessionConfigState,
+        SessionOrigin,
         SessionState,
     )
 
@@ -145,10 +146,18 @@ class SessionRegistry:
         resources = cast("Sequence[ProtectedResourceMetadata]", agent.protected_resources)
         return self._credentials.missing(principal, resources)
 
-    async def create(self, params: JsonObject, starter: Starter) -> None:
+    async def create(
+        self,
+        params: JsonObject,
+        starter: Starter,
+        *,
+        origin: SessionOrigin | None = None,
+        title: str = UNTITLED_SESSION,
+    ) -> None:
         """Carry out ``createSession``: when this returns, the session and its chat take turns.
 
         Its agent is not started before a turn needs it, and it counts as a draft until it is used.
+        ``origin`` says what made it, where that was not a client.
         """
         uri = params["channel"]
         if not is_nameable(uri):
@@ -160,6 +169,8 @@ class SessionRegistry:
         if missing:
             raise AuthRequired(missing, f"{agent.display_name} needs you to sign in")
         state = await self._first_state(agent, params, source)
+        if origin is not None:
+            state["origin"], state["title"] = origin, title
         existing = await self._directory.find(uri, SESSION)
         if existing is not None and await self._is_own_draft(existing, agent, starter):
             # An editor that lost the answer, or forgot that it asked, asks again.
