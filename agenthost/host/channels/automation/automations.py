@@ -85,6 +85,8 @@ CAPABILITIES: AutomationCapabilities = {
 class Automations:
     """All automations of the host."""
 
+    capabilities = CAPABILITIES
+
     def __init__(
         self,
         *,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -35,7 +35,7 @@ def automation(
         }
         for number, expression in enumerate(expressions, 1)
     ]
-    definition: Any = {
+    definition: dict[str, Any] = {
         "title": "Tidy up",
         "message": {"text": "tidy up", "origin": {"kind": "automation"}},
         "session": {},
@@ -43,7 +43,7 @@ def automation(
         "triggers": triggers,
         **members,
     }
-    return definition
+    return cast("AutomationDefinition", definition)
 
 
 def until(date: str) -> dict[str, Any]:

@@ -93,8 +93,11 @@ class Worker(Agent):
 class World:
     """One host with its client."""
 
-    def __init__(self, host: Host, client: WireClient, clock: WallClock, worker: Worker) -> None:
+    def __init__(
+        self, host: Host, url: str, client: WireClient, clock: WallClock, worker: Worker
+    ) -> None:
         self.host = host
+        self.url = url
         self.client = client
         self.clock = clock
         self.worker = worker
@@ -115,7 +118,8 @@ class World:
         """Create an automation and return its entry."""
         action = create_action(resource, **changes)
         await self.client.accepted(CATALOGUE, action)
-        return await self.until(lambda: self._find(resource))
+        await self.until(lambda: self._find(resource))
+        return self.entry(resource)
 
     def _find(self, resource: str) -> Json | None:
         return next((entry for entry in self.entries if entry["resource"] == resource), None)
@@ -127,8 +131,9 @@ class World:
         return self.entry(resource)
 
     async def run(self, resource: str = DAILY, request: str = "r1") -> str:
-        params = {"automation": resource, "requestId": request}
-        result = await self.client.request("runAutomation", channel=CATALOGUE, **params)
+        result = await self.client.request(
+            "runAutomation", channel=CATALOGUE, automation=resource, requestId=request
+        )
         run: str = result["resource"]
         return run
 
@@ -143,9 +148,8 @@ class World:
             active = [run for run in found if status(run) in ("pending", "running")]
             return found if not active and runs in (None, len(found)) else None
 
-        found: list[Json] = await self.until(lambda: [over()] if over() is not None else None)
-        (result,) = found
-        return result  # type: ignore[return-value]
+        await self.client.until(lambda: {} if over() is not None else None)
+        return self.runs(resource)
 
     async def pass_until(self, end: str) -> None:
         """Let time pass, with every run done before the next."""
@@ -202,9 +206,9 @@ async def living(
     clock = WallClock(now) if isinstance(now, str) else now
     worker = Worker()
     options.setdefault("agents", [worker])
-    store = MemoryStore(backing if backing is not None else MemoryBacking())
-    async with Host(store=store, clock=clock, **options) as host:
+    options.setdefault("store", MemoryStore(backing if backing is not None else MemoryBacking()))
+    async with Host(clock=clock, **options) as host:
         url = await host.listen(port=0)
         async with open_client(url, client_id, version) as client:
             await client.initialize("ahp-root://", CATALOGUE)
-            yield World(host, client, clock, worker)
+            yield World(host, url, client, clock, worker)
