@@ -26,7 +26,7 @@ from agenthost.agents.api import Agent
 from agenthost.agents.demo import Demo
 from agenthost.clock import Clock, SystemClock
 from agenthost.host import method_handlers as handlers
-from agenthost.host.channels.automation.automations import Automations
+from agenthost.host.channels.automation.catalogue import AutomationCatalogue
 from agenthost.host.channels.automation.runs import AutomationRuns
 from agenthost.host.channels.automation.templates import Templates
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
@@ -348,7 +348,7 @@ class Host:
             turns=turns,
             templates=templates,
         )
-        automations = Automations(
+        automations = AutomationCatalogue(
             store=store,
             writer=writer,
             directory=directory,

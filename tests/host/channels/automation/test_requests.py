@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agenthost.host.channels.automation import automations
+from agenthost.host.channels.automation import catalogue
 from agenthost.host.channels.automation.rules import MOST_AUTOMATIONS, MOST_DEFINITION_BYTES
 from agenthost.host.store import MemoryBacking
 from agenthost.host.trust import Gate, Principal
@@ -172,7 +172,7 @@ async def test_an_update_replaces_what_it_names_and_nothing_else() -> None:
 
 
 async def test_history_is_shown_page_by_page_to_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(automations, "RUN_HISTORY", 45)
+    monkeypatch.setattr(catalogue, "RUN_HISTORY", 45)
     backing = MemoryBacking()
     async with living(backing=backing) as world:
         await world.create(triggers=[])

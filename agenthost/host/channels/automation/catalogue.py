@@ -82,7 +82,7 @@ CAPABILITIES: AutomationCapabilities = {
 }
 
 
-class Automations:
+class AutomationCatalogue:
     """All automations of the host."""
 
     capabilities = CAPABILITIES
