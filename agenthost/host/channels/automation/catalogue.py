@@ -253,19 +253,22 @@ class AutomationCatalogue:
             if self._closed:
                 return
             try:
-                self.look()
+                await self._look()
             except StoreError:
                 # Nothing can be recorded any more; the host is stopping.
                 return
             await self._sleep()
 
-    def look(self) -> None:
+    async def _look(self) -> None:
         """Look at the clock once, and start what is due."""
         now = self._now()
-        for entry in self._catalogue.state["entries"]:
-            book = self._books.get(entry["resource"])
-            if book is not None and book.wake_at is not None and book.wake_at <= now:
-                self._look_at(entry, book, now)
+        for resource, book in list(self._books.items()):
+            if book.wake_at is not None and book.wake_at <= now and not self._closed:
+                entry = find_entry(self._catalogue.state, resource)
+                if entry is not None:
+                    self._look_at(entry, book, now)
+                # Others have their turn, also when everything is due at midnight.
+                await asyncio.sleep(0)
 
     def _look_at(self, entry: AutomationEntry, book: Book, now: datetime) -> None:
         book.wake_at = None

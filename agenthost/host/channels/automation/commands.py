@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agenthost.host.clients.methods import handles
+
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
     from agenthost.protocol.automation.commands import (
@@ -14,12 +16,14 @@ if TYPE_CHECKING:
     from agenthost.protocol.common import JsonObject
 
 
+@handles("runAutomation")
 async def run_automation(connection: Connection, params: JsonObject) -> RunAutomationResult:
     """Start a run, or return the one that the same request has started."""
     automations = connection.core.automations
     return {"resource": await automations.run_now(params["automation"], params["requestId"])}
 
 
+@handles("fetchAutomationRuns")
 async def fetch_automation_runs(
     connection: Connection, params: JsonObject
 ) -> FetchAutomationRunsResult:
@@ -28,6 +32,7 @@ async def fetch_automation_runs(
     return {}
 
 
+@handles("listAutomationTriggerDefinitions")
 async def list_automation_trigger_definitions(
     connection: Connection, params: JsonObject
 ) -> ListAutomationTriggerDefinitionsResult:

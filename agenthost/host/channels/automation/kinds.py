@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
-from agenthost.host.channels.automation.commands import (
-    fetch_automation_runs,
-    list_automation_trigger_definitions,
-    run_automation,
-)
 from agenthost.host.channels.automation.rules import (
     check_cancel,
     check_request,
@@ -70,13 +64,6 @@ class CatalogueKind(ChannelKind["AutomationState"]):
     leaves_memory = False
     # Requests: the answer is an action of the host's, right after them.
     events = frozenset({"automation/createRequested", "automation/updateRequested"})
-    methods = MappingProxyType(
-        {
-            "runAutomation": run_automation,
-            "fetchAutomationRuns": fetch_automation_runs,
-            "listAutomationTriggerDefinitions": list_automation_trigger_definitions,
-        }
-    )
 
     async def gather(
         self,

@@ -28,7 +28,7 @@ from agenthost.host.channels.automation.templates import (
 from agenthost.host.channels.chat.consequences import CancelTurn
 from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.chat.kind import CHAT
-from agenthost.host.channels.session.kind import SESSION, SessionChannel
+from agenthost.host.channels.session.kind import SESSION, SessionChannel, TellRunOfSession
 from agenthost.host.channels.session.lifecycle import SessionRegistry
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
@@ -120,6 +120,7 @@ class AutomationRuns:
         # Set when nothing may be started any more.
         self._closed = False
         effects.on(CancelRun, lambda effect: self._cancel(effect.run))
+        effects.on(TellRunOfSession, self._tell)
 
     def serve(self, owners: Owners) -> None:
         """Say whose runs these are."""
@@ -209,7 +210,8 @@ class AutomationRuns:
         session = await self._directory.find(_session_of(run), SESSION)
         if session is not None and session.state.get("origin") != _origin(run):
             raise AgentError("the name of the run's session is taken", "sessionExists")
-        if session is None and run.state["sessions"]:
+        if session is None and run.state["lifecycle"]["status"] != "pending":
+            # Somebody has disposed of it.
             self._finish(run, {"status": "cancelled"})
             return None
         if not self._may_start(run):
@@ -264,15 +266,27 @@ class AutomationRuns:
         await self._sessions.dispose(uri)
         return None
 
+    def _tell(self, effect: TellRunOfSession) -> None:
+        self._tasks.start(self._tell_of(effect), f"tell of {effect.session}")
+
+    async def _tell_of(self, effect: TellRunOfSession) -> None:
+        """Take a session that is gone off its run, or put one back that was in the trash."""
+        run = await self._directory.find(effect.origin["run"], RUN)
+        if run is None:
+            return
+        if effect.is_gone:
+            removed = {"type": "automationRun/sessionRemoved", "session": effect.session}
+            if self._writer.apply(run, removed):
+                self._owners.run_changed(run.state)
+        else:
+            self._set_session(run, effect.session)
+
     def _may_start(self, run: RunChannel) -> bool:
         return is_active(run.state["lifecycle"]) and not self._closed
 
     def _link(self, run: RunChannel, session: SessionChannel) -> None:
         """Say in a run, and in the catalogue, which session works for it, and that it does."""
-        linked = {"type": "automationRun/sessionSet", "session": session.uri}
-        primary = {"type": "automationRun/primarySessionChanged", "primarySession": session.uri}
-        if self._writer.apply(run, linked) | self._writer.apply(run, primary):
-            self._owners.run_changed(run.state)
+        self._set_session(run, session.uri)
         lifecycle = run.state["lifecycle"]
         if lifecycle["status"] == "pending":
             self._change(
@@ -283,6 +297,12 @@ class AutomationRuns:
                     "startedAt": self._clock.now(),
                 },
             )
+
+    def _set_session(self, run: RunChannel, session: str) -> None:
+        linked = {"type": "automationRun/sessionSet", "session": session}
+        primary = {"type": "automationRun/primarySessionChanged", "primarySession": session}
+        if self._writer.apply(run, linked) | self._writer.apply(run, primary):
+            self._owners.run_changed(run.state)
 
     def _change(self, run: RunChannel, lifecycle: JsonObject) -> None:
         action = {"type": "automationRun/lifecycleChanged", "lifecycle": lifecycle}

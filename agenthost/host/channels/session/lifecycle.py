@@ -26,7 +26,12 @@ from agenthost.host.channels.chat.window import show_turn
 from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.drafts import Drafts, holds_nothing
 from agenthost.host.channels.session.git_metadata import GitMetadata
-from agenthost.host.channels.session.kind import SESSION, EndAgentSession, SessionChannel
+from agenthost.host.channels.session.kind import (
+    SESSION,
+    EndAgentSession,
+    SessionChannel,
+    TellRunOfSession,
+)
 from agenthost.host.channels.session.permissions import Credentials, Permissions
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.settings import check_complete, sanitize
@@ -255,6 +260,7 @@ class SessionRegistry:
             )
         self._trash.drop(uri)
         self._catalogue.add(session, packed["createdAt"], packed["annotations"])
+        self._tell_run(session, is_gone=False)
 
     async def purge(self, uri: str) -> None:
         """Delete a session in the trash for good."""
@@ -288,6 +294,12 @@ class SessionRegistry:
             self._writer.ledger.write(DropBlobs(session.uri))
         self._permissions.forget(session)
         self._catalogue.remove(session)
+        self._tell_run(session, is_gone=True)
+
+    def _tell_run(self, session: SessionChannel, *, is_gone: bool) -> None:
+        origin = session.state.get("origin")
+        if origin is not None:
+            self._effects.carry_out(TellRunOfSession(session.uri, origin, is_gone))
 
     async def _first_state(
         self, agent: Agent, params: JsonObject, source: SessionChannel | None

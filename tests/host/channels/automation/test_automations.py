@@ -13,6 +13,7 @@ from tests.host.channels.automation.world import (
     DAILY,
     VERSION,
     Worker,
+    create_action,
     definition,
     living,
     scheduled,
@@ -220,8 +221,15 @@ async def test_who_disposes_of_the_session_cancels_the_run() -> None:
         await world.until(lambda: [r for r in world.runs() if status(r) == "running"])
         session = world.runs()[0]["primarySession"]
         await world.client.request("disposeSession", channel=session)
-        (done,) = await world.settled(runs=1)
+        await world.settled(runs=1)
+        await world.until(lambda: world.runs()[0]["sessionCount"] == 0)
+        (done,) = world.runs()
         assert status(done) == "cancelled"
+        assert "primarySession" not in done
+        # Taken back from the trash, it is the run's session again.
+        await world.client.request("agenthost/restoreSession", channel=session)
+        await world.until(lambda: world.runs()[0].get("primarySession") == session)
+        assert status(world.runs()[0]) == "cancelled"
 
 
 async def test_a_run_fails_with_its_agent() -> None:
@@ -335,3 +343,71 @@ async def test_the_catalogue_has_several_spellings() -> None:
         await world.create()
         told: Any = await two.action("ahp-automations://catalog", "automation/set")
         assert told["automation"]["resource"] == DAILY
+
+
+async def test_what_is_sent_again_after_a_lost_answer_is_done_once() -> None:
+    async with living() as world:
+        async with open_client(world.url, "away", VERSION) as former:
+            await former.initialize("ahp-root://", CATALOGUE)
+            seen = former.last_seen
+            sent = await former.dispatch(CATALOGUE, create_action())
+            await former.envelope(CATALOGUE, lambda e: True)
+            former.abort()
+        await world.until(lambda: world.entries)
+        entry = await world.update(title="Other")
+        async with open_client(world.url, "away", VERSION) as client:
+            await client.reconnect(seen, "ahp-root://", CATALOGUE)
+            params = {"channel": CATALOGUE, "clientSeq": sent, "action": create_action()}
+            await client.send({"method": "dispatchAction", "params": params})
+            origin = {"clientId": "away", "clientSeq": sent}
+            told = await client.envelope(CATALOGUE, lambda e: e.get("origin") == origin)
+            assert "rejectionReason" not in told
+            await world.client.ping()
+            assert world.entry() == entry
+
+
+async def test_an_older_client_sees_what_its_version_has() -> None:
+    limit = [{"kind": "afterRuns", "max": 2}]
+    async with living() as world, open_client(world.url, "old", "0.9.0") as old:
+        result = await old.initialize(CATALOGUE)
+        assert "automations" in result
+        await world.create(triggers=[], disableConditions=limit)
+        told = await old.action(CATALOGUE, "automation/set")
+        assert "runCount" not in told["automation"]
+        assert "disableConditions" not in told["automation"]["definition"]
+        # What it does not know it does not take away either.
+        update = {"type": "automation/updateRequested", "resource": DAILY}
+        await old.accepted(CATALOGUE, {**update, "changes": {"title": "Other"}})
+        await world.client.ping()
+        assert world.entry()["definition"]["title"] == "Other"
+        assert world.entry()["definition"]["disableConditions"] == limit
+        run = await old.request(
+            "runAutomation", channel=CATALOGUE, automation=DAILY, requestId="old"
+        )
+        await old.subscribe(run["resource"])
+        await world.settled(runs=1)
+        mirrored, fresh = await old.compared(CATALOGUE)
+        assert mirrored == fresh
+        mirrored, fresh = await old.compared(run["resource"])
+        assert mirrored == fresh
+
+
+async def test_a_client_from_before_automations_sees_their_sessions_and_nothing_else() -> None:
+    async with living() as world, open_client(world.url, "old", "0.8.0") as old:
+        result = await old.initialize("ahp-root://", CATALOGUE)
+        assert "automations" not in result
+        assert [item["resource"] for item in result["snapshots"]] == ["ahp-root://"]
+        assert (await old.refusal("subscribe", channel=CATALOGUE)).code == -32008
+        failure = await old.refusal(
+            "runAutomation", channel=CATALOGUE, automation=DAILY, requestId="old"
+        )
+        assert failure.code == -32601
+        assert await old.rejected(CATALOGUE, create_action())
+        await world.create(triggers=[])
+        await world.run()
+        (run,) = await world.settled(runs=1)
+        session = await old.subscribe(run["primarySession"])
+        assert "origin" not in session
+        chat = await old.subscribe(session["defaultChat"])
+        assert chat["turns"][0]["message"]["origin"]["kind"] == "systemNotification"
+        assert (await old.refusal("subscribe", channel=run["resource"])).code == -32008
