@@ -63,6 +63,7 @@ async def initialize(connection: Connection, raw: JsonObject) -> EncodedResult:
         "serverInfo": dict(core.server_info),
         "defaultDirectory": core.default_directory,
         "completionTriggerCharacters": ["/"],
+        "automations": core.automations.capabilities,
         "snapshots": [],
     }
     result = translator(agreed.version).result_down("initialize", params, result)
