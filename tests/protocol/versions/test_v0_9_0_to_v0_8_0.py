@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agenthost.protocol.session.forking import FORK
+from agenthost.protocol.own_members import FORK
 from agenthost.protocol.versions import (
     SUPPORTED_VERSIONS,
     Untranslatable,
