@@ -7,7 +7,6 @@ commit. So whoever goes on with a run after a crash sees where it is, and does n
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import uuid
 from collections.abc import Callable
@@ -115,8 +114,6 @@ class AutomationRuns:
         self._owners: Owners
         # Run -> its channel, which stays in memory.
         self._active: dict[str, RunChannel] = {}
-        # Sessions are made one after the other, also when all automations are due at once.
-        self._starting = asyncio.Lock()
         # Set when nothing may be started any more.
         self._closed = False
         effects.on(CancelRun, lambda effect: self._cancel(effect.run))
@@ -192,8 +189,7 @@ class AutomationRuns:
         try:
             # Nothing is done for a run that could be forgotten.
             await self._writer.ledger.settle()
-            async with self._starting:
-                chat = await self._started(run)
+            chat = await self._started(run)
             if chat is not None:
                 self._finish(run, await self._turns.wait_for(chat, self._ending_in(chat, run)))
         except StoreError:

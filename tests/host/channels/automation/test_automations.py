@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from tests.host.channels.automation.world import (
     scheduled,
     status,
 )
-from tests.wire.client import open_client
+from tests.wire.client import PATIENCE, open_client
 from tests.wire.guarded import RESOURCE, Guarded
 
 
@@ -230,6 +231,37 @@ async def test_who_disposes_of_the_session_cancels_the_run() -> None:
         await world.client.request("agenthost/restoreSession", channel=session)
         await world.until(lambda: world.runs()[0].get("primarySession") == session)
         assert status(world.runs()[0]) == "cancelled"
+
+
+async def test_an_agent_that_does_not_answer_holds_up_nobody_else() -> None:
+    class Stuck(Worker):
+        provider = "stuck"
+        asked = 0
+        free = threading.Event()
+
+        def config_schema(self, values: Any, working_directory: str | None) -> Any:
+            self.asked += 1
+            if self.asked > 1:
+                self.free.wait(PATIENCE)
+            return super().config_schema(values, working_directory)
+
+    stuck, worker = Stuck(), Worker()
+    async with living(agents=[worker, stuck]) as world:
+        await world.create(triggers=[], session={"provider": "stuck"})
+        await world.create("ahp-automation:/other", triggers=[])
+        run = await world.run()
+        await world.run("ahp-automation:/other")
+        (done,) = await world.settled(resource="ahp-automation:/other", runs=1)
+        assert status(done) == "completed"
+        # It can be cancelled all the same, and then does not start after all.
+        await world.client.subscribe(run)
+        await world.client.accepted(run, {"type": "automationRun/cancelRequested"})
+        await world.settled(runs=1)
+        stuck.free.set()
+        await world.client.ping()
+        assert status(world.runs()[0]) == "cancelled"
+        assert stuck.heard == []
+        assert len((await world.client.request("listSessions"))["items"]) == 1
 
 
 async def test_a_run_fails_with_its_agent() -> None:
