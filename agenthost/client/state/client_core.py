@@ -100,6 +100,10 @@ class ClientCore:
         """Whether the host's sessions list what waits in their chats; else the client looks."""
         return translator(self.version).exists("session/inputNeededSet")
 
+    def can_say(self, action_type: str) -> bool:
+        """Whether the host's version has an action of this type."""
+        return translator(self.version).exists(action_type)
+
     # Requests.
 
     async def request(
@@ -403,6 +407,8 @@ class ClientCore:
             self._channels_gone([str(envelope["action"].get("chat"))], "the chat was removed")
 
     def _apply(self, channel: Channel[Any], envelope: JsonObject) -> None:
+        action = envelope["action"]
+        failed = self._failed_turn(channel, action)
         try:
             received = channel.apply(envelope, self.clock.now())
         except RemoteProtocolError as error:
@@ -415,8 +421,22 @@ class ClientCore:
                 channel.unproven = False
                 self.ensure_open(channel, again=True)
             return
-        if envelope["action"]["type"] == "chat/turnStarted":
-            self._note_turn(channel, envelope["action"].get("turnId"))
+        if action["type"] == "chat/turnStarted":
+            self._note_turn(channel, action.get("turnId"))
+        elif failed is not None and received is not None and received.verdict == "applied":
+            self.note_resumed(channel, failed)
+
+    def _failed_turn(self, channel: Channel[Any], action: JsonObject) -> JsonObject | None:
+        """Return the turn that an action resumes, as it stands before it."""
+        if action["type"] != "chat/turnResume" or not channel.has_state:
+            return None
+        turns = channel.mirror.raw.get("turns") or [{}]
+        return turns[-1] if turns[-1].get("id") == action.get("turnId") else None
+
+    def note_resumed(self, channel: Channel[Any], failed: Mapping[str, Any]) -> None:
+        """Record that a failed turn runs again: what it took before counts, the pause does not."""
+        took = failed.get("duration") or 0
+        channel.turn_seen = (failed["id"], self.clock.monotonic() - took / 1000)
 
     def _note_turn(self, channel: Channel[Any], turn_id: Any) -> None:
         if channel.turn_seen is None or channel.turn_seen[0] != turn_id:
