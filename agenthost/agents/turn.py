@@ -183,7 +183,7 @@ class Turn:
         id = self._port.new_id("note") if id is None else valid_text(id)
         annotation: dict[str, Any] = {
             "id": id,
-            "turnId": self.id,
+            "origin": {"session": self.session.session, "chat": self.chat, "turnId": self.id},
             "resource": resource,
             "resolved": False,
             "entries": [{"id": f"{id}-1", "text": text}],

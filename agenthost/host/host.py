@@ -26,6 +26,9 @@ from agenthost.agents.api import Agent
 from agenthost.agents.demo import Demo
 from agenthost.clock import Clock, SystemClock
 from agenthost.host import method_handlers as handlers
+from agenthost.host.channels.automation.catalogue import AutomationCatalogue
+from agenthost.host.channels.automation.runs import AutomationRuns
+from agenthost.host.channels.automation.templates import Templates
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.content_upgrade import StoredModel
 from agenthost.host.channels.registry import KINDS
@@ -59,6 +62,7 @@ from agenthost.host.trust import (
     Gate,
     Limits,
     Policy,
+    PolicyContext,
     Principal,
     PrincipalRates,
     RolePolicy,
@@ -189,7 +193,9 @@ class Host:
             await core.drafts.open()
             await open_root(core)
             await core.turns.end_interrupted(store, core.directory)
+            await core.automations.open()
             self._listen_to_agents(core)
+            core.tasks.start(core.automations.run(), "automations")
             core.tasks.start(self._sweep(), "sweep")
             if self._draft_seconds is not None:
                 core.tasks.start(self._collect_drafts(self._draft_seconds), "collect drafts")
@@ -330,6 +336,27 @@ class Host:
             default_directory=self._directory_uri,
             disposal=self._disposal,
         )
+        context = PolicyContext(host_roots=self._roots)
+        templates = Templates(directory, sessions, loops, self._policy, context)
+        runs = AutomationRuns(
+            writer=writer,
+            directory=directory,
+            effects=effects,
+            clock=clock,
+            tasks=tasks,
+            sessions=sessions,
+            turns=turns,
+            templates=templates,
+        )
+        automations = AutomationCatalogue(
+            store=store,
+            writer=writer,
+            directory=directory,
+            effects=effects,
+            clock=clock,
+            templates=templates,
+            runs=runs,
+        )
         return HostCore(
             store=store,
             writer=writer,
@@ -339,6 +366,7 @@ class Host:
             chats=chats,
             sessions=sessions,
             turns=turns,
+            automations=automations,
             drafts=drafts,
             trash=trash,
             clients=clients,
@@ -433,6 +461,7 @@ class Host:
     async def _say_goodbye(self) -> None:
         """End every turn while its clients can still be told, then tell them that this is it."""
         core = self.core
+        core.automations.close()
         await core.turns.close(STOPPING)
         # A store that failed has told everybody already.
         with contextlib.suppress(StoreError):

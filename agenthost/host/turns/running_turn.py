@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -159,18 +159,19 @@ class RunningTurn:
 
     def emit(self, action: Action) -> None:
         """Apply an action of the agent to the chat; a turn that is over can do nothing any more."""
-        self._applied += 1
-        if self.over:
-            return
-        try:
-            self._runner.writer.apply(self.channel, action)
-        except Exception as error:
-            self._runner.fail(self, error)
+        self.emit_all((action,))
 
-    def emit_all(self, actions: list[Action]) -> None:
+    def emit_all(self, actions: Sequence[Action]) -> None:
         """Apply several actions of the agent in a row."""
+        apply, channel = self._runner.writer.apply, self.channel
         for action in actions:
-            self.emit(action)
+            self._applied += 1
+            if self.over:
+                continue
+            try:
+                apply(channel, action)
+            except Exception as error:
+                self._runner.fail(self, error)
 
     def rename(self, title: str) -> None:
         """Give the chat another title, and the session where it is the default chat."""

@@ -37,7 +37,7 @@ from agenthost.host.channels.chat.names import find_named_chat
 from agenthost.host.channels.chat.rules import find_call
 from agenthost.host.channels.chat.session_updates import session_actions
 from agenthost.host.channels.chat.window import cursor_before, first_shown, page_start
-from agenthost.host.channels.instants import is_ahead
+from agenthost.host.channels.instants import is_off
 from agenthost.host.channels.ruled_kind import RuledKind
 from agenthost.host.channels.session.kind import RefreshGit
 from agenthost.host.log.channel import AnyChannel, OwnerChannel
@@ -54,8 +54,8 @@ if TYPE_CHECKING:
 
 # The session's action by which editors rename a chat, on the chat's own channel.
 RENAME = "session/titleChanged"
-# How far a client's clock may be ahead of the host's.
-MOST_AHEAD = timedelta(minutes=5)
+# How far a client's clock may be off the host's.
+MOST_OFF = timedelta(minutes=5)
 # Milliseconds that a client may find a turn to have taken longer than the host does.
 MOST_TOO_LONG = 1000
 # Actions that bring a message, which may attach something.
@@ -169,7 +169,7 @@ CHAT = ChatKind()
 
 def _timed(chat: ChatChannel, action: Action, now: str) -> Action:
     """Return a client's action with times that can be true: they say when the chat was modified."""
-    if action["type"] == "chat/turnStarted" and is_ahead(action["startedAt"], now, MOST_AHEAD):
+    if action["type"] == "chat/turnStarted" and is_off(action["startedAt"], now, MOST_OFF):
         return {**action, "startedAt": now}
     if action["type"] == "chat/turnCancelled":
         elapsed = extra_of(chat).elapsed()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agenthost.host.channels.session.summary import SummaryFacts
     from agenthost.host.store import WholeChannel
     from agenthost.protocol.common import Action
-    from agenthost.protocol.session.state import SessionState, SessionSummary
+    from agenthost.protocol.session.state import SessionOrigin, SessionState, SessionSummary
 
 SessionChannel: TypeAlias = "LiveChannel[SessionState]"
 
@@ -78,6 +78,15 @@ class EndAgentSession(Consequence):
 
     session: SessionChannel
     had_turns: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TellRunOfSession(Consequence):
+    """Tell the run of an automation that its session is gone, or back from the trash."""
+
+    session: str
+    origin: SessionOrigin
+    is_gone: bool
 
 
 @dataclass(frozen=True, slots=True)

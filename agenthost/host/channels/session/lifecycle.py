@@ -26,7 +26,12 @@ from agenthost.host.channels.chat.window import show_turn
 from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.drafts import Drafts, holds_nothing
 from agenthost.host.channels.session.git_metadata import GitMetadata
-from agenthost.host.channels.session.kind import SESSION, EndAgentSession, SessionChannel
+from agenthost.host.channels.session.kind import (
+    SESSION,
+    EndAgentSession,
+    SessionChannel,
+    TellRunOfSession,
+)
 from agenthost.host.channels.session.permissions import Credentials, Permissions
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.settings import check_complete, sanitize
@@ -36,7 +41,7 @@ from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import DropBlobs
 from agenthost.host.trust.principals import Starter
-from agenthost.protocol.commands import FORK
+from agenthost.protocol.own_members import FORK
 from agenthost.protocol.status import IDLE, IS_READ
 from agenthost.protocol.uris import annotations_uri, default_chat_uri, is_nameable, is_root
 
@@ -47,6 +52,7 @@ if TYPE_CHECKING:
     from agenthost.protocol.session.state import (
         SessionConfigSchema,
         SessionConfigState,
+        SessionOrigin,
         SessionState,
     )
 
@@ -145,10 +151,18 @@ class SessionRegistry:
         resources = cast("Sequence[ProtectedResourceMetadata]", agent.protected_resources)
         return self._credentials.missing(principal, resources)
 
-    async def create(self, params: JsonObject, starter: Starter) -> None:
+    async def create(
+        self,
+        params: JsonObject,
+        starter: Starter,
+        *,
+        origin: SessionOrigin | None = None,
+        title: str = UNTITLED_SESSION,
+    ) -> None:
         """Carry out ``createSession``: when this returns, the session and its chat take turns.
 
         Its agent is not started before a turn needs it, and it counts as a draft until it is used.
+        ``origin`` says what made it, where that was not a client.
         """
         uri = params["channel"]
         if not is_nameable(uri):
@@ -160,6 +174,8 @@ class SessionRegistry:
         if missing:
             raise AuthRequired(missing, f"{agent.display_name} needs you to sign in")
         state = await self._first_state(agent, params, source)
+        if origin is not None:
+            state["origin"], state["title"] = origin, title
         existing = await self._directory.find(uri, SESSION)
         if existing is not None and await self._is_own_draft(existing, agent, starter):
             # An editor that lost the answer, or forgot that it asked, asks again.
@@ -244,6 +260,7 @@ class SessionRegistry:
             )
         self._trash.drop(uri)
         self._catalogue.add(session, packed["createdAt"], packed["annotations"])
+        self._tell_run(session, is_gone=False)
 
     async def purge(self, uri: str) -> None:
         """Delete a session in the trash for good."""
@@ -277,6 +294,12 @@ class SessionRegistry:
             self._writer.ledger.write(DropBlobs(session.uri))
         self._permissions.forget(session)
         self._catalogue.remove(session)
+        self._tell_run(session, is_gone=True)
+
+    def _tell_run(self, session: SessionChannel, *, is_gone: bool) -> None:
+        origin = session.state.get("origin")
+        if origin is not None:
+            self._effects.carry_out(TellRunOfSession(session.uri, origin, is_gone))
 
     async def _first_state(
         self, agent: Agent, params: JsonObject, source: SessionChannel | None
