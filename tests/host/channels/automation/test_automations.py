@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from agenthost.agents import Turn
 from agenthost.host.store import MemoryBacking
 from tests.host.channels.automation.world import (
     CATALOGUE,
@@ -231,6 +232,19 @@ async def test_who_disposes_of_the_session_cancels_the_run() -> None:
         await world.client.request("agenthost/restoreSession", channel=session)
         await world.until(lambda: world.runs()[0].get("primarySession") == session)
         assert status(world.runs()[0]) == "cancelled"
+
+
+async def test_a_run_tells_what_it_used() -> None:
+    class Counting(Worker):
+        async def run(self, turn: Turn) -> None:
+            await turn.report_usage({"inputTokens": 3, "outputTokens": 4})
+            await super().run(turn)
+
+    async with living(agents=[Counting()]) as world:
+        await world.create(triggers=[])
+        await world.run()
+        (done,) = await world.settled(runs=1)
+        assert done["lifecycle"]["usage"] == {"inputTokens": 3, "outputTokens": 4}
 
 
 async def test_an_agent_that_does_not_answer_holds_up_nobody_else() -> None:
