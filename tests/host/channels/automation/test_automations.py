@@ -343,6 +343,25 @@ async def test_removed_automations_leave_nothing_but_their_sessions() -> None:
     assert not [uri for uri in backing.channels if uri.startswith("ahp-automation-run:")]
 
 
+async def test_an_automation_made_anew_has_nothing_of_the_former() -> None:
+    backing = MemoryBacking()
+    async with living(backing=backing) as world:
+        await world.create(**definition(text="wait"))
+        former = await world.run(request="one")
+        await world.until(lambda: [r for r in world.runs() if status(r) == "running"])
+        await world.client.subscribe(former)
+        await world.client.accepted(CATALOGUE, {"type": "automation/removed", "resource": DAILY})
+        entry = await world.create(triggers=[])
+        assert entry["runs"] == []
+        assert await world.run(request="one") != former
+        world.worker.go_on.set()
+        await world.client.action(former, "automationRun/lifecycleChanged")
+        (run,) = await world.settled(runs=1)
+        assert run["resource"] != former
+    kept = [uri for uri in backing.channels if uri.startswith("ahp-automation-run:")]
+    assert kept == [run["resource"]]
+
+
 async def test_a_hundred_automations_at_the_same_minute() -> None:
     async with living() as world:
         names = [f"ahp-automation:/{number}" for number in range(100)]
