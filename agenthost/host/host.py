@@ -39,6 +39,7 @@ from agenthost.host.channels.session.drafts import DRAFT_SECONDS, Drafts
 from agenthost.host.channels.session.git_metadata import GitMetadata
 from agenthost.host.channels.session.lifecycle import Disposal, SessionRegistry
 from agenthost.host.channels.session.permissions import Credentials, Permissions
+from agenthost.host.channels.session.resume_states import ResumeStates
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.clients.client_records import Clients
 from agenthost.host.clients.connection import Connection
@@ -299,6 +300,7 @@ class Host:
         writer = Writer(ledger, directory, effects, clock)
         catalogue = SessionCatalogue(store, writer, directory, effects)
         permissions, credentials = Permissions(ledger), Credentials()
+        resume_states = ResumeStates(ledger)
         git = GitMetadata(writer, directory, catalogue, effects, tasks)
         trash = Trash(store, ledger, clock)
         drafts = Drafts(store, ledger, directory, clock)
@@ -313,6 +315,7 @@ class Host:
             loops,
             starts=AgentStarts(tasks, loops),
             permissions=permissions,
+            resume_states=resume_states,
             credentials=credentials,
             prompt_timeout=self._prompt_timeout,
             silence_limit=self._silence_limit,
@@ -326,6 +329,7 @@ class Host:
             chats=chats,
             effects=effects,
             permissions=permissions,
+            resume_states=resume_states,
             credentials=credentials,
             drafts=drafts,
             git=git,
