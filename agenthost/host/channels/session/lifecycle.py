@@ -27,7 +27,7 @@ from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.drafts import Drafts, holds_nothing
 from agenthost.host.channels.session.git_metadata import GitMetadata
 from agenthost.host.channels.session.kind import SESSION, EndAgentSession, SessionChannel
-from agenthost.host.channels.session.permissions import Credentials, Permissions
+from agenthost.host.channels.session.permissions import Permissions
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.settings import check_complete, sanitize
 from agenthost.host.channels.titles import UNTITLED_SESSION
@@ -35,6 +35,7 @@ from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import DropBlobs
+from agenthost.host.trust.credentials import Credentials
 from agenthost.host.trust.principals import Starter
 from agenthost.protocol.commands import FORK
 from agenthost.protocol.status import IDLE, IS_READ
