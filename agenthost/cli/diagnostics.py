@@ -13,14 +13,16 @@ import stat
 import struct
 import sys
 import time
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 from agenthost.cli.connection.host_lookup import RunningHost
 from agenthost.cli.format.terminal_text import Ink, Style, one_line
+from agenthost.protocol import SUPPORTED_VERSIONS
 from agenthost.tokens import TokenError, read_owner_token
 
 PATIENCE = 5.0
@@ -123,6 +125,61 @@ def check_store(path: Path, announced: int | None) -> Check:
         fix = "it serves standard streams, or it is starting; else stop it and start it again"
         return Check(name, "warning", detail, fix)
     return Check(name, "ok", f"{path} is in use by process {holder}")
+
+
+def check_content(path: Path) -> Check:
+    """Check which version of the protocol the store's sessions are of; changes nothing."""
+    # Slow to import, and needed by nothing else here.
+    import sqlite3
+
+    name = "sessions"
+    if not path.exists() or not _is_database(path):
+        return Check(name, "skipped", "there is no store to look into")
+    try:
+        version, becoming, failed = _content_row(path)
+    except sqlite3.Error as error:
+        return Check(name, "skipped", f"the store cannot be looked into: {error}")
+    unknown = [known for known in (version, becoming) if known and not _is_known(known)]
+    if unknown:
+        detail = f"they are of protocol {unknown[0]}, written by a newer agenthost"
+        return Check(name, "problem", detail, "update agenthost; this one leaves them alone")
+    if becoming is not None:
+        detail = f"bringing them up from protocol {version} to {becoming} is not finished"
+        fix = f"a host that starts goes on with it; until then {path}.before-{becoming} is kept"
+        return Check(name, "warning", detail, fix)
+    if version is None or version != SUPPORTED_VERSIONS[0]:
+        older = "an older agenthost" if version is None else f"protocol {version}"
+        return Check(
+            name,
+            "ok",
+            f"they are of {older}; the next start brings them up to {SUPPORTED_VERSIONS[0]}",
+        )
+    if failed:
+        detail = f"{failed:,} rows of the store could not be brought up to protocol {version}"
+        fix = f"agenthost doctor --deep names them; {path}.before-{version} has them as they were"
+        return Check(name, "warning", detail, fix)
+    return Check(name, "ok", f"they are of protocol {version}", data=version)
+
+
+def _is_known(version: str) -> bool:
+    return version in SUPPORTED_VERSIONS
+
+
+def _content_row(path: Path) -> tuple[str | None, str | None, int]:
+    """Return a store's version, the one that it is on its way to, and how many rows lack it."""
+    import sqlite3
+
+    # A connection to a database in use must be an ordinary one, and any other must leave no files.
+    how = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "mode=ro&immutable=1"
+    where = f"file:{quote(str(path.resolve()))}?{how}"
+    with closing(sqlite3.connect(where, uri=True)) as store:
+        tables = {name for (name,) in store.execute("SELECT name FROM sqlite_master")}
+        if "content" not in tables:
+            return None, None, 0
+        version, becoming, failed = store.execute(
+            "SELECT version, becoming, failed FROM content"
+        ).fetchone()
+        return version, becoming, failed
 
 
 def _is_locked(path: Path) -> bool:

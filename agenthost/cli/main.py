@@ -20,6 +20,7 @@ _COMMANDS = (
     "sessions",
     "send",
     "watch",
+    "automations",
     "export",
     "agents",
     "token",

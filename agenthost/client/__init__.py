@@ -1,6 +1,7 @@
 """The client SDK: connect to a host, mirror it, act on it, and come back after every drop."""
 
 from agenthost.client.annotations import Annotations
+from agenthost.client.automations import AutomationRun, Automations, define_automation
 from agenthost.client.chat import Chat, TurnStream
 from agenthost.client.client import Client, connect
 from agenthost.client.errors import (
@@ -33,6 +34,7 @@ from agenthost.client.events import (
     Text,
     ToolCallChanged,
     TurnEnded,
+    TurnResumed,
     TurnStarted,
     UsageReported,
 )
@@ -55,6 +57,8 @@ from agenthost.clock import Clock, SystemClock
 
 __all__ = [
     "Annotations",
+    "AutomationRun",
+    "Automations",
     "Backoff",
     "CannotConnect",
     "Channel",
@@ -102,6 +106,7 @@ __all__ = [
     "ToolRun",
     "TurnEnded",
     "TurnFailed",
+    "TurnResumed",
     "TurnStarted",
     "TurnStream",
     "Uncertain",
@@ -109,6 +114,7 @@ __all__ = [
     "UsageReported",
     "command",
     "connect",
+    "define_automation",
     "endpoint",
     "websocket",
 ]

@@ -19,10 +19,12 @@ __all__ = [
     "approval",
     "completion",
     "content_change",
+    "decided",
     "denial",
     "input_completed",
     "pending_message",
     "turn_cancelled",
+    "turn_resumed",
     "turn_started",
     "user_message",
 ]
@@ -54,6 +56,11 @@ def turn_started(turn_id: str, message: Mapping[str, Any], now: str) -> JsonObje
         "startedAt": now,
         "message": dict(message),
     }
+
+
+def turn_resumed(turn_id: str) -> JsonObject:
+    """Build the action that goes on with a turn that failed."""
+    return {"type": "chat/turnResume", "turnId": turn_id}
 
 
 def turn_cancelled(turn_id: str, duration: int) -> JsonObject:
@@ -126,6 +133,40 @@ def content_change(turn_id: str, call_id: str, content: Sequence[Mapping[str, An
         "toolCallId": call_id,
         "content": [dict(block) for block in content],
     }
+
+
+def decided(
+    session: Mapping[str, Any], customization_id: str, enabled: bool, scope: str
+) -> list[JsonObject]:
+    """Return the decisions about a customization with another one in; the first of them counts.
+
+    ``scope`` is "session", "global" or the URI of a workspace.
+    """
+    decision: JsonObject
+    if scope in ("session", "global"):
+        decision = {"kind": scope, "enabled": enabled}
+    else:
+        decision = {"kind": "workspace", "uri": scope, "enabled": enabled}
+    others = [
+        former
+        for former in _decisions(session, customization_id)
+        if (former.get("kind"), former.get("uri")) != (decision["kind"], decision.get("uri"))
+    ]
+    return sorted([decision, *others], key=_narrowness)
+
+
+def _decisions(session: Mapping[str, Any], customization_id: str) -> Sequence[JsonObject]:
+    for entry in session.get("customizations") or ():
+        for found in (entry, *(entry.get("children") or ())):
+            if found["id"] == customization_id:
+                return found.get("enablement") or ()
+    return ()
+
+
+def _narrowness(decision: JsonObject) -> int:
+    """Sort what holds for less before what holds for more; kinds we do not know keep behind."""
+    order = {"session": 0, "workspace": 1, "global": 2}
+    return order.get(decision["kind"], len(order))
 
 
 def input_completed(

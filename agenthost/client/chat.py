@@ -8,13 +8,14 @@ becomes events in ``events``.
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from agenthost.client import actions
-from agenthost.client.errors import TurnFailed, Uncertain
+from agenthost.client.errors import TurnFailed, Uncertain, Unsupported
 from agenthost.client.events import ChatEvent, TurnEnded, chat_events
 from agenthost.client.handle import Handle
+from agenthost.client.resuming import find_turn, resumable_turn, was_resumed
 from agenthost.protocol.chat.active_turn import find_request, find_tool_call
 from agenthost.protocol.json_edits import without
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from agenthost.protocol.chat.commands import CompletionItem
     from agenthost.protocol.chat.input_state import ChatInputRequest
     from agenthost.protocol.chat.messages import PendingMessageKind
-    from agenthost.protocol.chat.state import ActiveTurn, ChatState, CompletedTurn
+    from agenthost.protocol.chat.state import ActiveTurn, ChatState
     from agenthost.protocol.chat.tool_state import ToolCallState
 
 Json = Mapping[str, Any]
@@ -58,6 +59,25 @@ class Chat(Handle["ChatState"]):
         started = self._dispatch(actions.turn_started(turn_id, message, self._core.clock.now()))
         self.channel.turn_seen = (turn_id, self._core.clock.monotonic())
         return TurnStream(self.channel, turn_id, before, started)
+
+    def resume(self) -> TurnStream:
+        """Go on with the last turn, which failed; iterate over what this returns to follow it.
+
+        The turn keeps its message and what it had done; the events tell only what is new.
+
+        Raises:
+            LookupError: there is no turn that can be resumed.
+            Unsupported: the host's version has no such thing.
+        """
+        if not self._core.can_say("chat/turnResume"):
+            raise Unsupported(f"protocol {self._core.version} cannot resume a turn")
+        failed = resumable_turn(self.state)
+        before = self.channel.confirmed
+        resumed = self._dispatch(actions.turn_resumed(failed["id"]))
+        self._core.note_resumed(self.channel, failed)
+        return TurnStream(
+            self.channel, failed["id"], before, resumed, lambda chat: was_resumed(failed, chat)
+        )
 
     async def ask(self, text: str, **options: Unpack[MessageOptions]) -> str:
         """Start a turn, wait for its end, and return the answer's markdown.
@@ -276,10 +296,13 @@ class TurnStream:
         turn_id: str,
         before: Any,
         started: Dispatch | None = None,
+        has_started: Callable[[ChatState], bool] | None = None,
     ) -> None:
         self.turn_id = turn_id
-        # The action that started the turn, where this client did.
+        # The action that started or resumed the turn, where this client did.
         self.started = started
+        # Says whether a chat shows that the action took effect; None: if the turn is there.
+        self._has_started = has_started
         self._channel = channel
         self._before = before
 
@@ -326,7 +349,9 @@ class TurnStream:
         except Uncertain:
             # Its answer is lost, but the turn has an id that nobody else has: if it is there, it
             # did start.
-            if not _has_turn(self._channel.confirmed, self.turn_id):
+            chat = self._channel.confirmed
+            has_started = self._has_started
+            if not (has_started(chat) if has_started else find_turn(chat, self.turn_id)):
                 raise
 
 
@@ -337,11 +362,3 @@ def _markdown(parts: Sequence[Any]) -> str:
             case {"kind": "markdown", "content": str(content)}:
                 texts.append(content)
     return "".join(texts)
-
-
-def _has_turn(chat: ChatState, turn_id: str) -> bool:
-    active = chat.get("activeTurn")
-    turns: list[CompletedTurn] = chat["turns"]
-    return (active is not None and active["id"] == turn_id) or any(
-        turn["id"] == turn_id for turn in reversed(turns)
-    )

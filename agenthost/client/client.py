@@ -21,6 +21,7 @@ from importlib.metadata import PackageNotFoundError, version
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from agenthost.client.automations import Automations
 from agenthost.client.errors import ClientClosed, ClientError
 from agenthost.client.link.connection_status import Closed, Connected, ConnectionStatus
 from agenthost.client.link.host_link import LinkOptions, Observe
@@ -163,6 +164,8 @@ class Client:
         self._root: Channel[RootState] = self._core.follow(ROOT)
         # All sessions of the host.
         self.sessions = Sessions(self._core)
+        # All automations of the host.
+        self.automations = Automations(self._core)
         supervisor = Supervisor(
             self._core,
             self._dial,

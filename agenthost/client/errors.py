@@ -29,6 +29,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from agenthost.errors import AgentHostError
+from agenthost.protocol.chat.parts import error_of
 
 if TYPE_CHECKING:
     from agenthost.protocol.chat.state import CompletedTurn
@@ -133,7 +134,7 @@ class TurnFailed(ClientError):
     ) -> None:
         self.state = state
         self.turn = turn
-        error = None if turn is None else turn.get("error")
+        error = None if turn is None else error_of(turn)
         super().__init__(_message(error) or f"the turn was {state}")
 
 

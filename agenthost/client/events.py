@@ -7,10 +7,12 @@ reconnect, a snapshot or a reader that looks up only now and then: it sees the s
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from agenthost.client.resuming import find_turn, is_resumable, was_resumed
+from agenthost.protocol.chat.parts import error_of
 from agenthost.protocol.json_edits import without
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ __all__ = [
     "Text",
     "ToolCallChanged",
     "TurnEnded",
+    "TurnResumed",
     "TurnStarted",
     "UsageReported",
     "chat_events",
@@ -46,6 +49,14 @@ _WAITING = ("pending-confirmation", "pending-result-confirmation")
 @dataclass(frozen=True, slots=True)
 class TurnStarted:
     """A turn began with this message, whoever sent it."""
+
+    turn_id: str
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResumed:
+    """A turn that had failed goes on where it ended; what it held before is not told again."""
 
     turn_id: str
     message: Message
@@ -109,6 +120,7 @@ class PartAdded:
     """Something else in the answer: a notice, a content reference, or a kind we do not know.
 
     A part that lacks what its kind must have is told in this way, too; it may even lack a kind.
+    The error with which a turn ends is not: ``TurnEnded`` has it.
     """
 
     turn_id: str
@@ -143,11 +155,17 @@ class TurnEnded:
     @property
     def error(self) -> ErrorInfo | None:
         """Why the turn failed, if it did."""
-        return None if self.turn is None else self.turn.get("error")
+        return None if self.turn is None else error_of(self.turn)
+
+    @property
+    def resumable(self) -> bool:
+        """Whether the turn failed in such a way that ``chat.resume`` may take it up again."""
+        return self.turn is not None and is_resumable(self.turn)
 
 
 ChatEvent: TypeAlias = (
     TurnStarted
+    | TurnResumed
     | Text
     | Reasoning
     | ToolCallChanged
@@ -166,16 +184,20 @@ def chat_events(before: Json, after: Json) -> Iterator[ChatEvent]:
     if before is after:
         return
     was, is_now = before.get("activeTurn"), after.get("activeTurn")
-    appeared = [] if before["turns"] is after["turns"] else _new_turns(before, after)
+    same = before["turns"] is after["turns"]
+    appeared = [] if same else _new_turns(before, after)
+    failed = None if same else _resumed(before, after)
     if was is not None and (is_now is None or is_now["id"] != was["id"]):
         ended = next((turn for turn in appeared if turn["id"] == was["id"]), None)
         appeared = [turn for turn in appeared if turn is not ended]
         yield from _end(was, ended)
         was = None
+    if failed is not None:
+        was = yield from _resume(failed, after)
     for turn in appeared:
-        yield from _begin(turn)
+        yield from _begin(_without_its_error(turn))
         yield from _end(turn, turn)
-    if is_now is not None:
+    if is_now is not None and was is not is_now:
         yield from _begin(is_now) if was is None else _progress(was, is_now)
 
 
@@ -204,6 +226,29 @@ def _from_active(before: Json, turns: list[Json]) -> list[Json]:
     return []
 
 
+def _resumed(before: Json, after: Json) -> Json | None:
+    """Return the last turn as it failed, if it has been taken up again since."""
+    failed = before["turns"][-1] if before["turns"] else None
+    if failed is None or before.get("activeTurn") is not None:
+        return None
+    return failed if was_resumed(failed, after) else None
+
+
+def _resume(failed: Json, after: Json) -> Generator[ChatEvent, None, Json | None]:
+    """Yield what a resumed turn has come to; return it as told, if it is still under way."""
+    turn = find_turn(after, failed["id"])
+    assert turn is not None
+    yield TurnResumed(turn["id"], turn["message"])
+    # Its open questions were told as closed when it failed: those that are there are asked again.
+    kept = [part for part in failed["responseParts"] if not _is_open(part)]
+    was = {**failed, "responseParts": kept}
+    if "state" in turn:
+        yield from _end(was, turn)
+        return None
+    yield from _progress(was, turn)
+    return turn
+
+
 def _begin(turn: Json) -> Iterator[ChatEvent]:
     yield TurnStarted(turn["id"], turn["message"])
     yield from _progress({"responseParts": ()}, turn)
@@ -214,11 +259,23 @@ def _end(was: Json, ended: Any) -> Iterator[ChatEvent]:
         yield TurnEnded(was["id"], "removed", None)
         return
     if ended is not was:
-        yield from _progress(was, ended)
+        yield from _progress(was, _without_its_error(ended))
     for part in ended["responseParts"]:
-        if _kind(part) == "inputRequest" and part.get("response") is None:
+        if _is_open(part):
             yield QuestionClosed(was["id"], part["request"], None)
     yield TurnEnded(was["id"], ended["state"], ended)
+
+
+def _without_its_error(turn: Json) -> Json:
+    """Return a turn without the error that ended it, which is told with its end."""
+    parts = turn["responseParts"]
+    if turn["state"] == "error" and parts and _claimed(parts[-1]) == "error":
+        return {**turn, "responseParts": parts[:-1]}
+    return turn
+
+
+def _is_open(part: Any) -> bool:
+    return _kind(part) == "inputRequest" and part.get("response") is None
 
 
 def _progress(was: Json, turn: Json) -> Iterator[ChatEvent]:
@@ -294,8 +351,10 @@ def _part(turn_id: str, was: Any, part: Any) -> Iterator[ChatEvent | None]:
             yield from _call(turn_id, None if was is None else was["toolCall"], part["toolCall"])
         case "inputRequest":
             yield from _question(turn_id, was, part)
-        case _:
-            yield PartAdded(turn_id, part) if was is None else None
+        case _ if was is None:
+            yield PartAdded(turn_id, part)
+        case _ if was != part:
+            yield None
 
 
 def _text(turn_id: str, was: Json | None, part: Json) -> Iterator[ChatEvent | None]:

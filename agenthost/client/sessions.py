@@ -119,7 +119,8 @@ class Sessions:
 
     async def fork(self, session: str, turn_id: str, *, uri: str | None = None) -> Session:
         """Create a session that continues another one after one of its turns."""
-        return await self._create(uri, {"fork": {"session": session, "turnId": turn_id}}, True)
+        source = {"session": session, "turnId": turn_id}
+        return await self._create(uri, {"_meta": {"agenthost/fork": source}}, True)
 
     async def trash(self) -> Sequence[TrashEntry]:
         """Return the disposed sessions that this host can still give back; for owners."""
@@ -228,8 +229,7 @@ class Session(Handle["SessionState"]):
             state = await self.channel.until(lambda state: _default_chat(self.uri, state))
             uri = _default_chat(self.uri, state)
             assert uri is not None
-        channel = await self._core.subscribe(uri, TurnWindow(turns))
-        channel.owner = self.uri
+        channel = await self._core.subscribe(uri, TurnWindow(turns), owner=self.uri)
         return Chat(self._core, channel)
 
     async def create_chat(
@@ -267,8 +267,7 @@ class Session(Handle["SessionState"]):
         """Follow the session's annotations."""
         summary = self.state.get("annotations")
         uri = annotations_uri(self.uri) if summary is None else summary["resource"]
-        channel = await self._core.subscribe(uri)
-        channel.owner = self.uri
+        channel = await self._core.subscribe(uri, owner=self.uri)
         return Annotations(self._core, channel)
 
     # The session itself.
@@ -289,10 +288,14 @@ class Session(Handle["SessionState"]):
         """Change settings; those not named stay as they are."""
         return self._dispatch({"type": "session/configChanged", "config": dict(values)})
 
-    def toggle(self, customization_id: str, enabled: bool) -> Dispatch:
-        """Switch a customization on or off."""
+    def toggle(self, customization_id: str, enabled: bool, *, scope: str = "session") -> Dispatch:
+        """Switch a customization on or off: for this session, a workspace's URI, or "global".
+
+        Decisions for other scopes stay; the one for the session counts before all others.
+        """
+        decisions = actions.decided(self.state, customization_id, enabled, scope)
         action = {"type": "session/customizationToggled", "id": customization_id}
-        return self._dispatch({**action, "enabled": enabled})
+        return self._dispatch({**action, "enablement": decisions})
 
     async def fork(self, turn_id: str) -> Session:
         """Create a session that continues this one after one of its turns."""

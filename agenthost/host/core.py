@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from agenthost.agents.api import Agent
 from agenthost.clock import Clock
+from agenthost.host.channels.automation.catalogue import AutomationCatalogue
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.session.active_clients import ActiveClients
 from agenthost.host.channels.session.catalogue import SessionCatalogue
@@ -55,6 +56,7 @@ class HostCore:
     chats: ChatRegistry
     sessions: SessionRegistry
     turns: TurnRunner
+    automations: AutomationCatalogue
     drafts: Drafts
     trash: Trash
     clients: Clients

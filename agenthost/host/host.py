@@ -26,6 +26,9 @@ from agenthost.agents.api import Agent
 from agenthost.agents.demo import Demo
 from agenthost.clock import Clock, SystemClock
 from agenthost.host import method_handlers as handlers
+from agenthost.host.channels.automation.catalogue import AutomationCatalogue
+from agenthost.host.channels.automation.runs import AutomationRuns
+from agenthost.host.channels.automation.templates import Templates
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.content_upgrade import StoredModel
 from agenthost.host.channels.registry import KINDS
@@ -36,6 +39,7 @@ from agenthost.host.channels.session.drafts import DRAFT_SECONDS, Drafts
 from agenthost.host.channels.session.git_metadata import GitMetadata
 from agenthost.host.channels.session.lifecycle import Disposal, SessionRegistry
 from agenthost.host.channels.session.permissions import Permissions
+from agenthost.host.channels.session.resume_states import ResumeStates
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.token_expiry import TokenExpiry
 from agenthost.host.clients.client_records import Clients
@@ -60,6 +64,7 @@ from agenthost.host.trust import (
     Gate,
     Limits,
     Policy,
+    PolicyContext,
     Principal,
     PrincipalRates,
     RolePolicy,
@@ -191,7 +196,9 @@ class Host:
             await core.drafts.open()
             await open_root(core)
             await core.turns.end_interrupted(store, core.directory)
+            await core.automations.open()
             self._listen_to_agents(core)
+            core.tasks.start(core.automations.run(), "automations")
             core.tasks.start(self._sweep(), "sweep")
             if self._draft_seconds is not None:
                 core.tasks.start(self._collect_drafts(self._draft_seconds), "collect drafts")
@@ -296,6 +303,7 @@ class Host:
         writer = Writer(ledger, directory, effects, clock)
         catalogue = SessionCatalogue(store, writer, directory, effects)
         permissions, credentials = Permissions(ledger), Credentials(clock)
+        resume_states = ResumeStates(ledger)
         git = GitMetadata(writer, directory, catalogue, effects, tasks)
         trash = Trash(store, ledger, clock)
         drafts = Drafts(store, ledger, directory, clock)
@@ -310,6 +318,7 @@ class Host:
             loops,
             starts=AgentStarts(tasks, loops),
             permissions=permissions,
+            resume_states=resume_states,
             credentials=credentials,
             prompt_timeout=self._prompt_timeout,
             silence_limit=self._silence_limit,
@@ -323,6 +332,7 @@ class Host:
             chats=chats,
             effects=effects,
             permissions=permissions,
+            resume_states=resume_states,
             credentials=credentials,
             drafts=drafts,
             git=git,
@@ -333,6 +343,27 @@ class Host:
             default_directory=self._directory_uri,
             disposal=self._disposal,
         )
+        context = PolicyContext(host_roots=self._roots)
+        templates = Templates(directory, sessions, loops, self._policy, context)
+        runs = AutomationRuns(
+            writer=writer,
+            directory=directory,
+            effects=effects,
+            clock=clock,
+            tasks=tasks,
+            sessions=sessions,
+            turns=turns,
+            templates=templates,
+        )
+        automations = AutomationCatalogue(
+            store=store,
+            writer=writer,
+            directory=directory,
+            effects=effects,
+            clock=clock,
+            templates=templates,
+            runs=runs,
+        )
         return HostCore(
             store=store,
             writer=writer,
@@ -342,6 +373,7 @@ class Host:
             chats=chats,
             sessions=sessions,
             turns=turns,
+            automations=automations,
             drafts=drafts,
             trash=trash,
             clients=clients,
@@ -436,6 +468,7 @@ class Host:
     async def _say_goodbye(self) -> None:
         """End every turn while its clients can still be told, then tell them that this is it."""
         core = self.core
+        core.automations.close()
         await core.turns.close(STOPPING)
         # A store that failed has told everybody already.
         with contextlib.suppress(StoreError):

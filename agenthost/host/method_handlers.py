@@ -1,9 +1,19 @@
 """What each method does, one module per area; importing this registers them all."""
 
+from agenthost.host.channels.automation import commands as automations
 from agenthost.host.channels.chat import commands as chats
 from agenthost.host.channels.session import commands as sessions
 from agenthost.host.channels.session import config_commands as configuration
 from agenthost.host.clients import dispatch as actions
 from agenthost.host.clients import handshake, resources, subscriptions
 
-MODULES = (actions, chats, configuration, handshake, resources, sessions, subscriptions)
+MODULES = (
+    actions,
+    automations,
+    chats,
+    configuration,
+    handshake,
+    resources,
+    sessions,
+    subscriptions,
+)

@@ -4,7 +4,7 @@ Types only; those about chats are in ``chat.commands``, and the resource command
 ways, in ``resources``. Which method takes which is ``methods``' table.
 """
 
-from typing import Annotated, Final, Literal, NotRequired, TypeAlias
+from typing import Annotated, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
@@ -232,11 +232,6 @@ class SessionConfigCompletionsResult(TypedDict):
     """The values that were found."""
 
     items: list[SessionConfigValueItem]
-
-
-# The key in a creation's ``_meta`` that makes a session the copy of another up to one of its turns:
-# ``{session, turnId}``. The protocol had a member of its own for it until 0.8.0.
-FORK: Final = "agenthost/fork"
 
 
 class CreateSessionParams(BaseParams):

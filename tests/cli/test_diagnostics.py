@@ -5,6 +5,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from agenthost.cli.connection.host_lookup import RunningHost
 from agenthost.cli.diagnostics import (
     Address,
     Check,
+    check_content,
     check_data_dir,
     check_store,
     check_token_file,
@@ -21,6 +23,7 @@ from agenthost.cli.diagnostics import (
 from agenthost.cli.format.terminal_text import Ink
 from agenthost.host.store import SqliteStore
 from agenthost.tokens import load_or_create_owner_token
+from tests.host.store.old_data import unpacked
 
 
 def test_a_check_says_what_to_do_where_something_is_to_be_done() -> None:
@@ -143,3 +146,40 @@ def test_an_address_has_a_name_and_a_port(url: str, name: str, port: int, local:
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match=r"not the address of a host|Port"):
         Address.of(RunningHost(url))
+
+
+def content(path: Path, values: str) -> Path:
+    with closing(sqlite3.connect(path)) as plain, plain:
+        plain.execute("CREATE TABLE content (version, becoming, failed)")
+        plain.execute(f"INSERT INTO content VALUES ({values})")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict", "words"),
+    [
+        ("'1.0.0', NULL, 0", "ok", "they are of protocol 1.0.0"),
+        ("'0.9.0', NULL, 0", "ok", "they are of protocol 0.9.0; the next start brings them up"),
+        ("NULL, NULL, 0", "ok", "they are of an older agenthost; the next start brings them up"),
+        ("'0.7.0', '1.0.0', 0", "warning", "from protocol 0.7.0 to 1.0.0 is not finished"),
+        ("'1.0.0', NULL, 1234", "warning", "1,234 rows of the store could not be brought up"),
+        ("'3.1.0', NULL, 0", "problem", "of protocol 3.1.0, written by a newer agenthost"),
+        ("'1.0.0', '3.1.0', 0", "problem", "of protocol 3.1.0, written by a newer agenthost"),
+    ],
+)
+def test_a_store_says_of_which_version_its_sessions_are(
+    tmp_path: Path, values: str, verdict: str, words: str
+) -> None:
+    check = check_content(content(tmp_path / "store", values))
+    assert (check.verdict, words in check.detail) == (verdict, True), check.detail
+    assert bool(check.fix) == (verdict != "ok")
+    # Looking leaves no trace.
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]
+
+
+def test_a_store_from_before_versions_were_noted_is_of_an_older_agenthost(tmp_path: Path) -> None:
+    check = check_content(unpacked(tmp_path))
+    assert check.verdict == "ok"
+    assert "an older agenthost" in check.detail
+    for path in (tmp_path / "none", tmp_path):
+        assert check_content(path).verdict == "skipped"

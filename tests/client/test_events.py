@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from typing import Any
 
@@ -20,6 +21,7 @@ from agenthost.client.events import (
     Text,
     ToolCallChanged,
     TurnEnded,
+    TurnResumed,
     TurnStarted,
     UsageReported,
     chat_events,
@@ -53,6 +55,10 @@ def call(id: str, status: str, **members: Any) -> Json:
 
 def question(id: str, message: str = "Who?", **members: Any) -> Json:
     return {"kind": "inputRequest", "request": {"id": id, "message": message}, **members}
+
+
+def failure(message: str = "oh", **members: Any) -> Any:
+    return {"kind": "error", "error": {"errorType": "e", "message": message}, **members}
 
 
 def told(before: Json, after: Json) -> list[ChatEvent]:
@@ -94,10 +100,76 @@ def test_a_turn_that_was_cut_away_is_told_to_be_removed() -> None:
 
 
 def test_the_error_of_a_turn_is_at_hand() -> None:
-    failed = turn("t", state="error", error={"errorType": "e", "message": "oh"})
-    (event,) = told(chat(active=turn("t")), chat(failed))
+    said = text("p", "Hello")
+    failed = turn("t", said, failure(), state="error")
+    (event,) = told(chat(active=turn("t", said)), chat(failed))
     assert isinstance(event, TurnEnded)
-    assert event.error == {"errorType": "e", "message": "oh"}
+    assert (event.error, event.resumable) == (failure()["error"], False)
+    assert told(chat(), chat(failed))[1:] == [Text("t", "p", "Hello"), event]
+
+
+def test_a_turn_that_failed_without_a_reason_is_told_to_have_failed() -> None:
+    (event,) = told(chat(active=turn("t")), chat(turn("t", state="error")))
+    assert isinstance(event, TurnEnded)
+    assert (event.state, event.error, event.resumable) == ("error", None, False)
+
+
+RESUMABLE = turn("t", text("p", "One"), failure(resumable=True), state="error")
+
+
+def test_a_turn_that_is_resumed_goes_on_without_being_told_again() -> None:
+    (ended,) = told(chat(active=turn("t", text("p", "One"))), chat(RESUMABLE))
+    assert isinstance(ended, TurnEnded)
+    assert ended.resumable
+    on = turn("t", *RESUMABLE["responseParts"])
+    assert told(chat(RESUMABLE), chat(active=on)) == [TurnResumed("t", MESSAGE)]
+    more = turn("t", *on["responseParts"], text("q", "Two"))
+    assert told(chat(active=on), chat(active=more)) == [Text("t", "q", "Two")]
+    done = turn("t", *more["responseParts"], state="complete")
+    assert told(chat(active=more), chat(done)) == [TurnEnded("t", "complete", done)]
+
+
+def test_a_resumed_turn_that_was_not_looked_at_is_told_from_where_it_failed() -> None:
+    before = turn("s", state="complete")
+    done = turn("t", *RESUMABLE["responseParts"], text("q", "Two"), state="complete")
+    next_one = turn("u", state="cancelled")
+    assert told(chat(before, RESUMABLE), chat(before, done, next_one)) == [
+        TurnResumed("t", MESSAGE),
+        Text("t", "q", "Two"),
+        TurnEnded("t", "complete", done),
+        TurnStarted("u", MESSAGE),
+        TurnEnded("u", "cancelled", next_one),
+    ]
+    again = turn("t", *RESUMABLE["responseParts"], failure("again"), state="error")
+    assert told(chat(before, RESUMABLE), chat(before, again)) == [
+        TurnResumed("t", MESSAGE),
+        TurnEnded("t", "error", again),
+    ]
+
+
+def test_an_error_that_a_turn_got_over_is_told_to_who_did_not_see_it() -> None:
+    active = turn("t", *RESUMABLE["responseParts"], text("q", "Two"))
+    assert told(chat(active=turn("t", text("p", "One"))), chat(active=active)) == [
+        PartAdded("t", failure(resumable=True)),
+        Text("t", "q", "Two"),
+    ]
+
+
+def test_a_snapshot_that_shows_a_failed_turn_once_more_is_no_news() -> None:
+    assert told(chat(RESUMABLE), chat(copy.deepcopy(RESUMABLE))) == []
+
+
+def test_a_question_that_is_open_in_a_resumed_turn_is_asked_again() -> None:
+    failed = turn("t", question("k"), failure(resumable=True), state="error")
+    ended = told(chat(active=turn("t", question("k"))), chat(failed))
+    assert ended[0] == QuestionClosed("t", question("k")["request"], None)
+    on = turn("t", *failed["responseParts"])
+    asked = Question("t", question("k")["request"])
+    assert told(chat(failed), chat(active=on)) == [TurnResumed("t", MESSAGE), asked]
+    closed = turn("t", question("k", response="cancel"), failure(resumable=True))
+    close = QuestionClosed("t", question("k")["request"], "cancel")
+    assert told(chat(active=on), chat(active=closed)) == [close]
+    assert told(chat(failed), chat(active=closed)) == [TurnResumed("t", MESSAGE), asked, close]
 
 
 def test_older_turns_that_are_loaded_are_not_news() -> None:
@@ -236,12 +308,23 @@ class Transcript:
         self.texts: dict[str, dict[str, str]] = {}
         self.running: set[str] = set()
 
+    def look(self, before: Json, after: Json) -> None:
+        """Take in what happened between two states."""
+        for turn in before["turns"]:
+            # Turns that were over when they came to be known are not told, but may be resumed.
+            self.texts.setdefault(turn["id"], text_of(turn["responseParts"]))
+        for event in chat_events(before, after):
+            self.take(event)
+
     def take(self, event: ChatEvent) -> None:
         match event:
             case TurnStarted(turn_id, _):
                 assert turn_id not in self.running, "a turn begins once"
                 self.running.add(turn_id)
                 self.texts[turn_id] = {}
+            case TurnResumed(turn_id, _):
+                assert turn_id not in self.running, "only what has ended is resumed"
+                self.running.add(turn_id)
             case Text(turn_id, part_id, more) | Reasoning(turn_id, part_id, more):
                 known = self.texts[turn_id]
                 known[part_id] = known.get(part_id, "") + more
@@ -276,17 +359,14 @@ def test_a_reader_that_looks_up_now_and_then_knows_as_much_as_one_that_always_do
     history: History, looks: list[bool]
 ) -> None:
     transcript, state = Transcript(), history.initial
-    for event in chat_events({**state, "activeTurn": None}, state):
-        transcript.take(event)
+    transcript.look({**state, "activeTurn": None}, state)
     seen = state
     for action, look in zip(history.actions, [*looks, True], strict=False):
         state = reduce("chat", state, action, now=NOW)
         if look:
-            for event in chat_events(seen, state):
-                transcript.take(event)
+            transcript.look(seen, state)
             seen = state
-    for event in chat_events(seen, state):
-        transcript.take(event)
+    transcript.look(seen, state)
     active = state.get("activeTurn")
     assert transcript.running == (set() if active is None else {active["id"]})
     if active is not None:

@@ -12,6 +12,7 @@ import pytest
 
 from agenthost.client import Client, MemoryResources, ResourceProvider
 from agenthost.errors import Conflict
+from agenthost.protocol import NEWEST
 from agenthost.protocol.resources import (
     ResourceReadParams,
     ResourceReadResult,
@@ -24,7 +25,7 @@ Json = dict[str, Any]
 
 
 @asynccontextmanager
-async def served(version: str = "0.7.0") -> AsyncIterator[tuple[Client, Side]]:
+async def served(version: str = NEWEST) -> AsyncIterator[tuple[Client, Side]]:
     host = ScriptedHost()
     client = host.client()
     side = await host.welcome(client, version=version)

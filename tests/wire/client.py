@@ -46,7 +46,7 @@ def promised(state: Any) -> Any:
     if not isinstance(state, dict):
         return state
     kept = {key: promised(value) for key, value in state.items() if key != "modifiedAt"}
-    if "lifecycle" in kept:
+    if "activeClients" in kept:
         kept.pop("annotations", None)
         return {**kept, "status": kept["status"] & ~ACTIVITY}
     if "turns" in kept and "resource" in kept:
@@ -434,6 +434,8 @@ class WireClient:
 def _kind(state: Json) -> Kind:
     for kind, key in (
         ("root", "agents"),
+        ("automationRun", "sessions"),
+        ("automation", "entries"),
         ("session", "lifecycle"),
         ("chat", "turns"),
         ("annotations", "annotations"),

@@ -31,6 +31,7 @@ from agenthost.cli.diagnostics import (
     Address,
     Check,
     HealthPage,
+    check_content,
     check_data_dir,
     check_health,
     check_port,
@@ -146,6 +147,7 @@ def _local_checks(folder: Path, token: str | None) -> Iterator[Check]:
     yield check_data_dir(folder)
     pid, token_file = _announced(folder / HOST_FILE)
     yield check_store(folder / STORE_FILE, pid)
+    yield check_content(folder / STORE_FILE)
     if token is not None:
         yield Check("token", "ok", f"given by --token or ${TOKEN_VARIABLE}")
     elif token_file is not None:

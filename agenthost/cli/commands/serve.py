@@ -27,6 +27,7 @@ from agenthost.tokens import OWNER_FILE
 
 if TYPE_CHECKING:
     from agenthost.host import Gate, Host
+    from agenthost.host.store.upgrade import UpgradeProgress, UpgradeReport
 
 STDOUT, STDERR = 1, 2
 
@@ -161,7 +162,8 @@ async def _serve(args: argparse.Namespace, stopping: Shutdown) -> None:
     agents = load_agents([*args.agent, *configured_specs(args.config or Path(CONFIG_FILE))])
     data_dir: Path = args.data_dir or default_data_dir()
     roots: list[Path] = args.root or [Path.cwd()]
-    store = SqliteStore(data_dir / STORE_FILE, durability=args.durability)
+    path = data_dir / STORE_FILE
+    store = SqliteStore(path, durability=args.durability, on_upgrade=_tell_upgrade)
     stopping.listen()
     serving: asyncio.Task[None] | None = None
     announced = ExitStack()
@@ -218,6 +220,48 @@ def _tell(url: str, secret: str | None, data_dir: Path) -> None:
         "Ctrl-C stops it; sessions are kept in " + str(data_dir),
     ]
     print("\n".join(lines), flush=True)
+
+
+def _tell_upgrade(news: UpgradeProgress | UpgradeReport) -> None:
+    """Say that sessions of an older agenthost are brought up, how far that is, and how it ended.
+
+    On standard error, because standard output is for the address, or for messages.
+    """
+    from agenthost.host.store.upgrade import UpgradeReport
+
+    told = _report(news) if isinstance(news, UpgradeReport) else _progress(news)
+    print(told, file=sys.stderr, flush=True)
+
+
+def _progress(news: UpgradeProgress) -> str:
+    if news.done:
+        return f"  {news.done * 100 // max(1, news.channels)} %"
+    return (
+        f"This data directory is of an older agenthost (protocol {news.before}): bringing "
+        f"{_count(news.sessions, 'session')} up to {news.after} …"
+    )
+
+
+def _report(news: UpgradeReport) -> str:
+    left = news.damaged + news.failed
+    lines = [
+        f"{_count(news.sessions, 'session')} brought up to {news.after} in {news.seconds:.1f} s; "
+        + ("nothing was lost" if not left else f"{_count(left, 'row')} of the store left out")
+    ]
+    if news.damaged:
+        lines.append(
+            f"  {news.damaged:,} damaged, and left as they are: agenthost doctor --deep names them"
+        )
+    if news.failed:
+        lines.append(
+            f"  {news.failed:,} could not be brought up; the store from before is kept in "
+            f"{news.copy}"
+        )
+    return "\n".join(lines)
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def _token_file(args: argparse.Namespace, data_dir: Path) -> Path | None:

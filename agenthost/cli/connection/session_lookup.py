@@ -125,17 +125,28 @@ async def begin_session(client: Client, args: argparse.Namespace) -> Session:
     Raises:
         CommandFailed: there is no such folder here, or the agent has no such model.
     """
-    directories = [] if args.dir is None else [directory_uri(args.dir)]
-    if args.url is None:
-        # Only a host of this machine sees the same folders.
-        for uri in directories:
-            _check_directory(uri)
+    directories = check_directories(args)
     agents = client.root.state["agents"] if client.root.has_state else []
     # Without a name the host takes its first agent.
     provider = args.agent or (agents[0]["provider"] if agents else None)
     if provider is not None:
         check_model(client, provider, args.model)
     return await client.sessions.create(args.agent, directories=directories, keep=True)
+
+
+def check_directories(args: argparse.Namespace) -> list[str]:
+    """Return the URIs of the folders that ``--dir`` names, once or several times.
+
+    Raises:
+        CommandFailed: there is no such folder here.
+    """
+    given = [args.dir] if isinstance(args.dir, str) else args.dir or []
+    directories = [directory_uri(each) for each in given]
+    if args.url is None:
+        # Only a host of this machine sees the same folders.
+        for uri in directories:
+            _check_directory(uri)
+    return directories
 
 
 def check_model(client: Client, provider: str, model: str | None) -> None:

@@ -28,6 +28,7 @@ from agenthost.client import (
     Text,
     ToolCallChanged,
     TurnEnded,
+    TurnResumed,
     TurnStarted,
     UsageReported,
 )
@@ -56,6 +57,8 @@ def event_line(event: ChatEvent) -> EventLine | None:
         case TurnStarted(message=message):
             what = "prompt" if message["origin"]["kind"] == "user" else "task"
             return EventLine(what, one_line(message["text"]), "bold")
+        case TurnResumed(message=message):
+            return EventLine("resumed", one_line(message["text"]), "bold")
         case Text(text=text):
             return EventLine("answer", one_line(text))
         case ToolCallChanged(call=call, before=before):
@@ -98,6 +101,9 @@ def _tool(call: Json) -> EventLine:
 def _part(part: Json) -> EventLine | None:
     if part["kind"] == "systemNotification":
         return EventLine("notice", "\n".join(text_lines(markdown_of(part["content"]))), "yellow")
+    if part["kind"] == "error":
+        # Of a turn that went on after it.
+        return EventLine("error", "\n".join(error_lines(part.get("error"))), "red")
     return EventLine(part["kind"], one_line(str(part.get("uri", ""))), "dim")
 
 
@@ -105,7 +111,7 @@ def event_json(event: ChatEvent) -> dict[str, Any]:
     """Return an event as an object; ``event`` says which one it is."""
     told: dict[str, Any] = {"event": _NAMES[type(event)], "turn": event.turn_id}
     match event:
-        case TurnStarted(message=message):
+        case TurnStarted(message=message) | TurnResumed(message=message):
             return {**told, "message": message}
         case Text(part_id=part_id, text=text) | Reasoning(part_id=part_id, text=text):
             return {**told, "part": part_id, "text": text}
@@ -123,11 +129,13 @@ def event_json(event: ChatEvent) -> dict[str, Any]:
         case Redrawn(parts=parts):
             return {**told, "parts": list(parts)}
         case TurnEnded(state=state):
-            return {**told, "state": state, "error": event.error}
+            told |= {"state": state, "error": event.error}
+            return {**told, "resumable": True} if event.resumable else told
 
 
 _NAMES: Mapping[type[Any], str] = {
     TurnStarted: "turnStarted",
+    TurnResumed: "turnResumed",
     Text: "text",
     Reasoning: "reasoning",
     ToolCallChanged: "toolCall",

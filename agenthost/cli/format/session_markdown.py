@@ -16,6 +16,7 @@ from agenthost.cli.format.state_format import (
     tool_line,
     tool_output,
     tool_word,
+    turn_error,
     usage_line,
 )
 from agenthost.cli.format.terminal_text import one_line, safe_text
@@ -97,6 +98,8 @@ def _part(part: Json) -> str:
             return _quoted(f"**Notice:** {safe_text(markdown_of(part['content']))}")
         case "contentRef":
             return f"*Content kept elsewhere: `{part['uri']}`*"
+        case "error":
+            return _quoted(f"**Error:** {error_text(part.get('error'))}")
     return f"*Something that this version does not know: {one_line(str(part['kind']))}*"
 
 
@@ -133,7 +136,8 @@ def _questions(part: Json) -> str:
 def _ending(turn: Json) -> str:
     match turn.get("state"):
         case "error":
-            return _quoted(f"**Error:** {error_text(turn.get('error'))}")
+            # Why is said by its last part, unless the host did not tell.
+            return "" if turn_error(turn) else _quoted(f"**Error:** {error_text(None)}")
         case "cancelled":
             return _quoted("**Cancelled**")
         case None:

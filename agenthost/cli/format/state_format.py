@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote, urlsplit
 
 from agenthost.cli.format.terminal_text import Style, one_line, text_lines
+from agenthost.protocol.chat.parts import error_of
 from agenthost.protocol.markdown import markdown_of
 from agenthost.protocol.status import (
     ACTIVITY_MASK,
@@ -21,6 +22,9 @@ from agenthost.protocol.status import (
     IS_ARCHIVED,
     IS_READ,
 )
+
+if TYPE_CHECKING:
+    from agenthost.protocol.chat.state import CompletedTurn
 
 Json = Mapping[str, Any]
 SHORT_ID = 8
@@ -51,6 +55,11 @@ def error_text(error: Json | None) -> str:
 def error_lines(error: Json | None) -> list[str]:
     """Return an error's message as lines."""
     return text_lines(str((error or {}).get("message") or "")) or [error_text(error)]
+
+
+def turn_error(turn: Json) -> Json | None:
+    """Return why a turn failed; None for one that did not, does not say, or is under way."""
+    return error_of(cast("CompletedTurn", turn)) if "state" in turn else None
 
 
 # Sessions.

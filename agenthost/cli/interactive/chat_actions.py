@@ -57,6 +57,16 @@ class ChatActions:
         if self._chat.state.get("draft") is not None:
             self.report_failure(self._chat.draft(None), "the draft is still there")
 
+    def resume(self) -> None:
+        """Go on with the last turn, which failed.
+
+        Raises:
+            LookupError: there is no turn that can be resumed.
+        """
+        resumed = self._chat.resume().started
+        assert resumed is not None
+        self.report_failure(resumed, "the turn was not resumed")
+
     def queue(self, text: str) -> None:
         """Queue a message."""
         self.report_failure(

@@ -11,11 +11,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from agenthost.client.state.mirror import Mirror, Received, kind_of_state
+from agenthost.client.state.mirror import Mirror, Received
 from agenthost.client.state.signals import Feed, Reader, Signal
 from agenthost.client.state.turn_window import WHOLE, TurnWindow
 from agenthost.errors import RemoteProtocolError
 from agenthost.protocol import NEWEST, translator
+from agenthost.protocol.state_marks import kind_of_state
 from agenthost.protocol.versions import Untranslatable
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Channel(Generic[S]):
         client_id: str,
         window: TurnWindow = WHOLE,
         max_latency: int | None = None,
+        owner: str | None = None,
     ) -> None:
         self.uri = uri
         # How much of a chat is wanted.
@@ -56,7 +58,7 @@ class Channel(Generic[S]):
         # The subscription that is in force, as it was asked for.
         self.asked: JsonObject | None = None
         # The session that it belongs to and goes with, where that is known.
-        self.owner: str | None = None
+        self.owner = owner
         # How many follow it.
         self.users = 0
         # Whether the host sends its actions on the link that is up now.
@@ -188,7 +190,10 @@ class Channel(Generic[S]):
         if kind is None or not isinstance(from_seq, int):
             raise RemoteProtocolError(f"the snapshot of {self.uri} is of no known kind")
         if self._mirror is None or self._mirror.kind != kind:
-            self._mirror = Mirror(kind, version, state, from_seq, client_id=self._client_id)
+            session = self.owner or _session_of(kind, self.uri)
+            self._mirror = Mirror(
+                kind, version, state, from_seq, client_id=self._client_id, session=session
+            )
         else:
             self._mirror.reset(state, from_seq, version=version)
         self._followed()
@@ -277,12 +282,18 @@ class Channel(Generic[S]):
 
     def _tell(self, mirror: Mirror, envelope: JsonObject, before: Any, now: str) -> None:
         if mirror.version != NEWEST:
-            ladder = translator(mirror.version)
+            climb = translator(mirror.version).actions_up
+            action = envelope["action"]
             try:
-                action = ladder.action_up(
-                    mirror.kind, envelope["action"], before, now=now, sender="host"
-                )
+                told = climb(mirror.kind, action, before, now=now, around=mirror.around)
             except Untranslatable:
                 return
-            envelope = {**envelope, "action": action}
+            for action in told:
+                self._told.publish(cast("ActionEnvelope", {**envelope, "action": action}))
+            return
         self._told.publish(cast("ActionEnvelope", envelope))
+
+
+def _session_of(kind: Kind, uri: str) -> str:
+    """Return the session that a channel's URI names; empty for a kind whose URIs name none."""
+    return uri.removesuffix("/annotations") if kind == "annotations" else ""

@@ -47,6 +47,7 @@ A host says nothing at all about an action on a channel that it does not know.
 _REPEATABLE = frozenset(
     {
         "completions",
+        "listAutomationTriggerDefinitions",
         "listSessions",
         "ping",
         "resolveSessionConfig",
@@ -98,6 +99,10 @@ class ClientCore:
     def lists_input_needed(self) -> bool:
         """Whether the host's sessions list what waits in their chats; else the client looks."""
         return translator(self.version).exists("session/inputNeededSet")
+
+    def can_say(self, action_type: str) -> bool:
+        """Whether the host's version has an action of this type."""
+        return translator(self.version).exists(action_type)
 
     # Requests.
 
@@ -162,20 +167,33 @@ class ClientCore:
     # Channels.
 
     def follow(
-        self, uri: str, window: TurnWindow = WHOLE, max_latency: int | None = None
+        self,
+        uri: str,
+        window: TurnWindow = WHOLE,
+        max_latency: int | None = None,
+        owner: str | None = None,
     ) -> Channel[Any]:
-        """Start following a channel; it is subscribed to as soon as possible."""
+        """Start following a channel; it is subscribed to as soon as possible.
+
+        ``owner`` is the session that it belongs to, where that is known.
+        """
         channel = self.channels.get(uri)
         if channel is None:
-            channel = self.channels[uri] = Channel(uri, self.client_id, window, max_latency)
+            channel = Channel(uri, self.client_id, window, max_latency, owner)
+            self.channels[uri] = channel
         else:
             channel.widen(window, max_latency)
+            channel.owner = owner or channel.owner
         channel.users += 1
         self.ensure_open(channel)
         return channel
 
     async def subscribe(
-        self, uri: str, window: TurnWindow = WHOLE, max_latency: int | None = None
+        self,
+        uri: str,
+        window: TurnWindow = WHOLE,
+        max_latency: int | None = None,
+        owner: str | None = None,
     ) -> Channel[Any]:
         """Follow a channel and return it once its state is there, however long a drop lasts.
 
@@ -183,7 +201,7 @@ class ClientCore:
             TimeoutError: the host was there and did not answer in time.
         """
         self.check_open()
-        channel = self.follow(uri, window, max_latency)
+        channel = self.follow(uri, window, max_latency, owner)
         try:
             await asyncio.shield(channel.opened)
             while channel.opening is not None:
@@ -389,6 +407,8 @@ class ClientCore:
             self._channels_gone([str(envelope["action"].get("chat"))], "the chat was removed")
 
     def _apply(self, channel: Channel[Any], envelope: JsonObject) -> None:
+        action = envelope["action"]
+        failed = self._failed_turn(channel, action)
         try:
             received = channel.apply(envelope, self.clock.now())
         except RemoteProtocolError as error:
@@ -401,8 +421,22 @@ class ClientCore:
                 channel.unproven = False
                 self.ensure_open(channel, again=True)
             return
-        if envelope["action"]["type"] == "chat/turnStarted":
-            self._note_turn(channel, envelope["action"].get("turnId"))
+        if action["type"] == "chat/turnStarted":
+            self._note_turn(channel, action.get("turnId"))
+        elif failed is not None and received is not None and received.verdict == "applied":
+            self.note_resumed(channel, failed)
+
+    def _failed_turn(self, channel: Channel[Any], action: JsonObject) -> JsonObject | None:
+        """Return the turn that an action resumes, as it stands before it."""
+        if action["type"] != "chat/turnResume" or not channel.has_state:
+            return None
+        turns = channel.mirror.raw.get("turns") or [{}]
+        return turns[-1] if turns[-1].get("id") == action.get("turnId") else None
+
+    def note_resumed(self, channel: Channel[Any], failed: Mapping[str, Any]) -> None:
+        """Record that a failed turn runs again: what it took before counts, the pause does not."""
+        took = failed.get("duration") or 0
+        channel.turn_seen = (failed["id"], self.clock.monotonic() - took / 1000)
 
     def _note_turn(self, channel: Channel[Any], turn_id: Any) -> None:
         if channel.turn_seen is None or channel.turn_seen[0] != turn_id:

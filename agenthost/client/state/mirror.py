@@ -18,22 +18,11 @@ from agenthost.errors import RemoteProtocolError
 from agenthost.protocol import NEWEST, reduce, translator
 from agenthost.protocol.appending import AppendRun, append_key
 from agenthost.protocol.json_edits import index_by
-from agenthost.protocol.versions import Untranslatable, touched_in
+from agenthost.protocol.versions import Surroundings, Untranslatable, touched_in
 
 if TYPE_CHECKING:
     from agenthost.protocol.common import JsonObject
     from agenthost.protocol.reducer_registry import Kind
-
-# A snapshot does not say which state it carries; these keys give each kind away, in this order.
-_MARKS: tuple[tuple[Kind, tuple[str, ...]], ...] = (
-    ("root", ("agents",)),
-    ("session", ("lifecycle",)),
-    ("chat", ("turns",)),
-    ("terminal", ("content", "claim")),
-    ("changeset", ("files", "status")),
-    ("resourceWatch", ("root", "recursive")),
-    ("annotations", ("annotations",)),
-)
 
 # What reducers raise when an action or a state does not have the shape they were promised.
 _MISSHAPEN = (AttributeError, IndexError, KeyError, TypeError, ValueError)
@@ -58,13 +47,6 @@ class _Pending:
     now: str
 
 
-def kind_of_state(state: Any) -> Kind | None:
-    """Return the kind of channel that a state belongs to, or None for an unknown one."""
-    if not isinstance(state, dict):
-        return None
-    return next((kind for kind, marks in _MARKS if all(mark in state for mark in marks)), None)
-
-
 class Mirror:
     """The client-side copy of one channel's state."""
 
@@ -76,9 +58,12 @@ class Mirror:
         from_seq: int,
         *,
         client_id: str = "",
+        session: str = "",
     ) -> None:
         """Start from a snapshot, whose state is in the form of ``version``."""
         self.kind = kind
+        # The session that the channel belongs to, which older versions leave unsaid.
+        self.around = Surroundings(session=session)
         # The one whose actions may answer ours.
         self.client_id = client_id
         # Our unanswered actions in the order of their dispatch.
@@ -89,7 +74,7 @@ class Mirror:
         """Start over from a fresh snapshot; nothing is pending afterwards."""
         if version is not None:
             self.version = version
-            self._upgraded = UpgradedState(self.kind, version)
+            self._upgraded = UpgradedState(self.kind, version, self.around)
         # The last serverSeq that counts; may go down when a host starts to count anew.
         self.seq = from_seq
         self._confirmed: Any = state

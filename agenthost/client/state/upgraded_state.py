@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from agenthost.protocol import translator
 from agenthost.protocol.json_edits import without
+from agenthost.protocol.versions import NOWHERE
 
 if TYPE_CHECKING:
     from agenthost.protocol.common import JsonObject
+    from agenthost.protocol.versions import Surroundings
 
 
 class UpgradedState:
     """Translates the successive states of one channel UP; on the newest version it does nothing."""
 
-    def __init__(self, kind: str, version: str) -> None:
+    def __init__(self, kind: str, version: str, around: Surroundings = NOWHERE) -> None:
         self._kind = kind
+        self._around = around
         self._ladder = translator(version)
         # Whether an older host without cursors has said that there are no older turns.
         self._exhausted = False
@@ -49,7 +52,7 @@ class UpgradedState:
         self._shown.clear()
 
     def _whole(self, state: Any) -> Any:
-        return self._ladder.state_up(self._kind, state)
+        return self._ladder.state_up(self._kind, state, around=self._around)
 
     def _chat(self, state: JsonObject) -> JsonObject:
         # Completed turns are many and do not change: each is translated once. All that the rest

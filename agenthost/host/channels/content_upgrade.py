@@ -19,7 +19,7 @@ from agenthost.host.store.upgrade import NewChannel, OldChannel, ReadState
 from agenthost.protocol.appending import AppendRun, append_key
 from agenthost.protocol.jsonrpc import dumps, loads
 from agenthost.protocol.versions import NEWEST, SUPPORTED_VERSIONS, reduce, translator
-from agenthost.protocol.versions.step import Surroundings, Untranslatable
+from agenthost.protocol.versions.step import Untranslatable, Whereabouts
 from agenthost.protocol.versions.supported import FIRST_STORED
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class StoredModel:
         """Bring a channel up: its state after its log, and what clients have done in it."""
         kind = old.stored.kind
         session = old.owner if old.owner is not None else old.uri
-        around = _SessionAround(session, lambda: _chats_of(session, read_state)).surroundings
+        around = _SessionAround(session, lambda: _chats_of(session, read_state)).whereabouts
         before = _folded(kind, loads(old.stored.state), old.stored.tail, version)
         after = _climbed(kind, before, version, around)
         return NewChannel(dumps(after), dict(_sent(kind, old.sent, after, version, around)))
@@ -89,7 +89,7 @@ def _folded(kind: str, state: Any, tail: Iterable[Append], version: str) -> Any:
     return settled()
 
 
-def _climbed(kind: str, state: Any, version: str, around: Surroundings) -> Any:
+def _climbed(kind: str, state: Any, version: str, around: Whereabouts) -> Any:
     """Return a state in the newest version, with as many turns as it had."""
     after = translator(version).state_up(kind, state, around=around)
     if len(after.get("turns", ())) != len(state.get("turns", ())):
@@ -102,7 +102,7 @@ def _turns_up(turns: Sequence[Any], version: str) -> list[Any]:
 
 
 def _sent(
-    kind: str, entries: Iterable[Append], state: Any, version: str, around: Surroundings
+    kind: str, entries: Iterable[Append], state: Any, version: str, around: Whereabouts
 ) -> Iterable[tuple[int, bytes]]:
     """Yield the actions of clients as they would be logged now: they may come a second time."""
     for entry in entries:
@@ -121,13 +121,13 @@ def _trashed_up(packed: JsonObject, session: str, version: str) -> JsonObject:
     chats = [
         {
             **chat,
-            "state": _climbed("chat", chat["state"], version, Surroundings(session)),
+            "state": _climbed("chat", chat["state"], version, Whereabouts(session)),
             "context": _turns_up(chat["context"], version),
         }
         for chat in packed["chats"]
     ]
     states = {chat["state"]["resource"]: chat["state"] for chat in chats}
-    around = _SessionAround(session, lambda: states).surroundings
+    around = _SessionAround(session, lambda: states).whereabouts
     return {
         **packed,
         "state": _climbed("session", packed["state"], version, around),
@@ -155,9 +155,9 @@ class _SessionAround:
         self._chats = chats
 
     @property
-    def surroundings(self) -> Surroundings:
+    def whereabouts(self) -> Whereabouts:
         """What the ladder is given."""
-        return Surroundings(self._session, chat_of_turn=self._chat_of_turn)
+        return Whereabouts(self._session, chat_of_turn=self._chat_of_turn)
 
     def _chat_of_turn(self, turn: str) -> str | None:
         return self._turns.get(turn)

@@ -42,7 +42,7 @@ def milliseconds_between(start: str, end: str) -> int:
     return max(0, (ended - began) // timedelta(milliseconds=1))
 
 
-def is_ahead(text: str, now: str, by: timedelta) -> bool:
-    """Say whether an instant lies further than that in the future, or cannot be read."""
+def is_off(text: str, now: str, by: timedelta) -> bool:
+    """Say whether an instant lies further than that from now, or cannot be read."""
     read, present = read_instant(text), read_instant(now) or _EPOCH
-    return read is None or read - present > by
+    return read is None or abs(read - present) > by

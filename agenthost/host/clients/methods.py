@@ -60,9 +60,6 @@ DECLINED: frozenset[str] = frozenset(
         "resourceMkdir",
         "resourceRequest",
         "moveChat",
-        "listAutomationTriggerDefinitions",
-        "runAutomation",
-        "fetchAutomationRuns",
     }
 )
 

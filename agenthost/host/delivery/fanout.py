@@ -94,7 +94,8 @@ class Fanout:
                 self.delivered += len(run)
 
     def _together(self, run: list[Broadcast], version: str, uri: str) -> Sequence[Encoded]:
-        return tuple(e for b in run for e in encode_broadcast(b, version, uri))
+        # A generator would take longer.
+        return tuple([e for b in run for e in encode_broadcast(b, version, uri)])
 
     def _individually(self, run: list[Broadcast], to: Subscription) -> list[Envelope]:
         messages: list[Envelope] = []

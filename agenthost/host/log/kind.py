@@ -19,6 +19,7 @@ from agenthost.protocol.jsonrpc import dumps
 if TYPE_CHECKING:
     from agenthost.host.log.channel import AnyChannel, LiveChannel, OwnerChannel
     from agenthost.host.log.effects import Consequence
+    from agenthost.host.log.receiver import Receiver
     from agenthost.host.log.writer import ClientAction
     from agenthost.host.store import WholeChannel
     from agenthost.host.trust.principals import Starter
@@ -97,6 +98,11 @@ class Surroundings(Protocol):
     @property
     def client_id(self) -> str:
         """Who dispatches."""
+        ...
+
+    @property
+    def connection(self) -> Receiver:
+        """The connection that it comes from."""
         ...
 
     async def find(self, uri: str) -> AnyChannel | None:

@@ -53,7 +53,8 @@ class Ledger(Generic[D]):
         self._on_failure = on_failure
         # The last sequence number that was handed out.
         self._seq = store.first_seq - 1
-        # The reservation of the next block, while it is under way.
+        # The number at which the next block is reserved, and that reservation, while under way.
+        self._reserve_from = self._seq
         self._reserving: asyncio.Task[None] | None = None
         # What this tick has gathered.
         self._writes: list[Write] = []
@@ -77,7 +78,7 @@ class Ledger(Generic[D]):
 
     async def open(self) -> None:
         """Reserve the first block of numbers; call it before anything else."""
-        await self._store.reserve(self._seq + RESERVED_BLOCK)
+        await self._reserve_block()
 
     async def close(self) -> None:
         """Make everything durable and give back the numbers that were not used."""
@@ -89,30 +90,35 @@ class Ledger(Generic[D]):
     def take_seq(self, count: int = 1) -> int:
         """Hand out the next sequence number, or so many in a row, and return the last of them."""
         self._seq += count
-        if self._reserving is None and self._store.reserved - self._seq < RESERVED_BLOCK // 2:
+        if self._seq > self._reserve_from and self._reserving is None:
             self._reserving = asyncio.create_task(self._reserve(), name="reserve")
         return self._seq
 
     async def _reserve(self) -> None:
         try:
-            await self._store.reserve(self._seq + RESERVED_BLOCK)
+            await self._reserve_block()
         except StoreError as error:
             self._fail(error)
         finally:
             self._reserving = None
 
+    async def _reserve_block(self) -> None:
+        await self._store.reserve(self._seq + RESERVED_BLOCK)
+        self._reserve_from = self._store.reserved - RESERVED_BLOCK // 2
+
     def write(self, *writes: Write) -> None:
         """Add writes to this tick's commit."""
         self._writes.extend(writes)
         self.backlog += len(writes)
-        self._schedule()
+        if not self._flush_scheduled:
+            self._schedule()
 
     def deliver(self, delivery: D | _Settled) -> None:
         """Hand ``delivery`` on once everything written so far is durable, in order of the calls."""
         self._deliveries.append(delivery)
         if not self._writes and not self._in_flight and not self._releasing:
             self._flush()
-        else:
+        elif not self._flush_scheduled:
             self._schedule()
 
     async def settle(self) -> None:
@@ -125,9 +131,8 @@ class Ledger(Generic[D]):
         await future
 
     def _schedule(self) -> None:
-        if not self._flush_scheduled:
-            self._flush_scheduled = True
-            asyncio.get_running_loop().call_soon(self._flush)
+        self._flush_scheduled = True
+        asyncio.get_running_loop().call_soon(self._flush)
 
     def begin_batch(self) -> None:
         """Gather what comes next until ``end_batch``, instead of until the end of the tick."""

@@ -14,6 +14,10 @@ from zlib import crc32
 # SQLite keeps a number in four bytes only up to here.
 MASK = 0x7FFF_FFFF
 
+# Stands where a checksum would, at a row whose content could not be brought up to the version of
+# the rest. No row has it, so such a row is never read as a sound one.
+NOT_BROUGHT_UP = -1
+
 Part: TypeAlias = str | bytes | int | None
 
 

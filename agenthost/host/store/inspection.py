@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from agenthost.host.store.checksums import entry_checksum, is_intact
+from agenthost.host.store.checksums import NOT_BROUGHT_UP, entry_checksum, is_intact
 from agenthost.host.store.contract import StoreError
 from agenthost.host.store.files import check_file, connect_onlooker, translated
 
@@ -139,5 +139,7 @@ def _rows(rows: sqlite3.Cursor, found: Inspection) -> Iterator[None]:
 def _count(found: Inspection, stored: object, intact: bool, name: str) -> None:
     found.rows += 1
     found.unchecked += stored is None
-    if not intact:
+    if stored == NOT_BROUGHT_UP:
+        found.report(f"{name} is of an older version and could not be brought up")
+    elif not intact:
         found.report(f"{name} is not as it was written")

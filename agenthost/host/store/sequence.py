@@ -84,9 +84,10 @@ class Sequencer:
                         f"and at most {self.reserved}, the last one reserved"
                     )
                 last = write.seq
-                # Fields known to be text, so that the hot path does not look for them.
-                _check_text(write.channel)
-                _check_text(write.now)
+                # Fields known to be text, and mostly ASCII: every entry comes along here.
+                if not (write.channel.isascii() and write.now.isascii()):
+                    _check_text(write.channel)
+                    _check_text(write.now)
             else:
                 for field in fields(write):
                     _check_text(getattr(write, field.name))

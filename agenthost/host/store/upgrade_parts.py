@@ -15,15 +15,13 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from agenthost.host.store import queries
-from agenthost.host.store.checksums import checksum, entry_checksum, is_intact
+from agenthost.host.store.checksums import NOT_BROUGHT_UP, checksum, entry_checksum, is_intact
 from agenthost.host.store.compact import short_state, short_time
 from agenthost.host.store.contract import StoreDamaged, StoredChannel
 from agenthost.host.store.upgrade import ContentUpgrade, NewChannel, OldChannel
 
 # A batch ends when it has so many rows, or so many bytes were read for it.
-MOST_ROWS, MOST_BYTES = 64, 8 * 1024 * 1024
-# The checksum of a row that could not be brought up. No row has it, so it is never read as sound.
-NOT_BROUGHT_UP = -1
+MOST_ROWS, MOST_BYTES = 256, 8 * 1024 * 1024
 
 # Names travel as bytes, so that a damaged one is still a place to go on from.
 CHANNELS = """
@@ -140,7 +138,7 @@ class Part(ABC):
         """Mark a row so that nobody takes it for one of the new version."""
 
 
-class Channels(Part):
+class ChannelPart(Part):
     """The channels of some kinds, with their logs."""
 
     holds_channels = True
@@ -218,7 +216,7 @@ class Channels(Part):
         self._connection.execute(NO_REPLAY, (row[0],))
 
 
-class Records(Part):
+class RecordPart(Part):
     """The records of one bucket."""
 
     def __init__(
@@ -246,7 +244,7 @@ class Records(Part):
         self._connection.execute(PUT_RECORD, values)
 
 
-class Sessions(Part):
+class SessionPart(Part):
     """The list of sessions."""
 
     def _rows(self, after: Any) -> list[Any]:
@@ -276,10 +274,10 @@ def parts_of(
 ) -> Sequence[Part]:
     """Return all parts that an upgrade goes through, in order."""
     return [
-        Channels(connection, upgrade, version, are_late=False),
-        Channels(connection, upgrade, version, are_late=True),
-        *(Records(connection, upgrade, version, bucket) for bucket in upgrade.buckets),
-        Sessions(connection, upgrade, version),
+        ChannelPart(connection, upgrade, version, are_late=False),
+        ChannelPart(connection, upgrade, version, are_late=True),
+        *(RecordPart(connection, upgrade, version, bucket) for bucket in upgrade.buckets),
+        SessionPart(connection, upgrade, version),
     ]
 
 

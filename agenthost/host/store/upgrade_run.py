@@ -8,6 +8,7 @@ brought up although it is sound, it stays.
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import time
@@ -17,7 +18,7 @@ from dataclasses import replace
 
 from agenthost.host.store.content_version import ContentRow, check_row, read_row, write_row
 from agenthost.host.store.contract import StoreError
-from agenthost.host.store.files import connect_onlooker
+from agenthost.host.store.files import WAL_BYTES, connect_onlooker, size_of
 from agenthost.host.store.schema import MIGRATIONS
 from agenthost.host.store.statements import REMEMBER_USED
 from agenthost.host.store.upgrade import (
@@ -32,6 +33,8 @@ from agenthost.host.store.upgrade_parts import Part, parts_of
 
 # Seconds between two reports on how far it has got.
 REPORT_EVERY = 1.0
+
+log = logging.getLogger(__name__)
 
 
 def keep_copy(path: str, upgrade: ContentUpgrade) -> None:
@@ -106,6 +109,13 @@ class _Run:
                 row = self._begin(row)
             assert row.version is not None, "a run that has begun says what it began with"
             self._version = row.version
+            log.info(
+                "%s: bringing %d sessions up from %s to %s",
+                self._path,
+                row.sessions,
+                row.version,
+                row.becoming,
+            )
             self._tell(self._progress(row))
             parts = parts_of(self._connection, self._upgrade, self._version)
             for phase in range(row.phase, len(parts)):
@@ -163,7 +173,8 @@ class _Run:
                     failed=row.failed + batch.failed,
                 )
                 write_row(self._connection, row)
-            self._checkpoint()
+            if size_of(f"{self._path}-wal") > WAL_BYTES:
+                self._checkpoint()
             self._report(row)
 
     def _end(self, row: ContentRow) -> UpgradeReport:
@@ -191,12 +202,21 @@ class _Run:
             time.monotonic() - self._started,
             copy,
         )
+        log.log(
+            logging.WARNING if row.damaged or row.failed else logging.INFO,
+            "%d sessions are brought up to %s; %d rows are damaged and %d could not be",
+            row.sessions,
+            self._upgrade.newest,
+            row.damaged,
+            row.failed,
+        )
         self._tell(report)
         return report
 
     def _report(self, row: ContentRow) -> None:
         if time.monotonic() - self._reported >= REPORT_EVERY:
             self._reported = time.monotonic()
+            log.info("%d of %d channels are brought up", row.done, row.channels)
             self._tell(self._progress(row))
 
     def _progress(self, row: ContentRow) -> UpgradeProgress:

@@ -14,8 +14,8 @@ from typing import Any, Protocol, TypeAlias
 
 from agenthost.errors import PermissionDenied
 from agenthost.host.trust.principals import Principal
-from agenthost.protocol.commands import FORK
 from agenthost.protocol.methods import METHODS, Access
+from agenthost.protocol.own_members import FORK
 from agenthost.tokens import Role
 from agenthost.workspace import file_path, resolve
 

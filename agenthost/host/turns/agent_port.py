@@ -12,9 +12,9 @@ import asyncio
 import hashlib
 import uuid
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from time import monotonic
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agenthost.agents.turn_port import Interactivity, Worker
 from agenthost.host.turns.crossing import Crossing
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 # Actions, and stretches of text, that may be under way before the agent waits for the host.
-WINDOW = 512
+WINDOW = 1024
 # Characters that count as one more action.
 STRETCH = 1024
 _TEXT = ("chat/delta", "chat/reasoning", "chat/toolCallDelta")
@@ -41,7 +41,7 @@ _TEXT = ("chat/delta", "chat/reasoning", "chat/toolCallDelta")
 # stream costs: a few of them when the last ones crossed some time ago, otherwise more. One that
 # comes alone after a pause crosses at once, and none waits for company for long. In seconds.
 FEW_PIECES, SOME_TIME = 2, 0.0005
-MOST_PIECES = 64
+MOST_PIECES = 256
 PAUSE = 0.005
 LONGEST_WAIT = 0.002
 
@@ -156,6 +156,10 @@ class AgentPort:
     def annotate(self, annotation: JsonObject) -> None:
         """Set an annotation of the session."""
         self._post(self._running.annotate, annotation)
+
+    def keep(self, state: Mapping[str, Any] | None) -> None:
+        """Keep what the agent needs to go on with the session."""
+        self._post(self._running.keep, state)
 
     async def flow(self) -> None:
         """Wait while the host is behind; there is no going on in a turn that is over."""

@@ -6,7 +6,7 @@ Parts of a kind that is not known here are passed over.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from agenthost.protocol.chat.input_state import ChatInputRequest
@@ -45,7 +45,10 @@ def error_of(turn: CompletedTurn) -> ErrorInfo | None:
     """
     if turn["state"] != "error":
         return None
-    for part in reversed(turn["responseParts"]):
-        if part["kind"] == "error":
-            return part["error"]
+    parts: list[Any] = turn["responseParts"]
+    for part in reversed(parts):
+        # Asked about what broken hosts sent, too.
+        match part:
+            case {"kind": "error", "error": {**error}}:
+                return cast("ErrorInfo", error)
     return None

@@ -75,7 +75,7 @@ def turn_started(state: ChatState, action: ChatTurnStartedAction, now: str) -> C
 def response_part(state: ChatState, action: ChatResponsePartAction, now: str) -> ChatState:
     """Append a part to the active turn; a failure is no part of its own: it ends the turn."""
     turn = matching_turn(state, action["turnId"])
-    if turn is None or action["part"]["kind"] == "error":
+    if turn is None or action["part"].get("kind") == "error":
         return state
     return with_part_added(state, turn, action["part"])
 

@@ -18,6 +18,7 @@ from agenthost.client import (
     Text,
     ToolCallChanged,
     TurnEnded,
+    TurnResumed,
     TurnStarted,
     UsageReported,
 )
@@ -33,7 +34,8 @@ REQUEST: Any = {
     "message": "Say",
     "questions": [{"id": "n", "kind": "text", "message": "N?"}],
 }
-FAILED: Any = {"state": "error", "error": {"errorType": "e", "message": "no"}, "responseParts": []}
+FAILURE: Any = {"kind": "error", "error": {"errorType": "e", "message": "no"}}
+FAILED: Any = {"state": "error", "responseParts": [FAILURE]}
 USER: Any = {"text": "do\nit", "origin": {"kind": "user"}}
 TASK: Any = {**USER, "origin": {"kind": "tool"}}
 ALONE: Any = {**REQUEST, "message": "N?"}
@@ -77,6 +79,8 @@ EVENTS: list[tuple[ChatEvent, tuple[str, str] | None]] = [
     (Redrawn("t", []), ("changed", "the turn was rewritten")),
     (TurnEnded("t", "complete", COMPLETE), ("complete", "")),
     (TurnEnded("t", "error", FAILED), ("error", "no")),
+    (TurnResumed("t", USER), ("resumed", "do it")),
+    (PartAdded("t", FAILURE), ("error", "no")),
     (TurnEnded("t", "removed", None), ("removed", "")),
 ]  # fmt: skip
 

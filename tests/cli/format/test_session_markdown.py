@@ -110,18 +110,30 @@ def test_a_question_that_was_asked_alone_is_written_once() -> None:
     assert "**Question** (answered): Who are you? **Ada**" in text
 
 
+def failure(message: str) -> dict[str, Any]:
+    return {"kind": "error", "error": {"errorType": "e", "message": message}}
+
+
 def test_endings_and_notices_are_quoted() -> None:
     text = document(
         turn("a", part("systemNotification", {"markdown": "mind"})),
-        turn("b", state="error", error={"errorType": "e", "message": "no way"}),
+        turn("b", failure("no way"), state="error"),
+        turn("e", state="error"),
         turn("c", state="cancelled"),
         turn("d", {"kind": "contentRef", "uri": "ahp-content:/1"}, {"kind": "hologram"}),
     )
     assert "> **Notice:** mind" in text
+    assert text.count("> **Error:**") == 2
     assert "> **Error:** no way" in text
+    assert "> **Error:** no reason given" in text
     assert "> **Cancelled**" in text
     assert "`ahp-content:/1`" in text
     assert "does not know: hologram" in text
+
+
+def test_an_error_that_a_turn_got_over_stands_where_it_happened() -> None:
+    text = document(turn("a", part("markdown", "one"), failure("oh"), part("markdown", "two")))
+    assert "one\n\n> **Error:** oh\n\ntwo" in text
 
 
 def test_what_is_under_way_and_what_waits_is_there_too() -> None:

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from agenthost.host.channels.instants import is_ahead, milliseconds_between, sortable
+from agenthost.host.channels.instants import is_off, milliseconds_between, sortable
 
 NOON = "2026-01-01T12:00:00.000Z"
 
@@ -35,9 +35,9 @@ def test_time_that_passed_is_never_negative() -> None:
     assert milliseconds_between("soon", NOON) == milliseconds_between(NOON, "soon") == 0
 
 
-def test_what_lies_too_far_ahead_or_cannot_be_read_is_found() -> None:
+def test_what_lies_too_far_from_now_or_cannot_be_read_is_found() -> None:
     some = timedelta(minutes=5)
-    assert not is_ahead("2026-01-01T12:05:00Z", NOON, some)
-    assert is_ahead("2026-01-01T12:05:01Z", NOON, some)
-    assert not is_ahead("1970-01-01T00:00:00Z", NOON, some)
-    assert is_ahead("later", NOON, some)
+    for near in ("2026-01-01T12:05:00Z", "2026-01-01T13:55:00+02:00", NOON):
+        assert not is_off(near, NOON, some)
+    for far in ("2026-01-01T12:05:01Z", "2026-01-01T11:54:59Z", "1970-01-01T00:00:00Z", "later"):
+        assert is_off(far, NOON, some)

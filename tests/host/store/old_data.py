@@ -24,14 +24,18 @@ STORE = "agenthost.sqlite"
 _PACKED = Path(__file__).parent / "old_stores" / f"model-{MODEL}"
 
 
-def unpacked(directory: Path) -> Path:
-    """Put the files that the killed host left into a directory, and return the store's path."""
+def unpacked(directory: Path, *, is_young: bool = False) -> Path:
+    """Put the files that the killed host left into a directory, and return the store's path.
+
+    A host empties the trash of what is old; with ``is_young`` it was thrown away just now.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     packed = gzip.decompress(Path(f"{_PACKED}.tar.gz").read_bytes())
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(directory, filter="data")
     path = directory / STORE
-    _keep_the_trash(path)
+    if is_young:
+        _keep_the_trash(path)
     return path
 
 
@@ -44,7 +48,8 @@ def told() -> Json:
 
 def rows_of(path: Path) -> dict[str, list[Any]]:
     """Return everything that a store holds, table by table."""
-    with closing(sqlite3.connect(path)) as plain:
+    # One that only looks does not copy the write-ahead log into the database.
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as plain:
         tables = plain.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         return {
             name: sorted(plain.execute(f"SELECT * FROM {name}"), key=repr) for (name,) in tables
@@ -52,7 +57,6 @@ def rows_of(path: Path) -> dict[str, list[Any]]:
 
 
 def _keep_the_trash(path: Path) -> None:
-    """Make what is in the trash young again, or a host would empty it."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     with closing(sqlite3.connect(path)) as plain, plain:
         for key, value in plain.execute("SELECT key, value FROM record WHERE bucket = 'trash'"):

@@ -13,20 +13,21 @@ import resource
 import signal
 import sqlite3
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
+from unittest import mock
 
 from agenthost.host.channels.content_upgrade import StoredModel
-from agenthost.host.store import SqliteStore, StoreError, database, upgrade_copy
+from agenthost.host.store import SqliteStore, StoreError, upgrade_parts
 
 
-def die() -> NoReturn:
+def die(*_: object) -> NoReturn:
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError("somebody survived SIGKILL")
 
 
 def die_at(number: int) -> None:
     """Count the statements of the writing connection, the migrations' too, and die at one."""
-    connect = database.connect_writer
+    connect = sqlite3.connect
     seen = 0
 
     def count(statement: str) -> None:
@@ -35,30 +36,18 @@ def die_at(number: int) -> None:
         if seen == number:
             die()
 
-    class Counted(sqlite3.Connection):
-        def __init__(self, *args: object, **options: object) -> None:
-            super().__init__(*args, **options)  # type: ignore[arg-type]
-            self.set_trace_callback(count)
+    def connect_counted(where: str, **options: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = connect(where, **options)
+        if "mode=rw" in where:
+            connection.set_trace_callback(count)
+        return connection
 
-    def connect_counted(path: str, *, synchronous: str) -> sqlite3.Connection:
-        plain = sqlite3.connect
-
-        def counted(*args: object, **options: object) -> sqlite3.Connection:
-            return plain(*args, **options, factory=Counted)  # type: ignore[call-overload, no-any-return]
-
-        sqlite3.connect = counted  # type: ignore[assignment]
-        try:
-            return connect(path, synchronous=synchronous)
-        finally:
-            sqlite3.connect = plain
-
-    database.connect_writer = connect_counted
+    mock.patch("sqlite3.connect", connect_counted).start()
 
 
 def die_copying() -> None:
     """Die when the copy is whole, before it has its name."""
-    upgrade_copy.sync_directory = lambda _: die()
-    os.rename = lambda *_: die()  # type: ignore[assignment]
+    mock.patch("os.rename", side_effect=die).start()
 
 
 async def bring_up(path: str) -> None:
@@ -73,6 +62,8 @@ async def bring_up(path: str) -> None:
 
 
 if __name__ == "__main__":
+    # Small batches, so that there are many ends of one.
+    upgrade_parts.MOST_ROWS = 5
     match sys.argv[1:]:
         case ["kill", path, number]:
             die_at(int(number))

@@ -9,8 +9,8 @@ import pytest
 
 from agenthost.errors import PermissionDenied
 from agenthost.host.trust import Policy, PolicyContext, Principal, Role, RolePolicy
-from agenthost.protocol.commands import FORK
 from agenthost.protocol.methods import METHODS, Access, Direction
+from agenthost.protocol.own_members import FORK
 
 OWNER = Principal("owner", Role.OWNER)
 OPERATOR = Principal("ann", Role.OPERATOR)

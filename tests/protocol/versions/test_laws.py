@@ -10,10 +10,18 @@ import pytest
 from hypothesis import given, settings
 
 from agenthost.protocol.reducer_registry import client_may_dispatch
-from agenthost.protocol.versions import NEWEST, Untranslatable, echo, reduce, translator
+from agenthost.protocol.versions import (
+    NEWEST,
+    Untranslatable,
+    echo,
+    parse_version,
+    reduce,
+    translator,
+)
 from agenthost.protocol.versions.ladder import Translator
 from agenthost.protocol.versions.step import Whereabouts
 from tests.protocol.versions.law import (
+    CLOCKLESS,
     MOST_LATER,
     OLDER,
     down,
@@ -189,8 +197,28 @@ def test_a_turn_alone_is_translated_as_within_its_chat(history: History) -> None
     state = final(history)
     for version in OLDER:
         old = translator(version)
-        alone = [old.turn_down(turn) for turn in state["turns"]]
-        assert down(old, history, state)["turns"] == alone
+        older = down(old, history, state)
+        assert older["turns"] == [old.turn_down(turn) for turn in state["turns"]]
+        climbed = old.state_up("chat", older)["turns"]
+        assert climbed == [old.turn_up(turn) for turn in older["turns"]]
+
+
+@pytest.mark.parametrize("version", [v for v in (NEWEST, *OLDER) if parse_version(v) >= CLOCKLESS])
+@settings(max_examples=60)
+@given(history=histories())
+def test_what_time_it_is_makes_no_difference_since_0_9_0(version: str, history: History) -> None:
+    old = translator(version)
+    state = history.initial
+    for action in history.actions:
+        after = reduce(history.kind, state, action, now=NOW)
+        for told in old.action_down(history.kind, state, action, after):
+            held = old.state_down(history.kind, state)
+            early, late = (
+                reduce(history.kind, held, told, now=now, version=version)
+                for now in (NOW, "2030-01-01T00:00:00.000Z")
+            )
+            assert early == late, told
+        state = after
 
 
 @pytest.mark.parametrize("version", [NEWEST, *OLDER])

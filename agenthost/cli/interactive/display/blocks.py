@@ -16,6 +16,7 @@ from agenthost.cli.format.state_format import (
     error_text,
     only_question,
     tool_word,
+    turn_error,
 )
 from agenthost.cli.format.terminal_text import one_line, visible
 from agenthost.cli.interactive.display.markdown import WIDEST, MarkdownText, inline
@@ -93,6 +94,8 @@ def notice_lines(part: Json, width: int) -> list[StyledLine]:
             return indented([row for row in rows if row], ("dim", "· "))
         case "contentRef":
             return [clip_line(line(("dim", f"⇢ {_reference(part)}")), width)]
+        case "error":
+            return _failure_lines(part.get("error"), width)
         case kind:
             return [
                 clip_line(line(("dim", f"· something this version cannot show ({kind})")), width)
@@ -175,15 +178,16 @@ def ending_lines(turn: Json, width: int) -> list[StyledLine]:
     if turn["state"] == "cancelled":
         return [line(("dim", "■ cancelled"))]
     if turn["state"] == "error":
-        room = min(width, WIDEST) - 2
-        rows = [
-            row
-            for text in error_lines(turn.get("error"))
-            for row in wrap(line(("bad", text)), room)
-        ]
-        return [EMPTY, *indented(rows, ("bad", "✗ "))]
+        # Why is said by its last part, unless the host did not tell.
+        return [] if turn_error(turn) else [EMPTY, *_failure_lines(None, width)]
     told = list(_figures(turn))
     return [clip_line(line(("dim", " · ".join(told))), width)] if told else []
+
+
+def _failure_lines(error: Json | None, width: int) -> list[StyledLine]:
+    room = min(width, WIDEST) - 2
+    rows = [row for text in error_lines(error) for row in wrap(line(("bad", text)), room)]
+    return indented(rows, ("bad", "✗ "))
 
 
 def input_text(call: Json) -> str | None:

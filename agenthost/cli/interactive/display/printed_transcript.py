@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from agenthost.cli.interactive.display import blocks
 from agenthost.cli.interactive.display.markdown import MarkdownText, render
 from agenthost.cli.interactive.display.styled_text import EMPTY, StyledLine, line
+from agenthost.client.resuming import is_resumable, was_resumed
 
 Json = Mapping[str, Any]
 _Key: TypeAlias = tuple[str, object]
@@ -75,12 +76,15 @@ class Transcript:
         # The turns that are printed to their end, oldest first, and the one that is not.
         self._printed: list[str] = []
         self._current: _TurnPrinter | None = None
+        # The last of the printed turns, as it was then: should it have failed, it may be resumed.
+        self._last: tuple[_TurnPrinter, Json] | None = None
 
     def update(self, chat: Json, width: int) -> Shown:
         """Return the lines to print for a newer state of the chat, and the live lines."""
         active = chat.get("activeTurn")
         turns: Sequence[Json] = chat["turns"]
-        lines = self._drop_removed(turns, active)
+        lines = self._take_up_again(chat) or self._drop_removed(turns, active)
+        printed = len(self._printed)
         for turn in turns[self._next(turns) :]:
             if self._look.waits_for(turn):
                 # For the screen it is not over yet.
@@ -89,10 +93,23 @@ class Transcript:
                 return Shown(lines, self._current.live(turn, width))
             lines += self._advance(turn, width, ended=True)
         if active is None:
+            if len(self._printed) > printed and is_resumable(turns[-1]):
+                lines.append(line(("dim", "/resume goes on from here")))
             return Shown(lines, [])
         lines += self._advance(active, width, ended=False)
         assert self._current is not None
         return Shown(lines, self._current.live(active, width))
+
+    def _take_up_again(self, chat: Json) -> list[StyledLine]:
+        """Go on with the last printed turn if it was resumed since."""
+        if self._last is None or self._current is not None:
+            return []
+        printer, failed = self._last
+        if not self._printed or self._printed[-1] != failed["id"] or not was_resumed(failed, chat):
+            return []
+        self._printed.pop()
+        self._current = printer
+        return [EMPTY, line(("dim", "── resumed ──"))]
 
     def _drop_removed(self, turns: Sequence[Json], active: Json | None) -> list[StyledLine]:
         """Forget printed turns that were removed from the chat."""
@@ -132,7 +149,7 @@ class Transcript:
         lines += printer.advance(turn, width, ended=ended)
         if ended:
             self._printed.append(turn["id"])
-            self._current = None
+            self._last, self._current = (printer, turn), None
         return lines
 
 
@@ -266,6 +283,9 @@ def _continues(known: _PartPrinter, part: Json) -> bool:
     if part["kind"] in ("markdown", "reasoning"):
         same: bool = part["content"].startswith(known.seen["content"])
         return same
+    if part["kind"] == "inputRequest" and known.seen.get("response") is None:
+        # Left open by a turn that failed, and settled once it went on.
+        return True
     return not known.done or part == known.seen
 
 

@@ -37,13 +37,14 @@ from agenthost.host.channels.chat.names import find_named_chat
 from agenthost.host.channels.chat.rules import find_call
 from agenthost.host.channels.chat.session_updates import session_actions
 from agenthost.host.channels.chat.window import cursor_before, first_shown, page_start
-from agenthost.host.channels.instants import is_ahead
+from agenthost.host.channels.instants import is_off
 from agenthost.host.channels.ruled_kind import RuledKind
 from agenthost.host.channels.session.kind import RefreshGit
 from agenthost.host.log.channel import AnyChannel, OwnerChannel
 from agenthost.host.log.effects import Apply, Consequence
 from agenthost.host.log.kind import Applied, Find, PreparedAction
 from agenthost.host.log.stored_values import stored_value
+from agenthost.protocol.chat.parts import open_requests
 
 if TYPE_CHECKING:
     from agenthost.host.store import WholeChannel
@@ -54,8 +55,8 @@ if TYPE_CHECKING:
 
 # The session's action by which editors rename a chat, on the chat's own channel.
 RENAME = "session/titleChanged"
-# How far a client's clock may be ahead of the host's.
-MOST_AHEAD = timedelta(minutes=5)
+# How far a client's clock may be off the host's.
+MOST_OFF = timedelta(minutes=5)
 # Milliseconds that a client may find a turn to have taken longer than the host does.
 MOST_TOO_LONG = 1000
 # Actions that bring a message, which may attach something.
@@ -107,7 +108,7 @@ class ChatKind(RuledKind["ChatState"]):
     def needs_agent(self, action: Action) -> bool:
         """Say whether an action makes the agent work, now or as soon as it has time."""
         queues = action["type"] == "chat/pendingMessageSet" and action["kind"] == "queued"
-        return bool(queues or action["type"] == "chat/turnStarted")
+        return bool(queues or action["type"] in ("chat/turnStarted", "chat/turnResume"))
 
     def understood(self, state: ChatState, action: Action) -> Action:
         """Return an action with its answers as the questions mean them."""
@@ -127,6 +128,9 @@ class ChatKind(RuledKind["ChatState"]):
         first: list[Consequence] = []
         if action["type"] == "chat/truncated" and "turnId" in action:
             first.append(ShowTurn(channel, action["turnId"]))
+        if action["type"] == "chat/turnResume":
+            # Older versions are told to go back to the turn before, which they must hold.
+            first += [ShowTurn(channel, turn["id"]) for turn in channel.state["turns"][-2:][:1]]
         if action.get("message") is not None:
             first.append(ShowAttached(action["message"]))
         if action["type"] == "chat/toolCallConfirmed" and not action["approved"]:
@@ -169,7 +173,7 @@ CHAT = ChatKind()
 
 def _timed(chat: ChatChannel, action: Action, now: str) -> Action:
     """Return a client's action with times that can be true: they say when the chat was modified."""
-    if action["type"] == "chat/turnStarted" and is_ahead(action["startedAt"], now, MOST_AHEAD):
+    if action["type"] == "chat/turnStarted" and is_off(action["startedAt"], now, MOST_OFF):
         return {**action, "startedAt": now}
     if action["type"] == "chat/turnCancelled":
         elapsed = extra_of(chat).elapsed()
@@ -203,6 +207,8 @@ def _carrying_out(
     match followup:
         case Followup.START_TURN:
             starter = dispatch.connection.starter if dispatch is not None else applied.starter
+            if applied.action["type"] == "chat/turnResume":
+                return (*_closing(applied), StartTurn(chat, session, starter, _former(applied)))
             return (TitleFromFirstMessage(chat, session), StartTurn(chat, session, starter))
         case Followup.STOP_TURN:
             return (StopTurn(chat),)
@@ -214,3 +220,17 @@ def _carrying_out(
             return (QueueSteering(chat),)
         case Followup.NEXT_IN_QUEUE:
             return (StartNextQueued(chat),)
+
+
+def _closing(applied: Applied[ChatState]) -> Sequence[Consequence]:
+    """Close the requests that a turn had open when it failed: nobody waits for their answers."""
+    closed = {"type": "chat/inputCompleted", "response": "cancel"}
+    return [
+        Apply(applied.channel, {**closed, "requestId": request["id"]})
+        for request in open_requests(applied.after.get("activeTurn"))
+    ]
+
+
+def _former(applied: Applied[ChatState]) -> int:
+    """Return how many milliseconds a turn that goes on took until it failed."""
+    return round(applied.before["turns"][-1].get("duration") or 0)

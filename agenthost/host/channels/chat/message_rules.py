@@ -38,6 +38,11 @@ def check_message(state: ChatState, message: Message, context: RuleContext) -> s
     return _check_model(message, context) or check_attachments(message, context)
 
 
+def check_automation_message(message: Message, context: RuleContext) -> str | None:
+    """Check the message that an automation begins its sessions with."""
+    return _check_model(message, context) or check_attachments(message, context)
+
+
 def check_suggestion(message: Message, context: RuleContext) -> str | None:
     """Check what a user suggests instead of a tool call, also where only this may be said."""
     if message["origin"]["kind"] != "user":

@@ -26,8 +26,14 @@ from agenthost.host.channels.chat.window import show_turn
 from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.drafts import Drafts, holds_nothing
 from agenthost.host.channels.session.git_metadata import GitMetadata
-from agenthost.host.channels.session.kind import SESSION, EndAgentSession, SessionChannel
+from agenthost.host.channels.session.kind import (
+    SESSION,
+    EndAgentSession,
+    SessionChannel,
+    TellRunOfSession,
+)
 from agenthost.host.channels.session.permissions import Permissions
+from agenthost.host.channels.session.resume_states import ResumeStates
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.settings import check_complete, sanitize
 from agenthost.host.channels.titles import UNTITLED_SESSION
@@ -37,7 +43,7 @@ from agenthost.host.log.writer import Writer
 from agenthost.host.store import DropBlobs
 from agenthost.host.trust.credentials import Credentials
 from agenthost.host.trust.principals import Starter
-from agenthost.protocol.commands import FORK
+from agenthost.protocol.own_members import FORK
 from agenthost.protocol.status import IDLE, IS_READ
 from agenthost.protocol.uris import annotations_uri, default_chat_uri, is_nameable, is_root
 
@@ -48,6 +54,7 @@ if TYPE_CHECKING:
     from agenthost.protocol.session.state import (
         SessionConfigSchema,
         SessionConfigState,
+        SessionOrigin,
         SessionState,
     )
 
@@ -83,6 +90,7 @@ class SessionRegistry:
         chats: ChatRegistry,
         effects: Effects,
         permissions: Permissions,
+        resume_states: ResumeStates,
         credentials: Credentials,
         drafts: Drafts,
         git: GitMetadata,
@@ -99,6 +107,7 @@ class SessionRegistry:
         self._chats = chats
         self._effects = effects
         self._permissions = permissions
+        self._resume_states = resume_states
         self._credentials = credentials
         self._drafts = drafts
         self._git = git
@@ -146,10 +155,18 @@ class SessionRegistry:
         resources = cast("Sequence[ProtectedResourceMetadata]", agent.protected_resources)
         return self._credentials.missing(principal, resources)
 
-    async def create(self, params: JsonObject, starter: Starter) -> None:
+    async def create(
+        self,
+        params: JsonObject,
+        starter: Starter,
+        *,
+        origin: SessionOrigin | None = None,
+        title: str = UNTITLED_SESSION,
+    ) -> None:
         """Carry out ``createSession``: when this returns, the session and its chat take turns.
 
         Its agent is not started before a turn needs it, and it counts as a draft until it is used.
+        ``origin`` says what made it, where that was not a client.
         """
         uri = params["channel"]
         if not is_nameable(uri):
@@ -161,6 +178,8 @@ class SessionRegistry:
         if missing:
             raise AuthRequired(missing, f"{agent.display_name} needs you to sign in")
         state = await self._first_state(agent, params, source)
+        if origin is not None:
+            state["origin"], state["title"] = origin, title
         existing = await self._directory.find(uri, SESSION)
         if existing is not None and await self._is_own_draft(existing, agent, starter):
             # An editor that lost the answer, or forgot that it asked, asks again.
@@ -245,6 +264,7 @@ class SessionRegistry:
             )
         self._trash.drop(uri)
         self._catalogue.add(session, packed["createdAt"], packed["annotations"])
+        self._tell_run(session, is_gone=False)
 
     async def purge(self, uri: str) -> None:
         """Delete a session in the trash for good."""
@@ -277,7 +297,14 @@ class SessionRegistry:
         if not keep_content:
             self._writer.ledger.write(DropBlobs(session.uri))
         self._permissions.forget(session)
+        self._resume_states.forget(session)
         self._catalogue.remove(session)
+        self._tell_run(session, is_gone=True)
+
+    def _tell_run(self, session: SessionChannel, *, is_gone: bool) -> None:
+        origin = session.state.get("origin")
+        if origin is not None:
+            self._effects.carry_out(TellRunOfSession(session.uri, origin, is_gone))
 
     async def _first_state(
         self, agent: Agent, params: JsonObject, source: SessionChannel | None

@@ -64,6 +64,8 @@ def summarize(session: str, state: SessionState, facts: SummaryFacts) -> Session
     activity = state.get("activity") or (lead.get("activity") if lead is not None else None)
     if activity:
         summary["activity"] = activity
+    if "origin" in state:
+        summary["origin"] = state["origin"]
     if "project" in state:
         summary["project"] = state["project"]
     if "workingDirectories" in state:

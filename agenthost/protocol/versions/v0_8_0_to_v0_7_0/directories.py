@@ -16,10 +16,12 @@ MOST_MOVED: Final = 32
 
 
 def replaced_down(action: Json, directories: list[str]) -> list[Json]:
-    """Return the actions of 0.7.0 that do to a list of directories what a replacement does."""
+    """Return the actions of 0.7.0 that do to a list of directories what a replacement does.
+
+    None when the directory is not in the list: then nothing is replaced, and nothing to be told.
+    """
     directory, replacement = action["directory"], action["replacement"]
     if directory not in directories:
-        # A client may ask for what cannot be done.
         return []
     at = directories.index(directory)
     if replacement in directories[:at]:

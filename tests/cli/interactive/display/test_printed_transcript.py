@@ -21,6 +21,8 @@ from tests.cli.interactive.samples import (
 
 WIDTH = 60
 
+Json = dict[str, Any]
+
 
 class Screen:
     """Collects what a transcript prints."""
@@ -171,17 +173,68 @@ def test_questions_that_nobody_answered_are_printed_when_the_turn_ends() -> None
     assert screen.printed == ["› hi", "? Some questions  not answered", "■ cancelled"]
 
 
+def failure(error: Json, **members: Any) -> Json:
+    return {"kind": "error", "error": error, **members}
+
+
+def test_a_failure_without_a_reason_is_shown() -> None:
+    screen = Screen()
+    screen.update(chat(turn(markdown("so far"), state="error")))
+    assert screen.printed == ["› hi", "so far", "✗ no reason given"]
+
+
+BROKE: Json = {"errorType": "x", "message": "it broke"}
+FAILED = (markdown("so far"), failure(BROKE, resumable=True))
+FAILED_LINES = ["› hi", "so far", "✗ it broke", "/resume goes on from here"]
+
+
+def test_a_resumed_turn_goes_on_below_what_is_printed_of_it() -> None:
+    screen = Screen()
+    screen.update(chat(turn(*FAILED, state="error")))
+    assert screen.printed == FAILED_LINES
+    screen.update(chat(running=active(*FAILED)))
+    screen.update(chat(running=active(*FAILED, markdown("and on", id="q"))))
+    screen.update(chat(turn(*FAILED, markdown("and on", id="q"), state="complete")))
+    assert screen.printed == [*FAILED_LINES, "── resumed ──", "and on"]
+
+
+def test_a_turn_that_was_resumed_unseen_is_shown_to_its_end() -> None:
+    screen = Screen()
+    screen.update(chat(turn(*FAILED, state="error")))
+    screen.update(chat(turn(*FAILED, failure(BROKE), state="error")))
+    assert screen.printed == [*FAILED_LINES, "── resumed ──", "✗ it broke"]
+
+
+def test_a_question_that_a_resumed_turn_drops_does_not_repeat_the_turn() -> None:
+    asked = {"kind": "inputRequest", "request": {"id": "q", "message": "Who?"}}
+    dropped = {**asked, "response": "cancel"}
+    broke = failure(BROKE, resumable=True)
+    screen = Screen()
+    screen.update(chat(turn(asked, broke, state="error")))
+    before = list(screen.printed)
+    screen.update(chat(running=active(dropped, broke, markdown("on", id="z"))))
+    screen.update(chat(turn(dropped, broke, markdown("on", id="z"), state="complete")))
+    assert screen.printed == [*before, "── resumed ──", "on"]
+
+
+def test_only_the_last_turn_is_said_to_be_resumable() -> None:
+    screen = Screen()
+    failed = turn(*FAILED, state="error")
+    screen.update(chat(failed, {**turn(markdown("later"), state="complete"), "id": "u"}))
+    assert "/resume goes on from here" not in screen.printed
+
+
 def test_an_error_ends_a_turn_with_its_message() -> None:
     screen = Screen()
     error = {"errorType": "x", "message": "it\x1b[31m broke"}
-    screen.update(chat(turn(markdown("so far"), state="error", error=error)))
+    screen.update(chat(turn(markdown("so far"), failure(error), state="error")))
     assert screen.printed == ["› hi", "so far", "✗ it broke"]
 
 
 def test_an_error_of_several_lines_keeps_them() -> None:
     screen = Screen()
     error = {"errorType": "x", "message": "it ended; it last said:\n  first\n\nsecond"}
-    screen.update(chat(turn(state="error", error=error)))
+    screen.update(chat(turn(failure(error), state="error")))
     assert screen.printed == ["› hi", "✗ it ended; it last said:", "  first", "  second"]
 
 
