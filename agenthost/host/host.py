@@ -38,9 +38,10 @@ from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.drafts import DRAFT_SECONDS, Drafts
 from agenthost.host.channels.session.git_metadata import GitMetadata
 from agenthost.host.channels.session.lifecycle import Disposal, SessionRegistry
-from agenthost.host.channels.session.permissions import Credentials, Permissions
+from agenthost.host.channels.session.permissions import Permissions
 from agenthost.host.channels.session.resume_states import ResumeStates
 from agenthost.host.channels.session.trash import Trash
+from agenthost.host.channels.token_expiry import TokenExpiry
 from agenthost.host.clients.client_records import Clients
 from agenthost.host.clients.connection import Connection
 from agenthost.host.clients.pacing import Pacing
@@ -69,6 +70,7 @@ from agenthost.host.trust import (
     RolePolicy,
     check_bind,
 )
+from agenthost.host.trust.credentials import Credentials
 from agenthost.host.turns.agent_loops import AgentLoops
 from agenthost.host.turns.agent_starts import AgentStarts
 from agenthost.host.turns.runner import PROMPT_TIMEOUT, SILENCE_LIMIT, TurnRunner
@@ -201,6 +203,7 @@ class Host:
             if self._draft_seconds is not None:
                 core.tasks.start(self._collect_drafts(self._draft_seconds), "collect drafts")
             core.tasks.start(self._check_tokens(), "check tokens")
+            core.tasks.start(TokenExpiry(core).watch(), "tell of expired tokens")
             core.tasks.start(self._empty_trash(), "empty trash")
             self._stack = stack.pop_all()
         return self
@@ -299,7 +302,7 @@ class Host:
         directory = Directory(store, ledger, clock, self._kinds, effects)
         writer = Writer(ledger, directory, effects, clock)
         catalogue = SessionCatalogue(store, writer, directory, effects)
-        permissions, credentials = Permissions(ledger), Credentials()
+        permissions, credentials = Permissions(ledger), Credentials(clock)
         resume_states = ResumeStates(ledger)
         git = GitMetadata(writer, directory, catalogue, effects, tasks)
         trash = Trash(store, ledger, clock)

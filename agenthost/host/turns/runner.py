@@ -29,12 +29,13 @@ from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.instants import milliseconds_between
 from agenthost.host.channels.session.kind import SESSION, EndAgentSession, SessionChannel
-from agenthost.host.channels.session.permissions import Credentials, Permissions
+from agenthost.host.channels.session.permissions import Permissions
 from agenthost.host.channels.session.resume_states import ResumeStates
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import DropRecord, PutRecord, Store, StoreDamaged, StoreError
+from agenthost.host.trust.credentials import Credentials
 from agenthost.host.trust.principals import NOBODY, Starter
 from agenthost.host.turns.agent_loops import AgentLoops
 from agenthost.host.turns.agent_port import AgentPort

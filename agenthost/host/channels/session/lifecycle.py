@@ -32,7 +32,7 @@ from agenthost.host.channels.session.kind import (
     SessionChannel,
     TellRunOfSession,
 )
-from agenthost.host.channels.session.permissions import Credentials, Permissions
+from agenthost.host.channels.session.permissions import Permissions
 from agenthost.host.channels.session.resume_states import ResumeStates
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.settings import check_complete, sanitize
@@ -41,6 +41,7 @@ from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import DropBlobs
+from agenthost.host.trust.credentials import Credentials
 from agenthost.host.trust.principals import Starter
 from agenthost.protocol.own_members import FORK
 from agenthost.protocol.status import IDLE, IS_READ

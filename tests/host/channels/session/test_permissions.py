@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from agenthost.agents import AgentError
-from agenthost.host.channels.session.permissions import MOST_FORMER, Credentials
+from agenthost.host.trust.credentials import MOST_FORMER, Credentials
 from agenthost.host.turns.failures import TurnFailure, describe_failure
 
 
