@@ -17,6 +17,7 @@ from tests.wire.client import WireClient, open_client, user_message
 from tests.wire.guarded import EXTRA, OPTIONAL, REQUIRED, RESOURCE, Guarded
 from tests.wire.hosting import ServedHost, embed, serve
 from tests.wire.talking import OLDEST, call_in, cancelled, confirmed, said
+from tests.wire.wording import failure_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -114,9 +115,12 @@ async def test_a_token_that_has_expired_is_asked_for_again() -> None:
     async with at_guarded() as (client, _):
         chat = await signed_in(client, "old token")
         await client.run_turn(chat, "t1", "hello")
-        assert client.states[chat]["turns"][0]["error"]["message"] == "the token has expired"
+        assert failure_of(client.states[chat]["turns"][0])["message"] == "the token has expired"
         params = await client.notification("auth/required", lambda p: p["channel"] == chat)
-        assert params == {"channel": chat, "resource": RESOURCE, "reason": "expired"}
+        assert (params["channel"], params["reason"]) == (chat, "expired")
+        (agent,) = client.states["ahp-root://"]["agents"]
+        assert params["resource"] in agent["protectedResources"]
+        assert params["resource"]["resource"] == RESOURCE
         # The next turn is not even begun before there is a new one.
         started = client.turn_started("t2", "hello")
         assert await client.rejected(chat, started) == "the agent needs you to sign in first"
