@@ -20,6 +20,7 @@ ANNOTATIONS = f"{SESSION}/annotations"
 
 ANNOTATION = {
     "id": "a1",
+    # As 0.8.0 says it.
     "turnId": "t1",
     "resource": "file:///x",
     "resolved": False,
@@ -51,7 +52,7 @@ async def crash_in_a_stream(host: ServedHost) -> tuple[list[WireClient], str]:
     """Kill the host while all clients watch a turn; return what they held then."""
     async with AsyncExitStack() as stack:
         clients, chat = await gather_clients(host, stack)
-        newest, middle, oldest = clients
+        newest, middle, oldest = clients[0], clients[2], clients[-1]
         await oldest.run_turn(chat, "t0", "hello")
         await newest.start_turn(chat, "t1", "/stream 1000000")
         await middle.dispatched(ANNOTATIONS, {"type": "annotations/set", "annotation": ANNOTATION})

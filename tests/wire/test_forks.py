@@ -7,6 +7,7 @@ import pytest
 from agenthost.agents import Agent, Turn
 from tests.wire.client import open_client
 from tests.wire.hosting import ServedHost, embed
+from tests.wire.wording import forked_from
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -23,9 +24,9 @@ async def test_a_fork_holds_the_source_through_its_turn_and_lives_on_its_own(
         await client.subscribe(chat)
         for turn in ("t1", "t2", "t3"):
             await client.run_turn(chat, turn, f"say {turn}")
-        fork = {"session": source, "turnId": "t2"}
+        fork = forked_from(client.version, source, "t2")
         forked = await client.ready_session(
-            "ahp-session:/fork", fork=fork, workingDirectories=["file:///elsewhere"]
+            "ahp-session:/fork", **fork, workingDirectories=["file:///elsewhere"]
         )
         state = await client.subscribe(forked)
         assert state["turns"] == client.states[chat]["turns"][:2]

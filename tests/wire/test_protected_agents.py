@@ -117,10 +117,7 @@ async def test_a_token_that_has_expired_is_asked_for_again() -> None:
         await client.run_turn(chat, "t1", "hello")
         assert failure_of(client.states[chat]["turns"][0])["message"] == "the token has expired"
         params = await client.notification("auth/required", lambda p: p["channel"] == chat)
-        assert (params["channel"], params["reason"]) == (chat, "expired")
-        (agent,) = client.states["ahp-root://"]["agents"]
-        assert params["resource"] in agent["protectedResources"]
-        assert params["resource"]["resource"] == RESOURCE
+        assert params == {"channel": chat, "resource": REQUIRED, "reason": "expired"}
         # The next turn is not even begun before there is a new one.
         started = client.turn_started("t2", "hello")
         assert await client.rejected(chat, started) == "the agent needs you to sign in first"
@@ -166,7 +163,7 @@ async def test_a_restart_forgets_every_token_and_asks_again(tmp_path: Path) -> N
                 reason = await client.rejected(chat, action)
                 assert reason == "the agent needs you to sign in first"
             params = await client.notification("auth/required", lambda p: p["channel"] == chat)
-            assert params == {"channel": chat, "resource": RESOURCE, "reason": "required"}
+            assert params == {"channel": chat, "resource": REQUIRED, "reason": "required"}
             refusal = await client.refusal(
                 "createChat",
                 channel=SESSION,
