@@ -24,6 +24,7 @@ __all__ = [
     "input_completed",
     "pending_message",
     "turn_cancelled",
+    "turn_resumed",
     "turn_started",
     "user_message",
 ]
@@ -55,6 +56,11 @@ def turn_started(turn_id: str, message: Mapping[str, Any], now: str) -> JsonObje
         "startedAt": now,
         "message": dict(message),
     }
+
+
+def turn_resumed(turn_id: str) -> JsonObject:
+    """Build the action that goes on with a turn that failed."""
+    return {"type": "chat/turnResume", "turnId": turn_id}
 
 
 def turn_cancelled(turn_id: str, duration: int) -> JsonObject:

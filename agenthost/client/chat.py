@@ -8,13 +8,15 @@ becomes events in ``events``.
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from agenthost.client import actions
-from agenthost.client.errors import TurnFailed, Uncertain
+from agenthost.client.errors import TurnFailed, Uncertain, Unsupported
 from agenthost.client.events import ChatEvent, TurnEnded, chat_events
 from agenthost.client.handle import Handle
+from agenthost.client.resuming import find_turn, resumable_turn, was_resumed
+from agenthost.errors import MethodNotFound
 from agenthost.protocol.chat.active_turn import find_request, find_tool_call
 from agenthost.protocol.json_edits import without
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from agenthost.protocol.chat.commands import CompletionItem
     from agenthost.protocol.chat.input_state import ChatInputRequest
     from agenthost.protocol.chat.messages import PendingMessageKind
-    from agenthost.protocol.chat.state import ActiveTurn, ChatState, CompletedTurn
+    from agenthost.protocol.chat.state import ActiveTurn, ChatState
     from agenthost.protocol.chat.tool_state import ToolCallState
 
 Json = Mapping[str, Any]
@@ -48,6 +50,11 @@ class Chat(Handle["ChatState"]):
         """The turn under way, if there is one."""
         return self.state.get("activeTurn")
 
+    @property
+    def can_be_read(self) -> bool:
+        """Whether the host keeps for each chat, and not only for the session, if it is read."""
+        return self._core.can_say("chat/isReadChanged")
+
     # Talking.
 
     def send(self, text: str, **options: Unpack[MessageOptions]) -> TurnStream:
@@ -58,6 +65,25 @@ class Chat(Handle["ChatState"]):
         started = self._dispatch(actions.turn_started(turn_id, message, self._core.clock.now()))
         self.channel.turn_seen = (turn_id, self._core.clock.monotonic())
         return TurnStream(self.channel, turn_id, before, started)
+
+    def resume(self) -> TurnStream:
+        """Go on with the last turn, which failed; iterate over what this returns to follow it.
+
+        The turn keeps its message and what it had done; the events tell only what is new.
+
+        Raises:
+            LookupError: there is no turn that can be resumed.
+            Unsupported: the host's version has no such thing.
+        """
+        if not self._core.can_say("chat/turnResume"):
+            raise Unsupported(f"protocol {self._core.version} cannot resume a turn")
+        failed = resumable_turn(self.state)
+        before = self.channel.confirmed
+        resumed = self._dispatch(actions.turn_resumed(failed["id"]))
+        self._core.note_resumed(self.channel, failed)
+        return TurnStream(
+            self.channel, failed["id"], before, resumed, lambda chat: was_resumed(failed, chat)
+        )
 
     async def ask(self, text: str, **options: Unpack[MessageOptions]) -> str:
         """Start a turn, wait for its end, and return the answer's markdown.
@@ -202,6 +228,63 @@ class Chat(Handle["ChatState"]):
         items: list[CompletionItem] = result["items"]
         return items
 
+    # The chat itself.
+
+    def mark_read(self, read: bool = True) -> Dispatch:
+        """Mark the chat as read, or as unread; that of the session is its own.
+
+        Raises:
+            Unsupported: the host's version knows that of sessions only.
+        """
+        return self._dispatch({"type": "chat/isReadChanged", "isRead": read})
+
+    def archive(self, archived: bool = True) -> Dispatch:
+        """Put the chat among the archived ones, or take it back; a default chat has its session's.
+
+        Raises:
+            Unsupported: the host's version knows that of sessions only.
+        """
+        return self._dispatch({"type": "chat/isArchivedChanged", "isArchived": archived})
+
+    async def move(self, *, session: str | None = None, after: str | None = None) -> str:
+        """Move the chat, with those that work for it; return the session that it is in then.
+
+        ``session`` is the URI of the one to go to, by default its own; ``after`` that of the chat
+        to stand behind. In its own session, a chat that stands behind none comes first.
+
+        Raises:
+            Unsupported: the host cannot move chats.
+            PermissionDenied: this chat cannot be moved; ``state["movable"]`` says so before.
+            TurnInProgress: it works, or one that belongs to it.
+        """
+        target = session or self.channel.owner
+        if target is None:
+            raise ValueError("name the session; nothing says which one this chat is in")
+        destination = {"kind": "session", "session": target}
+        # Moving it there once more changes nothing.
+        return await self._move(
+            destination if after is None else {**destination, "after": after}, repeat=True
+        )
+
+    async def move_to_new_session(self) -> str:
+        """Make the chat the default chat of a new session, whose URI this returns.
+
+        Raises:
+            ConnectionLost: the answer was lost; look where the chat is before trying again.
+            Unsupported, PermissionDenied, TurnInProgress: as ``move`` does.
+        """
+        return await self._move({"kind": "newSession"}, repeat=False)
+
+    async def _move(self, destination: Json, *, repeat: bool) -> str:
+        params = {"channel": self.uri, "destination": destination}
+        try:
+            result = await self._core.request("moveChat", params, repeat=repeat)
+        except MethodNotFound as error:
+            raise Unsupported("this host cannot move chats") from error
+        session: str = result["session"]
+        self.channel.owner = session
+        return session
+
     async def dispose(self) -> None:
         """Remove the chat from its session."""
         await self._core.request("disposeChat", {"channel": self.uri})
@@ -276,10 +359,13 @@ class TurnStream:
         turn_id: str,
         before: Any,
         started: Dispatch | None = None,
+        has_started: Callable[[ChatState], bool] | None = None,
     ) -> None:
         self.turn_id = turn_id
-        # The action that started the turn, where this client did.
+        # The action that started or resumed the turn, where this client did.
         self.started = started
+        # Says whether a chat shows that the action took effect; None: if the turn is there.
+        self._has_started = has_started
         self._channel = channel
         self._before = before
 
@@ -326,7 +412,9 @@ class TurnStream:
         except Uncertain:
             # Its answer is lost, but the turn has an id that nobody else has: if it is there, it
             # did start.
-            if not _has_turn(self._channel.confirmed, self.turn_id):
+            chat = self._channel.confirmed
+            has_started = self._has_started
+            if not (has_started(chat) if has_started else find_turn(chat, self.turn_id)):
                 raise
 
 
@@ -337,11 +425,3 @@ def _markdown(parts: Sequence[Any]) -> str:
             case {"kind": "markdown", "content": str(content)}:
                 texts.append(content)
     return "".join(texts)
-
-
-def _has_turn(chat: ChatState, turn_id: str) -> bool:
-    active = chat.get("activeTurn")
-    turns: list[CompletedTurn] = chat["turns"]
-    return (active is not None and active["id"] == turn_id) or any(
-        turn["id"] == turn_id for turn in reversed(turns)
-    )

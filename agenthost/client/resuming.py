@@ -20,12 +20,21 @@ def is_resumable(turn: Json) -> bool:
     return False
 
 
-def resumable_turn(chat: Json) -> Json | None:
-    """Return the turn of a chat that can be resumed: the last one, if nothing runs."""
-    turns = chat["turns"]
-    if not turns or chat.get("activeTurn") is not None or not is_resumable(turns[-1]):
-        return None
-    last: Json = turns[-1]
+def resumable_turn(chat: Json) -> Json:
+    """Return the turn of a chat that can be resumed: the last one, if nothing runs.
+
+    Raises:
+        LookupError: there is none, with the reason.
+    """
+    if chat.get("activeTurn") is not None:
+        raise LookupError("a turn is running, so there is none to resume")
+    if not chat["turns"]:
+        raise LookupError("there is no turn to resume")
+    last: Json = chat["turns"][-1]
+    if last["state"] != "error":
+        raise LookupError("the last turn did not fail, so there is nothing to resume")
+    if not is_resumable(last):
+        raise LookupError("the last turn failed in such a way that it cannot be resumed")
     return last
 
 

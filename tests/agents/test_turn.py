@@ -370,3 +370,11 @@ async def test_what_several_tasks_write_stays_in_the_order_in_which_they_wrote()
     await asyncio.gather(write("a", "b", "c"), write("1", "2", "3"))
     assert "".join(part["content"] for part in port.parts) == "a1b2c3"
     assert len(port.parts) == 1
+
+
+async def test_a_remark_says_which_turn_of_which_chat_it_is_about() -> None:
+    port = FakePort()
+    id = await make_turn(port).annotate("file:///a.py", "why?")
+    (note,) = port.notes
+    assert note["id"] == id
+    assert note["origin"] == {"session": "s:/1", "chat": "c:/1", "turnId": "t1"}

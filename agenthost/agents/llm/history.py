@@ -68,10 +68,10 @@ def messages_of(
 def _turn_messages(
     turn: Mapping[str, Any], folders: Folders, plain_inputs: Mapping[str, str]
 ) -> list[ModelMessage]:
-    builder = _HistoryBuilder(plain_inputs, was_cut_short=turn["state"] != "complete")
+    builder = _HistoryBuilder(plain_inputs)
     builder.add_user(prompt_of(turn["message"], folders))
-    for part in turn["responseParts"]:
-        builder.add_part(part)
+    builder.add_parts(turn["responseParts"], was_cut_short=turn["state"] != "complete")
+    # Once, however often it failed and was taken up again.
     ending = _ENDINGS.get(turn["state"])
     if ending is not None:
         builder.add_user(ending)
@@ -113,9 +113,7 @@ def clipped(text: str, most: int = MOST_RESULT) -> str:
 class _HistoryBuilder:
     """Builds a message history from turn parts, one step of the model after the other."""
 
-    def __init__(self, plain_inputs: Mapping[str, str], *, was_cut_short: bool) -> None:
-        # Whether the turn ended before its agent was done.
-        self._was_cut_short = was_cut_short
+    def __init__(self, plain_inputs: Mapping[str, str]) -> None:
         self.messages: list[ModelMessage] = []
         self._plain_inputs = plain_inputs
         # What the model said and called in this step, and what its calls gave.
@@ -127,13 +125,20 @@ class _HistoryBuilder:
         self.flush()
         self.messages.append(ModelRequest(parts=[UserPromptPart(content=content)]))
 
-    def add_part(self, part: Mapping[str, Any]) -> None:
-        """Add one part of an answer."""
+    def add_parts(self, parts: Sequence[Mapping[str, Any]], *, was_cut_short: bool) -> None:
+        """Add the parts of an answer, which may have ended before its agent was done."""
+        failures = [place for place, part in enumerate(parts) if part["kind"] == "error"]
+        # What stands before a failure was cut short by it, though the turn was taken up again.
+        cut_off = len(parts) if was_cut_short else max(failures, default=0)
+        for place, part in enumerate(parts):
+            self._add_part(part, was_cut_short=place < cut_off)
+
+    def _add_part(self, part: Mapping[str, Any], *, was_cut_short: bool) -> None:
         match part["kind"]:
             case "markdown":
                 self._add_text(part["content"])
             case "toolCall":
-                self._add_call(part["toolCall"])
+                self._add_call(part["toolCall"], was_cut_short)
             case "systemNotification":
                 # What people said while the turn was running was shown as a notice.
                 self.add_user(markdown_of(part["content"]))
@@ -152,9 +157,9 @@ class _HistoryBuilder:
             self.flush()
         self._answer.append(TextPart(content=text))
 
-    def _add_call(self, call: Mapping[str, Any]) -> None:
+    def _add_call(self, call: Mapping[str, Any], was_cut_short: bool) -> None:
         name, id = call["toolName"], call["toolCallId"]
-        outcome, result = _result(call, self._was_cut_short)
+        outcome, result = _result(call, was_cut_short)
         if name in NATIVE_TOOL_TYPES:
             # The provider ran it itself, and takes back only what it has written itself.
             self._add_text(f"({name}: {result})")

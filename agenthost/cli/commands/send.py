@@ -23,7 +23,7 @@ from agenthost.cli.connection.host_connection import (
 )
 from agenthost.cli.connection.session_lookup import begin_session, check_model, open_session
 from agenthost.cli.exit_codes import DENIED, FAILED, OK, USAGE, CommandFailed, print_error
-from agenthost.cli.format.state_format import error_lines, tool_json, turn_error
+from agenthost.cli.format.state_format import error_lines, short_id, tool_json, turn_error
 from agenthost.cli.headless.answer_output import Output
 from agenthost.cli.headless.auto_answers import ApprovalPolicy, GivenAnswers
 from agenthost.cli.headless.headless_turn import HeadlessTurn
@@ -41,6 +41,7 @@ _MARKING = 1.0
 _EXAMPLES = """examples:
   agenthost send "What is in this folder?" --dir .
   agenthost send --session release "And now the changelog"
+  agenthost send --session release --resume
   (echo "Review this:"; git diff) | agenthost send > review.md
   agenthost send "/run ls" --approve tool=shell
   agenthost send "/ask" --answer name=Ada --answer fruit=apple,pear --json
@@ -58,6 +59,7 @@ def register(subparsers: Subparsers) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--session", metavar="SESSION", help="continue this one: URI, id or title")
     which.add_argument("--new", action="store_true", help="start a new session (the default)")
+    add("--resume", action="store_true", help="go on with the last turn of --session, which failed")
     add("--agent", metavar="PROVIDER", help="who answers, in a new session (default: the host's)")
     add("--dir", metavar="DIR", help="where a new session works: a path or URI (the host's)")
     add("--model", metavar="ID", help="the model for this message (default: the agent's)")
@@ -92,12 +94,14 @@ async def send(args: argparse.Namespace) -> int:
     """Send the prompt, print the answer, and return the exit code."""
     if args.session is not None and (args.agent or args.dir):
         raise CommandFailed("--agent and --dir are for new sessions", USAGE)
+    if args.resume and (args.session is None or args.text is not None or args.model):
+        raise CommandFailed("--resume goes with --session, and without TEXT or --model", USAGE)
     try:
         given = [decode_argument(answer) for answer in args.answer]
         approvals, answers = ApprovalPolicy.read(args.approve), GivenAnswers.read(given)
     except ValueError as error:
         raise CommandFailed(str(error), USAGE) from None
-    text = _text(args.text)
+    text = "" if args.resume else _text(args.text)
     out = Output(silent=args.json, quiet=args.quiet, verbose=args.verbose)
     async with connected(args, tell=out.tell_connection) as client:
         session = await _session(client, args)
@@ -105,15 +109,25 @@ async def send(args: argparse.Namespace) -> int:
         chat = await session.chat(turns=1)
         out.note(f"session {session.uri}", "dim")
         turn = HeadlessTurn(client, session, chat, approvals, answers, out)
-        await turn.send(text, model=args.model, timeout=args.timeout)
+        if args.resume:
+            await _resume(turn, args.timeout)
+        else:
+            await turn.send(text, model=args.model, timeout=args.timeout)
         for id in answers.unused:
             out.note(f"--answer {id}=… was not used: the agent asked no question {id}", "yellow")
         if turn.end is not None and sys.stdout.isatty() and not args.json:
-            await _mark_read(session)
-        code = _exit_code(turn)
+            await _mark_read(session, chat)
+        code = _exit_code(turn, session.uri)
         if args.json:
             print(json.dumps(_document(session, chat, turn, code), indent=2))
     return code
+
+
+async def _resume(turn: HeadlessTurn, timeout: float | None) -> None:
+    try:
+        await turn.resume(timeout=timeout)
+    except LookupError as error:
+        raise CommandFailed(str(error), FAILED) from None
 
 
 def _text(given: str | None) -> str:
@@ -134,22 +148,25 @@ async def _session(client: Client, args: argparse.Namespace) -> Session:
     return session
 
 
-async def _mark_read(session: Session) -> None:
-    """Mark the session as read, because the answer went to a terminal."""
-    marking = ReadMark(session).mark_if_unread(running=False)
-    if marking is not None:
-        with contextlib.suppress(AgentHostError, TimeoutError):
-            async with asyncio.timeout(_MARKING):
+async def _mark_read(session: Session, chat: Chat) -> None:
+    """Mark the session and the chat as read, because the answer went to a terminal."""
+    with contextlib.suppress(AgentHostError, TimeoutError):
+        async with asyncio.timeout(_MARKING):
+            for marking in ReadMark(session, chat).mark_if_unread(running=False):
                 await marking
 
 
-def _exit_code(turn: HeadlessTurn) -> int:
+def _exit_code(turn: HeadlessTurn, session: str) -> int:
     if turn.stop_code is not None:
         return turn.stop_code
     assert turn.end is not None
     match turn.end.state:
         case "error":
             why = "\n".join(error_lines(turn.end.error))
+            if turn.end.resumable:
+                why += (
+                    f"\nto go on from there: agenthost send --resume --session {short_id(session)}"
+                )
             return print_error(f"the turn failed: {why}", FAILED)
         case "cancelled":
             return print_error("the turn was cancelled", FAILED)
@@ -184,6 +201,7 @@ def _document(session: Session, chat: Chat, sent: HeadlessTurn, code: int) -> di
         ],
         "usage": turn.get("usage"),
         "error": turn_error(turn),
+        "resumable": sent.end is not None and sent.end.resumable,
     }
 
 

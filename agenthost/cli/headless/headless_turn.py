@@ -84,7 +84,17 @@ class HeadlessTurn:
 
     async def send(self, text: str, *, model: str | None, timeout: float | None) -> None:
         """Send a prompt and follow its turn."""
-        stream = self._chat.send(text, model=model)
+        await self._run(self._chat.send(text, model=model), timeout)
+
+    async def resume(self, *, timeout: float | None) -> None:
+        """Go on with the last turn, which failed, and follow it.
+
+        Raises:
+            LookupError: there is no turn that can be resumed.
+        """
+        await self._run(self._chat.resume(), timeout)
+
+    async def _run(self, stream: TurnStream, timeout: float | None) -> None:
         self.turn_id = stream.turn_id
         self._tasks.start(self._follow_workers(), "follow workers")
         try:

@@ -44,6 +44,7 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
     "queue": ("text",),
     "steer": ("text",),
     "cancel": (),
+    "resume": (),
     "approve": ("toolCallId",),
     "deny": ("toolCallId",),
     "answer": ("requestId", "answers"),
@@ -196,6 +197,8 @@ class JsonLines:
                 return chat.steer(command["text"], **self._options)
             case "cancel":
                 return chat.cancel()
+            case "resume":
+                return chat.resume().started
         pending = self._find(command)
         return self._client.dispatch(pending.chat, _answer(pending, command))
 

@@ -49,6 +49,7 @@ class SlashCommands:
             "unqueue": self._unqueue,
             "steer": lambda _: self._at.hint("/steer TEXT: give the text for the running turn"),
             "cancel": lambda _: self._cancel(),
+            "resume": lambda _: self._resume(),
             "decline": lambda _: self._close_questions(decline=True),
             "dismiss": lambda _: self._close_questions(decline=False),
             "back": lambda _: self._at.on_escape(),
@@ -106,6 +107,12 @@ class SlashCommands:
     def _cancel(self) -> None:
         if not self._at.actions.cancel():
             self._at.hint("no turn is running")
+
+    def _resume(self) -> None:
+        try:
+            self._at.actions.resume()
+        except LookupError as error:
+            self._at.hint(str(error))
 
     def _queue(self, text: str) -> None:
         if text:

@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "unqueue": ("[N]", "take back what waits, the last or number N"),
     "steer": ("TEXT", "tell the agent something while it works, as !TEXT does"),
     "cancel": ("", "stop the turn, as Ctrl-C does"),
+    "resume": ("", "go on with the last turn after it failed"),
     "decline": ("", "do not answer the questions"),
     "dismiss": ("", "close the questions without a word"),
     "back": ("", "return to the question before"),

@@ -100,21 +100,30 @@ class ClientCore:
         """Whether the host's sessions list what waits in their chats; else the client looks."""
         return translator(self.version).exists("session/inputNeededSet")
 
+    def can_say(self, action_type: str) -> bool:
+        """Whether the host's version has an action of this type."""
+        return translator(self.version).exists(action_type)
+
     # Requests.
 
     async def request(
-        self, method: str, params: Mapping[str, Any], *, timeout: float | None = None
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        *,
+        timeout: float | None = None,
+        repeat: bool = False,
     ) -> Any:
         """Send a request in the host's version and return its result in the newest one.
 
         Waits for a connection when there is none. A request that changes nothing is repeated when
-        its answer is lost.
+        its answer is lost, as is one that changes no more the second time (``repeat``).
 
         Raises:
             TimeoutError: there was no answer in time, waiting for a connection included.
         """
         # A cursor is worth nothing on another connection.
-        repeatable = method in _REPEATABLE and "cursor" not in params
+        repeatable = repeat or (method in _REPEATABLE and "cursor" not in params)
         async with asyncio.timeout(self.request_timeout if timeout is None else timeout):
             for tries_left in reversed(range(_MOST_TRIES if repeatable else 1)):
                 try:
@@ -258,9 +267,8 @@ class ClientCore:
             except (AgentHostError, TimeoutError) as error:
                 if not channel.opened.done():
                     channel.opened.set_exception(error)
-                self.channel_gone(
-                    channel, str(error) or "the host does not answer the subscription"
-                )
+                why = channel.removed or str(error) or "the host does not answer the subscription"
+                self.channel_gone(channel, why)
                 return
 
     def _subscribed(self, channel: Channel[Any], wanted: JsonObject, result: Any) -> None:
@@ -276,7 +284,7 @@ class ClientCore:
             if channel.mirror.seq < last:
                 # The host counts anew, so the next reconnect must not name the old number.
                 self.high_water = channel.mirror.seq
-        channel.asked = wanted
+        channel.asked, channel.removed = wanted, None
         self.send_unsent()
 
     def adopt(self, channel: Channel[Any], snapshot: JsonObject) -> None:
@@ -398,11 +406,25 @@ class ClientCore:
             answered = self.dispatches.answer(origin.get("clientSeq"), told)
             if answered is not None:
                 self._forget(answered)
-        rejected = envelope.get("rejectionReason") is not None
-        if envelope["action"]["type"] == "session/chatRemoved" and not rejected:
-            self._channels_gone([str(envelope["action"].get("chat"))], "the chat was removed")
+        if envelope.get("rejectionReason") is None:
+            self._on_chats(envelope["channel"], envelope["action"])
+
+    def _on_chats(self, session: str, action: JsonObject) -> None:
+        """Take note that a session lost or gained a chat."""
+        match action:
+            case {"type": "session/chatRemoved", "chat": str(uri)} if uri in self.channels:
+                # It may have moved to another session, and is followed on under the same name.
+                channel = self.channels[uri]
+                channel.removed = "the chat was removed"
+                channel.owner = None if channel.owner == session else channel.owner
+                self.ensure_open(channel, again=True)
+            case {"type": "session/chatAdded", "summary": {"resource": str(uri)}}:
+                if uri in self.channels:
+                    self.channels[uri].owner = session
 
     def _apply(self, channel: Channel[Any], envelope: JsonObject) -> None:
+        action = envelope["action"]
+        failed = self._failed_turn(channel, action)
         try:
             received = channel.apply(envelope, self.clock.now())
         except RemoteProtocolError as error:
@@ -415,8 +437,22 @@ class ClientCore:
                 channel.unproven = False
                 self.ensure_open(channel, again=True)
             return
-        if envelope["action"]["type"] == "chat/turnStarted":
-            self._note_turn(channel, envelope["action"].get("turnId"))
+        if action["type"] == "chat/turnStarted":
+            self._note_turn(channel, action.get("turnId"))
+        elif failed is not None and received is not None and received.verdict == "applied":
+            self.note_resumed(channel, failed)
+
+    def _failed_turn(self, channel: Channel[Any], action: JsonObject) -> JsonObject | None:
+        """Return the turn that an action resumes, as it stands before it."""
+        if action["type"] != "chat/turnResume" or not channel.has_state:
+            return None
+        turns = channel.mirror.raw.get("turns") or [{}]
+        return turns[-1] if turns[-1].get("id") == action.get("turnId") else None
+
+    def note_resumed(self, channel: Channel[Any], failed: Mapping[str, Any]) -> None:
+        """Record that a failed turn runs again: what it took before counts, the pause does not."""
+        took = failed.get("duration") or 0
+        channel.turn_seen = (failed["id"], self.clock.monotonic() - took / 1000)
 
     def _note_turn(self, channel: Channel[Any], turn_id: Any) -> None:
         if channel.turn_seen is None or channel.turn_seen[0] != turn_id:

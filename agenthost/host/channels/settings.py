@@ -41,12 +41,21 @@ def check_value(key: str, schema: ConfigPropertySchema, value: object) -> str | 
     choices = schema.get("enum")
     if choices is not None and not schema.get("enumDynamic") and value not in choices:
         return f"{key} must be one of {', '.join(map(str, choices))}"
-    if isinstance(value, list) and "items" in schema:
-        return _first(
-            check_value(f"{key}[{index}]", schema["items"], item)
-            for index, item in enumerate(value)
-        )
+    if isinstance(value, list):
+        return _check_items(key, schema, value)
     return _check_members(key, schema, value) if isinstance(value, dict) else None
+
+
+def _check_items(key: str, schema: ConfigPropertySchema, value: list[object]) -> str | None:
+    least, most = schema.get("minItems"), schema.get("maxItems")
+    if least is not None and len(value) < least:
+        return f"{key} must have at least {least} item{'' if least == 1 else 's'}"
+    if most is not None and len(value) > most:
+        return f"{key} must have at most {most} item{'' if most == 1 else 's'}"
+    inner = schema.get("items")
+    if inner is None:
+        return None
+    return _first(check_value(f"{key}[{index}]", inner, item) for index, item in enumerate(value))
 
 
 def _check_members(key: str, schema: ConfigPropertySchema, value: JsonObject) -> str | None:

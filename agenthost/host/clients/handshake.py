@@ -63,9 +63,10 @@ async def initialize(connection: Connection, raw: JsonObject) -> EncodedResult:
         "serverInfo": dict(core.server_info),
         "defaultDirectory": core.default_directory,
         "completionTriggerCharacters": ["/"],
-        "automations": core.automations.capabilities,
         "snapshots": [],
     }
+    if core.automations.capabilities is not None:
+        result["automations"] = core.automations.capabilities
     result = translator(agreed.version).result_down("initialize", params, result)
     head = dumps({key: value for key, value in result.items() if key != "snapshots"})
     return EncodedResult(head[:-1], b',"snapshots":[', *joined(snapshots), b"]}")

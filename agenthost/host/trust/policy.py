@@ -24,8 +24,12 @@ JsonMapping: TypeAlias = Mapping[str, Any]
 _URI_FIELDS = ("uri", "source", "destination")
 # Kinds of channels that are the host itself, and what viewers may do in which.
 _OWNERS_ONLY = frozenset({"root"})
-_VIEWERS_MAY = frozenset({("session", "session/isReadChanged")})
-_NEW_DIRECTORY = "session/workingDirectorySet"
+_VIEWERS_MAY = frozenset({("session", "session/isReadChanged"), ("chat", "chat/isReadChanged")})
+# Actions that bring a directory into a session -> the member that names it.
+_NEW_DIRECTORY = {
+    "session/workingDirectorySet": "directory",
+    "session/workingDirectoryReplaced": "replacement",
+}
 _OUTSIDE = "operators may work inside the host's roots only, and {} is not there"
 
 
@@ -118,8 +122,9 @@ class RolePolicy:
             # By type too, should a channel be mislabelled.
             if _OWNERS_ONLY & {channel_kind, str(kind).partition("/")[0]}:
                 return "operators may not change the host's configuration"
-            directory = action.get("directory")
-            if kind == _NEW_DIRECTORY and not _inside(directory, context, context.host_roots):
+            member = _NEW_DIRECTORY.get(str(kind))
+            directory = action.get(member) if member is not None else None
+            if member is not None and not _inside(directory, context, context.host_roots):
                 return _OUTSIDE.format(str(directory)[:200])
             return None
         if (channel_kind, str(kind)) in _VIEWERS_MAY:

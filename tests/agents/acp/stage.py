@@ -13,7 +13,7 @@ from agenthost.agents.acp import AcpAgent
 from agenthost.host import SqliteStore
 from tests.wire.client import WireClient, open_client, user_message
 from tests.wire.hosting import embed
-from tests.wire.talking import ACTIVITY, IDLE, Chat, at_chat, calls_of, said
+from tests.wire.talking import ACTIVITY, IDLE, NEWEST, Chat, at_chat, calls_of, said
 
 __all__ = [
     "EXAMPLE",
@@ -75,7 +75,7 @@ async def stored(agent: AcpAgent, folder: Path, chat: str | None = None) -> Asyn
     """Run a host on a store that lasts; give the chat of its session, which is made if need be."""
     async with (
         embed(agent, default_directory=folder, store=SqliteStore(folder / "db")) as url,
-        open_client(url, "new" if chat is None else "returning") as client,
+        open_client(url, "new" if chat is None else "returning", NEWEST) as client,
     ):
         await client.initialize()
         if chat is None:

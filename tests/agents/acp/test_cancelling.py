@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents.acp.stage import Stage, acp_agent, assert_quiet, pids_shown, spoken, staged
+from tests.agents.failures import failure
 from tests.children import gone, is_alive
 from tests.wire.talking import Chat, call_in, calls_of, said
 
@@ -80,8 +81,8 @@ async def test_an_agent_that_does_not_stop_is_ended_and_another_one_started(tmp_
         await gone(pid)
         # Its other chat shared the process, and is told why.
         turn = await other.end("o1")
-        assert turn["error"]["errorType"] == "agentProcessEnded"
-        assert turn["error"]["message"] == (
+        assert failure(turn)["errorType"] == "agentProcessEnded"
+        assert failure(turn)["message"] == (
             "Tester was ended because it did not stop when it was told to"
         )
         session, new = said(await chat.run("t2", "/pid")).split()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents.acp.stage import EXAMPLE, Stage, acp_agent, spoken, stored
+from tests.agents.failures import failure
 from tests.children import gone
 from tests.wire.talking import Chat, said
 
@@ -26,7 +27,7 @@ async def kill(chat: Chat, turn_id: str) -> None:
     await chat.start(turn_id, "/wait")
     pid = int(await spoken(chat, "waiting "))
     os.kill(pid, signal.SIGKILL)
-    assert (await chat.end(turn_id))["error"]["errorType"] == "agentProcessEnded"
+    assert failure(await chat.end(turn_id))["errorType"] == "agentProcessEnded"
     await gone(pid)
 
 
@@ -103,7 +104,7 @@ async def test_a_session_that_cannot_be_loaded_is_given_up_and_one_that_was_not_
         await kill(chat, "t5")
         file.write_text('["/crash"]')
         turn = await chat.run("t6", "again")
-        assert turn["error"]["message"] == "Tester ended with exit code 7"
+        assert failure(turn)["message"] == "Tester ended with exit code 7"
         assert "User: hello" in said(await chat.run("t7", "/recall all"))
 
 

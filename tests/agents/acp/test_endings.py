@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents.acp.stage import acp_agent, pids_shown, spoken, staged
+from tests.agents.failures import failure
 from tests.children import gone, is_alive
 from tests.wire.talking import Chat, call_in, calls_of, said
 
@@ -27,8 +28,8 @@ async def test_a_process_that_ends_in_a_turn_ends_it_clearly_and_the_next_turn_h
         await call_in(chat.client, chat.uri, "pending-confirmation")
         os.kill(killed, signal.SIGKILL)
         turn = await chat.end("t2")
-        assert (turn["state"], turn["error"]["errorType"]) == ("error", "agentProcessEnded")
-        assert turn["error"]["message"] == "Tester was killed by SIGKILL"
+        assert (turn["state"], failure(turn)["errorType"]) == ("error", "agentProcessEnded")
+        assert failure(turn)["message"] == "Tester was killed by SIGKILL"
         assert [call["status"] for call in calls_of(turn)] == ["cancelled"]
         await gone(killed)
         again = int(said(await chat.run("t3", "/pid")).split()[1])
@@ -42,7 +43,7 @@ async def test_a_process_that_ends_in_a_turn_ends_it_clearly_and_the_next_turn_h
         await gone(*commands)
         turn = await chat.run("t5", "/crash")
         assert said(turn) == "goodbye"
-        assert turn["error"]["message"] == (
+        assert failure(turn)["message"] == (
             "Tester ended with exit code 3; it last said:\nsomething broke\nthe key is ***"
         )
         await assert_found_out(chat, "t6")
@@ -57,7 +58,7 @@ async def assert_found_out(chat: Chat, turn_id: str) -> None:
     pid, child = map(int, (await spoken(chat, "pids ")).split())
     os.kill(pid, signal.SIGKILL)
     turn = await chat.end(turn_id)
-    assert turn["error"]["message"] == "Tester was killed by SIGKILL"
+    assert failure(turn)["message"] == "Tester was killed by SIGKILL"
     await gone(pid, child)
 
 
@@ -104,8 +105,8 @@ async def test_an_agent_that_cannot_work_says_why(
     agent = acp_agent(env=env) if command is None else acp_agent(command)
     async with staged(agent, tmp_path) as stage:
         turn = await stage.default.run("t1", "hello")
-        assert turn["error"]["errorType"] == error_type
-        assert message in turn["error"]["message"]
+        assert failure(turn)["errorType"] == error_type
+        assert message in failure(turn)["message"]
 
 
 async def test_an_agent_that_never_says_hello_is_given_up(
@@ -115,7 +116,7 @@ async def test_an_agent_that_never_says_hello_is_given_up(
     command = [sys.executable, "-c", "import sys, time; print('?', flush=True); time.sleep(600)"]
     async with staged(acp_agent(command), tmp_path) as stage:
         turn = await stage.default.run("t1", "hello")
-        assert turn["error"]["message"] == "Tester did not answer within 0.05 seconds"
+        assert failure(turn)["message"] == "Tester did not answer within 0.05 seconds"
 
 
 async def test_an_agent_that_falls_silent_is_ended_and_its_last_words_are_told(
@@ -125,7 +126,7 @@ async def test_an_agent_that_falls_silent_is_ended_and_its_last_words_are_told(
     async with staged(acp_agent([sys.executable, "-c", script]), tmp_path) as stage:
         turn = await stage.default.run("t1", "hello")
         told = "Tester closed its output without ending; it last said:\noh"
-        assert turn["error"]["message"] == told
+        assert failure(turn)["message"] == told
 
 
 async def test_a_session_whose_folder_is_gone_says_so(tmp_path: Path) -> None:
@@ -134,7 +135,7 @@ async def test_a_session_whose_folder_is_gone_says_so(tmp_path: Path) -> None:
     async with staged(acp_agent(), folder) as stage:
         folder.rmdir()
         turn = await stage.default.run("t1", "hello")
-        assert turn["error"]["message"] == f"the session's folder {folder} does not exist"
+        assert failure(turn)["message"] == f"the session's folder {folder} does not exist"
 
 
 async def test_a_line_without_end_ends_the_process(
@@ -145,4 +146,4 @@ async def test_a_line_without_end_ends_the_process(
     async with staged(acp_agent(command), tmp_path) as stage:
         async with asyncio.timeout(20):
             turn = await stage.default.run("t1", "hello")
-        assert turn["error"]["message"] == "Tester sent a message that is too large"
+        assert failure(turn)["message"] == "Tester sent a message that is too large"

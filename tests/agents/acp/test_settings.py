@@ -12,6 +12,7 @@ from acp.schema import SessionConfigOptionBoolean
 from agenthost.agents.acp.sessions.choices import offered
 from agenthost.agents.acp.settings import Choice, Setting, schema_of
 from tests.agents.acp.stage import Json, Stage, acp_agent, staged, tell
+from tests.agents.failures import failure
 from tests.wire.talking import Chat, said
 
 
@@ -45,8 +46,8 @@ async def test_what_people_choose_is_chosen_in_the_agent(tmp_path: Path) -> None
     async with staged(acp_agent(), tmp_path, session={"config": {"mode": "nonsense"}}) as stage:
         chat, client = stage.default, stage.default.client
         turn = await chat.run("t1", "hello")
-        assert turn["error"]["errorType"] == "unknownChoice"
-        assert turn["error"]["message"] == "there is no mode 'nonsense'; there are: ask, code"
+        assert failure(turn)["errorType"] == "unknownChoice"
+        assert failure(turn)["message"] == "there is no mode 'nonsense'; there are: ask, code"
         await client.accepted(chat.session, configured(mode="code"))
         assert await chosen(chat, "t2") == {"mode": "code", "llm": "small", "fast": False}
         # What never reached the agent was told with what did.
@@ -71,8 +72,8 @@ def configured(**values: str) -> Json:
 async def test_a_model_that_is_not_there_is_refused_by_name(stage: Stage) -> None:
     chat = await stage.chat()
     turn = await tell(chat, "t1", "hello", model={"id": "huge"})
-    assert turn["error"]["errorType"] == "unknownChoice"
-    assert turn["error"]["message"] == "there is no model 'huge'; there are: small, big"
+    assert failure(turn)["errorType"] == "unknownChoice"
+    assert failure(turn)["message"] == "there is no model 'huge'; there are: small, big"
 
 
 async def test_modes_are_understood_by_the_names_that_clients_know(tmp_path: Path) -> None:
@@ -90,7 +91,7 @@ async def test_modes_are_understood_by_the_names_that_clients_know(tmp_path: Pat
 async def test_what_an_agent_cannot_do_is_not_pretended(tmp_path: Path) -> None:
     async with staged(acp_agent(), tmp_path, session={"config": {"mode": "plan"}}) as stage:
         turn = await stage.default.run("t1", "hello")
-        assert turn["error"]["message"] == "there is no mode 'plan'; there are: ask, code"
+        assert failure(turn)["message"] == "there is no mode 'plan'; there are: ask, code"
 
 
 async def test_an_agent_without_modes_is_interactive(tmp_path: Path) -> None:

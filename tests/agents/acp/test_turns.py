@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents.acp.stage import EXAMPLE, Json, Stage, acp_agent, spoken, staged, tell
+from tests.agents.failures import failure
 from tests.wire.client import user_message
 from tests.wire.talking import call_in, confirmed, said
 
@@ -94,14 +95,14 @@ async def test_an_agent_that_gives_up_ends_the_turn_with_an_error(
 ) -> None:
     chat = await stage.chat()
     turn = await chat.run("t1", f"/stop {reason}")
-    assert (turn["state"], turn["error"]["errorType"]) == ("error", error_type)
+    assert (turn["state"], failure(turn)["errorType"]) == ("error", error_type)
 
 
 async def test_an_error_of_the_agent_is_told_without_its_secrets(stage: Stage) -> None:
     chat = await stage.chat()
     turn = await chat.run("t1", "/error")
-    assert turn["error"]["errorType"] == "agentRefused"
-    message = turn["error"]["message"]
+    assert failure(turn)["errorType"] == "agentRefused"
+    message = failure(turn)["message"]
     assert message == "Tester answered with an error: It cannot be done: api_key=***"
     assert said(await chat.run("t2", "hello")) == "You said: hello"
 
@@ -109,13 +110,13 @@ async def test_an_error_of_the_agent_is_told_without_its_secrets(stage: Stage) -
 async def test_what_the_agent_wrote_to_stderr_is_told_with_its_error(stage: Stage) -> None:
     chat = await stage.chat()
     turn = await chat.run("t1", "/error model not found: api_key=hunter2hunter2")
-    message = turn["error"]["message"].splitlines()
+    message = failure(turn)["message"].splitlines()
     assert message[0].startswith("Tester answered with an error: It cannot be done")
     assert message[0].endswith("; it last said:")
     assert message[1:] == ["model not found: api_key=***"]
     # Only what it said since: the next error is another one.
     turn = await chat.run("t2", "/error")
-    assert "it last said" not in turn["error"]["message"]
+    assert "it last said" not in failure(turn)["message"]
 
 
 async def test_what_is_no_message_or_of_a_later_protocol_is_skipped(stage: Stage) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from agenthost.agents import Agent
 from agenthost.host import Host, Store
+from agenthost.protocol.versions import NEWEST
 from tests.wire.client import WireClient, open_client, user_message
 
 __all__ = ["SESSION", "Talk", "talk_to"]
@@ -94,7 +95,7 @@ async def talk_to(
     """Run a host for an agent and open a chat with it, in a folder."""
     async with Host([agent], store=store, default_directory=folder) as host:
         url = await host.listen(port=0)
-        async with open_client(url) as client:
+        async with open_client(url, version=NEWEST) as client:
             await client.initialize()
             chat = await client.ready_session(SESSION, provider=agent.provider, **params)
             await client.subscribe(chat)

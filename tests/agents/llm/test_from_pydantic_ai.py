@@ -16,6 +16,7 @@ from pydantic_ai.models.test import TestModel
 from pydantic_ai.tools import DeferredToolRequests
 
 from agenthost.agents import AgentError, Turn, from_pydantic_ai
+from tests.agents.failures import failure
 from tests.agents.llm.scripted import Call, Script, Think
 from tests.agents.llm.talking import Talk, calls_of, talk_to, text_of
 from tests.flags import Flag
@@ -183,7 +184,7 @@ async def test_a_tool_that_breaks_fails_its_call_and_ends_the_turn(tmp_path: Pat
     async with talk_to(from_pydantic_ai(agent, provider="broken"), tmp_path) as talk:
         turn = await talk.say("t1", "go")
         assert "a secret" not in str(talk.client.received)
-    assert turn["error"]["errorType"] == "KeyError"
+    assert failure(turn)["errorType"] == "KeyError"
     assert calls_of(turn)[0]["error"] == {"message": "it failed (KeyError)"}
 
 

@@ -178,6 +178,29 @@ def test_what_did_not_run_is_told_apart_from_what_may_have(
     assert results == [result]
 
 
+FAILURE: Json = {"kind": "error", "error": {"errorType": "x", "message": "secret words"}}
+
+
+def test_a_turn_that_was_taken_up_again_is_told_as_one_answer_and_what_was_cut_short_as_such() -> (
+    None
+):
+    cut_short = _call("a", status="cancelled", reason="skipped")
+    skipped = _call("b", status="cancelled", reason="skipped")
+    text = {"kind": "markdown", "id": "p", "content": "done"}
+    messages = retold([cut_short, FAILURE, FAILURE, skipped, text])
+    parts = [part for message in messages for part in message.parts]
+    assert [part.content for part in parts if isinstance(part, ToolReturnPart)] == [
+        "This did not finish; it may have run in part.",
+        "This was not run: nobody answered, or it was skipped.",
+    ]
+    assert "secret" not in str(messages)
+
+
+def test_that_an_answer_ended_early_is_told_once_however_often_it_failed() -> None:
+    messages = retold([FAILURE, FAILURE], "error")
+    assert str(messages).count("(This answer ended early because of an error.)") == 1
+
+
 def test_calls_in_a_row_are_told_as_one_step_with_its_results() -> None:
     parts = [_call("a"), _call("b"), {"kind": "markdown", "id": "p", "content": "then"}, _call("c")]
     messages = retold(parts)

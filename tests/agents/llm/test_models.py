@@ -18,6 +18,7 @@ from agenthost.agents.llm import LlmAgent, make_llm_agent
 from agenthost.agents.llm.models import API_KEY, BASE_URL, MODELS, PROVIDER_KEYS, LlmSettings
 from agenthost.agents.llm.models import make_model as make
 from agenthost.agents.loader import find_agents
+from tests.agents.failures import failure
 from tests.agents.llm.scripted import Script
 from tests.agents.llm.talking import talk_to
 
@@ -165,8 +166,8 @@ async def test_a_model_that_cannot_be_made_ends_the_turn_and_says_why(
 ) -> None:
     async with talk_to(LlmAgent([name]), tmp_path) as talk:
         turn = await talk.say("t1", "hi")
-    assert turn["error"]["errorType"] == "noModel"
-    assert turn["error"]["message"].startswith(f"the model {name} cannot be used: ")
+    assert failure(turn)["errorType"] == "noModel"
+    assert failure(turn)["message"].startswith(f"the model {name} cannot be used: ")
 
 
 @pytest.mark.parametrize(

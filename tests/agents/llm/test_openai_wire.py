@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from agenthost.agents.llm import LlmAgent
+from tests.agents.failures import failure
 from tests.agents.llm.openai_server import (
     Drop,
     Failure,
@@ -135,8 +136,8 @@ async def test_a_rate_limit_ends_the_turn_and_says_when_to_come_back(
     async with talk_to(agent_on(server), tmp_path) as talk:
         turn = await talk.say("t1", "hello")
         assert turn["state"] == "error"
-        assert turn["error"]["errorType"] == "rateLimited"
-        assert turn["error"]["message"] == (
+        assert failure(turn)["errorType"] == "rateLimited"
+        assert failure(turn)["message"] == (
             "the rate limit of tiny is reached (HTTP 429); try again in 7 seconds"
         )
         assert text_of(await talk.say("t2", "again")) == "hello"
@@ -151,8 +152,8 @@ async def test_refused_credentials_are_told_without_the_key(
     async with talk_to(agent_on(server), tmp_path) as talk:
         turn = await talk.say("t1", "hello")
         assert KEY not in str(talk.client.received)
-    assert turn["error"]["errorType"] == "authentication"
-    assert "check the API key" in turn["error"]["message"]
+    assert failure(turn)["errorType"] == "authentication"
+    assert "check the API key" in failure(turn)["message"]
     ours = [record for record in caplog.records if record.name.startswith("agenthost")]
     assert KEY not in "".join(record.getMessage() for record in ours)
 
@@ -163,7 +164,7 @@ async def test_a_rejected_request_is_told_in_the_server_s_words_but_without_keys
     body = {"error": {"message": f"tiny does not support tools ({KEY})"}}
     server.will(Failure(400, body))
     async with talk_to(agent_on(server), tmp_path) as talk:
-        error = (await talk.say("t1", "hello"))["error"]
+        error = failure(await talk.say("t1", "hello"))
     assert error["errorType"] == "requestRejected"
     assert "tiny does not support tools" in error["message"]
     assert KEY not in error["message"]
@@ -176,7 +177,7 @@ async def test_a_connection_that_drops_ends_the_turn_and_keeps_what_came(
     async with talk_to(agent_on(server), tmp_path) as talk:
         turn = await talk.say("t1", "tell me a story")
     assert turn["state"] == "error"
-    assert turn["error"] == {
+    assert failure(turn) == {
         "errorType": "connectionLost",
         "message": "the connection to tiny was lost",
     }
@@ -189,8 +190,8 @@ async def test_a_server_that_is_not_there_is_named_as_unreachable(
     agent = LlmAgent(["tiny"], base_url=f"http://127.0.0.1:{unused_tcp_port}/v1")
     async with talk_to(agent, tmp_path) as talk:
         turn = await talk.say("t1", "hello")
-    assert turn["error"]["errorType"] == "connectionLost"
-    assert turn["error"]["message"] == "tiny cannot be reached"
+    assert failure(turn)["errorType"] == "connectionLost"
+    assert failure(turn)["message"] == "tiny cannot be reached"
 
 
 async def test_cancelling_a_turn_ends_the_request(server: ModelServer, tmp_path: Path) -> None:

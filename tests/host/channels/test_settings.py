@@ -70,6 +70,16 @@ def test_every_item_of_a_list_fits() -> None:
     assert check_value("s", grid, [[1], [2, "x"]]) == "s[1][1] must be of type number"
 
 
+def test_a_list_has_as_many_items_as_it_may() -> None:
+    some = setting("array", minItems=1, maxItems=2, items=setting())
+    assert check_value("s", some, ["a", "b"]) is None
+    assert check_value("s", some, []) == "s must have at least 1 item"
+    assert check_value("s", some, ["a", "b", "c"]) == "s must have at most 2 items"
+    none = setting("array", maxItems=0)
+    assert check_value("s", none, []) is None
+    assert check_value("s", none, [1]) == "s must have at most 0 items"
+
+
 def test_every_known_member_of_an_object_fits() -> None:
     place = setting("object", properties={"host": setting(), "port": setting("number")})
     assert check_value("s", place, {"host": "h", "port": 1}) is None

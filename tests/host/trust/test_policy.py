@@ -27,15 +27,19 @@ RESOURCES = {
 }  # fmt: skip
 SEEING = {
     "initialize", "ping", "reconnect", "subscribe", "unsubscribe", "listSessions", "fetchTurns",
-    "resolveSessionConfig", "sessionConfigCompletions",
+    "resolveSessionConfig", "sessionConfigCompletions", "fetchAutomationRuns",
+    "listAutomationTriggerDefinitions",
 }  # fmt: skip
 DOING = {
     "createSession", "disposeSession", "createChat", "disposeChat", "createTerminal",
     "disposeTerminal", "completions", "authenticate", "invokeChangesetOperation",
+    "moveChat", "runAutomation",
 }  # fmt: skip
 
 SHARED = Path(os.environ.get("AGENTHOST_SHARED", Path(__file__).parents[4] / "shared"))
-DIGEST = SHARED / "spec" / "wire.md"
+# What the protocol has in 0.7.0, and what it got until 1.0.0.
+DIGEST, LATER = SHARED / "spec" / "wire.md", SHARED / "spec" / "towards-1.0.md"
+SINCE = {"moveChat", "runAutomation", "fetchAutomationRuns", "listAutomationTriggerDefinitions"}
 TRASH = {"agenthost/listTrash", "agenthost/restoreSession", "agenthost/purgeSession"}
 ACCESS = {
     name: method.access
@@ -58,7 +62,7 @@ def may(principal: Principal, method: str, context: PolicyContext = CONTEXT, **p
 
 def test_every_method_a_client_may_send_is_classified_and_none_besides() -> None:
     assert set(ACCESS) == RESOURCES | SEEING | DOING | {"dispatchAction"} | TRASH
-    assert len(ACCESS) == 27 + 2 + 3
+    assert len(ACCESS) == 31 + 2 + 3
 
 
 @pytest.mark.skipif(not DIGEST.exists(), reason="the protocol digest is not next to the repository")
@@ -68,7 +72,8 @@ def test_the_classified_methods_are_those_of_the_protocols_own_catalogue() -> No
     named = set(re.findall(r"^\| `(\w+)` \|", requests, re.MULTILINE)) | {"createResourceWatch"}
     named |= set(re.findall(r"^\| `(resource\w+)` \|", text.split("## 16. ")[1], re.MULTILINE))
     assert len(named) == 27
-    assert named | {"unsubscribe", "dispatchAction"} | TRASH == set(ACCESS)
+    assert named | SINCE | {"unsubscribe", "dispatchAction"} | TRASH == set(ACCESS)
+    assert all(method in LATER.read_text() for method in SINCE)
 
 
 @pytest.mark.parametrize("method", [*sorted(ACCESS), "somethingNew"])
@@ -245,9 +250,12 @@ def test_a_viewer_may_not_dispatch(kind: str, action: str) -> None:
     assert reason(VIEWER, kind, action) == f"the role viewer may not dispatch {action}"
 
 
-def test_a_viewer_may_mark_a_session_as_read() -> None:
-    assert reason(VIEWER, "session", "session/isReadChanged") is None
+def test_a_viewer_may_mark_a_session_and_a_chat_as_read() -> None:
+    for kind in ("session", "chat"):
+        assert reason(VIEWER, kind, f"{kind}/isReadChanged") is None
+        assert reason(VIEWER, kind, f"{kind}/isArchivedChanged") is not None
     assert reason(VIEWER, "chat", "session/isReadChanged") is not None
+    assert reason(VIEWER, "session", "chat/isReadChanged") is not None
 
 
 @pytest.mark.parametrize("kind", [None, 7, ["session/isReadChanged"], "x" * 10_000])
@@ -274,6 +282,9 @@ def test_an_operator_works_inside_the_hosts_roots_only(directory: Any, allowed: 
     added = {"type": "session/workingDirectorySet", "directory": directory}
     assert (POLICY.dispatch(OPERATOR, "session", added, context) is None) == allowed
     assert POLICY.dispatch(OWNER, "session", added, context) is None
+    replaced = {"type": "session/workingDirectoryReplaced", "directory": "file:///elsewhere"}
+    replaced |= {"replacement": directory}
+    assert (POLICY.dispatch(OPERATOR, "session", replaced, context) is None) == allowed
     removed = {**added, "type": "session/workingDirectoryRemoved"}
     assert POLICY.dispatch(OPERATOR, "session", removed, context) is None
     params: dict[str, Any] = {"channel": "s:/1", "workingDirectories": ["file:///srv", directory]}

@@ -7,6 +7,8 @@ from typing import Any
 from agenthost.protocol.versions import Untranslatable, reduce, translator
 
 __all__ = [
+    "FIRST",
+    "SECOND",
     "Json",
     "call",
     "chat",
@@ -17,6 +19,7 @@ __all__ = [
     "sent",
     "session",
     "tool_part",
+    "turn",
     "up",
     "why_not",
 ]
@@ -25,6 +28,10 @@ Json = dict[str, Any]
 
 NOW = "2026-01-01T00:00:05.500Z"
 STARTED = "2026-01-01T00:00:01.000Z"
+
+# Two errors to fail with.
+FIRST = {"errorType": "quota", "message": "no more"}
+SECOND = {"errorType": "network", "message": "gone"}
 
 
 def message(*attachments: Json, text: str = "hi") -> Json:
@@ -44,6 +51,13 @@ def chat(*parts: Json, active: bool = True, **members: Any) -> Json:
         turn = {"id": "t", "startedAt": STARTED, "message": message()}
         state["activeTurn"] = {**turn, "responseParts": list(parts)}
     return {**state, "status": 8 if active else 1, **members}
+
+
+def turn(*parts: Json, state: str = "error", **members: Any) -> Json:
+    """Build a completed turn."""
+    timing = {"startedAt": STARTED, "duration": 5}
+    said = {"message": message(), "responseParts": list(parts)}
+    return {"id": "u", **timing, **said, "state": state, **members}
 
 
 def call(status: str, **members: Any) -> Json:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from agenthost.cli.interactive.display import blocks
 from agenthost.cli.interactive.display.markdown import MarkdownText, render
 from agenthost.cli.interactive.display.styled_text import EMPTY, StyledLine, line
-from agenthost.client.resuming import resumable_turn, was_resumed
+from agenthost.client.resuming import is_resumable, was_resumed
 
 Json = Mapping[str, Any]
 _Key: TypeAlias = tuple[str, object]
@@ -93,7 +93,7 @@ class Transcript:
                 return Shown(lines, self._current.live(turn, width))
             lines += self._advance(turn, width, ended=True)
         if active is None:
-            if len(self._printed) > printed and resumable_turn(chat) is not None:
+            if len(self._printed) > printed and is_resumable(turns[-1]):
                 lines.append(line(("dim", "/resume goes on from here")))
             return Shown(lines, [])
         lines += self._advance(active, width, ended=False)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from agenthost.host.channels.automation.scheduler import read_instant, write_instant
+from agenthost.host.channels.automation.scheduler import instant_of, write_instant
 from agenthost.host.trust.principals import Principal
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.tokens import Role
@@ -64,7 +64,7 @@ class Book:
         owner = stored["owner"]
         return cls(
             Principal(owner["name"], Role(owner["role"])),
-            {id: read_instant(at) for id, at in stored["cursors"].items()},
-            {id: (run, read_instant(at)) for id, (run, at) in stored["requests"].items()},
+            {id: instant_of(at) for id, at in stored["cursors"].items()},
+            {id: (run, instant_of(at)) for id, (run, at) in stored["requests"].items()},
             list(stored["runs"]),
         )

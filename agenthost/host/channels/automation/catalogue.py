@@ -45,7 +45,7 @@ from agenthost.host.channels.automation.scheduler import (
     edited_cursors,
     edited_run_count,
     has_ended,
-    read_instant,
+    instant_of,
 )
 from agenthost.host.channels.automation.templates import Templates
 from agenthost.host.log.directory import Directory
@@ -85,8 +85,6 @@ CAPABILITIES: AutomationCapabilities = {
 class AutomationCatalogue:
     """All automations of the host."""
 
-    capabilities = CAPABILITIES
-
     def __init__(
         self,
         *,
@@ -114,7 +112,11 @@ class AutomationCatalogue:
 
     async def open(self) -> None:
         """Take up what is stored, and go on with the runs that are not over."""
-        catalogue = await self._directory.find(AUTOMATIONS, CATALOGUE)
+        try:
+            catalogue = await self._directory.find(AUTOMATIONS, CATALOGUE)
+        except StoreDamaged as error:
+            log.error("there are no automations until this is repaired: %s", error)
+            return
         if catalogue is None:
             nothing: AutomationState = {"entries": []}
             self._directory.create(AUTOMATIONS, CATALOGUE, nothing)
@@ -132,6 +134,12 @@ class AutomationCatalogue:
         for run in await self._store.records(ACTIVE_RUNS):
             await self._runs.resume(run)
 
+    @property
+    def capabilities(self) -> AutomationCapabilities | None:
+        """What clients are told that this host can do; None when there are no automations."""
+        there = self._directory.get(AUTOMATIONS, CATALOGUE) is not None
+        return CAPABILITIES if there else None
+
     def close(self) -> None:
         """Start nothing more."""
         self._closed = True
@@ -140,11 +148,13 @@ class AutomationCatalogue:
     @property
     def _catalogue(self) -> CatalogueChannel:
         catalogue = self._directory.get(AUTOMATIONS, CATALOGUE)
-        assert catalogue is not None, "it never leaves memory"
+        if catalogue is None:
+            # It never leaves memory, so it was never there.
+            raise StoreDamaged("what is stored of the automations is damaged")
         return catalogue
 
     def _now(self) -> datetime:
-        return read_instant(self._clock.now())
+        return instant_of(self._clock.now())
 
     # What runs ask for.
 
@@ -165,7 +175,8 @@ class AutomationCatalogue:
         """Keep a run that is over as long as there are not too many."""
         automation = run.state["automation"]
         book = self._books.get(automation)
-        if book is None:
+        if book is None or run.uri not in book.runs:
+            # Its automation was removed, and perhaps made anew since.
             self._runs.drop(run.uri)
         else:
             self._prune(automation, book)
@@ -276,6 +287,14 @@ class AutomationCatalogue:
             decision = decide(entry["definition"], book.cursors, entry.get("runCount"), now)
         except CronError as error:
             log.error("%s cannot run any more: %s", entry["resource"], error)
+            return
+        if not decision.runs and decision.enabled and decision.cursors == book.cursors:
+            # Nothing has happened; mostly, a host has started.
+            now_shown = build_entry(
+                entry, entry["resource"], entry["definition"], decision.run_count, book, now
+            )
+            if now_shown != entry:
+                self._set(now_shown)
             return
         runs = self._claim(entry, book, [origin_of(each) for each in decision.runs], decision)
         for run in runs:

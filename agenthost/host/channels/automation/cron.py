@@ -145,7 +145,11 @@ def next_after(cron: Cron, zone: ZoneInfo, instant: datetime) -> datetime | None
     """Return the first occurrence after an instant, in UTC; None where there is none, ever."""
     # A day early: a change of the clocks may repeat the end of the day before.
     day = instant.astimezone(zone).date() - timedelta(days=1)
-    for _ in range(366 * _YEARS_AHEAD):
+    end = day + timedelta(days=366 * _YEARS_AHEAD)
+    while day < end:
+        if day.month not in cron.months:
+            day = (day.replace(day=1) + timedelta(days=32)).replace(day=1)
+            continue
         if cron.is_on(day):
             found = _first_on(cron, zone, day, instant)
             if found is not None:

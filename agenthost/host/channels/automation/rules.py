@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from agenthost.errors import shortened
 from agenthost.host.channels.automation.cron import CronError, parse, time_zone
-from agenthost.host.channels.automation.scheduler import read_instant
+from agenthost.host.channels.automation.scheduler import instant_of
 from agenthost.host.trust.message_bounds import check_lengths
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.uris import is_automation, is_nameable
@@ -143,7 +143,7 @@ def _check_conditions(conditions: Sequence[AutomationDisableCondition]) -> str |
     for condition in conditions:
         if condition["kind"] == "afterDate":
             try:
-                read_instant(condition["date"])
+                instant_of(condition["date"])
             except ValueError:
                 return f"{shortened(condition['date'])} is no date"
     return None

@@ -7,7 +7,6 @@ commit. So whoever goes on with a run after a crash sees where it is, and does n
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import uuid
 from collections.abc import Callable
@@ -115,8 +114,6 @@ class AutomationRuns:
         self._owners: Owners
         # Run -> its channel, which stays in memory.
         self._active: dict[str, RunChannel] = {}
-        # Sessions are made one after the other, also when all automations are due at once.
-        self._starting = asyncio.Lock()
         # Set when nothing may be started any more.
         self._closed = False
         effects.on(CancelRun, lambda effect: self._cancel(effect.run))
@@ -129,6 +126,11 @@ class AutomationRuns:
     def close(self) -> None:
         """Start nothing more; what is pending goes on with the next host."""
         self._closed = True
+
+    @property
+    def active(self) -> int:
+        """How many runs are not over."""
+        return len(self._active)
 
     def of(self, automation: str) -> set[str]:
         """Return the runs of an automation that are not over."""
@@ -192,8 +194,7 @@ class AutomationRuns:
         try:
             # Nothing is done for a run that could be forgotten.
             await self._writer.ledger.settle()
-            async with self._starting:
-                chat = await self._started(run)
+            chat = await self._started(run)
             if chat is not None:
                 self._finish(run, await self._turns.wait_for(chat, self._ending_in(chat, run)))
         except StoreError:

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from agenthost.host.channels.automation.cron import next_after, parse, time_zone
+from agenthost.host.channels.instants import read_instant
 
 if TYPE_CHECKING:
     from agenthost.protocol.automation.definition import (
@@ -163,7 +164,7 @@ def end_date(definition: AutomationDefinition) -> datetime | None:
     """Return when an automation disables itself."""
     for condition in definition.get("disableConditions") or ():
         if condition["kind"] == "afterDate":
-            return read_instant(condition["date"])
+            return instant_of(condition["date"])
     return None
 
 
@@ -183,17 +184,16 @@ def _is_over(until: datetime | None, instant: datetime) -> bool:
     return until is not None and instant > until
 
 
-def read_instant(text: str) -> datetime:
+def instant_of(text: str) -> datetime:
     """Read an ISO 8601 timestamp; without a zone it is UTC.
 
     Raises:
         ValueError: it is none.
     """
-    instant = datetime.fromisoformat(text)
-    try:
-        return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
-    except OverflowError:
-        raise ValueError(f"{text} is no date") from None
+    instant = read_instant(text)
+    if instant is None:
+        raise ValueError(f"{text} is no date")
+    return instant
 
 
 def write_instant(instant: datetime) -> str:

@@ -7,9 +7,8 @@ most of it is put together again; what a resumed turn was before is not.
 
 from __future__ import annotations
 
-from typing import Final
-
 from agenthost.protocol.json_edits import carry, carry_given, index_by, without
+from agenthost.protocol.own_members import FORK
 from agenthost.protocol.versions.node_edits import Json, dropping, put
 from agenthost.protocol.versions.rewriter import Rewriter
 from agenthost.protocol.versions.step import (
@@ -30,9 +29,6 @@ from agenthost.protocol.versions.v0_9_0_to_v0_8_0.errors import (
 from agenthost.protocol.versions.v0_9_0_to_v0_8_0.reducers import older_reducers
 from agenthost.protocol.versions.v0_9_0_to_v0_8_0.resume import resumption, retelling_length
 from agenthost.protocol.versions.v0_9_0_to_v0_8_0.rewriters import Down, Up
-
-# Where ``createSession`` says which session it forks: 0.9.0 has no member for that any more.
-FORK: Final = "agenthost/fork"
 
 
 class Step090To080(Step):

@@ -33,6 +33,19 @@ def test_questions_answers_and_tools_are_told_and_thoughts_are_not() -> None:
     assert "hmm" not in told
 
 
+def test_a_failure_is_told_as_an_end_and_a_turn_that_went_on_as_one_answer() -> None:
+    error = {"kind": "error", "error": {"errorType": "x", "message": "token expired"}}
+    told = transcript(
+        [
+            turn("one", markdown("half "), error, markdown("and half")),
+            turn("two", markdown("half"), error, error, state="error"),
+        ]
+    )
+    assert "User: one\n\nAssistant: half and half\n\nUser: two" in told
+    assert told.count("[This turn ended early: error.]") == 1
+    assert "token expired" not in told
+
+
 def test_of_a_long_history_the_newest_part_is_told() -> None:
     turns = [turn(f"turn {n}", markdown("x" * (MOST_CHARACTERS // 4))) for n in range(10)]
     told = transcript(turns)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
 
+from agenthost.agents import Turn
 from agenthost.host.store import MemoryBacking
 from tests.host.channels.automation.world import (
     CATALOGUE,
@@ -19,7 +21,7 @@ from tests.host.channels.automation.world import (
     scheduled,
     status,
 )
-from tests.wire.client import open_client
+from tests.wire.client import PATIENCE, open_client
 from tests.wire.guarded import RESOURCE, Guarded
 
 
@@ -232,6 +234,50 @@ async def test_who_disposes_of_the_session_cancels_the_run() -> None:
         assert status(world.runs()[0]) == "cancelled"
 
 
+async def test_a_run_tells_what_it_used() -> None:
+    class Counting(Worker):
+        async def run(self, turn: Turn) -> None:
+            await turn.report_usage({"inputTokens": 3, "outputTokens": 4})
+            await super().run(turn)
+
+    async with living(agents=[Counting()]) as world:
+        await world.create(triggers=[])
+        await world.run()
+        (done,) = await world.settled(runs=1)
+        assert done["lifecycle"]["usage"] == {"inputTokens": 3, "outputTokens": 4}
+
+
+async def test_an_agent_that_does_not_answer_holds_up_nobody_else() -> None:
+    class Stuck(Worker):
+        provider = "stuck"
+        asked = 0
+        free = threading.Event()
+
+        def config_schema(self, values: Any, working_directory: str | None) -> Any:
+            self.asked += 1
+            if self.asked > 1:
+                self.free.wait(PATIENCE)
+            return super().config_schema(values, working_directory)
+
+    stuck, worker = Stuck(), Worker()
+    async with living(agents=[worker, stuck]) as world:
+        await world.create(triggers=[], session={"provider": "stuck"})
+        await world.create("ahp-automation:/other", triggers=[])
+        run = await world.run()
+        await world.run("ahp-automation:/other")
+        (done,) = await world.settled(resource="ahp-automation:/other", runs=1)
+        assert status(done) == "completed"
+        # It can be cancelled all the same, and then does not start after all.
+        await world.client.subscribe(run)
+        await world.client.accepted(run, {"type": "automationRun/cancelRequested"})
+        await world.settled(runs=1)
+        stuck.free.set()
+        await world.client.ping()
+        assert status(world.runs()[0]) == "cancelled"
+        assert stuck.heard == []
+        assert len((await world.client.request("listSessions"))["items"]) == 1
+
+
 async def test_a_run_fails_with_its_agent() -> None:
     async with living() as world:
         await world.create(**definition(text="fail"))
@@ -295,6 +341,25 @@ async def test_removed_automations_leave_nothing_but_their_sessions() -> None:
     assert backing.records.get("automations") == {}
     assert backing.records.get("automationRuns") == {}
     assert not [uri for uri in backing.channels if uri.startswith("ahp-automation-run:")]
+
+
+async def test_an_automation_made_anew_has_nothing_of_the_former() -> None:
+    backing = MemoryBacking()
+    async with living(backing=backing) as world:
+        await world.create(**definition(text="wait"))
+        former = await world.run(request="one")
+        await world.until(lambda: [r for r in world.runs() if status(r) == "running"])
+        await world.client.subscribe(former)
+        await world.client.accepted(CATALOGUE, {"type": "automation/removed", "resource": DAILY})
+        entry = await world.create(triggers=[])
+        assert entry["runs"] == []
+        assert await world.run(request="one") != former
+        world.worker.go_on.set()
+        await world.client.action(former, "automationRun/lifecycleChanged")
+        (run,) = await world.settled(runs=1)
+        assert run["resource"] != former
+    kept = [uri for uri in backing.channels if uri.startswith("ahp-automation-run:")]
+    assert kept == [run["resource"]]
 
 
 async def test_a_hundred_automations_at_the_same_minute() -> None:

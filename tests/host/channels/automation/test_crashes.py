@@ -9,6 +9,7 @@ import asyncio
 import copy
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,12 +18,15 @@ from agenthost.host.store import MemoryBacking, MemoryStore, Write
 from tests.host.channels.automation.world import (
     CATALOGUE,
     DAILY,
+    VERSION,
     World,
     definition,
     living,
     status,
 )
+from tests.wire.client import open_client
 
+RUN_NOW: dict[str, Any] = {"automation": DAILY, "requestId": "r1"}
 AT = "2026-01-05T08:00:00.000Z"
 
 
@@ -132,6 +136,38 @@ async def test_a_claimed_run_of_an_automation_that_is_gone_is_cancelled() -> Non
         assert world.worker.heard == []
     assert claimed.records["automationRuns"] == {}
     assert not [uri for uri in claimed.channels if uri.startswith("ahp-automation-run:")]
+
+
+async def test_a_host_whose_automations_are_damaged_does_everything_else() -> None:
+    backing = MemoryBacking()
+    async with living(backing=backing) as world:
+        await world.create(**definition("* * * * *"))
+    stored = backing.channels[CATALOGUE].snapshot
+    assert stored is not None
+    backing.channels[CATALOGUE].snapshot = replace(stored, state=b"{")
+    async with living(backing=backing) as world:
+        assert CATALOGUE not in world.client.states
+        for method, params in (("subscribe", {}), ("runAutomation", RUN_NOW)):
+            failure = await world.client.refusal(method, channel=CATALOGUE, **params)
+            assert "damaged" in failure.message
+        assert await world.client.used_session("ahp-session:/s1")
+        async with open_client(world.url, "two", VERSION) as two:
+            assert "automations" not in await two.initialize()
+
+
+async def test_a_start_at_which_nothing_is_due_tells_nobody_anything() -> None:
+    backing = MemoryBacking()
+    async with living(backing=backing) as world:
+        await world.create()
+        seen = await world.client.request("subscribe", channel=CATALOGUE)
+    async with living("2026-01-05T07:00:00.000Z", backing) as world:
+        await world.clock.asleep()
+        assert world.client.envelopes[CATALOGUE] == []
+        after = await world.client.request("subscribe", channel=CATALOGUE)
+        assert after["snapshot"]["state"] == seen["snapshot"]["state"]
+        catalogue = world.host.core.directory.get(CATALOGUE)
+        assert catalogue is not None
+        assert catalogue.seq <= seen["snapshot"]["fromSeq"]
 
 
 @pytest.mark.parametrize("minutes", [0, 5])

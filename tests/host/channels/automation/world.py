@@ -11,7 +11,7 @@ from typing import Any
 
 from agenthost.agents import Agent, Turn
 from agenthost.host import Host
-from agenthost.host.channels.automation.scheduler import read_instant, write_instant
+from agenthost.host.channels.automation.scheduler import instant_of, write_instant
 from agenthost.host.store import MemoryBacking, MemoryStore
 from tests.wire.client import PATIENCE, WireClient, open_client
 
@@ -27,7 +27,7 @@ class WallClock:
     """A clock that shows what a test says; who sleeps wakes when it has come so far."""
 
     def __init__(self, now: str = START) -> None:
-        self._now = read_instant(now)
+        self._now = instant_of(now)
         self._sleepers: list[tuple[Any, asyncio.Future[None]]] = []
         self._asleep = asyncio.Event()
 
@@ -45,7 +45,7 @@ class WallClock:
 
     def set(self, now: str) -> None:
         """Show this from now on."""
-        self._now = read_instant(now)
+        self._now = instant_of(now)
         for due, woken in self._sleepers:
             if due <= self._now and not woken.done():
                 woken.set_result(None)
@@ -65,7 +65,7 @@ class WallClock:
         while True:
             await self.asleep()
             due = min(due for due, _ in self._sleepers)
-            if due > read_instant(end):
+            if due > instant_of(end):
                 break
             self.set(write_instant(due))
         self.set(end)
