@@ -26,9 +26,17 @@ class AgentError(AgentHostError):
     # A short name for programs.
     error_type = "agentError"
 
-    def __init__(self, message: str, error_type: str | None = None) -> None:
+    # Whether the turn can be taken up again where it failed: its agent is then run once more, with
+    # ``turn.is_resumed``.
+    resumable = False
+
+    def __init__(
+        self, message: str, error_type: str | None = None, *, resumable: bool | None = None
+    ) -> None:
         if error_type is not None:
             self.error_type = error_type
+        if resumable is not None:
+            self.resumable = resumable
         super().__init__(message)
 
     def __str__(self) -> str:
@@ -55,6 +63,8 @@ class SessionContext:
     # URIs, the primary one first.
     working_directories: Sequence[str] = ()
     config: Mapping[str, Any] = field(default_factory=dict)
+    # What the agent kept for the session with ``turn.keep``, if anything.
+    resume_state: Mapping[str, Any] | None = None
 
     @property
     def folder(self) -> str | None:
@@ -93,6 +103,8 @@ class Agent(ABC):
     # AgentInfo.capabilities: several chats with forks and side chats work for every agent that
     # takes its history from ``turn.history``.
     capabilities: Mapping[str, Any] = _MANY_CHATS
+    # Whether a turn can be taken up again that the host ended: over a stop, a crash or a silence.
+    resumable: bool = False
 
     @abstractmethod
     async def run(self, turn: Turn) -> None:

@@ -44,6 +44,8 @@ class Turn:
         history: Sequence[Mapping[str, Any]],
         session: SessionContext,
         models: Sequence[Mapping[str, Any]] = (),
+        is_resumed: bool = False,
+        parts_so_far: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         self._port = port
         self.id = id
@@ -54,7 +56,11 @@ class Turn:
         # Completed turns before this one, oldest first, with attachments as they were given.
         self.history = history
         self.session = session
+        # Whether the turn failed before and goes on now, and what it has written until then.
+        self.is_resumed = is_resumed
+        self.parts_so_far = parts_so_far
         self._models = models
+        self._resume_state = session.resume_state
         # The part that text is being appended to: its kind and id.
         self._open_part: tuple[str, str] | None = None
 
@@ -107,6 +113,19 @@ class Turn:
             for client in self._port.session_state["activeClients"]
             for tool in client["tools"]
         }
+
+    @property
+    def resume_state(self) -> Mapping[str, Any] | None:
+        """What this agent kept for the session, in this turn or before; None if nothing."""
+        return self._resume_state
+
+    def keep(self, state: Mapping[str, Any] | None) -> None:
+        """Keep what it takes to go on with the session, also after a restart; None for nothing.
+
+        It is stored with what the turn wrote before. Nobody but this agent is ever shown it.
+        """
+        self._resume_state = json_copy(state)
+        self._port.keep(self._resume_state)
 
     def credential(self, resource: str) -> str | None:
         """Return the token that a client brought for a protected resource; never log it."""

@@ -76,6 +76,10 @@ class TurnPort(Protocol):
         """Set an annotation of the session."""
         ...
 
+    def keep(self, state: Mapping[str, Any] | None) -> None:
+        """Keep what the agent needs to go on with the session, after all that was emitted."""
+        ...
+
     async def flow(self) -> None:
         """Wait while the host is behind with storing what was emitted."""
         ...

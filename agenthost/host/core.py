@@ -18,7 +18,7 @@ from agenthost.host.channels.session.active_clients import ActiveClients
 from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.drafts import Drafts
 from agenthost.host.channels.session.lifecycle import SessionRegistry
-from agenthost.host.channels.session.permissions import Credentials, Permissions
+from agenthost.host.channels.session.permissions import Permissions
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.clients.client_records import Clients
 from agenthost.host.clients.pacing import Pacing
@@ -31,6 +31,7 @@ from agenthost.host.log.kind import Handler
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import Store
 from agenthost.host.trust import Limits, Policy, PolicyContext
+from agenthost.host.trust.credentials import Credentials
 from agenthost.host.turns.agent_loops import AgentLoops
 from agenthost.host.turns.runner import TurnRunner
 from agenthost.protocol.uris import content_uri

@@ -38,8 +38,10 @@ from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.drafts import DRAFT_SECONDS, Drafts
 from agenthost.host.channels.session.git_metadata import GitMetadata
 from agenthost.host.channels.session.lifecycle import Disposal, SessionRegistry
-from agenthost.host.channels.session.permissions import Credentials, Permissions
+from agenthost.host.channels.session.permissions import Permissions
+from agenthost.host.channels.session.resume_states import ResumeStates
 from agenthost.host.channels.session.trash import Trash
+from agenthost.host.channels.token_expiry import TokenExpiry
 from agenthost.host.clients.client_records import Clients
 from agenthost.host.clients.connection import Connection
 from agenthost.host.clients.pacing import Pacing
@@ -68,6 +70,7 @@ from agenthost.host.trust import (
     RolePolicy,
     check_bind,
 )
+from agenthost.host.trust.credentials import Credentials
 from agenthost.host.turns.agent_loops import AgentLoops
 from agenthost.host.turns.agent_starts import AgentStarts
 from agenthost.host.turns.runner import PROMPT_TIMEOUT, SILENCE_LIMIT, TurnRunner
@@ -200,6 +203,7 @@ class Host:
             if self._draft_seconds is not None:
                 core.tasks.start(self._collect_drafts(self._draft_seconds), "collect drafts")
             core.tasks.start(self._check_tokens(), "check tokens")
+            core.tasks.start(TokenExpiry(core).watch(), "tell of expired tokens")
             core.tasks.start(self._empty_trash(), "empty trash")
             self._stack = stack.pop_all()
         return self
@@ -298,7 +302,8 @@ class Host:
         directory = Directory(store, ledger, clock, self._kinds, effects)
         writer = Writer(ledger, directory, effects, clock)
         catalogue = SessionCatalogue(store, writer, directory, effects)
-        permissions, credentials = Permissions(ledger), Credentials()
+        permissions, credentials = Permissions(ledger), Credentials(clock)
+        resume_states = ResumeStates(ledger)
         git = GitMetadata(writer, directory, catalogue, effects, tasks)
         trash = Trash(store, ledger, clock)
         drafts = Drafts(store, ledger, directory, clock)
@@ -313,6 +318,7 @@ class Host:
             loops,
             starts=AgentStarts(tasks, loops),
             permissions=permissions,
+            resume_states=resume_states,
             credentials=credentials,
             prompt_timeout=self._prompt_timeout,
             silence_limit=self._silence_limit,
@@ -326,6 +332,7 @@ class Host:
             chats=chats,
             effects=effects,
             permissions=permissions,
+            resume_states=resume_states,
             credentials=credentials,
             drafts=drafts,
             git=git,
@@ -383,7 +390,7 @@ class Host:
             large_frames=asyncio.Lock(),
             policy=self._policy,
             kind_methods={name: h for kind in self._kinds for name, h in kind.methods.items()},
-            metrics=self._metrics(ledger, fanout, turns, catalogue),
+            metrics=self._metrics(ledger, fanout, turns, catalogue, runs),
             wire_log=wire_log,
             server_info=server_info(),
             default_directory=self._directory_uri,
@@ -391,13 +398,19 @@ class Host:
         )
 
     def _metrics(
-        self, ledger: Ledger, fanout: Fanout, turns: TurnRunner, catalogue: SessionCatalogue
+        self,
+        ledger: Ledger,
+        fanout: Fanout,
+        turns: TurnRunner,
+        catalogue: SessionCatalogue,
+        runs: AutomationRuns,
     ) -> Metrics:
         metrics = Metrics()
         gauge, counter = metrics.gauge, metrics.counter
         gauge("agenthost_connections", "Open connections", lambda: len(self._connections))
         gauge("agenthost_sessions", "Sessions in the catalogue", lambda: catalogue.count)
         gauge("agenthost_turns_running", "Turns at work", lambda: turns.running)
+        gauge("agenthost_automation_runs", "Runs of automations not over", lambda: runs.active)
         gauge("agenthost_server_seq", "Newest sequence number", lambda: ledger.last_seq)
         gauge("agenthost_log_backlog", "Writes not durable yet", lambda: ledger.backlog)
         gauge("agenthost_envelopes_sent", "Envelopes handed out", lambda: fanout.delivered)

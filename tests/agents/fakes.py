@@ -146,6 +146,9 @@ class FakePort:
     def annotate(self, annotation: Json) -> None:
         self.notes.append(annotation)
 
+    def keep(self, state: Mapping[str, Any] | None) -> None:
+        self.kept = state
+
     async def store_content(
         self, data: bytes, content_type: str | None, name: str | None = None
     ) -> Json:

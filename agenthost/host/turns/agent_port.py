@@ -12,9 +12,9 @@ import asyncio
 import hashlib
 import uuid
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from time import monotonic
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agenthost.agents.turn_port import Interactivity, Worker
 from agenthost.host.turns.crossing import Crossing
@@ -156,6 +156,10 @@ class AgentPort:
     def annotate(self, annotation: JsonObject) -> None:
         """Set an annotation of the session."""
         self._post(self._running.annotate, annotation)
+
+    def keep(self, state: Mapping[str, Any] | None) -> None:
+        """Keep what the agent needs to go on with the session."""
+        self._post(self._running.keep, state)
 
     async def flow(self) -> None:
         """Wait while the host is behind; there is no going on in a turn that is over."""

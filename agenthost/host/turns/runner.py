@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import traceback
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeVar, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from agenthost.agents.api import Agent, AgentError, SessionContext, agent_message
+from agenthost.agents.api import Agent, AgentError, SessionContext
 from agenthost.agents.turn import Turn
 from agenthost.clock import Clock
 from agenthost.host.channels.chat.attachments import history_for_agent, message_for_agent
@@ -28,16 +28,19 @@ from agenthost.host.channels.chat.extra import ChatChannel, extra_of, nothing_ru
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.instants import milliseconds_between
-from agenthost.host.channels.session.kind import EndAgentSession, SessionChannel
-from agenthost.host.channels.session.permissions import Credentials, Permissions
+from agenthost.host.channels.session.kind import SESSION, EndAgentSession, SessionChannel
+from agenthost.host.channels.session.permissions import Permissions
+from agenthost.host.channels.session.resume_states import ResumeStates
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import DropRecord, PutRecord, Store, StoreDamaged, StoreError
+from agenthost.host.trust.credentials import Credentials
 from agenthost.host.trust.principals import NOBODY, Starter
-from agenthost.host.turns.agent_loops import AgentLoops, AgentQuit
+from agenthost.host.turns.agent_loops import AgentLoops
 from agenthost.host.turns.agent_port import AgentPort
 from agenthost.host.turns.agent_starts import AgentStarts
+from agenthost.host.turns.failures import TurnFailure, describe_failure, error_action
 from agenthost.host.turns.running_turn import RunningTurn
 from agenthost.protocol.chat.parts import open_requests, tool_calls
 
@@ -70,12 +73,6 @@ _UNDER_WAY = (
 )
 
 
-def error_action(turn_id: str, duration: int, error_type: str, message: str) -> Action:
-    """Build the action that ends a turn with an error."""
-    part = {"kind": "error", "error": {"errorType": error_type, "message": message}}
-    return {"type": "chat/error", "turnId": turn_id, "duration": duration, "part": part}
-
-
 class TurnRunner:
     """All running turns of the host."""
 
@@ -90,6 +87,7 @@ class TurnRunner:
         *,
         permissions: Permissions,
         credentials: Credentials,
+        resume_states: ResumeStates,
         starts: AgentStarts,
         prompt_timeout: float | None = PROMPT_TIMEOUT,
         silence_limit: float | None = SILENCE_LIMIT,
@@ -100,6 +98,7 @@ class TurnRunner:
         self.clock = clock
         self.permissions = permissions
         self.credentials = credentials
+        self.resume_states = resume_states
         self.prompt_timeout = prompt_timeout
         self._silence_limit = silence_limit
         self._agents = agents
@@ -112,7 +111,10 @@ class TurnRunner:
         self._ending: set[asyncio.Task[None]] = set()
         # Why no turn runs any more, once the host stops.
         self._closed_because: str | None = None
-        effects.on(StartTurn, lambda e: self.start(e.chat, e.session, e.starter or NOBODY))
+        effects.on(
+            StartTurn,
+            lambda e: self.start(e.chat, e.session, e.starter or NOBODY, e.resumed_after),
+        )
         effects.on(StopTurn, lambda e: self.stop(e.chat.uri))
         effects.on(CancelTurn, lambda e: self.cancel(e.chat))
         effects.on(ChatChanged, lambda e: self.changed(e.chat))
@@ -131,8 +133,17 @@ class TurnRunner:
         """Say whether a turn of the chat is running."""
         return chat.uri in self._running
 
-    def start(self, chat: ChatChannel, session: SessionChannel, starter: Starter) -> None:
-        """Run the agent for the turn that has just become active."""
+    def start(
+        self,
+        chat: ChatChannel,
+        session: SessionChannel,
+        starter: Starter,
+        resumed_after: int | None = None,
+    ) -> None:
+        """Run the agent for the turn that has just become active, or is so again.
+
+        ``resumed_after`` is how many milliseconds a turn that goes on took until it failed.
+        """
         state, owner = chat.state, session.state
         active = state["activeTurn"]
         running = RunningTurn(
@@ -141,13 +152,14 @@ class TurnRunner:
             session,
             turn_id=active["id"],
             starter=starter,
+            former=resumed_after or 0,
         )
         self._running[chat.uri] = running
         extra_of(chat).elapsed = lambda: running.duration
         chat.holds += 1
         self.writer.ledger.write(PutRecord(RUNNING, chat.uri, session.uri.encode()))
         if self._closed_because is not None:
-            self._finish(running, "hostStopped", self._closed_because)
+            self._finish(running, self._ended_by_host(running, "hostStopped", self._closed_because))
             return
         agent = self._agents.get(owner["provider"])
         port = AgentPort(running, self._loops.crossing)
@@ -157,8 +169,10 @@ class TurnRunner:
             chat=chat.uri,
             message=message_for_agent(chat, active["id"], active["message"]),
             history=[*extra_of(chat).context, *history_for_agent(chat)],
-            session=session_context(session.uri, owner, state),
+            session=session_context(session.uri, owner, state, self.resume_states.get(session)),
             models=agent.models if agent is not None else (),
+            is_resumed=resumed_after is not None,
+            parts_so_far=[p for p in active["responseParts"] if p["kind"] != "error"],
         )
         name = f"turn {active['id']} in {chat.uri}"
         running.task = asyncio.create_task(self._run(agent, turn, port, running), name=name)
@@ -218,7 +232,7 @@ class TurnRunner:
         """
         self._closed_because = reason
         for running in list(self._running.values()):
-            self._finish(running, "hostStopped", reason)
+            self._finish(running, self._ended_by_host(running, "hostStopped", reason))
             self._cancel(running)
         if self._ending:
             # They do not wait for their agents, whom the loops know.
@@ -227,7 +241,7 @@ class TurnRunner:
 
     def fail(self, running: RunningTurn, error: BaseException) -> None:
         """End a turn with an error that is not its agent's own, and stop the agent."""
-        self._finish(running, *describe_failure(error, running.channel.uri, self.credentials.mask))
+        self._finish(running, describe_failure(error, running.channel.uri, self.credentials.mask))
         self._cancel(running)
 
     async def end_interrupted(self, store: Store, directory: Directory) -> None:
@@ -241,9 +255,7 @@ class TurnRunner:
                 continue
             active = chat.state.get("activeTurn") if chat is not None else None
             if chat is not None and active is not None:
-                message = "the host stopped while this turn was running"
-                action = error_action(active["id"], self._since(active), "hostRestarted", message)
-                self.writer.apply(chat, action)
+                self.writer.apply(chat, self._interruption(chat, active, directory))
             self.writer.ledger.write(DropRecord(RUNNING, chat_uri))
         await self.writer.ledger.settle()
 
@@ -256,6 +268,22 @@ class TurnRunner:
             if described["resource"] == resource:
                 return cast("ProtectedResourceMetadata", dict(described))
         return {"resource": resource}
+
+    def _ended_by_host(self, running: RunningTurn, error_type: str, message: str) -> TurnFailure:
+        """Describe an end of a turn that is none of its agent's doing."""
+        return TurnFailure(error_type, message, self._can_resume(running.session))
+
+    def _can_resume(self, session: SessionChannel | None) -> bool:
+        agent = self._agents.get(session.state["provider"]) if session is not None else None
+        return agent is not None and agent.resumable
+
+    def _interruption(self, chat: ChatChannel, active: ActiveTurn, directory: Directory) -> Action:
+        """Build the action that ends a turn which was running when the last host died."""
+        message = "the host stopped while this turn was running"
+        session = directory.get(chat.session or "", SESSION)
+        resumable = takes_messages(chat) and self._can_resume(session)
+        failure = TurnFailure("hostRestarted", message, resumable)
+        return error_action(active["id"], self._since(active), failure)
 
     def _since(self, active: ActiveTurn) -> int:
         """Return how many milliseconds ago a turn started that no clock of this host measured."""
@@ -279,7 +307,7 @@ class TurnRunner:
             return
         except Exception as error:
             mask = self.credentials.mask
-            self._finish(running, *describe_failure(error, running.channel.uri, mask))
+            self._finish(running, describe_failure(error, running.channel.uri, mask))
         else:
             self._finish(running)
 
@@ -302,24 +330,25 @@ class TurnRunner:
     def _give_up(self, running: RunningTurn) -> None:
         limit = self._silence_limit
         message = f"nothing happened in this turn for {limit:g} seconds, so it was given up"
-        self._finish(running, "idle", message)
+        self._finish(running, self._ended_by_host(running, "idle", message))
         self._cancel(running)
 
-    def _finish(
-        self, running: RunningTurn, error_type: str | None = None, message: str = ""
-    ) -> None:
+    def _finish(self, running: RunningTurn, failure: TurnFailure | None = None) -> None:
         if not self.is_active(running):
             return
         del self._running[running.channel.uri]
         self._release(running)
-        if error_type is None:
+        if failure is None:
             action = {
                 "type": "chat/turnComplete",
                 "turnId": running.turn_id,
                 "duration": running.duration,
             }
         else:
-            action = error_action(running.turn_id, running.duration, error_type, message)
+            if failure.resumable and not takes_messages(running.channel):
+                # Whoever waited for a worker has gone on without it.
+                failure = replace(failure, resumable=False)
+            action = error_action(running.turn_id, running.duration, failure)
         self.writer.apply(running.channel, action)
 
     def _release(self, running: RunningTurn) -> None:
@@ -336,29 +365,19 @@ class TurnRunner:
             task.cancel()
 
 
-def describe_failure(
-    error: BaseException, where: str, mask: Callable[[str], str] = str
-) -> tuple[str, str]:
-    """Return an agent's failure as people are told it: its own words, or that the log has them.
-
-    What is told and what is logged goes through ``mask``, for agents quote whatever they hold.
-    """
-    if isinstance(error, AgentQuit) and error.__cause__ is not None:
-        error = error.__cause__
-    said = agent_message(error)
-    if said is not None:
-        return said.error_type, mask(str(said))
-    trace = "".join(traceback.format_exception(error))
-    log.error("the agent failed in %s\n%s", where, mask(trace).rstrip())
-    name = type(error).__name__
-    return name, f"the agent failed ({name}); the host's log says more"
+def takes_messages(chat: ChatChannel) -> bool:
+    """Say whether people may write in a chat, and not only look on at a worker."""
+    return bool(chat.settled.get("interactivity", "full") == "full")
 
 
-def session_context(uri: str, session: SessionState, chat: ChatState) -> SessionContext:
+def session_context(
+    uri: str, session: SessionState, chat: ChatState, resume_state: Mapping[str, Any] | None = None
+) -> SessionContext:
     """Describe a session to the agent that works in one of its chats."""
     directories = chat.get("workingDirectories", session.get("workingDirectories", []))
     config = session.get("config")
-    return SessionContext(uri, tuple(directories), dict(config.get("values", {})) if config else {})
+    values = dict(config.get("values", {})) if config else {}
+    return SessionContext(uri, tuple(directories), values, resume_state)
 
 
 def _something_under_way(chat: ChatState) -> bool:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from agenthost.agents.api import AgentError
 from agenthost.agents.turn_port import Interactivity, Worker
@@ -101,6 +101,7 @@ class RunningTurn:
         *,
         turn_id: str,
         starter: Starter,
+        former: int = 0,
     ) -> None:
         self._runner = runner
         self.channel = channel
@@ -108,6 +109,8 @@ class RunningTurn:
         self.turn_id = turn_id
         self.starter = starter
         self.started = runner.clock.monotonic()
+        # Milliseconds that it took until it failed, where it goes on after that.
+        self._former = former
         self.task: asyncio.Task[None] | None = None
         # Set when the turn has ended; from then on its agent is not heard. Any thread may look.
         self.over = False
@@ -122,8 +125,8 @@ class RunningTurn:
 
     @property
     def duration(self) -> int:
-        """Milliseconds since the turn started, by this host's own clock."""
-        return max(0, round((self._runner.clock.monotonic() - self.started) * 1000))
+        """Milliseconds that the turn has been worked on, by this host's own clock."""
+        return self._former + max(0, round((self._runner.clock.monotonic() - self.started) * 1000))
 
     @property
     def prompt_timeout(self) -> float | None:
@@ -190,6 +193,11 @@ class RunningTurn:
         """Set an annotation of the session."""
         if not self.over:
             self._runner.chats.annotate(self.session, annotation)
+
+    def keep(self, state: Mapping[str, Any] | None) -> None:
+        """Keep what the agent needs to go on with the session."""
+        if not self.over:
+            self._runner.resume_states.keep(self.session, state)
 
     def show_activity(self, activity: str | None) -> None:
         """Say what the turn is doing, in a few words; None for nothing in particular."""

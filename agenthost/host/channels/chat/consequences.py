@@ -48,6 +48,8 @@ class StartTurn(Consequence):
     chat: ChatChannel
     session: SessionChannel
     starter: Starter | None
+    # Milliseconds that it took until it failed, where it is a turn that goes on.
+    resumed_after: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ from agenthost.host.log.channel import AnyChannel, OwnerChannel
 from agenthost.host.log.effects import Apply, Consequence
 from agenthost.host.log.kind import Applied, Find, PreparedAction
 from agenthost.host.log.stored_values import stored_value
+from agenthost.protocol.chat.parts import open_requests
 
 if TYPE_CHECKING:
     from agenthost.host.store import WholeChannel
@@ -107,7 +108,7 @@ class ChatKind(RuledKind["ChatState"]):
     def needs_agent(self, action: Action) -> bool:
         """Say whether an action makes the agent work, now or as soon as it has time."""
         queues = action["type"] == "chat/pendingMessageSet" and action["kind"] == "queued"
-        return bool(queues or action["type"] == "chat/turnStarted")
+        return bool(queues or action["type"] in ("chat/turnStarted", "chat/turnResume"))
 
     def understood(self, state: ChatState, action: Action) -> Action:
         """Return an action with its answers as the questions mean them."""
@@ -127,6 +128,9 @@ class ChatKind(RuledKind["ChatState"]):
         first: list[Consequence] = []
         if action["type"] == "chat/truncated" and "turnId" in action:
             first.append(ShowTurn(channel, action["turnId"]))
+        if action["type"] == "chat/turnResume":
+            # Older versions are told to go back to the turn before, which they must hold.
+            first += [ShowTurn(channel, turn["id"]) for turn in channel.state["turns"][-2:][:1]]
         if action.get("message") is not None:
             first.append(ShowAttached(action["message"]))
         if action["type"] == "chat/toolCallConfirmed" and not action["approved"]:
@@ -203,6 +207,8 @@ def _carrying_out(
     match followup:
         case Followup.START_TURN:
             starter = dispatch.connection.starter if dispatch is not None else applied.starter
+            if applied.action["type"] == "chat/turnResume":
+                return (*_closing(applied), StartTurn(chat, session, starter, _former(applied)))
             return (TitleFromFirstMessage(chat, session), StartTurn(chat, session, starter))
         case Followup.STOP_TURN:
             return (StopTurn(chat),)
@@ -214,3 +220,17 @@ def _carrying_out(
             return (QueueSteering(chat),)
         case Followup.NEXT_IN_QUEUE:
             return (StartNextQueued(chat),)
+
+
+def _closing(applied: Applied[ChatState]) -> Sequence[Consequence]:
+    """Close the requests that a turn had open when it failed: nobody waits for their answers."""
+    closed = {"type": "chat/inputCompleted", "response": "cancel"}
+    return [
+        Apply(applied.channel, {**closed, "requestId": request["id"]})
+        for request in open_requests(applied.after.get("activeTurn"))
+    ]
+
+
+def _former(applied: Applied[ChatState]) -> int:
+    """Return how many milliseconds a turn that goes on took until it failed."""
+    return round(applied.before["turns"][-1].get("duration") or 0)

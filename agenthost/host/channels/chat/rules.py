@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from agenthost.protocol.chat.tool_state import ToolCallRunningState, ToolCallState
     from agenthost.protocol.common import Action
 
+# Parts of a turn that can go on: older versions are told each of them anew under a number of its
+# own, and these are reserved in blocks.
+MOST_RESUMED = 500_000
+
 
 def check_session(context: RuleContext) -> str | None:
     """Refuse everything in a session that could not be created."""
@@ -37,6 +41,26 @@ def _turn_started(state: ChatState, action: Action, context: RuleContext) -> str
         # It would take a message off the queue that may be somebody else's.
         return "only the host starts queued messages"
     return check_message(state, action["message"], context)
+
+
+def _turn_resumed(state: ChatState, action: Action, context: RuleContext) -> str | None:
+    if state.get("activeTurn") is not None:
+        return "a turn is already in progress in this chat"
+    if context.session is not None and context.session["lifecycle"] != "ready":
+        return "the session is not ready"
+    if state.get("interactivity", "full") != "full":
+        return f"this chat is {state['interactivity']}: its turns are not resumed"
+    latest = state["turns"][-1] if state["turns"] else None
+    if latest is None or latest["id"] != action["turnId"]:
+        return f"turn {action['turnId']} is not the latest of this chat"
+    if latest["state"] != "error":
+        return "only a turn that failed can be resumed"
+    last = latest["responseParts"][-1] if latest["responseParts"] else None
+    if last is None or last["kind"] != "error" or last.get("resumable") is not True:
+        return "the agent cannot take this turn up again"
+    if len(latest["responseParts"]) > MOST_RESUMED:
+        return "the turn is too long to be taken up again"
+    return None
 
 
 def _turn_cancelled(state: ChatState, action: Action, context: RuleContext) -> str | None:
@@ -196,6 +220,7 @@ def _directory_removed(state: ChatState, action: Action, context: RuleContext) -
 
 RULES: Rules[ChatState] = {
     "chat/turnStarted": _turn_started,
+    "chat/turnResume": _turn_resumed,
     "chat/turnCancelled": _turn_cancelled,
     "chat/toolCallConfirmed": _confirmed,
     "chat/toolCallComplete": _complete,

@@ -50,8 +50,11 @@ async def session_config_completions(connection: Connection, params: JsonObject)
 
 @handles("authenticate")
 async def authenticate(connection: Connection, params: JsonObject) -> JsonObject:
-    """Take a token for a resource that one of the agents advertises."""
+    """Take a token for a resource that one of the agents advertises; an empty one takes it back."""
     core, resource, token = connection.core, params["resource"], params["token"]
+    principal = connection.principal.name
+    # It ages while its agent checks it.
+    deadline = core.credentials.deadline(params.get("expiresIn"))
     wanting = [
         (agent, entry)
         for agent in core.agents.values()
@@ -60,6 +63,9 @@ async def authenticate(connection: Connection, params: JsonObject) -> JsonObject
     ]
     if not wanting:
         raise InvalidParams("no agent here protects that resource", path="resource")
+    if not token:
+        core.credentials.drop(principal, resource)
+        return {}
     for agent, entry in wanting:
         try:
             await core.loops.ask(agent, agent.check_token, resource, token)
@@ -69,5 +75,5 @@ async def authenticate(connection: Connection, params: JsonObject) -> JsonObject
             # Agents quote whatever they hold, and this one holds a token that is kept nowhere yet.
             log.error("%s cannot check a token: %s", agent.provider, type(error).__name__)
             raise InternalError("the agent could not check the token") from None
-    core.credentials.put(connection.principal.name, resource, token)
+    core.credentials.put(principal, resource, token, deadline=deadline, supplier=connection)
     return {}

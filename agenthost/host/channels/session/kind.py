@@ -21,13 +21,15 @@ from agenthost.protocol.json_edits import carry
 if TYPE_CHECKING:
     from agenthost.host.channels.session.summary import SummaryFacts
     from agenthost.host.store import WholeChannel
-    from agenthost.protocol.common import Action
+    from agenthost.protocol.common import Action, JsonObject
     from agenthost.protocol.session.state import SessionOrigin, SessionState, SessionSummary
 
 SessionChannel: TypeAlias = "LiveChannel[SessionState]"
 
 # The record of the tools that are allowed in a session.
 PERMISSIONS = "permissions"
+# The record of what a session's agent keeps to go on with it.
+RESUME = "resume"
 # What a summary holds that the session's state does not.
 _OWN_FIELDS = ("createdAt", "changes", "_meta")
 
@@ -41,6 +43,8 @@ class SessionExtra:
     facts: SummaryFacts | None = None
     # Tools that run without asking; agents look at it from their threads.
     allowed: frozenset[str] = frozenset()
+    # What the agent keeps to go on with the session, and which agent that was.
+    resume: JsonObject | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,18 +105,21 @@ class SessionKind(RuledKind["SessionState"]):
     """Session channels."""
 
     name = "session"
-    buckets = (PERMISSIONS,)
+    buckets = (PERMISSIONS, RESUME)
 
     def extra(self) -> SessionExtra:
         """Make what a session keeps besides its state."""
         return SessionExtra()
 
     def restore(self, channel: SessionChannel, whole: WholeChannel) -> None:
-        """Take up a session's summary, and what is allowed in it."""
+        """Take up a session's summary, what is allowed in it, and what its agent kept."""
         extra = extra_of(channel)
         tools = whole.records.get(PERMISSIONS)
         if tools is not None:
             extra.allowed = frozenset(stored_value(tools, channel.uri))
+        kept = whole.records.get(RESUME)
+        if kept is not None:
+            extra.resume = stored_value(kept, channel.uri)
         if whole.summary is not None:
             summary: SessionSummary = stored_value(whole.summary, channel.uri)
             facts = cast("SummaryFacts", carry(summary, *_OWN_FIELDS))

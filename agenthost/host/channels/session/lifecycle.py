@@ -32,7 +32,8 @@ from agenthost.host.channels.session.kind import (
     SessionChannel,
     TellRunOfSession,
 )
-from agenthost.host.channels.session.permissions import Credentials, Permissions
+from agenthost.host.channels.session.permissions import Permissions
+from agenthost.host.channels.session.resume_states import ResumeStates
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.settings import check_complete, sanitize
 from agenthost.host.channels.titles import UNTITLED_SESSION
@@ -40,6 +41,7 @@ from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import DropBlobs
+from agenthost.host.trust.credentials import Credentials
 from agenthost.host.trust.principals import Starter
 from agenthost.protocol.own_members import FORK
 from agenthost.protocol.status import IDLE, IS_READ
@@ -88,6 +90,7 @@ class SessionRegistry:
         chats: ChatRegistry,
         effects: Effects,
         permissions: Permissions,
+        resume_states: ResumeStates,
         credentials: Credentials,
         drafts: Drafts,
         git: GitMetadata,
@@ -104,6 +107,7 @@ class SessionRegistry:
         self._chats = chats
         self._effects = effects
         self._permissions = permissions
+        self._resume_states = resume_states
         self._credentials = credentials
         self._drafts = drafts
         self._git = git
@@ -293,6 +297,7 @@ class SessionRegistry:
         if not keep_content:
             self._writer.ledger.write(DropBlobs(session.uri))
         self._permissions.forget(session)
+        self._resume_states.forget(session)
         self._catalogue.remove(session)
         self._tell_run(session, is_gone=True)
 

@@ -31,7 +31,7 @@ def chat(**extra: Any) -> State:
 
 def running(*parts: State, **extra: Any) -> State:
     turn = {"id": "t2", "message": message(), "responseParts": list(parts)}
-    return chat(activeTurn=turn, **extra)
+    return chat(**{**extra, "activeTurn": turn})
 
 
 def call(status: str, **extra: Any) -> State:
@@ -98,6 +98,52 @@ def test_one_turn_at_a_time_runs_in_a_chat() -> None:
 
 def test_a_turn_id_is_used_once() -> None:
     assert refusal(chat(), start(turnId="t1")) == "turn id t1 was used before"
+
+
+def failed_turn(*parts: State, **extra: Any) -> State:
+    error = {"kind": "error", "error": {"errorType": "e", "message": "m"}, "resumable": True}
+    turn = {"id": "t1", "message": message(), "state": "error"}
+    return chat(turns=[{**turn, "responseParts": [*parts, error], **extra}])
+
+
+RESUME: Action = {"type": "chat/turnResume", "turnId": "t1"}
+HELD: State = {"kind": "error", "error": {"errorType": "e", "message": "m"}}
+
+
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [
+        (failed_turn(), None),
+        (failed_turn(HELD), None),
+        (chat(turns=[]), "turn t1 is not the latest of this chat"),
+        (failed_turn(id="t2"), "turn t1 is not the latest of this chat"),
+        (chat(), "only a turn that failed can be resumed"),
+        (failed_turn(state="cancelled"), "only a turn that failed can be resumed"),
+        (failed_turn(responseParts=[]), "the agent cannot take this turn up again"),
+        (failed_turn(responseParts=[HELD]), "the agent cannot take this turn up again"),
+        (
+            failed_turn(responseParts=[{**HELD, "resumable": 1}]),
+            "the agent cannot take this turn up again",
+        ),
+        (running(**failed_turn()), "a turn is already in progress in this chat"),
+        (
+            {**failed_turn(), "interactivity": "read-only"},
+            "this chat is read-only: its turns are not resumed",
+        ),
+        (failed_turn(*[HELD] * 500_000), "the turn is too long to be taken up again"),
+    ],
+)
+def test_the_latest_turn_goes_on_if_its_failure_allows_it(state: State, reason: str | None) -> None:
+    assert refusal(state, RESUME) == reason
+
+
+def test_a_turn_goes_on_in_a_session_that_is_ready() -> None:
+    for lifecycle, reason in (
+        ("creating", "the session is not ready"),
+        ("failed", "the session could not be created"),
+    ):
+        session: State = {"lifecycle": lifecycle}
+        assert refusal(failed_turn(), RESUME, RuleContext(ME, session)) == reason
 
 
 @pytest.mark.parametrize("origin", ["agent", "tool", "systemNotification"])

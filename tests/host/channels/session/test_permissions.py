@@ -5,8 +5,8 @@ import logging
 import pytest
 
 from agenthost.agents import AgentError
-from agenthost.host.channels.session.permissions import MOST_FORMER, Credentials
-from agenthost.host.turns.runner import describe_failure
+from agenthost.host.trust.credentials import MOST_FORMER, Credentials
+from agenthost.host.turns.failures import TurnFailure, describe_failure
 
 
 def holding(*tokens: str) -> Credentials:
@@ -54,7 +54,8 @@ def test_a_failure_is_logged_and_told_without_tokens(caplog: pytest.LogCaptureFi
         raise ValueError("no tok-5d2f") from KeyError("tok-5d2f")
     except ValueError as error:
         told = describe_failure(error, "chat:/1", mask)
-    assert told == ("ValueError", "the agent failed (ValueError); the host's log says more")
+    message = "the agent failed (ValueError); the host's log says more"
+    assert told == TurnFailure("ValueError", message)
     (record,) = caplog.records
     assert (record.levelno, record.exc_info) == (logging.ERROR, None)
     assert record.message.startswith("the agent failed in chat:/1\n")
@@ -62,4 +63,4 @@ def test_a_failure_is_logged_and_told_without_tokens(caplog: pytest.LogCaptureFi
     assert caplog.text.rstrip().endswith("ValueError: no [redacted]")
     assert "tok-5d2f" not in record.message
     said = describe_failure(AgentError("no tok-5d2f", "refused"), "chat:/1", mask)
-    assert said == ("refused", "no [redacted]")
+    assert said == TurnFailure("refused", "no [redacted]")

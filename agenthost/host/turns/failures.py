@@ -1,0 +1,54 @@
+"""Why turns fail: as people are told it, and as the action that ends them."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agenthost.agents.api import agent_message
+from agenthost.host.turns.agent_loops import AgentQuit
+
+if TYPE_CHECKING:
+    from agenthost.protocol.common import Action, JsonObject
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFailure:
+    """Why a turn ended with an error, as people are told it."""
+
+    error_type: str
+    message: str
+    # Whether it can be taken up again.
+    resumable: bool = False
+
+
+def error_action(turn_id: str, duration: int, failure: TurnFailure) -> Action:
+    """Build the action that ends a turn with an error."""
+    error = {"errorType": failure.error_type, "message": failure.message}
+    part: JsonObject = {"kind": "error", "error": error}
+    if failure.resumable:
+        part["resumable"] = True
+    return {"type": "chat/error", "turnId": turn_id, "duration": duration, "part": part}
+
+
+def describe_failure(
+    error: BaseException, where: str, mask: Callable[[str], str] = str
+) -> TurnFailure:
+    """Return an agent's failure as people are told it: its own words, or that the log has them.
+
+    What is told and what is logged goes through ``mask``, for agents quote whatever they hold.
+    """
+    if isinstance(error, AgentQuit) and error.__cause__ is not None:
+        error = error.__cause__
+    said = agent_message(error)
+    if said is not None:
+        return TurnFailure(said.error_type, mask(str(said)), said.resumable)
+    trace = "".join(traceback.format_exception(error))
+    log.error("the agent failed in %s\n%s", where, mask(trace).rstrip())
+    name = type(error).__name__
+    return TurnFailure(name, f"the agent failed ({name}); the host's log says more")
