@@ -390,7 +390,7 @@ class Host:
             large_frames=asyncio.Lock(),
             policy=self._policy,
             kind_methods={name: h for kind in self._kinds for name, h in kind.methods.items()},
-            metrics=self._metrics(ledger, fanout, turns, catalogue),
+            metrics=self._metrics(ledger, fanout, turns, catalogue, runs),
             wire_log=wire_log,
             server_info=server_info(),
             default_directory=self._directory_uri,
@@ -398,13 +398,19 @@ class Host:
         )
 
     def _metrics(
-        self, ledger: Ledger, fanout: Fanout, turns: TurnRunner, catalogue: SessionCatalogue
+        self,
+        ledger: Ledger,
+        fanout: Fanout,
+        turns: TurnRunner,
+        catalogue: SessionCatalogue,
+        runs: AutomationRuns,
     ) -> Metrics:
         metrics = Metrics()
         gauge, counter = metrics.gauge, metrics.counter
         gauge("agenthost_connections", "Open connections", lambda: len(self._connections))
         gauge("agenthost_sessions", "Sessions in the catalogue", lambda: catalogue.count)
         gauge("agenthost_turns_running", "Turns at work", lambda: turns.running)
+        gauge("agenthost_automation_runs", "Runs of automations not over", lambda: runs.active)
         gauge("agenthost_server_seq", "Newest sequence number", lambda: ledger.last_seq)
         gauge("agenthost_log_backlog", "Writes not durable yet", lambda: ledger.backlog)
         gauge("agenthost_envelopes_sent", "Envelopes handed out", lambda: fanout.delivered)
