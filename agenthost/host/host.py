@@ -29,6 +29,7 @@ from agenthost.host import method_handlers as handlers
 from agenthost.host.channels.automation.catalogue import AutomationCatalogue
 from agenthost.host.channels.automation.runs import AutomationRuns
 from agenthost.host.channels.automation.templates import Templates
+from agenthost.host.channels.canvas.canvases import Canvases
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.content_upgrade import StoredModel
 from agenthost.host.channels.registry import KINDS
@@ -309,6 +310,7 @@ class Host:
         drafts = Drafts(store, ledger, directory, clock)
         loops = AgentLoops(self._agents, ledger)
         chats = ChatRegistry(store, writer, directory, effects, clock)
+        canvases = Canvases(writer, directory, effects)
         turns = TurnRunner(
             writer,
             chats,
@@ -320,6 +322,7 @@ class Host:
             permissions=permissions,
             resume_states=resume_states,
             credentials=credentials,
+            canvases=canvases,
             prompt_timeout=self._prompt_timeout,
             silence_limit=self._silence_limit,
         )
@@ -374,6 +377,7 @@ class Host:
             sessions=sessions,
             turns=turns,
             automations=automations,
+            canvases=canvases,
             drafts=drafts,
             trash=trash,
             clients=clients,
@@ -475,6 +479,7 @@ class Host:
         """End every turn while its clients can still be told, then tell them that this is it."""
         core = self.core
         core.automations.close()
+        core.canvases.shut_down()
         await core.turns.close(STOPPING)
         # A store that failed has told everybody already.
         with contextlib.suppress(StoreError):
