@@ -76,6 +76,11 @@ class TurnPort(Protocol):
         """Set an annotation of the session."""
         ...
 
+    @property
+    def resume_state(self) -> Mapping[str, Any] | None:
+        """What the agent last kept for the session."""
+        ...
+
     def keep(self, state: Mapping[str, Any] | None) -> None:
         """Keep what the agent needs to go on with the session, after all that was emitted."""
         ...

@@ -36,6 +36,7 @@ class FakePort:
         self.title: str | None = None
         self.meta: Json = {}
         self.notes: list[Json] = []
+        self.resume_state: Mapping[str, Any] | None = None
         self.client: str | None = "c1"
         self.session_state: Json = {"activeClients": []}
         # Every action of the agent, and what it stored and was allowed.
@@ -147,7 +148,7 @@ class FakePort:
         self.notes.append(annotation)
 
     def keep(self, state: Mapping[str, Any] | None) -> None:
-        self.kept = state
+        self.resume_state = state
 
     async def store_content(
         self, data: bytes, content_type: str | None, name: str | None = None

@@ -69,6 +69,9 @@ class AgentPort:
         # What this turn allowed and found to be refused, before the host knows.
         self._allowed: set[str] = set()
         self._refused: dict[str, str] = {}
+        # What the agent last kept, how often it did, and how often of these the host has taken it.
+        self._kept: Mapping[str, Any] | None = None
+        self._keeps = self._kept_through = 0
 
     @property
     def state(self) -> ChatState:
@@ -157,9 +160,19 @@ class AgentPort:
         """Set an annotation of the session."""
         self._post(self._running.annotate, annotation)
 
+    @property
+    def resume_state(self) -> Mapping[str, Any] | None:
+        """What the agent last kept for the session, here or in another chat of it."""
+        if self._keeps > self._kept_through:
+            return self._kept
+        return self._running.resume_state
+
     def keep(self, state: Mapping[str, Any] | None) -> None:
-        """Keep what the agent needs to go on with the session."""
-        self._post(self._running.keep, state)
+        """Keep what the agent needs to go on with the session; of several at once, the last."""
+        self._kept = state
+        self._keeps += 1
+        if self._keeps == self._kept_through + 1:
+            self._post(self._take_kept, None)
 
     async def flow(self) -> None:
         """Wait while the host is behind; there is no going on in a turn that is over."""
@@ -236,6 +249,12 @@ class AgentPort:
         if token is not None:
             self._refused[resource] = token
         self._post(self._running.reject_credential, resource)
+
+    def _take_kept(self, _: None) -> None:
+        """Hand over what the agent keeps; on the host's loop, while the agent may keep more."""
+        while self._kept_through < (keeps := self._keeps):
+            self._running.keep(self._kept)
+            self._kept_through = keeps
 
     def _emit_text(self, action: Action) -> None:
         pieces = self._pieces

@@ -194,6 +194,11 @@ class RunningTurn:
         if not self.over:
             self._runner.chats.annotate(self.session, annotation)
 
+    @property
+    def resume_state(self) -> Mapping[str, Any] | None:
+        """What the agent last kept for the session; any thread may ask."""
+        return self._runner.resume_states.get(self.session)
+
     def keep(self, state: Mapping[str, Any] | None) -> None:
         """Keep what the agent needs to go on with the session."""
         if not self.over:
