@@ -16,6 +16,7 @@ from websockets.exceptions import WebSocketException
 
 from soak.witness import Witness, open_witness
 from tests.wire.client import WireFailure, user_message
+from tests.wire.wording import annotated_by
 
 __all__ = ["Stage", "keep_busy"]
 
@@ -141,7 +142,8 @@ async def annotate(stage: Stage, witness: Witness) -> None:
     turn_id = stage.random.choice(turns)["id"] if turns else "none yet"
     id = f"a{stage.random.randint(1, 5)}"
     entry = {"id": f"e{stage.random.randint(1, 3)}", "text": f"{stage.random.random()}"}
-    annotation: dict[str, Any] = {"id": id, "turnId": turn_id, "resource": "file:///x"}
+    annotation: dict[str, Any] = {"id": id, "resource": "file:///x"}
+    annotation |= annotated_by(witness.version, session, stage.chats[session], turn_id)
     annotation |= {"resolved": False, "entries": [entry]}
     action = stage.random.choice(
         (

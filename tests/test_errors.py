@@ -21,7 +21,7 @@ REQUEST = {"channel": "ahp-root://", "uri": "file:///x", "read": True}
 TYPED: list[tuple[WireError, str, Any]] = [
     (InvalidParams("no", path="action.title"), "path", "action.title"),
     (InvalidParams("no"), "path", None),
-    (UnsupportedProtocolVersion(["0.7.0", "0.6.0"]), "supported", ("0.7.0", "0.6.0")),
+    (UnsupportedProtocolVersion(["1.0.0", "0.9.0"]), "supported", ("1.0.0", "0.9.0")),
     (AuthRequired([RESOURCE]), "resources", (RESOURCE,)),
     (PermissionDenied(request=REQUEST), "request", REQUEST),
     (PermissionDenied(), "request", None),
@@ -60,12 +60,12 @@ def test_an_error_whose_data_is_not_as_it_should_be_tells_nothing(
 
 
 def test_only_the_fitting_entries_of_a_list_are_told() -> None:
-    versions = {"code": -32005, "message": "", "data": {"supportedVersions": ["0.7.0", 3]}}
+    versions = {"code": -32005, "message": "", "data": {"supportedVersions": ["1.0.0", 3]}}
     resources = {"code": -32007, "message": "", "data": {"resources": [RESOURCE, 3]}}
     refused, wanted = WireError.from_wire(versions), WireError.from_wire(resources)
     assert isinstance(refused, UnsupportedProtocolVersion)
     assert isinstance(wanted, AuthRequired)
-    assert (refused.supported, wanted.resources) == (("0.7.0",), (RESOURCE,))
+    assert (refused.supported, wanted.resources) == (("1.0.0",), (RESOURCE,))
 
 
 @pytest.mark.parametrize(

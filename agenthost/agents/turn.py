@@ -14,6 +14,7 @@ from typing import Any
 
 from agenthost.agents import inputs
 from agenthost.agents.api import AgentError, SessionContext
+from agenthost.agents.canvas import Canvas, open_canvas
 from agenthost.agents.inputs import Answers, check_request, read_answers
 from agenthost.agents.sanitize import (
     as_bytes,
@@ -221,6 +222,24 @@ class Turn:
         self._port.annotate(action["annotation"])
         await self._port.flow()
         return id
+
+    async def open_canvas(
+        self,
+        kind: str,
+        *,
+        title: str | None = None,
+        status: str | None = None,
+        url: str | None = None,
+        instance_id: str | None = None,
+    ) -> Canvas:
+        """Show a web page beside the chat: ``canvas = await turn.open_canvas("preview", url=url)``.
+
+        It stays after the turn; the same ``kind`` and ``instance_id`` open the same one again.
+        Raises AgentError for a ``url`` that is not http or https, or too many canvases in the chat.
+        """
+        return await open_canvas(
+            self._port, kind, title=title, status=status, url=url, instance_id=instance_id
+        )
 
     def tool(
         self,

@@ -119,6 +119,18 @@ class TurnPort(Protocol):
         """Let the same agent answer ``text`` in a chat of its own; ``announce`` gets its URI."""
         ...
 
+    async def open_canvas(self, described: Mapping[str, str]) -> str:
+        """Show a canvas beside the chat and return its URI."""
+        ...
+
+    async def update_canvas(self, uri: str, changes: Mapping[str, str | None]) -> None:
+        """Change a canvas, also after the turn; None takes something away."""
+        ...
+
+    async def close_canvas(self, uri: str) -> None:
+        """Take a canvas away, also after the turn."""
+        ...
+
     def is_allowed(self, tool: str) -> bool:
         """Return whether somebody allowed this tool for the whole session."""
         ...

@@ -1,33 +1,44 @@
-"""Marking a session as read while a person watches it."""
+"""Marking a session and its chat as read while a person watches them."""
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 
 from agenthost.cli.format.state_format import is_unread
-from agenthost.client import Dispatch, Rejected, Session
+from agenthost.client import Chat, Dispatch, Rejected, Session
 from agenthost.errors import AgentHostError
 
 
 class ReadMark:
-    """Marks a session as read while a person watches it.
+    """Marks a session, and the chat that is shown of it, as read while a person watches.
 
     Only while nothing runs: of a turn that goes on when its watcher leaves, the end is unread.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, chat: Chat | None = None) -> None:
         self._session = session
-        self._last: Dispatch | None = None
+        self._chat = chat
+        self._last: dict[str, Dispatch] = {}
 
-    def mark_if_unread(self, *, running: bool) -> Dispatch | None:
-        """Mark the session as read if it is unread; return the dispatch, if any."""
-        if running or not is_unread(self._session.channel.confirmed["status"]):
-            return None
-        if self._last is not None and not _is_taken(self._last):
+    def mark_if_unread(self, *, running: bool) -> list[Dispatch]:
+        """Mark what is unread as read; return what was dispatched for it."""
+        if running:
+            return []
+        marks: list[Dispatch | None] = [self._mark(self._session, self._session.mark_read)]
+        # Older hosts know it of sessions only.
+        if self._chat is not None and self._chat.can_be_read:
+            marks.append(self._mark(self._chat, self._chat.mark_read))
+        return [dispatch for dispatch in marks if dispatch is not None]
+
+    def _mark(self, what: Session | Chat, mark: Callable[[], Dispatch]) -> Dispatch | None:
+        status: int = what.channel.confirmed["status"]
+        last = self._last.get(what.uri)
+        if not is_unread(status) or (last is not None and not _is_taken(last)):
             return None
         with contextlib.suppress(AgentHostError):
-            self._last = self._session.mark_read()
-            return self._last
+            self._last[what.uri] = mark()
+            return self._last[what.uri]
         return None
 
 

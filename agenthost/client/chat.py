@@ -16,11 +16,13 @@ from agenthost.client.errors import TurnFailed, Uncertain, Unsupported
 from agenthost.client.events import ChatEvent, TurnEnded, chat_events
 from agenthost.client.handle import Handle
 from agenthost.client.resuming import find_turn, resumable_turn, was_resumed
+from agenthost.errors import MethodNotFound
 from agenthost.protocol.chat.active_turn import find_request, find_tool_call
 from agenthost.protocol.json_edits import without
 
 if TYPE_CHECKING:
     from agenthost.client.state.channel import Channel
+    from agenthost.client.state.client_core import ClientCore
     from agenthost.client.state.dispatches import Dispatch
     from agenthost.protocol.chat.commands import CompletionItem
     from agenthost.protocol.chat.input_state import ChatInputRequest
@@ -48,6 +50,11 @@ class Chat(Handle["ChatState"]):
     def active_turn(self) -> ActiveTurn | None:
         """The turn under way, if there is one."""
         return self.state.get("activeTurn")
+
+    @property
+    def can_be_read(self) -> bool:
+        """Whether the host keeps for each chat, and not only for the session, if it is read."""
+        return self._core.can_say("chat/isReadChanged")
 
     # Talking.
 
@@ -222,6 +229,58 @@ class Chat(Handle["ChatState"]):
         items: list[CompletionItem] = result["items"]
         return items
 
+    # The chat itself.
+
+    def mark_read(self, read: bool = True) -> Dispatch:
+        """Mark the chat as read, or as unread; that of the session is its own.
+
+        Raises:
+            Unsupported: the host's version knows that of sessions only.
+        """
+        return self._dispatch({"type": "chat/isReadChanged", "isRead": read})
+
+    def archive(self, archived: bool = True) -> Dispatch:
+        """Put the chat among the archived ones, or take it back; a default chat has its session's.
+
+        Raises:
+            Unsupported: the host's version knows that of sessions only.
+        """
+        return self._dispatch({"type": "chat/isArchivedChanged", "isArchived": archived})
+
+    async def move(self, *, session: str | None = None, after: str | None = None) -> str:
+        """Move the chat, with those that work for it; return the session that it is in then.
+
+        ``session`` is the URI of the one to go to, by default its own; ``after`` that of the chat
+        to stand behind. In its own session, a chat that stands behind none comes first.
+
+        Raises:
+            Unsupported: the host cannot move chats.
+            PermissionDenied: this chat cannot be moved; ``state["movable"]`` says so before.
+            TurnInProgress: it works, or one that belongs to it.
+        """
+        target = session or self.channel.owner
+        if target is None:
+            raise ValueError("name the session; nothing says which one this chat is in")
+        destination = {"kind": "session", "session": target}
+        # Moving it there once more changes nothing.
+        return await self._move(
+            destination if after is None else {**destination, "after": after}, repeat=True
+        )
+
+    async def move_to_new_session(self) -> str:
+        """Make the chat the default chat of a new session, whose URI this returns.
+
+        Raises:
+            ConnectionLost: the answer was lost; look where the chat is before trying again.
+            Unsupported, PermissionDenied, TurnInProgress: as ``move`` does.
+        """
+        return await self._move({"kind": "newSession"}, repeat=False)
+
+    async def _move(self, destination: Json, *, repeat: bool) -> str:
+        session = await move_chat(self._core, self.uri, destination, repeat=repeat)
+        self.channel.owner = session
+        return session
+
     async def dispose(self) -> None:
         """Remove the chat from its session."""
         await self._core.request("disposeChat", {"channel": self.uri})
@@ -251,6 +310,17 @@ class Chat(Handle["ChatState"]):
         if found is None:
             raise LookupError(f"there is no open request {request_id}")
         return found["request"]
+
+
+async def move_chat(core: ClientCore, chat: str, destination: Json, *, repeat: bool) -> str:
+    """Ask the host to move a chat, again if ``repeat`` and the answer is lost; return where to."""
+    params = {"channel": chat, "destination": destination}
+    try:
+        result = await core.request("moveChat", params, repeat=repeat)
+    except MethodNotFound as error:
+        raise Unsupported("this host cannot move chats") from error
+    session: str = result["session"]
+    return session
 
 
 class ChatFeed:

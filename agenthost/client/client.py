@@ -12,7 +12,6 @@ Wires the parts together and holds no behaviour of its own::
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
 import time
 import uuid
@@ -22,7 +21,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from agenthost.client.automations import Automations
-from agenthost.client.errors import ClientClosed, ClientError
+from agenthost.client.canvas import CanvasView
+from agenthost.client.errors import ClientClosed
 from agenthost.client.link.connection_status import Closed, Connected, ConnectionStatus
 from agenthost.client.link.host_link import LinkOptions, Observe
 from agenthost.client.link.resume import Introduction
@@ -32,9 +32,9 @@ from agenthost.client.resources import Allow, ResourceProvider, read_only
 from agenthost.client.sessions import Session, Sessions
 from agenthost.client.state.client_core import ClientCore
 from agenthost.client.state.turn_window import TurnWindow
+from agenthost.client.tokens import Tokens
 from agenthost.client.tools import ClientTools, ToolFunction
 from agenthost.clock import Clock, SystemClock
-from agenthost.errors import WireError
 from agenthost.protocol import SUPPORTED_VERSIONS
 from agenthost.protocol.uris import ROOT
 
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from agenthost.client.state.signals import Reader
     from agenthost.protocol.commands import InitializeResult
     from agenthost.protocol.root import RootState
-
-log = logging.getLogger(__name__)
 
 REQUEST_TIMEOUT = 60.0
 """Seconds within which a request must be answered, reconnecting included."""
@@ -142,8 +140,6 @@ class Client:
         self._roll = roll
         # How the connection is doing: ``state``, ``on_change``, and iteration over changes.
         self.connection = ConnectionStatus()
-        # Tokens for protected resources; the host forgets them with every connection.
-        self._tokens: dict[str, Mapping[str, Any]] = {}
         self._started = False
 
     async def __aenter__(self) -> Self:
@@ -159,7 +155,7 @@ class Client:
             status=self.connection,
             request_timeout=self._request_timeout,
         )
-        self._core.on_up.append(self._authenticate_again)
+        self._tokens = Tokens(self._core)
         self._tools = ClientTools(self._core, self._display_name)
         self._root: Channel[RootState] = self._core.follow(ROOT)
         # All sessions of the host.
@@ -251,6 +247,15 @@ class Client:
         """
         return await self._core.subscribe(uri, TurnWindow(turns), max_latency_ms)
 
+    async def canvas(self, uri: str) -> CanvasView:
+        """Follow a page that an agent shows; chats list theirs as ``canvases``.
+
+        Raises:
+            WireError: the host refuses; NotFound where it is closed, or the host has none.
+            TimeoutError: the host was there and did not answer in time.
+        """
+        return CanvasView(self._core, await self._core.subscribe(uri))
+
     def unsubscribe(self, channel: Channel[Any]) -> None:
         """Stop following a channel, once everybody who subscribed to it has done so."""
         self._core.unfollow(channel)
@@ -264,14 +269,27 @@ class Client:
         return self._core.notifications.read()
 
     async def authenticate(
-        self, resource: str, token: str, *, scopes: Sequence[str] | None = None
+        self,
+        resource: str,
+        token: str,
+        *,
+        scopes: Sequence[str] | None = None,
+        expires_in: float | None = None,
     ) -> None:
-        """Hand over a token for a protected resource, now and after every reconnect."""
-        params: dict[str, Any] = {"resource": resource, "token": token}
-        if scopes is not None:
-            params["scopes"] = list(scopes)
-        await self.request("authenticate", params)
-        self._tokens[resource] = params
+        """Hand over a token for a protected resource, now and after every reconnect.
+
+        ``expires_in`` says for how many seconds it is good; afterwards, or once the host asks for
+        another because it has expired, it is not handed over again.
+        """
+        await self._tokens.hand_over(resource, token, scopes=scopes, expires_in=expires_in)
+
+    async def revoke(self, resource: str) -> None:
+        """Let the host forget the token for a resource, and hand it over no more.
+
+        Raises:
+            Unsupported: the host's version cannot be told; it forgets with the connection.
+        """
+        await self._tokens.revoke(resource)
 
     # What the host may ask of this client.
 
@@ -309,19 +327,6 @@ class Client:
                 case Closed(error):
                     raise error or ClientClosed("the client was closed")
             await self.connection.changed.wait_past(count)
-
-    def _authenticate_again(self) -> None:
-        for params in self._tokens.values():
-            self._core.tasks.start(self._authenticate(params), name="authenticate")
-
-    async def _authenticate(self, params: Mapping[str, Any]) -> None:
-        try:
-            await self._core.request("authenticate", params)
-        except WireError as error:
-            log.warning("%s takes its token no more: %s", params["resource"], error.message)
-        except (ClientError, TimeoutError) as error:
-            # The next connection hands it over again.
-            log.info("%s has no token for now: %s", params["resource"], error)
 
 
 def client_info() -> Mapping[str, Any]:

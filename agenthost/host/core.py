@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from agenthost.agents.api import Agent
 from agenthost.clock import Clock
 from agenthost.host.channels.automation.catalogue import AutomationCatalogue
+from agenthost.host.channels.canvas.canvases import Canvases
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.session.active_clients import ActiveClients
 from agenthost.host.channels.session.catalogue import SessionCatalogue
@@ -57,6 +58,7 @@ class HostCore:
     sessions: SessionRegistry
     turns: TurnRunner
     automations: AutomationCatalogue
+    canvases: Canvases
     drafts: Drafts
     trash: Trash
     clients: Clients

@@ -29,6 +29,7 @@ from agenthost.host import method_handlers as handlers
 from agenthost.host.channels.automation.catalogue import AutomationCatalogue
 from agenthost.host.channels.automation.runs import AutomationRuns
 from agenthost.host.channels.automation.templates import Templates
+from agenthost.host.channels.canvas.canvases import Canvases
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.content_upgrade import StoredModel
 from agenthost.host.channels.registry import KINDS
@@ -309,6 +310,7 @@ class Host:
         drafts = Drafts(store, ledger, directory, clock)
         loops = AgentLoops(self._agents, ledger)
         chats = ChatRegistry(store, writer, directory, effects, clock)
+        canvases = Canvases(writer, directory, effects)
         turns = TurnRunner(
             writer,
             chats,
@@ -320,6 +322,7 @@ class Host:
             permissions=permissions,
             resume_states=resume_states,
             credentials=credentials,
+            canvases=canvases,
             prompt_timeout=self._prompt_timeout,
             silence_limit=self._silence_limit,
         )
@@ -374,6 +377,7 @@ class Host:
             sessions=sessions,
             turns=turns,
             automations=automations,
+            canvases=canvases,
             drafts=drafts,
             trash=trash,
             clients=clients,
@@ -390,7 +394,7 @@ class Host:
             large_frames=asyncio.Lock(),
             policy=self._policy,
             kind_methods={name: h for kind in self._kinds for name, h in kind.methods.items()},
-            metrics=self._metrics(ledger, fanout, turns, catalogue),
+            metrics=self._metrics(ledger, fanout, turns, catalogue, runs),
             wire_log=wire_log,
             server_info=server_info(),
             default_directory=self._directory_uri,
@@ -398,13 +402,19 @@ class Host:
         )
 
     def _metrics(
-        self, ledger: Ledger, fanout: Fanout, turns: TurnRunner, catalogue: SessionCatalogue
+        self,
+        ledger: Ledger,
+        fanout: Fanout,
+        turns: TurnRunner,
+        catalogue: SessionCatalogue,
+        runs: AutomationRuns,
     ) -> Metrics:
         metrics = Metrics()
         gauge, counter = metrics.gauge, metrics.counter
         gauge("agenthost_connections", "Open connections", lambda: len(self._connections))
         gauge("agenthost_sessions", "Sessions in the catalogue", lambda: catalogue.count)
         gauge("agenthost_turns_running", "Turns at work", lambda: turns.running)
+        gauge("agenthost_automation_runs", "Runs of automations not over", lambda: runs.active)
         gauge("agenthost_server_seq", "Newest sequence number", lambda: ledger.last_seq)
         gauge("agenthost_log_backlog", "Writes not durable yet", lambda: ledger.backlog)
         gauge("agenthost_envelopes_sent", "Envelopes handed out", lambda: fanout.delivered)
@@ -469,6 +479,7 @@ class Host:
         """End every turn while its clients can still be told, then tell them that this is it."""
         core = self.core
         core.automations.close()
+        core.canvases.shut_down()
         await core.turns.close(STOPPING)
         # A store that failed has told everybody already.
         with contextlib.suppress(StoreError):

@@ -44,6 +44,7 @@ class FakePort:
         self.stored: dict[str, tuple[bytes, str | None]] = {}
         self.allowed: set[str] = set()
         self.tokens: dict[str, str] = {}
+        self.canvases: dict[str, dict[str, str | None]] = {}
         # How workers end, by what they are told.
         self.workers: dict[str, Worker | AgentError] = {}
         self.state: Json = {"resource": "c:/1", "title": "", "status": 1, "turns": []}
@@ -172,6 +173,17 @@ class FakePort:
         if isinstance(end, AgentError):
             raise end
         return end
+
+    async def open_canvas(self, described: Mapping[str, str]) -> str:
+        uri = f"ahp-canvas:/{len(self.canvases)}"
+        self.canvases[uri] = dict(described)
+        return uri
+
+    async def update_canvas(self, uri: str, changes: Mapping[str, str | None]) -> None:
+        self.canvases[uri] = {**self.canvases[uri], **changes}
+
+    async def close_canvas(self, uri: str) -> None:
+        self.canvases.pop(uri, None)
 
     def is_allowed(self, tool: str) -> bool:
         return tool in self.allowed

@@ -69,6 +69,7 @@ async def test_a_run_can_be_waited_for_and_looked_at(cli: Cli) -> None:
     assert re.search(r"completed +by hand +session \w{8}", line)
     shown = await cli.main("sessions", "show", run["session"], "--json")
     assert shown.json["title"] == "Runs well"
+    assert shown.json["origin"]["automation"] == automation["automation"]
     await cli.main("automations", "remove", automation["automation"])
 
 
@@ -122,6 +123,8 @@ async def test_what_cannot_be_added_is_explained(cli: Cli, tmp_path: Path) -> No
         (("--message", "x", "--until", "soon"), 2, "2026-12-31"),
         (("--message", "x", "--after-runs", "0"), 2, "whole number"),
         (("--message", "x", "--agent", "nobody"), 1, "there is no agent"),
+        (("--message", "x", "--set", "mode"), 2, "NAME=VALUE"),
+        (("--message", "x", "--set", "moon=full"), 2, "no setting 'moon'; it has none"),
         (("--title", "x"), 2, "--message"),
     ):
         done = await cli.main("automations", "add", *options)

@@ -189,7 +189,8 @@ async def test_a_turn_fails_while_it_is_followed_in_every_version(version: str) 
             await failing
         envelope = await anext(envelopes)
         assert not isinstance(envelope, Reset)
-        assert envelope["action"]["part"] == part
+        told_action: Any = envelope["action"]
+        assert told_action["part"] == part
 
 
 @EACH_VERSION

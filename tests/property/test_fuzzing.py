@@ -32,7 +32,7 @@ MESSAGE = {
 TARGET = {"turnId": "t1", "toolCallId": "k1"}
 # One well-formed message of many kinds; mutation does the rest.
 COMMANDS: list[tuple[str, dict[str, Any]]] = [
-    ("initialize", {"protocolVersions": ["0.7.0"], "clientId": "c", "clientInfo": {"name": "x"}}),
+    ("initialize", {"protocolVersions": ["1.0.0"], "clientId": "c", "clientInfo": {"name": "x"}}),
     ("reconnect", {"clientId": "c", "lastSeenServerSeq": 3, "subscriptions": [ROOT]}),
     ("subscribe", {"view": {"turns": 3}, "delivery": {"maxLatencyMs": 20}}),
     ("createSession", {
@@ -77,16 +77,30 @@ ACTIONS: list[dict[str, Any]] = [
         "q": {"state": "submitted", "value": {"kind": "selected-many", "value": ["a"]}}}},
     {"type": "chat/pendingMessageSet", "kind": "queued", "id": "p", "message": MESSAGE},
     {"type": "chat/truncated", "turnId": "t"},
+    {"type": "chat/turnResume", "turnId": "t1"},
+    {"type": "chat/isReadChanged", "isRead": True},
+    {"type": "chat/isArchivedChanged", "isArchived": True},
     {"type": "chat/draftChanged", "draft": MESSAGE},
     {"type": "session/activeClientSet", "activeClient": {"clientId": "c", "tools": []}},
     {"type": "session/configChanged", "config": {"a": 1}, "replace": True},
     {"type": "session/customizationToggled", "id": "x", "enabled": True},
+    {"type": "session/customizationToggled", "id": "x", "enablement": [
+        {"kind": "session", "enabled": False}, {"kind": "global", "enabled": True}]},
+    {"type": "session/workingDirectoryReplaced", "directory": "file:///x",
+     "replacement": "file:///y"},
+    {"type": "session/mcpServerBackgroundRequested", "id": "x"},
     {"type": "root/configChanged", "config": {"a": 1}},
     {"type": "annotations/set", "annotation": {
         "id": "a", "turnId": "t", "resource": "file:///x", "resolved": False,
         "entries": [{"id": "e", "text": {"markdown": "x"}}]}},
+    {"type": "annotations/set", "annotation": {
+        "id": "a", "resource": "file:///x", "resolved": False,
+        "origin": {"session": "ahp-session:/1", "chat": "ahp-chat:/1", "turnId": "t"},
+        "entries": [{"id": "e", "text": "x"}]}},
     {"type": "terminal/resized", "cols": 80, "rows": 24},
     {"type": "terminal/claimed", "claim": {"kind": "session", "session": "ahp-session:/1"}},
+    {"type": "terminal/claimed", "claim": {
+        "kind": "session", "session": "ahp-session:/1", "chat": "ahp-chat:/1"}},
     {"type": "changeset/filesReviewChanged", "files": ["a"], "reviewed": True},
     {"type": "changeset/filesReviewedChanged", "fileIds": ["a"], "reviewed": True},
 ]  # fmt: skip

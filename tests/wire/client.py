@@ -17,8 +17,9 @@ from typing import Any
 import orjson
 from websockets.asyncio.client import ClientConnection, connect
 
-from agenthost.protocol import reduce
+from agenthost.protocol import SUPPORTED_VERSIONS, reduce
 from agenthost.protocol.reducer_registry import KINDS, Kind, kind_of
+from tests.wire.wording import knows_times, since, turn_started, user_message
 
 __all__ = ["ACTIVITY", "WireClient", "WireFailure", "open_client", "promised", "user_message"]
 
@@ -33,29 +34,42 @@ NOW = "1970-01-01T00:00:09.999Z"
 
 Json = dict[str, Any]
 
+# By what members a state is known, the first that has them all: a snapshot does not say its kind.
+MARKS: dict[Kind, set[str]] = {
+    "root": {"agents"},
+    "automationRun": {"automation", "sessions"},
+    "session": {"lifecycle", "activeClients"},
+    "chat": {"turns"},
+    "terminal": {"content", "claim"},
+    "canvas": {"instanceId", "canvasId"},
+    "automation": {"entries"},
+    "changeset": {"files", "status"},
+    "resourceWatch": {"root", "recursive"},
+    "annotations": {"annotations"},
+}
 
-def promised(state: Any) -> Any:
+
+def promised(state: Any, version: str = "") -> Any:
     """Drop what no client is promised to hold as a fresh snapshot has it.
 
-    Every reducer stamps ``modifiedAt`` with its own clock, and no action carries what a session is
-    doing: its clients look at its chats, and only who comes new is told. Likewise a chat's title
-    and the count of annotations, which their lines in the lists have.
+    No action carries what a session is doing: its clients look at its chats, and only who comes new
+    is told. Likewise a chat's title and the count of annotations, which their lines in the lists
+    have. Up to 0.8.0, and where no version is given, every reducer stamps ``modifiedAt`` with its
+    own clock.
     """
     if isinstance(state, list):
-        return [promised(item) for item in state]
+        return [promised(item, version) for item in state]
     if not isinstance(state, dict):
         return state
-    kept = {key: promised(value) for key, value in state.items() if key != "modifiedAt"}
+    kept = {key: promised(value, version) for key, value in state.items()}
+    if not version or not since(version, "0.9.0"):
+        kept.pop("modifiedAt", None)
     if "activeClients" in kept:
         kept.pop("annotations", None)
         return {**kept, "status": kept["status"] & ~ACTIVITY}
     if "turns" in kept and "resource" in kept:
         del kept["title"]
     return kept
-
-
-def user_message(text: str, **more: Any) -> Json:
-    return {"text": text, "origin": {"kind": "user"}, **more}
 
 
 class WireFailure(Exception):
@@ -227,7 +241,8 @@ class WireClient:
         result = await self.request(
             "subscribe", channel=channel, at_answer=lambda: mirrored.append(self.states[channel])
         )
-        return promised(mirrored[0]), promised(result["snapshot"]["state"])
+        fresh = result["snapshot"]["state"]
+        return promised(mirrored[0], self.version), promised(fresh, self.version)
 
     async def dispatch(self, channel: str, action: Json) -> int:
         """Dispatch an action and return its clientSeq."""
@@ -335,10 +350,7 @@ class WireClient:
 
     def turn_started(self, turn_id: str, text: str) -> Json:
         """Return the action that starts a turn, as this client's version spells it."""
-        action = {"type": "chat/turnStarted", "turnId": turn_id, "message": user_message(text)}
-        if self.knows_times:
-            action["startedAt"] = "2026-01-01T00:00:00.000Z"
-        return action
+        return turn_started(self.version, turn_id, text)
 
     async def working_slowly(self, chat: str) -> None:
         """Wait until a ``/slow`` turn has said what it does, after which it says nothing more."""
@@ -362,7 +374,7 @@ class WireClient:
     @property
     def knows_times(self) -> bool:
         """Whether turns carry startedAt and duration in this version."""
-        return tuple(map(int, self.version.split("."))) >= (0, 6, 0)
+        return knows_times(self.version)
 
     def take_result(self, result: Json) -> None:
         for snapshot in (*result.get("snapshots", ()), *filter(None, [result.get("snapshot")])):
@@ -432,17 +444,8 @@ class WireClient:
 
 
 def _kind(state: Json) -> Kind:
-    for kind, key in (
-        ("root", "agents"),
-        ("automationRun", "sessions"),
-        ("automation", "entries"),
-        ("session", "lifecycle"),
-        ("chat", "turns"),
-        ("annotations", "annotations"),
-        ("changeset", "files"),
-        ("resourceWatch", "recursive"),
-    ):
-        if key in state:
+    for kind, keys in MARKS.items():
+        if state.keys() >= keys:
             assert kind in KINDS
             return kind
     raise AssertionError(f"a state of no known kind: {list(state)}")
@@ -450,7 +453,7 @@ def _kind(state: Json) -> Kind:
 
 @asynccontextmanager
 async def open_client(
-    url: str, client_id: str = "c1", version: str = "0.7.0", **options: Any
+    url: str, client_id: str = "c1", version: str = SUPPORTED_VERSIONS[0], **options: Any
 ) -> AsyncIterator[WireClient]:
     """Connect one client for the length of a block."""
     async with connect(url, max_size=None, compression=None, **options) as socket:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.wire.client import ACTIVITY, WireClient, open_client
+from tests.wire.wording import turn_cancelled
 
 __all__ = [
     "ACTIVITY",
@@ -177,8 +178,7 @@ async def request_in(client: WireClient, chat: str) -> Json:
 
 def cancelled(client: WireClient, turn_id: str) -> Json:
     """Return the action that cancels a turn, as the client's version spells it."""
-    action: Json = {"type": "chat/turnCancelled", "turnId": turn_id}
-    return {**action, "duration": 1} if client.knows_times else action
+    return turn_cancelled(client.version, turn_id)
 
 
 def _target(turn_id: str, call: Json) -> Json:

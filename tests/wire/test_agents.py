@@ -30,6 +30,7 @@ from tests.wire.talking import (
     said,
     submitted,
 )
+from tests.wire.wording import failure_of
 
 Json = dict[str, Any]
 Work = Callable[[Turn], Awaitable[None]]
@@ -125,7 +126,7 @@ async def test_an_agent_that_raises_ends_its_turn_and_tells_nobody_its_secrets(
         assert turn["state"] == "error"
         named: dict[Work, str] = {raises_over_questions: "ExceptionGroup", leaves: "SystemExit"}
         name = named.get(work, "RuntimeError")
-        assert turn["error"] == {
+        assert failure_of(turn) == {
             "errorType": name,
             "message": f"the agent failed ({name}); the host's log says more",
         }
@@ -144,7 +145,7 @@ async def test_an_agent_is_quoted_also_where_it_gave_up_in_a_task_group() -> Non
 
     async with scripted(gives_up) as chat:
         turn = await chat.run("t1", "go")
-        assert turn["error"] == {"errorType": "noLuck", "message": "No luck today."}
+        assert failure_of(turn) == {"errorType": "noLuck", "message": "No luck today."}
 
 
 async def test_an_agent_s_own_error_is_shown_in_its_own_words() -> None:
@@ -156,7 +157,7 @@ async def test_an_agent_s_own_error_is_shown_in_its_own_words() -> None:
     async with scripted(work) as chat:
         turn = await chat.run("t1", "go")
         error = {"errorType": "paper", "message": "the printer is out of paper"}
-        assert turn["error"] == error
+        assert failure_of(turn) == error
         (call,) = calls_of(turn)
         assert call["error"] == {"message": "the printer is out of paper"}
         assert (call["success"], call["pastTenseMessage"]) == (False, "Tool failed")
@@ -228,7 +229,7 @@ async def test_what_the_wire_cannot_carry_ends_the_turn_and_leaves_the_chat_whol
         turn = await chat.run("t1", "go")
         assert turn["state"] == "error"
         expected = "half ?" if work is writes_half_characters else "the agent made a mistake: "
-        assert turn["error"]["message"].startswith(expected)
+        assert failure_of(turn)["message"].startswith(expected)
         assert all(call["status"] == "completed" for call in calls_of(turn))
         await chat.assert_agreed()
 
@@ -340,7 +341,7 @@ async def test_what_was_denied_does_not_run_even_if_its_agent_tries(tmp_path: An
         call = await call_in(chat.client, chat.uri, "pending-confirmation")
         await chat.answer(confirmed("t1", call, False))
         turn = await chat.end("t1")
-        assert turn["error"] == {"errorType": "notApproved", "message": "Shell was not approved"}
+        assert failure_of(turn) == {"errorType": "notApproved", "message": "Shell was not approved"}
         assert list(tmp_path.iterdir()) == []
 
 
@@ -350,7 +351,7 @@ async def test_an_agent_that_cancels_itself_does_not_leave_its_turn_open() -> No
 
     async with scripted(work) as chat:
         turn = await chat.run("t1", "go")
-        assert turn["error"] == {"errorType": "cancelled", "message": "the agent stopped"}
+        assert failure_of(turn) == {"errorType": "cancelled", "message": "the agent stopped"}
 
 
 async def test_asking_again_while_a_call_runs_goes_on_where_it_is_approved() -> None:

@@ -50,7 +50,8 @@ async def test_an_agent_names_describes_and_annotates_and_fresh_snapshots_say_so
         assert session["title"] == session["chats"][0]["title"] == "Named by the agent"
         assert session["_meta"]["teller"] == {"ticket": 7}
         (note,) = client.states["s:/1/annotations"]["annotations"]
-        assert (note["turnId"], note["resource"]) == ("t1", "file:///a.py")
+        assert note["resource"] == "file:///a.py"
+        assert note["origin"] == {"session": "s:/1", "chat": chat, "turnId": "t1"}
         assert [entry["text"] for entry in note["entries"]] == ["because"]
         # Who comes new hears what no action tells a chat or a session.
         assert (await client.fresh(chat))["title"] == "Named by the agent"

@@ -14,6 +14,7 @@ from agenthost.agents import Agent, Turn
 from agenthost.host import SqliteStore
 from tests.wire.client import WireClient, open_client, user_message
 from tests.wire.hosting import embed
+from tests.wire.wording import annotated_by, forked_from
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -114,7 +115,7 @@ async def test_what_was_attached_stays_as_it_was_whatever_becomes_of_the_chat(
             await client.subscribe(kind)
             assert await send(client, kind, "n", user_message("and?")) == [[BOTH], []]
         await client.request(
-            "createSession", channel="s:/2", fork={"session": SESSION, "turnId": "t1"}
+            "createSession", channel="s:/2", **forked_from(client.version, SESSION, "t1")
         )
         await client.subscribe("s:/2")
         await client.until(lambda: {} if "defaultChat" in client.states["s:/2"] else None)
@@ -143,9 +144,10 @@ async def test_an_agent_reads_the_annotations_that_are_attached() -> None:
         chat = await at_source(client)
         await client.subscribe(NOTES)
         place = {"start": {"line": 3, "character": 0}, "end": {"line": 4, "character": 2}}
-        first = {"id": "n1", "turnId": "s1", "resource": "file:///a.py", "resolved": False}
+        origin = annotated_by(client.version, SESSION, SOURCE, "s1")
+        first = {"id": "n1", **origin, "resource": "file:///a.py", "resolved": False}
         first |= {"range": place, "entries": [{"id": "e", "text": "why?"}]}
-        second = {"id": "n2", "turnId": "s1", "resource": "file:///b.py", "resolved": False}
+        second = {"id": "n2", **origin, "resource": "file:///b.py", "resolved": False}
         second |= {"entries": [{"id": "e", "text": {"markdown": "*done*"}}]}
         for annotation in (first, second):
             await client.accepted(NOTES, {"type": "annotations/set", "annotation": annotation})
@@ -176,7 +178,7 @@ async def test_turns_that_something_names_are_shown_to_those_who_hold_the_end_on
         elif way == "first message":
             await client.request("createChat", channel=SESSION, chat="c:/n", initialMessage=message)
         else:
-            fork = {"session": SESSION, "turnId": "s2"}
-            await client.request("createSession", channel="s:/2", fork=fork)
+            fork = forked_from(client.version, SESSION, "s2")
+            await client.request("createSession", channel="s:/2", **fork)
         await narrow.ping()
         assert [turn["id"] for turn in narrow.states[SOURCE]["turns"]] == ["s2", "s3"]

@@ -248,6 +248,11 @@ async def test_a_number_written_as_a_float_is_still_that_number(shared: Scene) -
     assert "rejectionReason" in envelope
 
 
+def _without_times(action: Json) -> Json:
+    """Drop the times that the host puts right where a client's clock cannot be."""
+    return {key: value for key, value in action.items() if key not in ("startedAt", "duration")}
+
+
 @pytest.mark.parametrize("version", [NEWEST, OLDEST])
 @pytest.mark.parametrize("with_turn", [True, False], ids=["during a turn", "idle"])
 async def test_every_well_formed_action_is_answered_whatever_it_says(
@@ -275,7 +280,7 @@ async def test_every_well_formed_action_is_answered_whatever_it_says(
                 envelope = await client.dispatched(channels.get(kind, chat), action)
                 # What the oldest version does not have in it is taken out for its sender, too.
                 if version == NEWEST or "rejectionReason" in envelope:
-                    assert envelope["action"] == action
+                    assert _without_times(envelope["action"]) == _without_times(action)
         for follower in (watcher, client):
             for channel in channels.values():
                 mirrored, fresh = await follower.compared(channel)

@@ -24,6 +24,7 @@ from tests.flags import PATIENCE, Flag, eventually
 from tests.wire.client import open_client
 from tests.wire.hosting import embed
 from tests.wire.talking import at_chat, call_in, request_in, said
+from tests.wire.wording import failure_of
 
 Json = dict[str, Any]
 
@@ -180,7 +181,7 @@ class Leaving(Agent):
 async def test_what_would_end_a_process_ends_a_turn_at_most(text: str, error: str | None) -> None:
     async with embed(Leaving()) as url, at_chat(url, "leaving") as chat:
         turn = await chat.run("t1", text)
-        assert turn.get("error", {}).get("errorType") == error
+        assert failure_of(turn).get("errorType") == error
         assert said(turn) == "so far so good"
         assert said(await chat.run("t2", "hello")) == "so far so good"
         await chat.assert_at_rest()
@@ -219,8 +220,8 @@ async def test_a_turn_in_which_nothing_happens_ends_with_a_reason() -> None:
         # Many times as long as the limit, while somebody is asked elsewhere, and something runs.
         for number in range(3):
             turn = await waiting.run(f"t{number}", "for nothing")
-            assert (turn["state"], turn["error"]["errorType"]) == ("error", "idle")
-            assert turn["error"]["message"] == (
+            assert (turn["state"], failure_of(turn)["errorType"]) == ("error", "idle")
+            assert failure_of(turn)["message"] == (
                 "nothing happened in this turn for 0.2 seconds, so it was given up"
             )
             assert said(turn) == "I wait"
@@ -235,7 +236,7 @@ async def test_an_agent_that_never_comes_back_is_given_up_too() -> None:
     async with embed(blocker, silence_limit=0.2) as url, at_chat(url, "stuck") as chat:
         try:
             turn = await chat.run("t1", "go")
-            assert turn["error"]["errorType"] == "idle"
+            assert failure_of(turn)["errorType"] == "idle"
         finally:
             blocker.release()
 
@@ -353,7 +354,7 @@ async def test_a_host_that_stops_waits_for_its_agents_and_begins_nothing_new(
             closing = asyncio.create_task(stack.aclose())
             await agent.cleaning.wait()
             late = await new.run("t1", "more work")
-            assert late["error"]["errorType"] == "hostStopped"
+            assert failure_of(late)["errorType"] == "hostStopped"
             assert not closing.done()
             agent.may_end.set()
             await closing
@@ -375,5 +376,5 @@ async def test_a_host_in_a_hurry_does_not_wait_for_its_agents(
             await agent.cleaning.wait()
             host.hurry()
             await closing
-            assert (await chat.end("t1"))["error"]["errorType"] == "hostStopped"
+            assert failure_of(await chat.end("t1"))["errorType"] == "hostStopped"
     agent.may_end.set()

@@ -9,6 +9,7 @@ import pytest
 from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.wire.client import WireClient, open_client, user_message
 from tests.wire.hosting import ServedHost
+from tests.wire.wording import annotated_by, forked_from
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -268,8 +269,8 @@ async def test_each_chat_is_named_by_its_own_first_message_and_a_fork_as_its_sou
         await client.ping()
         assert titles() == ["the first", "hello second", "hello sideChat", "the first"]
         assert client.states[session]["title"] == "the first"
-        fork = {"session": session, "turnId": "t1"}
-        await client.ready_session("name:/fork", fork=fork)
+        fork = forked_from(client.version, session, "t1")
+        await client.ready_session("name:/fork", **fork)
         assert client.states["name:/fork"]["title"] == "the first"
         assert client.states["name:/fork"]["chats"][0]["title"] == "the first"
 
@@ -292,7 +293,7 @@ async def test_annotations_are_counted_in_the_summary(shared_host: ServedHost) -
         assert await counts() == (0, 0)
         entries = [{"id": "e1", "text": "one"}, {"id": "e2", "text": "two"}]
         annotation = {
-            "turnId": "t1",
+            **annotated_by(client.version, session, turn_id="t1"),
             "resource": "file:///a",
             "resolved": False,
             "entries": entries,

@@ -9,6 +9,7 @@ from agenthost.protocol.uris import default_chat_uri, worker_chat_uri
 from tests.wire.agents import Puppet
 from tests.wire.client import open_client
 from tests.wire.hosting import ServedHost
+from tests.wire.wording import forked_from
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -57,7 +58,7 @@ async def test_a_worker_is_found_by_its_tool_call_also_from_a_fork(
         call = part["toolCall"]["toolCallId"]
         own = worker_chat_uri(session, call)
         assert own in {entry["resource"] for entry in client.states[session]["chats"]}
-        await client.ready_session(fork, fork={"session": session, "turnId": "t1"})
+        await client.ready_session(fork, **forked_from(client.version, session, "t1"))
         copied = worker_chat_uri(fork, call)
         assert copied is not None
         # Under the name that was asked for, whatever the chat calls itself.

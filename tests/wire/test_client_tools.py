@@ -14,7 +14,7 @@ from tests.wire.client import WireClient, open_client
 from tests.wire.hosting import ServedHost, embed
 from tests.wire.talking import (
     IDLE,
-    INPUT_NEEDED,
+    IN_PROGRESS,
     OLDEST,
     Chat,
     at_chat,
@@ -24,6 +24,7 @@ from tests.wire.talking import (
     result_confirmed,
     said,
 )
+from tests.wire.wording import failure_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -69,7 +70,8 @@ async def test_the_owner_is_asked_shows_its_progress_and_answers(shared_host: Se
         (needed,) = chat.waiting
         assert (needed["kind"], needed["clientId"]) == ("toolClientExecution", owner.client_id)
         assert needed["toolCall"] == call
-        assert await chat.status() == INPUT_NEEDED
+        # It waits for a program, not for a person.
+        assert await chat.status() == IN_PROGRESS
         target = {"turnId": "t1", "toolCallId": call["toolCallId"]}
         for text in ("I see", "I see a cat"):
             content = [{"type": "text", "text": text}]
@@ -157,7 +159,7 @@ async def test_a_tool_that_nobody_offers_is_an_error_that_names_it(
 ) -> None:
     async with offered(shared_host.url, "unknown") as (chat, _):
         turn = await chat.run("t1", "/client-tool listen {}")
-        assert turn["error"] == {
+        assert failure_of(turn) == {
             "errorType": "unknownTool",
             "message": "no attached client offers the tool listen",
         }

@@ -11,14 +11,16 @@ import pytest
 from tests.wire.client import ROOT, WireClient, open_client, user_message
 from tests.wire.hosting import ServedHost, serve
 from tests.wire.mirrors import assert_ascending, assert_mirrors, idle, texts
+from tests.wire.wording import failure_of
 
 Json = dict[str, Any]
-VERSIONS = ("0.7.0", "0.6.0", "0.5.0")
+VERSIONS = ("1.0.0", "0.9.0", "0.8.0", "0.7.0", "0.5.0")
 SESSION = "ahp-session:/s1"
 ANNOTATIONS = f"{SESSION}/annotations"
 
 ANNOTATION = {
     "id": "a1",
+    # As 0.8.0 says it.
     "turnId": "t1",
     "resource": "file:///x",
     "resolved": False,
@@ -50,7 +52,7 @@ async def crash_in_a_stream(host: ServedHost) -> tuple[list[WireClient], str]:
     """Kill the host while all clients watch a turn; return what they held then."""
     async with AsyncExitStack() as stack:
         clients, chat = await gather_clients(host, stack)
-        newest, middle, oldest = clients
+        newest, middle, oldest = clients[0], clients[2], clients[-1]
         await oldest.run_turn(chat, "t0", "hello")
         await newest.start_turn(chat, "t1", "/stream 1000000")
         await middle.dispatched(ANNOTATIONS, {"type": "annotations/set", "annotation": ANNOTATION})
@@ -99,7 +101,7 @@ def check_nothing_lost(former: WireClient, client: WireClient, chat: str) -> Non
     turn = state["turns"][1]
     assert turn["id"] == "t1"
     assert turn["state"] == "error"
-    assert turn["error"]["errorType"] == "hostRestarted"
+    assert failure_of(turn)["errorType"] == "hostRestarted"
     assert texts(turn).startswith(texts(former.states[chat]["activeTurn"]))
     assert "activeTurn" not in state
     assert [message["id"] for message in state["queuedMessages"]] == ["q1"]
@@ -223,7 +225,7 @@ async def test_a_turn_whose_agent_was_starting_in_a_crash_ends_with_the_reason(
         async with open_client(host.url) as client:
             await client.resume(former)
             (turn,) = client.states[chat]["turns"]
-            assert turn["error"]["errorType"] == "hostRestarted"
+            assert failure_of(turn)["errorType"] == "hostRestarted"
             await assert_mirrors(client)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.wire.client import open_client
 from tests.wire.hosting import serve
+from tests.wire.wording import failure_of
 
 HARMED, WHOLE = "ahp-session:/harmed", "ahp-session:/whole"
 INTERNAL = -32603
@@ -85,5 +86,5 @@ async def test_a_host_starts_though_what_it_would_clean_up_is_damaged(tmp_path: 
             await client.initialize("ahp-root://")
             assert client.states["ahp-root://"]["agents"]
             (turn,) = (await client.subscribe(chats[1]))["turns"]
-            assert turn["error"]["errorType"] == "hostRestarted"
+            assert failure_of(turn)["errorType"] == "hostRestarted"
             assert (await client.refusal("subscribe", channel=chats[0])).code == INTERNAL

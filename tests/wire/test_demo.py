@@ -30,6 +30,7 @@ from tests.wire.talking import (
     said,
     submitted,
 )
+from tests.wire.wording import failure_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -152,7 +153,7 @@ async def test_an_edit_of_what_has_changed_since_it_was_shown_is_not_made(
         path.write_text("somebody else was here")
         await chat.answer(confirmed("t1", call, True))
         turn = await chat.end("t1")
-        assert turn["error"]["message"] == "a.txt has changed in the meantime"
+        assert failure_of(turn)["message"] == "a.txt has changed in the meantime"
         (call,) = calls_of(turn)
         assert (call["status"], call["success"]) == ("completed", False)
         assert path.read_text() == "somebody else was here"
@@ -194,8 +195,8 @@ async def test_what_cannot_be_done_ends_the_turn_with_an_error_that_says_so(
     async with demo(shared_host, tmp_path, OLDEST) as chat:
         turn = await chat.run("t1", text)
         assert turn["state"] == "error"
-        assert turn["error"]["message"] == error
-        assert "stack" not in turn["error"]
+        assert failure_of(turn)["message"] == error
+        assert "stack" not in failure_of(turn)
         assert all(call["status"] in ("completed", "cancelled") for call in calls_of(turn))
         assert chat.waiting == []
         # The next turn is as good as any.
@@ -208,10 +209,10 @@ async def test_a_session_without_a_folder_cannot_use_the_tools(
 ) -> None:
     async with demo(shared_host, tmp_path / "missing") as chat:
         turn = await chat.run("t1", "/tool")
-        assert turn["error"]["message"] == "this session has no folder to work in"
+        assert failure_of(turn)["message"] == "this session has no folder to work in"
         (call,) = calls_of(turn)
         assert (call["status"], call["success"]) == ("completed", False)
-        assert call["error"]["message"] == turn["error"]["message"]
+        assert call["error"]["message"] == failure_of(turn)["message"]
 
 
 @pytest.mark.parametrize("answerer", [0, 1], ids=[NEWEST, OLDEST])
@@ -331,7 +332,7 @@ async def test_a_crash_leaves_no_prompt_behind(own_host: ServedHost, tmp_path: P
             assert "inputNeeded" not in client.states[chat.session]
             for uri in (chat.uri, other):
                 (turn,) = client.states[uri]["turns"]
-                assert (turn["state"], turn["error"]["errorType"]) == ("error", "hostRestarted")
+                assert (turn["state"], failure_of(turn)["errorType"]) == ("error", "hostRestarted")
             (call,) = calls_of(client.states[chat.uri]["turns"][0])
             assert (call["status"], call["reason"]) == ("cancelled", "skipped")
             again = Chat(chat.uri, chat.session, [client])

@@ -29,7 +29,7 @@ def types(client: WireClient, channel: str) -> list[str]:
 
 async def test_what_can_only_concern_the_root_need_not_name_it(shared_host: ServedHost) -> None:
     async with open_client(shared_host.url, "nameless") as client:
-        opening = {"protocolVersions": ["0.7.0"], "clientId": "nameless"}
+        opening = {"protocolVersions": [client.version], "clientId": "nameless"}
         frames = [
             {"id": 1, "method": "ping", "params": {}},
             {"id": 2, "method": "initialize", "params": opening},

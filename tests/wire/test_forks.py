@@ -7,6 +7,7 @@ import pytest
 from agenthost.agents import Agent, Turn
 from tests.wire.client import open_client
 from tests.wire.hosting import ServedHost, embed
+from tests.wire.wording import forked_from
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -23,9 +24,9 @@ async def test_a_fork_holds_the_source_through_its_turn_and_lives_on_its_own(
         await client.subscribe(chat)
         for turn in ("t1", "t2", "t3"):
             await client.run_turn(chat, turn, f"say {turn}")
-        fork = {"session": source, "turnId": "t2"}
+        fork = forked_from(client.version, source, "t2")
         forked = await client.ready_session(
-            "ahp-session:/fork", fork=fork, workingDirectories=["file:///elsewhere"]
+            "ahp-session:/fork", **fork, workingDirectories=["file:///elsewhere"]
         )
         state = await client.subscribe(forked)
         assert state["turns"] == client.states[chat]["turns"][:2]
@@ -51,20 +52,22 @@ async def test_a_fork_names_a_completed_turn_in_any_chat_of_a_known_session(
         await client.start_turn(chat, "running", "/slow 60")
         for turn in ("never", "running"):
             failure = await client.refusal(
-                "createSession", channel="f:/1", fork={"session": source, "turnId": turn}
+                "createSession", channel="f:/1", **forked_from(client.version, source, turn)
             )
             assert failure.code == INVALID
         for session in ("ahp-session:/nowhere", chat):
             failure = await client.refusal(
-                "createSession", channel="f:/1", fork={"session": session, "turnId": "running"}
+                "createSession",
+                channel="f:/1",
+                **forked_from(client.version, session, "running"),
             )
             assert failure.code == NO_SESSION
         other = "ahp-chat:/fork-other"
         await client.request("createChat", channel=source, chat=other)
         await client.subscribe(other)
         await client.run_turn(other, "elsewhere", "in another chat")
-        fork = {"session": source, "turnId": "elsewhere"}
-        forked = await client.subscribe(await client.ready_session("f:/1", fork=fork))
+        fork = forked_from(client.version, source, "elsewhere")
+        forked = await client.subscribe(await client.ready_session("f:/1", **fork))
         assert [turn["id"] for turn in forked["turns"]] == ["elsewhere"]
 
 
@@ -84,8 +87,8 @@ async def test_a_fork_outlives_its_source_with_all_that_its_turns_refer_to() -> 
         chat = await client.ready_session("s:/1")
         await client.subscribe(chat)
         await client.run_turn(chat, "t1", "to be kept")
-        fork = {"session": "s:/1", "turnId": "t1"}
-        forked = await client.subscribe(await client.ready_session("s:/2", fork=fork))
+        fork = forked_from(client.version, "s:/1", "t1")
+        forked = await client.subscribe(await client.ready_session("s:/2", **fork))
         (old,), (new,) = client.states[chat]["turns"], forked["turns"]
         assert {**new["responseParts"][0], "uri": ""} == {**old["responseParts"][0], "uri": ""}
         await client.request("disposeSession", channel="s:/1")
@@ -105,8 +108,8 @@ async def test_a_fork_of_a_side_chat_knows_what_that_knew() -> None:
         await client.request("createChat", channel="s:/1", chat="c:/side", source=source)
         await client.subscribe("c:/side")
         await client.run_turn("c:/side", "t2", "beside")
-        fork = {"session": "s:/1", "turnId": "t2"}
-        forked = await client.ready_session("s:/2", fork=fork)
+        fork = forked_from(client.version, "s:/1", "t2")
+        forked = await client.ready_session("s:/2", **fork)
         await client.subscribe(forked)
         await client.run_turn(forked, "t3", "after")
         shown = client.states[forked]["turns"]

@@ -17,6 +17,7 @@ from tests.wire.client import WireClient, open_client, user_message
 from tests.wire.guarded import EXTRA, OPTIONAL, REQUIRED, RESOURCE, Guarded
 from tests.wire.hosting import ServedHost, embed, serve
 from tests.wire.talking import OLDEST, call_in, cancelled, confirmed, said
+from tests.wire.wording import failure_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -114,9 +115,9 @@ async def test_a_token_that_has_expired_is_asked_for_again() -> None:
     async with at_guarded() as (client, _):
         chat = await signed_in(client, "old token")
         await client.run_turn(chat, "t1", "hello")
-        assert client.states[chat]["turns"][0]["error"]["message"] == "the token has expired"
+        assert failure_of(client.states[chat]["turns"][0])["message"] == "the token has expired"
         params = await client.notification("auth/required", lambda p: p["channel"] == chat)
-        assert params == {"channel": chat, "resource": RESOURCE, "reason": "expired"}
+        assert params == {"channel": chat, "resource": REQUIRED, "reason": "expired"}
         # The next turn is not even begun before there is a new one.
         started = client.turn_started("t2", "hello")
         assert await client.rejected(chat, started) == "the agent needs you to sign in first"
@@ -162,7 +163,7 @@ async def test_a_restart_forgets_every_token_and_asks_again(tmp_path: Path) -> N
                 reason = await client.rejected(chat, action)
                 assert reason == "the agent needs you to sign in first"
             params = await client.notification("auth/required", lambda p: p["channel"] == chat)
-            assert params == {"channel": chat, "resource": RESOURCE, "reason": "required"}
+            assert params == {"channel": chat, "resource": REQUIRED, "reason": "required"}
             refusal = await client.refusal(
                 "createChat",
                 channel=SESSION,

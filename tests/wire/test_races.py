@@ -11,10 +11,14 @@ import pytest
 
 from tests.wire.client import WireClient, open_client, user_message
 from tests.wire.hosting import ServedHost
+from tests.wire.talking import NEWEST
+from tests.wire.wording import annotated_by, turn_cancelled, turn_started
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 Json = dict[str, Any]
+
+BYSTANDER = "0.8.0"
 
 
 @asynccontextmanager
@@ -23,7 +27,7 @@ async def racers(host: ServedHost, name: str, channels: str) -> AsyncIterator[An
     session = f"ahp-session:/{name}"
     async with AsyncExitStack() as stack:
         clients: list[WireClient] = []
-        for version in ("0.7.0", "0.5.2", "0.6.0"):
+        for version in (NEWEST, "0.5.2", BYSTANDER):
             opened = open_client(host.url, f"{name} {version}", version)
             clients.append(await stack.enter_async_context(opened))
             await clients[-1].initialize()
@@ -62,22 +66,21 @@ async def race(
 
 
 def started(client: WireClient, turn: str, text: str) -> Json:
-    action = {"type": "chat/turnStarted", "turnId": turn, "message": user_message(text)}
-    return {**action, "startedAt": "2026-01-01T00:00:00.000Z"} if client.knows_times else action
+    return turn_started(client.version, turn, text)
 
 
 def cancelled(client: WireClient, turn: str) -> Json:
-    action = {"type": "chat/turnCancelled", "turnId": turn}
-    return {**action, "duration": 5} if client.knows_times else action
+    return turn_cancelled(client.version, turn)
 
 
 def annotation(id: str, **fields: Any) -> Json:
+    """Return what the bystander says to set an annotation."""
     entries = [{"id": "e1", "text": "one"}, {"id": "e2", "text": "two"}]
     return {
         "type": "annotations/set",
         "annotation": {
             "id": id,
-            "turnId": "t1",
+            **annotated_by(BYSTANDER, "", turn_id="t1"),
             "resource": "file:///a",
             "resolved": False,
             "entries": entries,

@@ -14,6 +14,7 @@ from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.wire.client import ROOT, WireClient, WireFailure, open_client, user_message
 from tests.wire.hosting import ServedHost, embed
 from tests.wire.mirrors import assert_ascending, assert_mirrors, idle, texts
+from tests.wire.wording import annotated_by
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -113,7 +114,8 @@ async def test_a_short_absence_is_replayed_in_the_version_of_the_client(
 async def annotate(client: WireClient, channel: str, id: str = "a1") -> None:
     """Leave a remark and wait until the host has it."""
     entry = {"id": f"{id}-1", "text": "look here"}
-    annotation = {"id": id, "turnId": "t1", "resource": "file:///x", "entries": [entry]}
+    origin = annotated_by(client.version, channel.removesuffix("/annotations"), turn_id="t1")
+    annotation = {"id": id, **origin, "resource": "file:///x", "entries": [entry]}
     action = {"type": "annotations/set", "annotation": {**annotation, "resolved": False}}
     await client.subscribe(channel)
     assert "rejectionReason" not in await client.dispatched(channel, action)

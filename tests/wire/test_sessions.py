@@ -18,6 +18,7 @@ from tests.flags import eventually
 from tests.wire.agents import Puppet
 from tests.wire.client import WireClient, open_client, user_message
 from tests.wire.hosting import ServedHost, embed, serve
+from tests.wire.wording import annotated_by, failure_told, forked_from
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -99,9 +100,9 @@ async def test_a_turn_whose_agent_cannot_start_says_so_and_the_next_one_tries_ag
         await client.subscribe(chat)
         await client.start_turn(chat, "t1", "hello")
         failed = await client.action(chat, "chat/error")
-        assert failed["error"]["errorType"] == getattr(trouble, "error_type", "RuntimeError")
+        assert failure_told(failed)["errorType"] == getattr(trouble, "error_type", "RuntimeError")
         # What a bug says is for the log, not for people.
-        assert ("no licence" in failed["error"]["message"]) == isinstance(trouble, AgentError)
+        assert ("no licence" in failure_told(failed)["message"]) == isinstance(trouble, AgentError)
         puppet.trouble = None
         await client.run_turn(chat, "t2", "hello")
         assert puppet.log == ["started s:/1"]
@@ -167,7 +168,7 @@ async def test_an_agent_that_never_starts_is_not_waited_for(
         await client.start_turn(chat, "t1", "hello")
         failed = await client.action(chat, "chat/error")
         error = {"errorType": "timeout", "message": "the agent did not start in time"}
-        assert failed["error"] == error
+        assert failure_told(failed) == error
 
 
 async def test_uris_in_use_and_unknown_agents_are_refused(shared_host: ServedHost) -> None:
@@ -231,8 +232,8 @@ async def test_settings_are_checked_completed_and_changed_only_where_they_may_be
         fork_source = client.states["s:/1"]["defaultChat"]
         await client.subscribe(fork_source)
         await client.run_turn(fork_source, "t1", "hello")
-        fork = {"session": "s:/1", "turnId": "t1"}
-        await client.ready_session("s:/2", fork=fork, config={"depth": 9})
+        fork = forked_from(client.version, "s:/1", "t1")
+        await client.ready_session("s:/2", **fork, config={"depth": 9})
         assert client.states["s:/2"]["config"]["values"] == {"mode": "ask", "depth": 9}
 
 
@@ -439,7 +440,7 @@ async def test_a_message_with_everything_in_it_keeps_its_metadata(
         await client.subscribe(notes)
         annotation = {
             "id": "n1",
-            "turnId": "t1",
+            **annotated_by(client.version, "meta:/1", chat, "t1"),
             "resource": "file:///a",
             "resolved": False,
             "entries": [{"id": "e1", "text": "x", "_meta": meta}],

@@ -15,9 +15,10 @@ import pytest
 from tests.wire.client import ROOT, WireClient, open_client, user_message
 from tests.wire.hosting import ServedHost, refusal, serve
 from tests.wire.mirrors import assert_ascending, assert_mirrors, texts
+from tests.wire.wording import failure_of
 
 Json = dict[str, Any]
-VERSIONS = ("0.7.0", "0.6.0", "0.5.0")
+VERSIONS = ("1.0.0", "0.9.0", "0.8.0", "0.7.0", "0.5.0")
 SESSION = "ahp-session:/s1"
 STOPPING = "the host is shutting down"
 
@@ -57,7 +58,7 @@ def check_was_told(client: WireClient, chat: str, turn_id: str) -> None:
     state = client.states[chat]
     assert "activeTurn" not in state
     assert state["turns"][-1]["id"] == turn_id
-    assert state["turns"][-1]["error"] == {"errorType": "hostStopped", "message": STOPPING}
+    assert failure_of(state["turns"][-1]) == {"errorType": "hostStopped", "message": STOPPING}
     assert_ascending(client)
 
 
@@ -178,7 +179,7 @@ async def test_whatever_an_agent_does_the_host_ends_and_keeps_everything(
         async with open_client(host.url, "late") as client:
             await client.initialize()
             (turn,) = (await client.subscribe(chat))["turns"]
-            assert (texts(turn), turn["error"]["errorType"]) == ("I am stuck", "hostStopped")
+            assert (texts(turn), failure_of(turn)["errorType"]) == ("I am stuck", "hostStopped")
         assert await host.stop() == 0
 
 

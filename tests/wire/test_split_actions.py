@@ -19,6 +19,8 @@ from agenthost.protocol import SUPPORTED_VERSIONS
 from agenthost.protocol.reducer_registry import Kind
 from tests.wire.client import WireClient, open_client, user_message
 from tests.wire.mirrors import assert_ascending, assert_mirrors
+from tests.wire.talking import NEWEST
+from tests.wire.wording import toggled
 
 Json = dict[str, Any]
 
@@ -203,7 +205,6 @@ PLUGIN: Json = {
     "id": "p",
     "uri": "file:///p",
     "name": "P",
-    "enabled": True,
     "children": [{"type": "rule", "id": "p/rule", "uri": "file:///r", "name": "R"}],
 }
 SESSION = {
@@ -233,7 +234,7 @@ MISLEADING: list[tuple[Kind, Json, Json]] = [
     (
         "session",
         SESSION,
-        {"type": "session/customizationToggled", "id": "p/rule", "enabled": False},
+        {"type": "session/customizationToggled", "id": "p/rule"},
     ),
 ]
 
@@ -244,6 +245,8 @@ async def test_a_sender_holds_what_the_host_made_of_its_action(
     version: str, kind: Kind, state: Json, action: Json
 ) -> None:
     async with served(state, kind) as (_, url, _), watching(url, version) as client:
+        if kind == "session":
+            action = toggled(version, action["id"], False)
         envelope = await client.dispatched(CHAT, action)
         assert "rejectionReason" not in envelope
         await assert_mirrors(client)
@@ -263,7 +266,7 @@ async def test_words_that_tell_the_truth_come_back_as_they_were_sent(version: st
         await assert_mirrors(client)
 
 
-@pytest.mark.parametrize(("version", "refused"), [("0.7.0", False), ("0.5.2", True)])
+@pytest.mark.parametrize(("version", "refused"), [(NEWEST, False), ("0.5.2", True)])
 async def test_what_has_an_effect_on_its_sender_alone_is_refused(
     version: str, refused: bool
 ) -> None:

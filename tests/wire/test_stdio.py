@@ -13,8 +13,10 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.wire.client import ROOT, user_message
+from tests.wire import wording
+from tests.wire.client import ROOT
 from tests.wire.hosting import PATIENCE, start_serve
+from tests.wire.talking import NEWEST
 
 Json = dict[str, Any]
 SESSION = "ahp-session:/s1"
@@ -78,7 +80,7 @@ class LineClient:
 
     async def open_chat(self) -> str:
         """Shake hands, create a session and follow its chat."""
-        await self.request("initialize", protocolVersions=["0.7.0"], clientId="c1")
+        await self.request("initialize", protocolVersions=[NEWEST], clientId="c1")
         await self.request("createSession", channel=SESSION)
         await self.request("subscribe", channel=SESSION)
         while True:
@@ -115,12 +117,7 @@ async def stdio_client(
 
 
 def turn_started(text: str) -> Json:
-    return {
-        "type": "chat/turnStarted",
-        "turnId": "t1",
-        "startedAt": "2026-01-01T00:00:00.000Z",
-        "message": user_message(text),
-    }
+    return wording.turn_started(NEWEST, "t1", text)
 
 
 async def test_a_turn_runs_over_stdio_and_the_end_of_input_ends_the_host(tmp_path: Path) -> None:
@@ -191,7 +188,7 @@ async def test_a_signal_ends_the_turn_before_the_output(
         client.process.send_signal(number)
         told = [m["params"]["action"] for m in await client.rest() if m.get("method") == "action"]
         (error,) = [action for action in told if action["type"] == "chat/error"]
-        assert error["error"]["errorType"] == "hostStopped"
+        assert wording.failure_told(error)["errorType"] == "hostStopped"
         assert await client.exit_code() == 0
 
 
@@ -204,6 +201,6 @@ async def test_the_sessions_of_one_run_are_there_in_the_next(tmp_path: Path) -> 
         await client.rest()
         assert await client.exit_code() == 0
     async with stdio_client(tmp_path / "data") as client:
-        await client.request("initialize", protocolVersions=["0.7.0"], clientId="c1")
+        await client.request("initialize", protocolVersions=[NEWEST], clientId="c1")
         answer = await client.request("subscribe", channel=chat)
         assert answer["result"]["snapshot"]["state"]["turns"][0]["state"] == "complete"

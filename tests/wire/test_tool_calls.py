@@ -95,7 +95,7 @@ async def parking(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Cha
     data = tmp_path_factory.mktemp("parking") / "data"
     async with (
         parked_host(data) as host,
-        at_chat(host.url, "p", "0.7.0", provider="parker") as chat,
+        at_chat(host.url, "p", "0.8.0", provider="parker") as chat,
     ):
         yield chat
 

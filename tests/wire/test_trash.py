@@ -15,6 +15,7 @@ from agenthost.host.channels.session import trash
 from agenthost.tokens import BOOK_FILE, Role, TokenBook
 from tests.wire.client import WireClient, open_client, user_message
 from tests.wire.hosting import ServedHost, embed
+from tests.wire.wording import annotated_by
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -79,7 +80,8 @@ async def test_a_disposed_session_comes_back_whole_also_after_a_restart(tmp_path
             await client.run_turn(chat, "t1", "hello")
             source = {"kind": "sideChat", "chat": chat, "turnId": "t1"}
             await client.request("createChat", channel=session, chat=side, source=source)
-            note = {"id": "a", "turnId": "t1", "resource": "file:///x", "resolved": False}
+            origin = annotated_by(client.version, session, chat, "t1")
+            note = {"id": "a", **origin, "resource": "file:///x", "resolved": False}
             note["entries"] = [{"id": "e", "text": "look"}]
             await client.subscribe(f"{session}/annotations")
             action = {"type": "annotations/set", "annotation": note}

@@ -11,6 +11,7 @@ from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.wire.client import WireClient, open_client, user_message
 from tests.wire.hosting import ServedHost
 from tests.wire.schemas import complaints_about, needs_schemas
+from tests.wire.wording import annotation, since, turn_cancelled
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -26,23 +27,8 @@ def queued(id: str, text: str) -> dict[str, Any]:
     }
 
 
-def annotation(id: str, turn: str) -> dict[str, Any]:
-    return {
-        "type": "annotations/set",
-        "annotation": {
-            "id": id,
-            "turnId": turn,
-            "resource": "file:///srv/a.py",
-            "range": {"start": {"line": 1, "character": 0}, "end": {"line": 2, "character": 4}},
-            "resolved": False,
-            "entries": [{"id": "e1", "text": "Why?", "_meta": {"mine": None}}],
-        },
-    }
-
-
 def cancelled(client: WireClient, turn: str) -> dict[str, Any]:
-    action = {"type": "chat/turnCancelled", "turnId": turn}
-    return {**action, "duration": 7} if client.knows_times else action
+    return turn_cancelled(client.version, turn)
 
 
 async def run_everything(client: WireClient, session: str) -> None:
@@ -58,12 +44,12 @@ async def run_everything(client: WireClient, session: str) -> None:
     await client.accepted(chat, queued("q1", "from the queue"))
     await client.action(chat, "chat/turnComplete", turnId=await queued_turn(client, chat, "q1"))
     await client.accepted(chat, {"type": "chat/draftChanged", "draft": user_message("draft")})
-    await client.accepted(notes, annotation("n1", "t0"))
+    await client.accepted(notes, annotation(client.version, "n1", session, chat, "t0"))
     await client.accepted(session, {"type": "session/titleChanged", "title": "Named"})
     active = {"clientId": client.client_id, "tools": [], "displayName": "Tester"}
     await client.accepted(session, {"type": "session/activeClientSet", "activeClient": active})
     source = {"chat": chat, "turnId": "t0"}
-    if client.version == SUPPORTED_VERSIONS[0]:
+    if since(client.version, "0.7.0"):
         source["kind"] = "fork"
     forked = f"{chat}-fork"
     await client.request("createChat", channel=session, chat=forked, source=source)
@@ -157,7 +143,8 @@ async def run_turns_of_all_kinds(actor: WireClient, session: str, chat: str) -> 
     await actor.request(
         "createChat", channel=session, chat=f"{chat}-side", source=source, initialMessage=message
     )
-    await actor.accepted(f"{session}/annotations", annotation("n1", "t0"))
+    noted = annotation(actor.version, "n1", session, chat, "t0")
+    await actor.accepted(f"{session}/annotations", noted)
     await actor.accepted(chat, {"type": "chat/truncated", "turnId": "t2"})
 
 
@@ -169,7 +156,7 @@ async def test_mirrors_of_three_versions_equal_fresh_snapshots_of_their_own(
     async with AsyncExitStack() as stack:
         oldest, middle, newest = [
             await stack.enter_async_context(open_client(shared_host.url, f"m {version}", version))
-            for version in ("0.5.0", "0.6.0", "0.7.0")
+            for version in ("0.5.0", "0.6.0", SUPPORTED_VERSIONS[0])
         ]
         clients = (oldest, middle, newest)
         for client in clients:
@@ -184,7 +171,7 @@ async def test_mirrors_of_three_versions_equal_fresh_snapshots_of_their_own(
         await newest.run_turn(chat, "t3", "/stream 20")
         await assert_all_mirror(*clients)
 
-        await middle.accepted(notes, annotation("n1", "t1"))
+        await middle.accepted(notes, annotation(middle.version, "n1", session, turn_id="t1"))
         entry = {"id": "e2", "text": "Because."}
         action = {"type": "annotations/entrySet", "annotationId": "n1", "entry": entry}
         await oldest.accepted(notes, action)
@@ -225,12 +212,14 @@ async def assert_mirrors(client: WireClient) -> None:
         assert mirrored == fresh, f"{client.version} {channel}"
 
 
-async def test_a_later_patch_is_agreed_on_in_the_clients_own_spelling(
-    shared_host: ServedHost,
+# 0.10.0 was the name of 1.0.0 before it was published.
+@pytest.mark.parametrize("offer", ["0.7.3", "0.9.1", "0.10.0", "1.0.7", "1.4.0"])
+async def test_a_later_release_is_agreed_on_in_the_clients_own_spelling(
+    shared_host: ServedHost, offer: str
 ) -> None:
-    async with open_client(shared_host.url, "later patch") as client:
-        result = await client.initialize(protocolVersions=["0.7.3"])
-        assert result["protocolVersion"] == "0.7.3"
+    async with open_client(shared_host.url, f"later {offer}") as client:
+        result = await client.initialize(protocolVersions=[offer])
+        assert result["protocolVersion"] == offer
         await client.ping()
 
 
@@ -238,8 +227,8 @@ async def test_the_highest_offered_version_is_agreed_on_whatever_its_place(
     shared_host: ServedHost,
 ) -> None:
     async with open_client(shared_host.url, "ascending") as client:
-        result = await client.initialize(protocolVersions=["0.3.0", "0.5.0", "0.6.0", "9.0.0"])
-        assert result["protocolVersion"] == "0.6.0"
+        result = await client.initialize(protocolVersions=["0.3.0", "0.5.0", "0.9.0", "9.0.0"])
+        assert result["protocolVersion"] == "0.9.0"
 
 
 @pytest.mark.parametrize("offer", [["9.1.0", "0.4.0"], []])
@@ -259,7 +248,7 @@ async def test_an_offer_without_a_known_version_is_refused_with_the_known_ones_a
         assert (code, bool(reason)) == (1000, True)
 
 
-@pytest.mark.parametrize("offer", [None, [7], ["0.7"], ["0.7.0", None], "0.7.0", ["v0.7.0"]])
+@pytest.mark.parametrize("offer", [None, [7], ["1.0"], ["1.0.0", None], "1.0.0", ["v1.0.0"]])
 async def test_a_malformed_offer_is_an_error_in_the_parameters(
     shared_host: ServedHost, offer: Any
 ) -> None:

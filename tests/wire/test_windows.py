@@ -215,7 +215,7 @@ async def test_a_window_outlives_a_dropped_connection() -> None:
             assert mirrored == fresh
 
 
-@pytest.mark.parametrize("version", ["0.7.0", "0.5.1"])
+@pytest.mark.parametrize("version", [SUPPORTED_VERSIONS[0], "0.5.1"])
 @pytest.mark.parametrize("kept", ["t2", "t6"])
 async def test_a_truncation_that_was_missed_behind_a_window_takes_a_snapshot(
     version: str, kept: str

@@ -27,6 +27,7 @@ from tests.wire.talking import (
     confirmed,
     said,
 )
+from tests.wire.wording import failure_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -171,7 +172,7 @@ async def test_a_worker_that_fails_fails_its_call_and_the_boss_goes_on(
         assert turn["state"] == "complete"
         assert said(turn) == "The worker is error: the demo agent failed, as it was told to"
         (work,) = (await chat.client.fresh(block["resource"]))["turns"]
-        assert (work["state"], work["error"]["errorType"]) == ("error", "demoFailure")
+        assert (work["state"], failure_of(work)["errorType"]) == ("error", "demoFailure")
         assert entry_of(chat, block["resource"])["status"] & 31 == ERROR
 
 
@@ -207,11 +208,11 @@ async def test_workers_of_workers_end_somewhere(shared_host: ServedHost) -> None
         chats = chat.client.states[chat.session]["chats"]
         assert len(chats) == 1 + 4
         deepest = (await chat.client.fresh(chats[-1]["resource"]))["turns"][0]
-        assert deepest["error"] == {
+        assert failure_of(deepest) == {
             "errorType": "tooDeep",
             "message": "workers may not start workers any deeper",
         }
-        assert calls_of(deepest)[0]["error"]["message"] == deepest["error"]["message"]
+        assert calls_of(deepest)[0]["error"]["message"] == failure_of(deepest)["message"]
         # Each says who called it.
         for boss, entry in itertools.pairwise(chats):
             assert entry["origin"]["chat"] == boss["resource"]

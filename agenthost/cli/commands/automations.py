@@ -117,6 +117,14 @@ def _add_definition_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="where it works: a path or URI; may be repeated (default: where the host works)",
     )
+    add(
+        "--set",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="a setting of its sessions, as autoApprove=autoApprove: nobody may be there to ask; "
+        "may be repeated",
+    )
     add("--after-runs", metavar="N", type=count, help="pause after so many scheduled runs")
     add("--until", metavar="DATE", help="pause after this day, or at this time")
     add(
@@ -200,6 +208,7 @@ async def _add(args: argparse.Namespace) -> int:
     async with connected(args) as client:
         if args.agent is not None or args.model is not None:
             check_model(client, args.agent or _first_agent(client), args.model)
+        config = await _config(client, args, directories)
         definition = define_automation(
             title,
             message,
@@ -209,6 +218,7 @@ async def _add(args: argparse.Namespace) -> int:
             provider=args.agent,
             model={"id": args.model} if args.model is not None else None,
             directories=directories,
+            config=config or None,
             after_runs=args.after_runs,
             until=_until(args.until, zone) if args.until is not None else None,
             enabled=not args.paused,
@@ -359,6 +369,45 @@ def _message(text: str) -> str:
     if not message.strip():
         raise CommandFailed("--message: there is nothing to say", USAGE)
     return message
+
+
+async def _config(
+    client: Client, args: argparse.Namespace, directories: Sequence[str]
+) -> dict[str, Any]:
+    """Return the settings that are given, once the agent takes them.
+
+    Raises:
+        CommandFailed: it has no such setting, or not with that value. It would leave them out.
+    """
+    values: dict[str, Any] = {}
+    for given in map(decode_argument, args.set):
+        name, equals, text = given.partition("=")
+        if not name or not equals:
+            raise CommandFailed(f"--set: {given!r} is not NAME=VALUE", USAGE)
+        values[name] = _value(text)
+    if not values:
+        return values
+    resolved = await client.sessions.config(
+        args.agent, directory=next(iter(directories), None), values=values
+    )
+    settings = resolved["schema"]["properties"]
+    for name, value in values.items():
+        if name not in settings:
+            known = one_line(", ".join(settings)) or "none"
+            raise CommandFailed(f"--set: there is no setting {name!r}; it has {known}", USAGE)
+        if resolved["values"].get(name) != value:
+            choices = settings[name].get("enum")
+            may = f"; it may be {one_line(', '.join(map(str, choices)))}" if choices else ""
+            raise CommandFailed(f"--set: {name} cannot be {value!r}{may}", USAGE)
+    return values
+
+
+def _value(text: str) -> Any:
+    """Read a setting's value: as JSON where it is some, else as text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _first_agent(client: Client) -> str:

@@ -116,7 +116,7 @@ async def send(args: argparse.Namespace) -> int:
         for id in answers.unused:
             out.note(f"--answer {id}=… was not used: the agent asked no question {id}", "yellow")
         if turn.end is not None and sys.stdout.isatty() and not args.json:
-            await _mark_read(session)
+            await _mark_read(session, chat)
         code = _exit_code(turn, session.uri)
         if args.json:
             print(json.dumps(_document(session, chat, turn, code), indent=2))
@@ -148,12 +148,11 @@ async def _session(client: Client, args: argparse.Namespace) -> Session:
     return session
 
 
-async def _mark_read(session: Session) -> None:
-    """Mark the session as read, because the answer went to a terminal."""
-    marking = ReadMark(session).mark_if_unread(running=False)
-    if marking is not None:
-        with contextlib.suppress(AgentHostError, TimeoutError):
-            async with asyncio.timeout(_MARKING):
+async def _mark_read(session: Session, chat: Chat) -> None:
+    """Mark the session and the chat as read, because the answer went to a terminal."""
+    with contextlib.suppress(AgentHostError, TimeoutError):
+        async with asyncio.timeout(_MARKING):
+            for marking in ReadMark(session, chat).mark_if_unread(running=False):
                 await marking
 
 

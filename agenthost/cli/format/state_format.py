@@ -134,7 +134,8 @@ def session_json(summary: Json) -> dict[str, Any]:
         "modifiedAt": summary.get("modifiedAt"),
         "directories": [directory_text(uri) for uri in summary.get("workingDirectories") or ()],
     }
-    more = {key: summary[key] for key in ("activity", "project", "changes") if key in summary}
+    found = ("activity", "origin", "project", "changes")
+    more = {key: summary[key] for key in found if key in summary}
     return {**shown, **more}
 
 

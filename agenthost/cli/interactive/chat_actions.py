@@ -42,7 +42,7 @@ class ChatActions:
         self._prompts = prompts
         self._tell = tell
         self._options: dict[str, Any] = {} if model is None else {"model": model}
-        self._read = ReadMark(session)
+        self._read = ReadMark(session, chat)
         # What waits for the host to take something.
         self._waiting: set[asyncio.Task[None]] = set()
 
@@ -114,8 +114,7 @@ class ChatActions:
 
     def mark_read(self) -> None:
         """Mark the session as read if it is unread and no turn runs."""
-        marking = self._read.mark_if_unread(running=self._chat.active_turn is not None)
-        if marking is not None:
+        for marking in self._read.mark_if_unread(running=self._chat.active_turn is not None):
             # Whether it is taken matters to nobody here, only that it is sent before one leaves.
             self._keep(_quietly(marking))
 

@@ -59,6 +59,8 @@ class Channel(Generic[S]):
         self.asked: JsonObject | None = None
         # The session that it belongs to and goes with, where that is known.
         self.owner = owner
+        # Why it may be gone, until the host has been asked.
+        self.removed: str | None = None
         # How many follow it.
         self.users = 0
         # Whether the host sends its actions on the link that is up now.

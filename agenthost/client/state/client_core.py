@@ -107,18 +107,23 @@ class ClientCore:
     # Requests.
 
     async def request(
-        self, method: str, params: Mapping[str, Any], *, timeout: float | None = None
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        *,
+        timeout: float | None = None,
+        repeat: bool = False,
     ) -> Any:
         """Send a request in the host's version and return its result in the newest one.
 
         Waits for a connection when there is none. A request that changes nothing is repeated when
-        its answer is lost.
+        its answer is lost, as is one that changes no more the second time (``repeat``).
 
         Raises:
             TimeoutError: there was no answer in time, waiting for a connection included.
         """
         # A cursor is worth nothing on another connection.
-        repeatable = method in _REPEATABLE and "cursor" not in params
+        repeatable = repeat or (method in _REPEATABLE and "cursor" not in params)
         async with asyncio.timeout(self.request_timeout if timeout is None else timeout):
             for tries_left in reversed(range(_MOST_TRIES if repeatable else 1)):
                 try:
@@ -262,9 +267,8 @@ class ClientCore:
             except (AgentHostError, TimeoutError) as error:
                 if not channel.opened.done():
                     channel.opened.set_exception(error)
-                self.channel_gone(
-                    channel, str(error) or "the host does not answer the subscription"
-                )
+                why = channel.removed or str(error) or "the host does not answer the subscription"
+                self.channel_gone(channel, why)
                 return
 
     def _subscribed(self, channel: Channel[Any], wanted: JsonObject, result: Any) -> None:
@@ -280,7 +284,7 @@ class ClientCore:
             if channel.mirror.seq < last:
                 # The host counts anew, so the next reconnect must not name the old number.
                 self.high_water = channel.mirror.seq
-        channel.asked = wanted
+        channel.asked, channel.removed = wanted, None
         self.send_unsent()
 
     def adopt(self, channel: Channel[Any], snapshot: JsonObject) -> None:
@@ -402,9 +406,21 @@ class ClientCore:
             answered = self.dispatches.answer(origin.get("clientSeq"), told)
             if answered is not None:
                 self._forget(answered)
-        rejected = envelope.get("rejectionReason") is not None
-        if envelope["action"]["type"] == "session/chatRemoved" and not rejected:
-            self._channels_gone([str(envelope["action"].get("chat"))], "the chat was removed")
+        if envelope.get("rejectionReason") is None:
+            self._on_chats(envelope["channel"], envelope["action"])
+
+    def _on_chats(self, session: str, action: JsonObject) -> None:
+        """Take note that a session lost or gained a chat."""
+        match action:
+            case {"type": "session/chatRemoved", "chat": str(uri)} if uri in self.channels:
+                # It may have moved to another session, and is followed on under the same name.
+                channel = self.channels[uri]
+                channel.removed = "the chat was removed"
+                channel.owner = None if channel.owner == session else channel.owner
+                self.ensure_open(channel, again=True)
+            case {"type": "session/chatAdded", "summary": {"resource": str(uri)}}:
+                if uri in self.channels:
+                    self.channels[uri].owner = session
 
     def _apply(self, channel: Channel[Any], envelope: JsonObject) -> None:
         action = envelope["action"]

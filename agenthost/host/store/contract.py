@@ -130,6 +130,16 @@ class DropBlobs:
 
 
 @dataclass(frozen=True, slots=True)
+class MoveBlobs:
+    """Give the blobs of one owner to another one; those of anybody else stay as they are."""
+
+    owner: str
+    new_owner: str
+    # Only this one, where it is not all of them.
+    uri: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PutRecord:
     """Keep a small value under a key of a bucket, or replace it."""
 
@@ -155,6 +165,7 @@ Write: TypeAlias = (
     | DropSession
     | PutBlob
     | DropBlobs
+    | MoveBlobs
     | PutRecord
     | DropRecord
 )

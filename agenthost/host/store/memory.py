@@ -20,6 +20,7 @@ from agenthost.host.store.contract import (
     DropChannel,
     DropRecord,
     DropSession,
+    MoveBlobs,
     PutBlob,
     PutRecord,
     PutSession,
@@ -110,6 +111,10 @@ class MemoryBacking:
             case DropBlobs():
                 kept = {u: blob for u, blob in self.blobs.items() if blob.owner != write.owner}
                 self.blobs = kept
+            case MoveBlobs():
+                for uri, blob in self.blobs.items():
+                    if blob.owner == write.owner and write.uri in (None, uri):
+                        self.blobs[uri] = replace(blob, owner=write.new_owner)
             case PutRecord():
                 self.records.setdefault(write.bucket, {})[write.key] = write.value
             case DropRecord():

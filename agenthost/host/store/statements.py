@@ -16,7 +16,7 @@ import sqlite3
 from collections.abc import Sequence
 from functools import cache
 
-from agenthost.host.store.checksums import checksum, entry_checksum
+from agenthost.host.store.checksums import checksum, entry_checksum, is_intact
 from agenthost.host.store.compact import short_state, short_time
 from agenthost.host.store.contract import (
     Append,
@@ -24,6 +24,7 @@ from agenthost.host.store.contract import (
     DropChannel,
     DropRecord,
     DropSession,
+    MoveBlobs,
     PutBlob,
     PutRecord,
     PutSession,
@@ -66,6 +67,8 @@ PUT_BLOB = """
     ON CONFLICT (uri) DO UPDATE SET owner = excluded.owner, data = excluded.data,
         content_type = excluded.content_type, checksum = excluded.checksum
 """
+FIND_BLOB = "SELECT content_type, data, checksum FROM blob WHERE uri = ? AND owner = ?"
+MOVE_BLOB = "UPDATE blob SET owner = ?, checksum = ? WHERE uri = ?"
 PUT_RECORD = """
     INSERT INTO record (bucket, key, value, checksum) VALUES (?, ?, ?, ?)
     ON CONFLICT (bucket, key) DO UPDATE SET value = excluded.value, checksum = excluded.checksum
@@ -181,6 +184,8 @@ class Statements:
                 execute(PUT_BLOB, (*blob, checksum(*blob)))
             case DropBlobs():
                 execute("DELETE FROM blob WHERE owner = ?", (write.owner,))
+            case MoveBlobs():
+                self._move_blobs(write)
             case PutRecord():
                 record = (write.bucket, write.key, write.value)
                 execute(PUT_RECORD, (*record, checksum(*record)))
@@ -193,6 +198,21 @@ class Statements:
             case Seal():
                 execute(SET_SEQUENCE, (write.last_used, "used"))
                 execute(SET_SEQUENCE, (write.last_used, "reserved"))
+
+    def _move_blobs(self, write: MoveBlobs) -> None:
+        uris = [write.uri]
+        if write.uri is None:
+            query = "SELECT uri FROM blob WHERE owner = ?"
+            uris = [uri for (uri,) in self._connection.execute(query, (write.owner,))]
+        # One after the other: together they may be larger than memory.
+        for uri in uris:
+            found = self._connection.execute(FIND_BLOB, (uri, write.owner)).fetchone()
+            if found is not None:
+                content_type, data, checked = found
+                if checked is not None and is_intact(checked, uri, write.owner, content_type, data):
+                    checked = checksum(uri, write.new_owner, content_type, data)
+                # What is damaged keeps a checksum that does not fit.
+                self._connection.execute(MOVE_BLOB, (write.new_owner, checked, uri))
 
     def _save_snapshot(self, write: SaveSnapshot) -> None:
         channel = self._channel(write.channel, begins_after=write.seq)

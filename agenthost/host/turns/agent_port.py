@@ -135,6 +135,10 @@ class AgentPort:
         """Let the agent answer, on its loop."""
         try:
             await agent.run(turn)
+        except BaseException:
+            # What it showed goes before its turn does.
+            self._post(self._running.fail_canvases, None)
+            raise
         finally:
             self.flush()
 
@@ -229,6 +233,18 @@ class AgentPort:
         announce(chat.uri)
         return await self._ask(lambda: running.run_worker(chat, text))
 
+    async def open_canvas(self, described: Mapping[str, str]) -> str:
+        """Show a canvas beside the chat and return its URI."""
+        return await self._ask(lambda: self._running.open_canvas(described))
+
+    async def update_canvas(self, uri: str, changes: Mapping[str, str | None]) -> None:
+        """Change a canvas, also after the turn."""
+        await self._ask(lambda: self._running.update_canvas(uri, changes), after_turn=True)
+
+    async def close_canvas(self, uri: str) -> None:
+        """Take a canvas away, also after the turn."""
+        await self._ask(lambda: self._running.close_canvas(uri), after_turn=True)
+
     def is_allowed(self, tool: str) -> bool:
         """Say whether somebody allowed this tool for the whole session."""
         return tool in self._allowed or self._running.is_allowed(tool)
@@ -271,9 +287,12 @@ class AgentPort:
         self.flush()
         self._crossing.post(function, argument)
 
-    async def _ask(self, work: Callable[[], Awaitable[_T]]) -> _T:
-        """Have the host do something after all that was emitted, and wait for the result."""
-        request = self._send(work)
+    async def _ask(self, work: Callable[[], Awaitable[_T]], *, after_turn: bool = False) -> _T:
+        """Have the host do something after all that was emitted, and wait for the result.
+
+        ``after_turn`` says whether that can be asked for when the turn is over.
+        """
+        request = self._send(work, after_turn=after_turn)
         try:
             return await request.answer
         except asyncio.CancelledError:
@@ -281,9 +300,14 @@ class AgentPort:
             self._crossing.post(AgentRequest.cancel, request)
             raise
 
-    def _send(self, work: Callable[[], Awaitable[_T]]) -> AgentRequest[_T]:
+    def _send(
+        self, work: Callable[[], Awaitable[_T]], *, after_turn: bool = False
+    ) -> AgentRequest[_T]:
         request = AgentRequest(work)
-        self._post(self._running.ask, request)
+        if after_turn:
+            self._post(AgentRequest.begin_unseen, request)
+        else:
+            self._post(self._running.ask, request)
         return request
 
     def _acknowledged(self, answer: asyncio.Future[None]) -> None:

@@ -13,6 +13,7 @@ import pytest
 from agenthost.host.store import (
     Append,
     Blob,
+    MoveBlobs,
     PutBlob,
     PutRecord,
     PutSession,
@@ -104,6 +105,15 @@ async def test_a_damaged_row_is_found_by_who_asks_for_it_and_by_nobody_else(
     findings = inspect_store(path).findings
     assert len(findings) == 1
     assert "b is not as it was written" in findings[0]
+
+
+async def test_a_damaged_blob_stays_damaged_when_it_changes_its_owner(path: Path) -> None:
+    spoil(path, b"data-b", b"dbta-b")
+    async with SqliteStore(path) as store:
+        await store.write(MoveBlobs("owner", "another"))
+        assert await store.blob("blob:/a") == Blob("another", None, b"data-a")
+        with pytest.raises(StoreDamaged):
+            await store.blob("blob:/b")
 
 
 @pytest.mark.parametrize("change", [0, 1, 40, -1])

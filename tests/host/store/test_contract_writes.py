@@ -11,6 +11,7 @@ from agenthost.host.store import (
     Blob,
     DropBlobs,
     DropRecord,
+    MoveBlobs,
     PutBlob,
     PutRecord,
     PutSession,
@@ -168,6 +169,29 @@ async def test_blobs_are_kept_replaced_and_dropped_with_their_owner(store: Store
     assert await store.blob("blob:/1") is None
     assert await store.blob("blob:/2") == Blob("chat:/b", None, b"")
     assert await store.blob("blob:/3") == Blob("chat:/b", "image/png", b"3")
+
+
+async def test_blobs_go_to_another_owner_and_are_dropped_with_it(store: Store) -> None:
+    await store.write(
+        PutBlob("blob:/1", "chat:/a", "text/plain", b"one"),
+        PutBlob("blob:/2", "chat:/a", None, b"two"),
+        PutBlob("blob:/3", "chat:/a", None, b"three"),
+        PutBlob("blob:/4", "chat:/c", None, b"four"),
+    )
+    # One of them, then one that is somebody else's, then one that there is not.
+    await store.write(
+        MoveBlobs("chat:/a", "chat:/b", "blob:/1"),
+        MoveBlobs("chat:/a", "chat:/b", "blob:/4"),
+        MoveBlobs("chat:/a", "chat:/b", "blob:/none"),
+    )
+    assert await store.blob("blob:/1") == Blob("chat:/b", "text/plain", b"one")
+    assert await store.blob("blob:/4") == Blob("chat:/c", None, b"four")
+    # All that are left, and then the first owner has nothing to take along.
+    await store.write(MoveBlobs("chat:/a", "chat:/ü"), DropBlobs("chat:/a"))
+    assert await store.blob("blob:/2") == Blob("chat:/ü", None, b"two")
+    await store.write(DropBlobs("chat:/ü"))
+    assert await store.blob("blob:/3") is None
+    assert await store.blob("blob:/1") is not None
 
 
 async def test_records_of_a_bucket_come_in_order_of_their_keys(store: Store) -> None:

@@ -17,6 +17,7 @@ from agenthost.host.store import (
     DropChannel,
     DropRecord,
     DropSession,
+    MoveBlobs,
     PutBlob,
     PutRecord,
     PutSession,
@@ -44,6 +45,7 @@ writes = st.one_of(
     st.builds(DropSession, sessions),
     st.builds(PutBlob, sessions, channels, st.none() | keys, DATA),
     st.builds(DropBlobs, channels),
+    st.builds(MoveBlobs, channels, channels, st.none() | sessions),
     st.builds(PutRecord, keys, keys, DATA),
     st.builds(DropRecord, keys, keys),
 )

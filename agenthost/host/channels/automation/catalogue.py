@@ -175,7 +175,8 @@ class AutomationCatalogue:
         """Keep a run that is over as long as there are not too many."""
         automation = run.state["automation"]
         book = self._books.get(automation)
-        if book is None:
+        if book is None or run.uri not in book.runs:
+            # Its automation was removed, and perhaps made anew since.
             self._runs.drop(run.uri)
         else:
             self._prune(automation, book)

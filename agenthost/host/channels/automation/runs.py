@@ -127,6 +127,11 @@ class AutomationRuns:
         """Start nothing more; what is pending goes on with the next host."""
         self._closed = True
 
+    @property
+    def active(self) -> int:
+        """How many runs are not over."""
+        return len(self._active)
+
     def of(self, automation: str) -> set[str]:
         """Return the runs of an automation that are not over."""
         active = self._active.values()

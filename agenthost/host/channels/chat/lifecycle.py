@@ -13,6 +13,7 @@ from agenthost.errors import AlreadyExists, InvalidParams, NotFound, SessionNotF
 from agenthost.host.channels.annotations_kind import ANNOTATIONS
 from agenthost.host.channels.chat.attachments import record, references, write_out_attachments
 from agenthost.host.channels.chat.consequences import (
+    CloseCanvases,
     DropSteering,
     KeepAttachments,
     QueueSteering,
@@ -160,6 +161,7 @@ class ChatRegistry:
     def remove(self, chat: ChatChannel) -> None:
         """Stop a chat's turn, take it off its session and forget it."""
         self._effects.carry_out(StopTurn(chat))
+        self._effects.carry_out(CloseCanvases(chat))
         session = self._directory.get(chat.session or "", SESSION)
         if session is not None:
             for entry in session.state.get("inputNeeded") or ():

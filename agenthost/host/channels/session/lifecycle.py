@@ -17,7 +17,7 @@ from agenthost.errors import (
     SessionNotFound,
 )
 from agenthost.host.channels.annotations_kind import ANNOTATIONS
-from agenthost.host.channels.chat.consequences import CancelTurn
+from agenthost.host.channels.chat.consequences import CancelTurn, CloseCanvases
 from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.chat.fork import History, fork_history
 from agenthost.host.channels.chat.kind import CHAT
@@ -241,6 +241,7 @@ class SessionRegistry:
         had_turns = any(chat.state["turns"] or chat.state.get("activeTurn") for chat in chats)
         for chat in chats:
             self._effects.carry_out(CancelTurn(chat))
+            self._effects.carry_out(CloseCanvases(chat))
         keeps = self._disposal == "trash" and not empty
         if keeps:
             self._trash.put(session, chats, annotations, self._catalogue.created_at(session))

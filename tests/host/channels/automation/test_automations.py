@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from agenthost.agents import Turn
 from agenthost.host.store import MemoryBacking
 from tests.host.channels.automation.world import (
     CATALOGUE,
@@ -22,6 +23,7 @@ from tests.host.channels.automation.world import (
 )
 from tests.wire.client import PATIENCE, open_client
 from tests.wire.guarded import RESOURCE, Guarded
+from tests.wire.schemas import complaints_about, needs_schemas
 
 
 async def test_an_automation_runs_at_its_time_and_tells_everybody() -> None:
@@ -233,6 +235,19 @@ async def test_who_disposes_of_the_session_cancels_the_run() -> None:
         assert status(world.runs()[0]) == "cancelled"
 
 
+async def test_a_run_tells_what_it_used() -> None:
+    class Counting(Worker):
+        async def run(self, turn: Turn) -> None:
+            await turn.report_usage({"inputTokens": 3, "outputTokens": 4})
+            await super().run(turn)
+
+    async with living(agents=[Counting()]) as world:
+        await world.create(triggers=[])
+        await world.run()
+        (done,) = await world.settled(runs=1)
+        assert done["lifecycle"]["usage"] == {"inputTokens": 3, "outputTokens": 4}
+
+
 async def test_an_agent_that_does_not_answer_holds_up_nobody_else() -> None:
     class Stuck(Worker):
         provider = "stuck"
@@ -327,6 +342,25 @@ async def test_removed_automations_leave_nothing_but_their_sessions() -> None:
     assert backing.records.get("automations") == {}
     assert backing.records.get("automationRuns") == {}
     assert not [uri for uri in backing.channels if uri.startswith("ahp-automation-run:")]
+
+
+async def test_an_automation_made_anew_has_nothing_of_the_former() -> None:
+    backing = MemoryBacking()
+    async with living(backing=backing) as world:
+        await world.create(**definition(text="wait"))
+        former = await world.run(request="one")
+        await world.until(lambda: [r for r in world.runs() if status(r) == "running"])
+        await world.client.subscribe(former)
+        await world.client.accepted(CATALOGUE, {"type": "automation/removed", "resource": DAILY})
+        entry = await world.create(triggers=[])
+        assert entry["runs"] == []
+        assert await world.run(request="one") != former
+        world.worker.go_on.set()
+        await world.client.action(former, "automationRun/lifecycleChanged")
+        (run,) = await world.settled(runs=1)
+        assert run["resource"] != former
+    kept = [uri for uri in backing.channels if uri.startswith("ahp-automation-run:")]
+    assert kept == [run["resource"]]
 
 
 async def test_a_hundred_automations_at_the_same_minute() -> None:
@@ -443,3 +477,33 @@ async def test_a_client_from_before_automations_sees_their_sessions_and_nothing_
         chat = await old.subscribe(session["defaultChat"])
         assert chat["turns"][0]["message"]["origin"]["kind"] == "systemNotification"
         assert (await old.refusal("subscribe", channel=run["resource"])).code == -32008
+
+
+@needs_schemas
+@pytest.mark.parametrize("version", [VERSION, "0.9.0"])
+async def test_everything_that_is_told_is_as_the_schemas_say(version: str) -> None:
+    limit = [{"kind": "afterRuns", "max": 9}]
+    async with living() as world, open_client(world.url, "reader", version) as reader:
+        await reader.initialize("ahp-root://", CATALOGUE)
+        await reader.request("listAutomationTriggerDefinitions")
+        await world.create(**definition("*/10 * * * *", disableConditions=limit))
+        await world.pass_until("2026-01-05T06:10:01.000Z")
+        await world.settled(runs=1)
+        for number, text in enumerate(("fail", "wait"), 2):
+            await world.update(message=definition(text=text)["message"])
+            run = await world.run(request=text)
+            await reader.subscribe(run)
+            if text == "wait":
+                await world.until(lambda: [r for r in world.runs() if status(r) == "running"])
+                await reader.accepted(run, {"type": "automationRun/cancelRequested"})
+            await world.settled(runs=number)
+        ask: Any = {"channel": CATALOGUE, "automation": DAILY}
+        await reader.request("fetchAutomationRuns", **ask)
+        await reader.request("runAutomation", **ask, requestId="wait")
+        for each in world.runs():
+            await reader.subscribe(each["resource"])
+            await reader.subscribe(each["primarySession"])
+        await reader.subscribe(CATALOGUE)
+        await reader.accepted(CATALOGUE, {"type": "automation/removed", "resource": DAILY})
+        await reader.request("listSessions")
+        assert complaints_about(reader) == []

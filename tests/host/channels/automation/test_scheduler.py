@@ -7,7 +7,10 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from agenthost.host.channels.automation.cron import next_after, parse, time_zone
 from agenthost.host.channels.automation.scheduler import (
     Occurrence,
     decide,
@@ -275,3 +278,52 @@ def test_instants_are_written_as_the_protocol_does() -> None:
     for bad in ("", "tomorrow", "2026-13-01", "0001-01-01T00:00:00+14:00"):
         with pytest.raises(ValueError, match="is no date"):
             instant_of(bad)
+
+
+STEPS = st.lists(
+    st.one_of(
+        # The host looks as it should, sleeps, is down for a while, and has its clock set back.
+        st.integers(1, 60),
+        st.integers(60, 3600),
+        st.integers(3600, 200_000),
+        st.integers(-7200, -1),
+    ),
+    min_size=1,
+    max_size=30,
+)
+CLOCKS_CHANGE = st.sampled_from(["2026-03-28T20:00Z", "2026-10-24T20:00Z", "2026-06-01T00:00Z"])
+EXPRESSIONS = st.sampled_from(
+    ["* * * * *", "*/7 * * * *", "30 2 * * *", "0 * * * *", "15,45 1-3 * * SUN", "0 0 1 * *"]
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(EXPRESSIONS, CLOCKS_CHANGE, STEPS, st.sampled_from(["skip", "runOnce"]))
+def test_whatever_the_clock_does_each_occurrence_is_dealt_with_once(
+    expression: str, start: str, steps: list[int], policy: str
+) -> None:
+    days = Days(automation(expression, policy=policy), start)
+    furthest = days.now
+    for step in steps:
+        now = days.now + timedelta(seconds=step)
+        runs = days.look(now)
+        # What has come to pass since the clock was furthest, one by one.
+        passed = between(expression, furthest, now)
+        fresh = [each for each in passed if now - each < timedelta(seconds=60)]
+        missed = [each for each in passed if each not in fresh]
+        expected = [Occurrence("t1", each) for each in fresh]
+        if missed and policy == "runOnce":
+            expected.insert(0, Occurrence("t1", missed[0], catch_up=True))
+        assert runs == expected
+        furthest = max(furthest, now)
+    times = [run.scheduled_for for run in days.runs]
+    assert len(set(times)) == len(times)
+
+
+def between(expression: str, start: datetime, end: datetime) -> list[datetime]:
+    cron, zone, found = parse(expression), time_zone("Europe/Berlin"), []
+    at = next_after(cron, zone, start)
+    while at is not None and at <= end:
+        found.append(at)
+        at = next_after(cron, zone, at)
+    return found
