@@ -44,6 +44,8 @@ async def dispatch_action(connection: Connection, params: JsonObject) -> None:
     action = await _accept(connection, dispatch, judged)
     if action is None:
         return
+    # Another one, perhaps, than before the action was judged.
+    owner = core.directory.owner(channel)
     prepared = channel.kind.prepare(channel, owner, action, as_sent, core.clock.now())
     for consequence in prepared.first:
         core.effects.carry_out(consequence)
@@ -120,6 +122,9 @@ async def _refusal(connection: Connection, channel: AnyChannel, action: Action) 
     context = await channel.kind.gather(channel, owner, action, _Surroundings(connection))
     if not core.directory.has(channel):
         return "the channel was removed meanwhile"
+    if core.directory.owner(channel) is not owner:
+        # What was gathered is true of the session that it was in.
+        return "the channel was moved to another session meanwhile"
     declined = channel.kind.judge(channel, action, context)
     if declined is None:
         return None
