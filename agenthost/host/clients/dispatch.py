@@ -12,7 +12,7 @@ from agenthost.host.log.channel import AnyChannel, OwnerChannel
 from agenthost.host.log.writer import ClientAction
 from agenthost.protocol.inbound import accept_action
 from agenthost.protocol.schema.scalars import Whole
-from agenthost.protocol.versions import NOWHERE, Surroundings, reduce, translator
+from agenthost.protocol.versions import NOWHERE, Whereabouts, reduce, translator
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
@@ -63,7 +63,7 @@ async def _accept(
 ) -> Action | None:
     """Return an action in canonical form, or None when its sender was told why not."""
     core = connection.core
-    around = await _surroundings(connection, dispatch, channel)
+    around = await _whereabouts(connection, dispatch, channel)
     try:
         action = accept_action(
             connection.version,
@@ -89,9 +89,9 @@ async def _accept(
     return action
 
 
-async def _surroundings(
+async def _whereabouts(
     connection: Connection, dispatch: ClientAction, channel: AnyChannel
-) -> Surroundings:
+) -> Whereabouts:
     if translator(connection.version).is_identity:
         return NOWHERE
     directory = connection.core.directory
