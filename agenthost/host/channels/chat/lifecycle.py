@@ -146,8 +146,11 @@ class ChatRegistry:
             raise SessionNotFound("the session was disposed meanwhile")
         if session.state["lifecycle"] == "failed":
             raise InvalidParams("the session could not be created", path="channel")
+        if source is not None and source.session != session.uri:
+            raise InvalidParams("the source is no chat of this session", path="source.chat")
         extra, history = new_chat_from(params, session, source)
-        state = self._state(uri, extra, history.turns)
+        # Neither the default chat nor a worker's: those that people make can be moved.
+        state = self._state(uri, {**extra, "movable": True}, history.turns)
         if message is not None:
             refusal = check_message(state, message, facts)
             if refusal is not None:
