@@ -80,7 +80,7 @@ def test_a_customization_that_is_toggled_must_be_there_at_any_level() -> None:
     assert refusal({}, toggle("plugin")) == "there is no customization plugin"
 
 
-@pytest.mark.parametrize("name", ["Start", "Stop"])
+@pytest.mark.parametrize("name", ["Start", "Stop", "Background"])
 def test_only_an_mcp_server_is_started_and_stopped(name: str) -> None:
     def ask(id: str) -> State:
         return {"type": f"session/mcpServer{name}Requested", "id": id}
