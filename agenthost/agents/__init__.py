@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Any
 from agenthost.agents import content, inputs
 from agenthost.agents.api import Agent, AgentError, SessionContext, SlashCommand
 from agenthost.agents.approval_options import option, standard_options
+from agenthost.agents.canvas import Canvas
 from agenthost.agents.tool_call import Confirmation, ToolCall
 from agenthost.agents.turn import Turn
 
 __all__ = [
     "Agent",
     "AgentError",
+    "Canvas",
     "Confirmation",
     "SessionContext",
     "SlashCommand",

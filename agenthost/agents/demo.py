@@ -209,9 +209,14 @@ class Demo(Agent):
             await turn.set_activity(None)
 
     async def _fail(self, turn: Turn, rest: str) -> None:
-        """Ends in an error."""
+        """[RESUMABLE]: ends in an error; a resumable one is gone when the turn is resumed."""
+        if turn.is_resumed:
+            await turn.write(" And yet it does, at the second attempt.")
+            return
         await turn.write("This will not end well.")
-        raise AgentError("the demo agent failed, as it was told to", "demoFailure")
+        can_resume = rest.lower() == "resumable"
+        message = "the demo agent failed, as it was told to"
+        raise AgentError(message, "demoFailure", resumable=can_resume)
 
 
 Demo.commands.update(

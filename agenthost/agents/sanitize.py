@@ -15,6 +15,7 @@ from typing import Any
 from agenthost.agents.api import AgentError
 from agenthost.agents.turn_port import TurnPort
 from agenthost.errors import InvalidParams
+from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.schema.validation import state_action, validate_action
 
 # What the encoder can write; larger numbers lose their last digits, as they would in JavaScript.
@@ -22,6 +23,8 @@ _SMALLEST, _LARGEST = -(2**63), 2**64 - 1
 # Characters of text in one action. JSON takes up to six bytes for each, and some tunnels end a
 # connection over a frame of a megabyte.
 LONGEST_PIECE = 128 * 1024
+# Bytes of JSON that an agent may keep for a session: it is in memory as long as the session is.
+MOST_RESUME_STATE = 1024 * 1024
 
 
 def emit(port: TurnPort, action: dict[str, Any]) -> None:
@@ -97,6 +100,21 @@ def json_copy(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [json_copy(item) for item in value]
     raise _wrong("JSON data", value)
+
+
+def kept_state(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Copy what an agent wants to be kept for its session; AgentError where that cannot be."""
+    if not isinstance(state, Mapping):
+        raise _wrong("a mapping to keep", state)
+    try:
+        copied: dict[str, Any] = json_copy(state)
+        size = len(dumps(copied))
+    except (RecursionError, TypeError) as error:
+        raise AgentError("what the agent keeps is nested too deeply", "badResumeState") from error
+    if size > MOST_RESUME_STATE:
+        told = f"the agent keeps {size} bytes for this session; {MOST_RESUME_STATE} are the most"
+        raise AgentError(told, "badResumeState")
+    return copied
 
 
 def _rounded(value: int) -> float | None:

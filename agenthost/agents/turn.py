@@ -14,12 +14,14 @@ from typing import Any
 
 from agenthost.agents import inputs
 from agenthost.agents.api import AgentError, SessionContext
+from agenthost.agents.canvas import Canvas, open_canvas
 from agenthost.agents.inputs import Answers, check_request, read_answers
 from agenthost.agents.sanitize import (
     as_bytes,
     checked_action,
     emit,
     json_copy,
+    kept_state,
     text_pieces,
     valid_text,
 )
@@ -56,11 +58,11 @@ class Turn:
         # Completed turns before this one, oldest first, with attachments as they were given.
         self.history = history
         self.session = session
-        # Whether the turn failed before and goes on now, and what it has written until then.
+        # Whether the turn failed before and goes on now, and what it has written until then: that
+        # stands, and what the agent writes now follows it.
         self.is_resumed = is_resumed
         self.parts_so_far = parts_so_far
         self._models = models
-        self._resume_state = session.resume_state
         # The part that text is being appended to: its kind and id.
         self._open_part: tuple[str, str] | None = None
 
@@ -115,17 +117,24 @@ class Turn:
         }
 
     @property
+    def usage_so_far(self) -> Mapping[str, Any]:
+        """What the turn was last reported to have used: before it failed too, if it goes on."""
+        active = self._port.state.get("activeTurn") or {}
+        usage: Mapping[str, Any] = active.get("usage") or {}
+        return usage
+
+    @property
     def resume_state(self) -> Mapping[str, Any] | None:
-        """What this agent kept for the session, in this turn or before; None if nothing."""
-        return self._resume_state
+        """What this agent last kept for the session, in whichever chat of it; None if nothing."""
+        return self._port.resume_state
 
     def keep(self, state: Mapping[str, Any] | None) -> None:
         """Keep what it takes to go on with the session, also after a restart; None for nothing.
 
-        It is stored with what the turn wrote before. Nobody but this agent is ever shown it.
+        It is stored with what the turn wrote before. Nobody but this agent is ever shown it. Raises
+        AgentError for what is not JSON data, or more than ``sanitize.MOST_RESUME_STATE`` of it.
         """
-        self._resume_state = json_copy(state)
-        self._port.keep(self._resume_state)
+        self._port.keep(None if state is None else kept_state(state))
 
     def credential(self, resource: str) -> str | None:
         """Return the token that a client brought for a protected resource; never log it."""
@@ -213,6 +222,24 @@ class Turn:
         self._port.annotate(action["annotation"])
         await self._port.flow()
         return id
+
+    async def open_canvas(
+        self,
+        kind: str,
+        *,
+        title: str | None = None,
+        status: str | None = None,
+        url: str | None = None,
+        instance_id: str | None = None,
+    ) -> Canvas:
+        """Show a web page beside the chat: ``canvas = await turn.open_canvas("preview", url=url)``.
+
+        It stays after the turn; the same ``kind`` and ``instance_id`` open the same one again.
+        Raises AgentError for a ``url`` that is not http or https, or too many canvases in the chat.
+        """
+        return await open_canvas(
+            self._port, kind, title=title, status=status, url=url, instance_id=instance_id
+        )
 
     def tool(
         self,

@@ -76,6 +76,11 @@ class TurnPort(Protocol):
         """Set an annotation of the session."""
         ...
 
+    @property
+    def resume_state(self) -> Mapping[str, Any] | None:
+        """What the agent last kept for the session."""
+        ...
+
     def keep(self, state: Mapping[str, Any] | None) -> None:
         """Keep what the agent needs to go on with the session, after all that was emitted."""
         ...
@@ -112,6 +117,18 @@ class TurnPort(Protocol):
         announce: Callable[[str], None],
     ) -> Worker:
         """Let the same agent answer ``text`` in a chat of its own; ``announce`` gets its URI."""
+        ...
+
+    async def open_canvas(self, described: Mapping[str, str]) -> str:
+        """Show a canvas beside the chat and return its URI."""
+        ...
+
+    async def update_canvas(self, uri: str, changes: Mapping[str, str | None]) -> None:
+        """Change a canvas, also after the turn; None takes something away."""
+        ...
+
+    async def close_canvas(self, uri: str) -> None:
+        """Take a canvas away, also after the turn."""
         ...
 
     def is_allowed(self, tool: str) -> bool:

@@ -2,6 +2,7 @@
 
 from agenthost.client.annotations import Annotations
 from agenthost.client.automations import AutomationRun, Automations, define_automation
+from agenthost.client.canvas import CanvasView
 from agenthost.client.chat import Chat, TurnStream
 from agenthost.client.client import Client, connect
 from agenthost.client.errors import (
@@ -61,6 +62,7 @@ __all__ = [
     "Automations",
     "Backoff",
     "CannotConnect",
+    "CanvasView",
     "Channel",
     "ChannelGone",
     "Chat",

@@ -22,6 +22,7 @@ from agenthost.protocol.json_edits import without
 
 if TYPE_CHECKING:
     from agenthost.client.state.channel import Channel
+    from agenthost.client.state.client_core import ClientCore
     from agenthost.client.state.dispatches import Dispatch
     from agenthost.protocol.chat.commands import CompletionItem
     from agenthost.protocol.chat.input_state import ChatInputRequest
@@ -276,12 +277,7 @@ class Chat(Handle["ChatState"]):
         return await self._move({"kind": "newSession"}, repeat=False)
 
     async def _move(self, destination: Json, *, repeat: bool) -> str:
-        params = {"channel": self.uri, "destination": destination}
-        try:
-            result = await self._core.request("moveChat", params, repeat=repeat)
-        except MethodNotFound as error:
-            raise Unsupported("this host cannot move chats") from error
-        session: str = result["session"]
+        session = await move_chat(self._core, self.uri, destination, repeat=repeat)
         self.channel.owner = session
         return session
 
@@ -314,6 +310,17 @@ class Chat(Handle["ChatState"]):
         if found is None:
             raise LookupError(f"there is no open request {request_id}")
         return found["request"]
+
+
+async def move_chat(core: ClientCore, chat: str, destination: Json, *, repeat: bool) -> str:
+    """Ask the host to move a chat, again if ``repeat`` and the answer is lost; return where to."""
+    params = {"channel": chat, "destination": destination}
+    try:
+        result = await core.request("moveChat", params, repeat=repeat)
+    except MethodNotFound as error:
+        raise Unsupported("this host cannot move chats") from error
+    session: str = result["session"]
+    return session
 
 
 class ChatFeed:

@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from agenthost.client.automations import Automations
+from agenthost.client.canvas import CanvasView
 from agenthost.client.errors import ClientClosed
 from agenthost.client.link.connection_status import Closed, Connected, ConnectionStatus
 from agenthost.client.link.host_link import LinkOptions, Observe
@@ -245,6 +246,15 @@ class Client:
             TimeoutError: the host was there and did not answer in time.
         """
         return await self._core.subscribe(uri, TurnWindow(turns), max_latency_ms)
+
+    async def canvas(self, uri: str) -> CanvasView:
+        """Follow a page that an agent shows; chats list theirs as ``canvases``.
+
+        Raises:
+            WireError: the host refuses; NotFound where it is closed, or the host has none.
+            TimeoutError: the host was there and did not answer in time.
+        """
+        return CanvasView(self._core, await self._core.subscribe(uri))
 
     def unsubscribe(self, channel: Channel[Any]) -> None:
         """Stop following a channel, once everybody who subscribed to it has done so."""

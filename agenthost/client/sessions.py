@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from agenthost.client import actions
 from agenthost.client.annotations import Annotations
-from agenthost.client.chat import Chat
+from agenthost.client.chat import Chat, move_chat
 from agenthost.client.errors import ConnectionLost, CreationFailed
 from agenthost.client.handle import Handle
 from agenthost.client.state.session_list import SessionList
@@ -143,6 +143,20 @@ class Sessions:
         """Put a session among the archived ones, or take it back."""
         action = {"type": "session/isArchivedChanged", "isArchived": archived}
         return self._core.dispatch(uri, action)
+
+    async def move_chat(
+        self, chat: str, *, session: str | None = None, after: str | None = None
+    ) -> str:
+        """Move a chat as ``chat.move`` does, but to a new session where none is named.
+
+        Returns the URI of the session that it is in then. The chat need not be followed.
+        """
+        if session is None:
+            return await move_chat(self._core, chat, {"kind": "newSession"}, repeat=False)
+        destination = {"kind": "session", "session": session}
+        if after is not None:
+            destination["after"] = after
+        return await move_chat(self._core, chat, destination, repeat=True)
 
     async def config(
         self,

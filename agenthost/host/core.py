@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 from agenthost.agents.api import Agent
 from agenthost.clock import Clock
 from agenthost.host.channels.automation.catalogue import AutomationCatalogue
+from agenthost.host.channels.canvas.canvases import Canvases
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.session.active_clients import ActiveClients
 from agenthost.host.channels.session.catalogue import SessionCatalogue
+from agenthost.host.channels.session.content_owners import ContentOwners
 from agenthost.host.channels.session.drafts import Drafts
 from agenthost.host.channels.session.lifecycle import SessionRegistry
 from agenthost.host.channels.session.permissions import Permissions
@@ -57,8 +59,10 @@ class HostCore:
     sessions: SessionRegistry
     turns: TurnRunner
     automations: AutomationCatalogue
+    canvases: Canvases
     drafts: Drafts
     trash: Trash
+    content_owners: ContentOwners
     clients: Clients
     active_clients: ActiveClients
     permissions: Permissions

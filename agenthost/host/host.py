@@ -29,12 +29,14 @@ from agenthost.host import method_handlers as handlers
 from agenthost.host.channels.automation.catalogue import AutomationCatalogue
 from agenthost.host.channels.automation.runs import AutomationRuns
 from agenthost.host.channels.automation.templates import Templates
+from agenthost.host.channels.canvas.canvases import Canvases
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.content_upgrade import StoredModel
 from agenthost.host.channels.registry import KINDS
 from agenthost.host.channels.root import announce_agents, open_root
 from agenthost.host.channels.session.active_clients import ACTIVE_GRACE, ActiveClients
 from agenthost.host.channels.session.catalogue import SessionCatalogue
+from agenthost.host.channels.session.content_owners import ContentOwners
 from agenthost.host.channels.session.drafts import DRAFT_SECONDS, Drafts
 from agenthost.host.channels.session.git_metadata import GitMetadata
 from agenthost.host.channels.session.lifecycle import Disposal, SessionRegistry
@@ -194,6 +196,7 @@ class Host:
             await core.catalogue.open()
             await core.clients.open()
             await core.drafts.open()
+            await core.content_owners.open()
             await open_root(core)
             await core.turns.end_interrupted(store, core.directory)
             await core.automations.open()
@@ -307,8 +310,10 @@ class Host:
         git = GitMetadata(writer, directory, catalogue, effects, tasks)
         trash = Trash(store, ledger, clock)
         drafts = Drafts(store, ledger, directory, clock)
+        content_owners = ContentOwners(store, ledger)
         loops = AgentLoops(self._agents, ledger)
         chats = ChatRegistry(store, writer, directory, effects, clock)
+        canvases = Canvases(writer, directory, effects)
         turns = TurnRunner(
             writer,
             chats,
@@ -320,6 +325,7 @@ class Host:
             permissions=permissions,
             resume_states=resume_states,
             credentials=credentials,
+            canvases=canvases,
             prompt_timeout=self._prompt_timeout,
             silence_limit=self._silence_limit,
         )
@@ -337,6 +343,7 @@ class Host:
             drafts=drafts,
             git=git,
             trash=trash,
+            content_owners=content_owners,
             clock=clock,
             agents=self._agents,
             loops=loops,
@@ -374,8 +381,10 @@ class Host:
             sessions=sessions,
             turns=turns,
             automations=automations,
+            canvases=canvases,
             drafts=drafts,
             trash=trash,
+            content_owners=content_owners,
             clients=clients,
             active_clients=active,
             permissions=permissions,
@@ -475,6 +484,7 @@ class Host:
         """End every turn while its clients can still be told, then tell them that this is it."""
         core = self.core
         core.automations.close()
+        core.canvases.shut_down()
         await core.turns.close(STOPPING)
         # A store that failed has told everybody already.
         with contextlib.suppress(StoreError):

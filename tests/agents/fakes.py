@@ -36,6 +36,7 @@ class FakePort:
         self.title: str | None = None
         self.meta: Json = {}
         self.notes: list[Json] = []
+        self.resume_state: Mapping[str, Any] | None = None
         self.client: str | None = "c1"
         self.session_state: Json = {"activeClients": []}
         # Every action of the agent, and what it stored and was allowed.
@@ -43,6 +44,7 @@ class FakePort:
         self.stored: dict[str, tuple[bytes, str | None]] = {}
         self.allowed: set[str] = set()
         self.tokens: dict[str, str] = {}
+        self.canvases: dict[str, dict[str, str | None]] = {}
         # How workers end, by what they are told.
         self.workers: dict[str, Worker | AgentError] = {}
         self.state: Json = {"resource": "c:/1", "title": "", "status": 1, "turns": []}
@@ -147,7 +149,7 @@ class FakePort:
         self.notes.append(annotation)
 
     def keep(self, state: Mapping[str, Any] | None) -> None:
-        self.kept = state
+        self.resume_state = state
 
     async def store_content(
         self, data: bytes, content_type: str | None, name: str | None = None
@@ -171,6 +173,17 @@ class FakePort:
         if isinstance(end, AgentError):
             raise end
         return end
+
+    async def open_canvas(self, described: Mapping[str, str]) -> str:
+        uri = f"ahp-canvas:/{len(self.canvases)}"
+        self.canvases[uri] = dict(described)
+        return uri
+
+    async def update_canvas(self, uri: str, changes: Mapping[str, str | None]) -> None:
+        self.canvases[uri] = {**self.canvases[uri], **changes}
+
+    async def close_canvas(self, uri: str) -> None:
+        self.canvases.pop(uri, None)
 
     def is_allowed(self, tool: str) -> bool:
         return tool in self.allowed

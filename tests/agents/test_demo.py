@@ -9,7 +9,9 @@ import pytest
 from agenthost.agents import AgentError, SessionContext
 from agenthost.agents.demo import Demo
 from agenthost.agents.turn_port import Worker
+from tests.agents.failures import failure, is_resumable
 from tests.agents.fakes import FakePort, make_turn
+from tests.agents.llm.talking import talk_to, text_of
 
 Json = dict[str, Any]
 
@@ -104,3 +106,13 @@ async def test_tools_need_a_folder(text: str, tmp_path: Path) -> None:
 async def test_what_makes_no_sense_is_refused_with_what_would(text: str, tmp_path: Path) -> None:
     with pytest.raises(AgentError, match=r"usage: /|/help lists"):
         await run(text, tmp_path)
+
+
+async def test_a_failure_can_be_such_that_the_turn_goes_on(tmp_path: Path) -> None:
+    async with talk_to(Demo(), tmp_path) as talk:
+        assert not is_resumable(await talk.say("t1", "/fail"))
+        failed = await talk.say("t2", "/fail resumable")
+        assert (failure(failed)["errorType"], is_resumable(failed)) == ("demoFailure", True)
+        turn = await talk.resume("t2")
+        assert turn["state"] == "complete"
+        assert text_of(turn) == ("This will not end well. And yet it does, at the second attempt.")

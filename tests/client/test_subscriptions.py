@@ -9,6 +9,7 @@ import pytest
 
 from agenthost.client import (
     ChannelGone,
+    Session,
     Uncertain,
 )
 from agenthost.errors import LocalProtocolError, NotFound
@@ -140,7 +141,51 @@ async def test_a_removed_chat_is_gone() -> None:
         await side.subscribed(snapshot(CHAT, 10))
         chat = await subscribing
         side.action(SESSION, 11, {"type": "session/chatRemoved", "chat": CHAT})
+        side.refuse(await side.next("subscribe"), -32008)
         with pytest.raises(ChannelGone, match="removed"):
+            await chat.until(lambda state: False)
+
+
+async def test_a_chat_that_moved_to_another_session_is_followed_on() -> None:
+    host = ScriptedHost()
+    async with followed(host) as (client, side, _):
+        session = Session(client._core, await client.subscribe(SESSION))
+        opening = asyncio.create_task(session.chat(CHAT))
+        await side.subscribed(snapshot(CHAT, 10))
+        chat = await opening
+        side.action(SESSION, 11, {"type": "session/chatRemoved", "chat": CHAT})
+        request = await side.next("subscribe")
+        sending = chat.queue("for later")
+        side.answer(request, {"snapshot": snapshot(CHAT, 12)})
+        sent = await side.next("dispatchAction")
+        side.echo(sent, 13, "me")
+        await sending
+        side.action(CHAT, 14, {"type": "chat/activityChanged", "activity": "thinking"})
+        await chat.channel.until(lambda state: state.get("activity") == "thinking")
+        # It goes on, too, when the session goes that it was in.
+        side.notify("root/sessionRemoved", session=SESSION)
+        with pytest.raises(ChannelGone):
+            await session.channel.until(lambda state: False)
+        side.action(CHAT, 15, {"type": "chat/activityChanged", "activity": "writing"})
+        await chat.channel.until(lambda state: state.get("activity") == "writing")
+
+
+async def test_a_chat_that_moved_goes_with_the_session_that_it_moved_to() -> None:
+    host = ScriptedHost()
+    other = "ahp-session:/other"
+    async with followed(host) as (client, side, _):
+        subscribing = asyncio.create_task(client.subscribe(other))
+        await side.subscribed({**snapshot(SESSION, 10), "resource": other})
+        await subscribing
+        subscribing = asyncio.create_task(client.subscribe(CHAT))
+        await side.subscribed(snapshot(CHAT, 10))
+        chat = await subscribing
+        summary = {"resource": CHAT, "title": "Chat", "status": 1, "modifiedAt": ""}
+        side.action(SESSION, 11, {"type": "session/chatRemoved", "chat": CHAT})
+        side.action(other, 12, {"type": "session/chatAdded", "summary": summary})
+        await side.subscribed(snapshot(CHAT, 12))
+        side.notify("root/sessionRemoved", session=other)
+        with pytest.raises(ChannelGone, match="session was removed"):
             await chat.until(lambda state: False)
 
 

@@ -28,6 +28,9 @@ RESULTS = {
     "completions": "CompletionsResult",
     "resolveSessionConfig": "ResolveSessionConfigResult",
     "sessionConfigCompletions": "SessionConfigCompletionsResult",
+    "runAutomation": "RunAutomationResult",
+    "fetchAutomationRuns": "FetchAutomationRunsResult",
+    "listAutomationTriggerDefinitions": "ListAutomationTriggerDefinitionsResult",
 }
 # Their result is null.
 SILENT = {"ping", "createSession", "disposeSession", "createChat", "disposeChat"}

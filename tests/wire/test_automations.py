@@ -34,6 +34,7 @@ def definition(text: str, **more: Any) -> Json:
 async def create(client: WireClient, text: str) -> None:
     action = {"type": "automation/createRequested", "resource": AUTOMATION}
     await client.accepted(CATALOGUE, {**action, "definition": definition(text)})
+    await client.action(CATALOGUE, "automation/set")
 
 
 def runs_of(client: WireClient) -> list[Json]:

@@ -34,6 +34,8 @@ class AcpAgent(Agent):
     """Runs a program that speaks ACP over its standard input and output, one per session."""
 
     description = "An agent that speaks the Agent Client Protocol"
+    # An agent that can load its sessions goes on in its own; any other is told what it has done.
+    resumable = True
 
     def __init__(
         self,

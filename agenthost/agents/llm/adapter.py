@@ -47,6 +47,9 @@ def from_pydantic_ai(
 class PydanticAiAgent(Agent):
     """A pydantic-ai agent; made by ``from_pydantic_ai``."""
 
+    # All that it knows is in the chat.
+    resumable = True
+
     def __init__(
         self,
         agent: AbstractAgent[Any, Any],

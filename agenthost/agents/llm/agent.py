@@ -44,6 +44,8 @@ class LlmAgent(Agent):
     provider = "llm"
     display_name = "LLM"
     description = "A coding agent on the model of your choice"
+    # All that it knows is in the chat.
+    resumable = True
     tools = tuple(
         {"name": name, "title": title, "description": _DESCRIPTIONS[name]}
         for name, title in _TITLES.items()

@@ -17,11 +17,33 @@ MOST_SAID: Final = 240
 _MAYBE_SECRET: Final = re.compile(r"[^\s\"'`]{24,}|\bsk-\S+")
 
 
+# What goes away with time or by somebody's doing, so that the turn can go on afterwards.
+_PASSING: Final = frozenset(
+    {
+        "authentication",
+        "connectionLost",
+        "modelError",
+        "modelTimeout",
+        "modelUnavailable",
+        "quotaExceeded",
+        "rateLimited",
+        "usageLimit",
+    }
+)
+
+
 def explain(error: Exception) -> AgentError | None:
     """Return the AgentError for a pydantic-ai error; None for any other error."""
+    told = _explain(error)
+    if told is not None:
+        told.resumable = told.error_type in _PASSING
+    return told
+
+
+def _explain(error: Exception) -> AgentError | None:
     if isinstance(error, ai.FallbackExceptionGroup):
         last = error.exceptions[-1]
-        return explain(last) if isinstance(last, Exception) else None
+        return _explain(last) if isinstance(last, Exception) else None
     if isinstance(error, ai.ModelAPIError):
         return _explain_request(error)
     if isinstance(error, ai.UsageLimitExceeded):

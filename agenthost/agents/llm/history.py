@@ -25,6 +25,7 @@ from pydantic_ai.native_tools import NATIVE_TOOL_TYPES
 
 from agenthost.agents.folders import Folders
 from agenthost.agents.llm.attachments import prompt_of
+from agenthost.agents.turn import Turn
 from agenthost.protocol.markdown import markdown_of
 
 Outcome = Literal["success", "failed", "denied", "interrupted"]
@@ -37,6 +38,13 @@ PER_FILE: Final = 4000
 # Characters of one tool result that a model gets: some ten thousand tokens.
 MOST_RESULT: Final = 32_000
 LEFT_OUT: Final = "(The conversation began earlier; the beginning is left out.)"
+# What a model is told that goes on with an answer which an error cut off.
+CONTINUE: Final = (
+    "(An error interrupted your answer, and it is over now. Go on where you stopped: what you wrote"
+    " so far is shown to the user already, and calls that have a result are done.)"
+)
+# The parts of an answer that its model gets to see again.
+_RETOLD: Final = ("markdown", "toolCall")
 _ENDINGS: Final = {
     "cancelled": "(The user cancelled this answer before it was complete.)",
     "error": "(This answer ended early because of an error.)",
@@ -63,6 +71,20 @@ def messages_of(
             break
         told.append(messages)
     return [message for messages in reversed(told) for message in messages]
+
+
+def conversation_of(
+    turn: Turn, folders: Folders, plain_inputs: Mapping[str, str] | None = None
+) -> tuple[list[ModelMessage], str | Sequence[UserContent]]:
+    """Return what a model is told for a turn: the messages before, and the newest one.
+
+    A turn that goes on after a failure continues what it has of an answer, if there is any.
+    """
+    if any(part["kind"] in _RETOLD for part in turn.parts_so_far):
+        parts = {"responseParts": turn.parts_so_far, "state": "interrupted"}
+        history = [*turn.history, {"message": turn.message, **parts}]
+        return messages_of(history, folders, plain_inputs), CONTINUE
+    return messages_of(turn.history, folders, plain_inputs), prompt_of(turn.message, folders)
 
 
 def _turn_messages(

@@ -23,9 +23,8 @@ from pydantic_core import to_json
 
 from agenthost.agents.api import AgentError
 from agenthost.agents.folders import Folders
-from agenthost.agents.llm.attachments import prompt_of
 from agenthost.agents.llm.error_messages import explain
-from agenthost.agents.llm.history import messages_of
+from agenthost.agents.llm.history import conversation_of
 from agenthost.agents.llm.turn_bridge import TurnBridge, take_steering
 from agenthost.agents.turn import Turn
 
@@ -56,12 +55,7 @@ async def run_turn(turn: Turn, run: Run) -> None:
     """Answer a turn; raise AgentError when the model cannot."""
     folders = Folders(turn.session.working_directories)
     # Files are read for it.
-    history, prompt = await asyncio.to_thread(
-        lambda: (
-            messages_of(turn.history, folders, run.plain_inputs),
-            prompt_of(turn.message, folders),
-        )
-    )
+    history, prompt = await asyncio.to_thread(conversation_of, turn, folders, run.plain_inputs)
     async with AsyncExitStack() as stack:
         bridge = TurnBridge(
             turn, stack, titles=run.titles, kinds=run.kinds, self_driven=run.self_driven
@@ -83,7 +77,7 @@ async def _converse(
     history: Sequence[ModelMessage],
     prompt: str | Sequence[UserContent],
 ) -> None:
-    usage = RunUsage()
+    usage = _used_so_far(turn)
     said: str | Sequence[UserContent] = prompt
     while True:
         result = await run.agent.run(
@@ -107,6 +101,16 @@ async def _converse(
         said = await take_steering(turn)
         if not said:
             return
+
+
+def _used_so_far(turn: Turn) -> RunUsage:
+    """Return what a turn has used until it failed; one that only begins has used nothing."""
+    used = turn.usage_so_far
+    return RunUsage(
+        input_tokens=used.get("inputTokens", 0),
+        output_tokens=used.get("outputTokens", 0),
+        cache_read_tokens=used.get("cacheReadTokens", 0),
+    )
 
 
 def _fenced(output: Any) -> str:

@@ -1,4 +1,4 @@
-"""``agenthost sessions``: list, show, rename, archive, dispose of and restore sessions."""
+"""``agenthost sessions``: list, show, rename, archive, move, dispose of and restore sessions."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from agenthost.cli.arguments import Subparsers, add_command, add_json_option, count
+from agenthost.cli.connection.chat_lookup import (
+    find_chat,
+    find_chat_anywhere,
+    session_of_chat,
+)
 from agenthost.cli.connection.host_connection import (
     HostWentAway,
     add_connection_options,
@@ -22,14 +27,23 @@ from agenthost.cli.connection.host_connection import (
     run_command,
     use_colour,
 )
-from agenthost.cli.connection.session_lookup import find_sessions, open_session
-from agenthost.cli.exit_codes import FAILED, OK, UNREACHABLE, CommandFailed, print_error
+from agenthost.cli.connection.session_lookup import find_session, find_sessions, open_session
+from agenthost.cli.exit_codes import (
+    FAILED,
+    OK,
+    UNREACHABLE,
+    USAGE,
+    CommandFailed,
+    print_error,
+    report_failure,
+)
 from agenthost.cli.format.state_format import (
     activity_word,
     age,
     directory_text,
     error_text,
     is_archived,
+    is_unread,
     question_line,
     session_id,
     session_json,
@@ -40,6 +54,7 @@ from agenthost.cli.format.state_format import (
 )
 from agenthost.cli.format.terminal_text import Ink, Style, one_line, table
 from agenthost.errors import AgentHostError, NotFound, SessionNotFound
+from agenthost.protocol import translator
 
 if TYPE_CHECKING:
     from agenthost.client import Client, Session
@@ -50,9 +65,12 @@ _EXAMPLES = """examples:
   agenthost sessions --filter "needs input"  those that wait for somebody
   agenthost sessions show 3f2a               one of them, by the beginning of its id
   agenthost sessions rename 3f2a "Release"   or by its title: sessions archive release
+  agenthost sessions archive 3f2a --chat 2   only the second of its chats
+  agenthost sessions move "Side track" --new make a chat a session of its own
   agenthost sessions --all --json | jq -r '.[].session'
 
-SESSION is a session's URI, the beginning of its id, its title or a part of the title.
+SESSION is a session's URI, the beginning of its id, its title or a part of the title; so is CHAT
+a chat's, or in one session its number.
 """
 
 _HELP = {
@@ -63,6 +81,8 @@ _HELP = {
     "restore": "take sessions back from the trash",
     "purge": "delete sessions in the trash for good",
 }
+# Verbs that may be for a single chat.
+_FOR_CHATS = ("archive", "unarchive", "read")
 # Verbs for sessions that are in the trash.
 _IN_TRASH = ("restore", "purge")
 _DONE = {
@@ -101,9 +121,25 @@ def register(subparsers: Subparsers) -> None:
     for name, about in _HELP.items():
         added.append(verbs.add_parser(name, help=about))
         added[-1].add_argument("sessions", metavar="SESSION", nargs="+")
+        if name in _FOR_CHATS:
+            added[-1].add_argument("--chat", metavar="CHAT", help="one chat of the session only")
+    added.append(verbs.add_parser("move", help="move a chat to another session, or within its own"))
+    _add_move_options(added[-1])
     for verb in added:
         add_connection_options(verb, inherited=True)
         add_json_option(verb, inherited=True)
+
+
+def _add_move_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("chat", metavar="CHAT")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--to", metavar="SESSION", help="the session to go to (default: its own)")
+    where.add_argument("--new", action="store_true", help="make it a session of its own")
+    parser.add_argument(
+        "--after",
+        metavar="CHAT",
+        help="the chat to stand behind (default: the last, in its own session none)",
+    )
 
 
 def _add_list_options(parser: argparse.ArgumentParser, *, inherited: bool) -> None:
@@ -141,6 +177,10 @@ def run(args: argparse.Namespace) -> int:
             return run_command(args, _show)
         case "trash":
             return run_command(args, _list_trash)
+        case "move":
+            return run_command(args, _move)
+    if getattr(args, "chat", None) is not None and len(args.sessions) > 1:
+        return report_failure(args, "--chat is for one SESSION", USAGE, "usage")
     return run_command(args, _change)
 
 
@@ -290,6 +330,9 @@ def _as_json(
                 "chat": chat["resource"],
                 "title": chat["title"],
                 "status": activity_word(chat["status"]),
+                "archived": is_archived(chat["status"]),
+                "unread": is_unread(chat["status"]),
+                "movable": chat.get("movable") is True,
                 "modifiedAt": chat["modifiedAt"],
                 "origin": chat.get("origin"),
             }
@@ -315,12 +358,13 @@ def session_page(
     lines += ["", ink("bold", "Chats")]
     rows = [
         (
+            str(number),
             short_id(chat["resource"]),
             one_line(chat["title"]) or "(no title)",
-            activity_word(chat["status"]),
+            ", ".join(status_words(chat["status"])),
             age(chat["modifiedAt"], now),
         )
-        for chat in state["chats"]
+        for number, chat in enumerate(state["chats"], 1)
     ]
     lines += [f"  {line}" for line in table(rows)] or ["  none"]
     waiting = [line for entry in needed for line in _waiting(entry)]
@@ -453,6 +497,9 @@ async def _change_one(client: Client, uri: str, args: argparse.Namespace) -> str
         await (sessions.restore(uri) if args.verb == "restore" else sessions.purge(uri))
         return None
     async with await open_session(client, uri) as session:
+        if getattr(args, "chat", None) is not None:
+            await _change_chat(session, args)
+            return None
         match args.verb:
             case "rename":
                 await session.rename(decode_argument(args.title))
@@ -461,6 +508,36 @@ async def _change_one(client: Client, uri: str, args: argparse.Namespace) -> str
             case verb:
                 await session.archive(verb == "archive")
     return None
+
+
+async def _change_chat(session: Session, args: argparse.Namespace) -> None:
+    """Apply a verb to one chat of a session."""
+    async with await session.chat(find_chat(session, args.chat), turns=1) as chat:
+        await (chat.mark_read() if args.verb == "read" else chat.archive(args.verb == "archive"))
+
+
+async def _move(args: argparse.Namespace) -> int:
+    if args.new and args.after is not None:
+        raise CommandFailed("--after is for a session that is there; a new one has no chats", USAGE)
+    async with connected(args) as client:
+        if not translator(client.version).has_method("moveChat"):
+            message = f"the host speaks protocol {client.version}, in which chats cannot be moved"
+            raise CommandFailed(message)
+        chat = await find_chat_anywhere(client, args.chat)
+        session, after = None, None
+        if not args.new:
+            named = args.to
+            session = await (
+                find_session(client, named) if named else session_of_chat(client, chat)
+            )
+        if args.after is not None:
+            after = await find_chat_anywhere(client, args.after)
+        session = await client.sessions.move_chat(chat, session=session, after=after)
+    if args.json:
+        print(json.dumps({"chat": chat, "session": session}, indent=2))
+    else:
+        print(f"moved  {one_line(chat)}  to {one_line(session)}")
+    return OK
 
 
 async def _disposed_how(client: Client, uri: str) -> str:

@@ -8,7 +8,7 @@ import contextlib
 import json
 import shutil
 import sys
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,12 @@ from agenthost.cli.connection.host_connection import (
 )
 from agenthost.cli.connection.session_lookup import open_session
 from agenthost.cli.exit_codes import OK
+from agenthost.cli.format.chat_changes import (
+    background_changes,
+    canvas_fields,
+    canvas_uris,
+    change_line,
+)
 from agenthost.cli.format.event_format import EventLine, event_json, event_line
 from agenthost.cli.format.state_format import (
     SHORT_ID,
@@ -46,6 +52,8 @@ from agenthost.client import (
     Text,
 )
 from agenthost.client.chat import ChatFeed, before_turn
+from agenthost.errors import AgentHostError
+from agenthost.protocol.json_edits import without
 from agenthost.tasks import Tasks
 
 if TYPE_CHECKING:
@@ -127,12 +135,17 @@ async def _watch_all(client: Client, printer: _Printer) -> int:
     return OK
 
 
+# What a session's line does not show.
+_UNTOLD = ("modifiedAt", "chats", "defaultChat")
+
+
 def catalogue_changes(
     before: Mapping[str, SessionSummary] | None, after: Mapping[str, SessionSummary]
 ) -> Iterator[tuple[str, SessionSummary]]:
     """Yield changes of the session list: ``present`` at first, then added, changed, removed.
 
-    ``present`` leaves archived sessions out. A newer ``modifiedAt`` alone is not a change.
+    ``present`` leaves archived sessions out. A newer ``modifiedAt`` alone is not a change, nor is
+    what happens to one of the chats: its session tells what that comes to.
     """
     if before is None:
         for summary in list(after.values())[::-1]:
@@ -146,7 +159,7 @@ def catalogue_changes(
         was = before.get(uri)
         if was is None:
             yield "added", summary
-        elif {**was, "modifiedAt": ""} != {**summary, "modifiedAt": ""}:
+        elif without(was, *_UNTOLD) != without(summary, *_UNTOLD):
             yield "changed", summary
 
 
@@ -175,8 +188,10 @@ class _SessionWatch:
         self._printer = printer
         # Whoever sits at a terminal sees it; a program that reads along is nobody.
         self._read = ReadMark(session) if sys.stdout.isatty() and not printer.as_json else None
-        # The chats that are followed.
-        self._followed: set[str] = set()
+        # What follows each chat.
+        self._following: dict[str, asyncio.Task[None]] = {}
+        # What each canvas last showed.
+        self._canvases: dict[str, Json] = {}
         self._tasks = Tasks(self._on_task_failure)
         # Done when the session is gone, or with whatever else ends this.
         self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -196,8 +211,7 @@ class _SessionWatch:
         return OK
 
     def _start(self, uri: str, work: Coroutine[Any, Any, None]) -> None:
-        self._followed.add(uri)
-        self._tasks.start(work, f"follow {uri}")
+        self._following[uri] = self._tasks.start(work, f"follow {uri}")
 
     def _on_task_failure(self, error: Exception) -> None:
         if not self._over.done():
@@ -207,9 +221,7 @@ class _SessionWatch:
         try:
             before = await self._begin()
             async for state in self._session.channel:
-                for chat in state["chats"]:
-                    if chat["resource"] not in self._followed:
-                        self._start(chat["resource"], self._follow_new(chat))
+                self._follow_chats(state)
                 for kind, fields in session_changes(before, state):
                     self._print_change(kind, fields)
                 before = state
@@ -219,6 +231,17 @@ class _SessionWatch:
                 raise
             self._print_change("removed", {})
             self._over.set_result(None)
+
+    def _follow_chats(self, state: SessionState) -> None:
+        """Follow the chats that are new, and let go of those that went or moved elsewhere."""
+        chats = {chat["resource"]: chat for chat in state["chats"]}
+        for uri in self._following.keys() - chats.keys():
+            self._following.pop(uri).cancel()
+            if self._read is not None:
+                self._read.chats.pop(uri, None)
+        for uri, chat in chats.items():
+            if uri not in self._following:
+                self._start(uri, self._follow_new(chat))
 
     def _mark_read(self) -> None:
         chats = self._session.chats
@@ -248,10 +271,69 @@ class _SessionWatch:
             await self._tell(chat, before_turn(confirmed) if is_fork else {"turns": []})
 
     async def _tell(self, chat: Chat, before: Json) -> None:
+        if self._read is not None:
+            self._read.chats[chat.uri] = chat
+        around = asyncio.create_task(self._tell_around(chat), name=f"around {chat.uri}")
         # That a chat was closed is told by its session.
-        with contextlib.suppress(ChannelGone):
-            async for event in ChatFeed(chat.channel, before):
-                self._print_event(chat.uri, event)
+        try:
+            with contextlib.suppress(ChannelGone):
+                async for event in ChatFeed(chat.channel, before):
+                    self._print_event(chat.uri, event)
+        finally:
+            around.cancel()
+            await asyncio.gather(around, return_exceptions=True)
+
+    async def _tell_around(self, chat: Chat) -> None:
+        """Tell what goes on beside a chat's turns: work in the background, canvases."""
+        before: Json = {}
+        canvases: dict[str, asyncio.Task[None]] = {}
+        try:
+            async for state in chat.channel:
+                for kind, fields in background_changes(before, state):
+                    self._print_around(chat.uri, kind, fields)
+                self._follow_canvases(chat.uri, canvases, canvas_uris(state))
+                before = state
+        except ChannelGone:
+            pass
+        finally:
+            for task in canvases.values():
+                task.cancel()
+            await asyncio.gather(*canvases.values(), return_exceptions=True)
+
+    def _follow_canvases(
+        self, chat: str, canvases: dict[str, asyncio.Task[None]], uris: Sequence[str]
+    ) -> None:
+        for uri in [uri for uri in canvases if uri not in uris]:
+            canvases.pop(uri).cancel()
+            closed = self._canvases.pop(uri, canvas_fields(uri, {}))
+            self._print_around(chat, "canvasClosed", without(closed, "url"))
+        for uri in uris:
+            if uri not in canvases:
+                work = self._tell_canvas(chat, uri)
+                canvases[uri] = asyncio.create_task(work, name=f"follow {uri}")
+
+    async def _tell_canvas(self, chat: str, uri: str) -> None:
+        """Tell what a canvas shows, until it is closed."""
+        try:
+            channel = await self._client.subscribe(uri)
+        except (AgentHostError, TimeoutError):
+            # It went before it could be looked at, or is not for us.
+            return
+        try:
+            with contextlib.suppress(ChannelGone):
+                async for state in channel:
+                    self._canvases[uri] = canvas_fields(uri, state)
+                    self._print_around(chat, "canvas", self._canvases[uri])
+        finally:
+            self._client.unsubscribe(channel)
+
+    def _print_around(self, chat: str, kind: str, fields: Json) -> None:
+        if self._printer.as_json:
+            told = {"event": kind, "session": self._session.uri, "chat": chat, **fields}
+            self._printer.print_json(told)
+        else:
+            self._print_text(self._text)
+            self._printer.print_line(_short(chat), change_line(kind, fields))
 
     def _print_change(self, kind: str, fields: Json) -> None:
         uri = self._session.uri

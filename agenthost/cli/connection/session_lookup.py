@@ -32,6 +32,11 @@ _MOST_NAMED = 5
 _MOST_MODELS = 10
 
 
+def is_uri(text: str) -> bool:
+    """Return whether a text is a URI, and so names a session or a chat by itself."""
+    return _URI.fullmatch(text) is not None
+
+
 def match_sessions(summaries: Sequence[SessionSummary], text: str) -> list[SessionSummary]:
     """Return the sessions that match a text: by URI, id, start of an id, title, part of a title.
 
@@ -70,10 +75,10 @@ async def find_sessions(
     """Return for each text the URI of its session, or why there is none."""
     named = [decode_argument(text) for text in texts]
     listed: list[SessionSummary] = []
-    if not all(map(_URI.fullmatch, named)):
+    if not all(map(is_uri, named)):
         listed = await (_disposed(client) if in_trash else client.sessions.list())
     where = "`agenthost sessions trash`" if in_trash else "`agenthost sessions --all`"
-    return {text: text if _URI.fullmatch(text) else _the_one(listed, text, where) for text in named}
+    return {text: text if is_uri(text) else _the_one(listed, text, where) for text in named}
 
 
 async def _disposed(client: Client) -> list[SessionSummary]:

@@ -321,6 +321,7 @@ class Conversation:
         """Return the lines between the turn and the input line."""
         chat, confirmed = self.chat.state, self.chat.channel.confirmed
         lines = [*status_lines.unsent_lines(chat, confirmed, self._link, width), EMPTY]
+        lines += status_lines.background_lines(confirmed, width)
         current, queued = self.prompts.current, status_lines.pending_lines(chat, width)
         if current is not None:
             lines += queued

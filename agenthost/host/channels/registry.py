@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agenthost.host.channels.annotations_kind import ANNOTATIONS
 from agenthost.host.channels.automation.kinds import CATALOGUE, RUN
+from agenthost.host.channels.canvas.kind import CANVAS
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.root_kind import ROOT_KIND
 from agenthost.host.channels.session.kind import SESSION
@@ -16,4 +17,5 @@ KINDS: tuple[AnyKind, ...] = (
     ANNOTATIONS,
     CATALOGUE,
     RUN,
+    CANVAS,
 )

@@ -221,9 +221,9 @@ class ChannelKind(Generic[S]):
 
     async def place(
         self, channel: LiveChannel[S], owner: OwnerChannel | None, sent: Action, find: Find
-    ) -> versions.Surroundings:
+    ) -> versions.Whereabouts:
         """Look up what lies around a channel and an action of an older version leaves unsaid."""
-        return versions.Surroundings(channel.session or "")
+        return versions.Whereabouts(channel.session or "")
 
     async def gather(
         self,

@@ -22,6 +22,8 @@ _NAME = (
 # The protocol's own: it names a request whose progress is told, and a log is read to follow that.
 _PUBLIC = ("progress", "progress_")
 _SECRET_NAME = re.compile(_NAME + r"\Z", re.IGNORECASE)
+# The members by which the state of a canvas is known; its page may let in whoever knows where.
+_CANVAS = frozenset({"instanceId", "canvasId"})
 # A longer name is none.
 LONGEST_NAME = 100
 
@@ -85,6 +87,8 @@ def _redact_member(members: dict[str, object], key: str, value: Any) -> Any:
         # What is no text says how much, or whether there is any.
         is_harmless = value is None or isinstance(value, int | float) or value in ("", REDACTED)
         return value if is_harmless else REDACTED
+    if key == "url" and members.keys() >= _CANVAS:
+        return REDACTED
     return redact_value(value)
 
 

@@ -69,6 +69,9 @@ class AgentPort:
         # What this turn allowed and found to be refused, before the host knows.
         self._allowed: set[str] = set()
         self._refused: dict[str, str] = {}
+        # What the agent last kept, how often it did, and how often of these the host has taken it.
+        self._kept: Mapping[str, Any] | None = None
+        self._keeps = self._kept_through = 0
 
     @property
     def state(self) -> ChatState:
@@ -132,6 +135,10 @@ class AgentPort:
         """Let the agent answer, on its loop."""
         try:
             await agent.run(turn)
+        except BaseException:
+            # What it showed goes before its turn does.
+            self._post(self._running.fail_canvases, None)
+            raise
         finally:
             self.flush()
 
@@ -157,9 +164,19 @@ class AgentPort:
         """Set an annotation of the session."""
         self._post(self._running.annotate, annotation)
 
+    @property
+    def resume_state(self) -> Mapping[str, Any] | None:
+        """What the agent last kept for the session, here or in another chat of it."""
+        if self._keeps > self._kept_through:
+            return self._kept
+        return self._running.resume_state
+
     def keep(self, state: Mapping[str, Any] | None) -> None:
-        """Keep what the agent needs to go on with the session."""
-        self._post(self._running.keep, state)
+        """Keep what the agent needs to go on with the session; of several at once, the last."""
+        self._kept = state
+        self._keeps += 1
+        if self._keeps == self._kept_through + 1:
+            self._post(self._take_kept, None)
 
     async def flow(self) -> None:
         """Wait while the host is behind; there is no going on in a turn that is over."""
@@ -216,6 +233,18 @@ class AgentPort:
         announce(chat.uri)
         return await self._ask(lambda: running.run_worker(chat, text))
 
+    async def open_canvas(self, described: Mapping[str, str]) -> str:
+        """Show a canvas beside the chat and return its URI."""
+        return await self._ask(lambda: self._running.open_canvas(described))
+
+    async def update_canvas(self, uri: str, changes: Mapping[str, str | None]) -> None:
+        """Change a canvas, also after the turn."""
+        await self._ask(lambda: self._running.update_canvas(uri, changes), after_turn=True)
+
+    async def close_canvas(self, uri: str) -> None:
+        """Take a canvas away, also after the turn."""
+        await self._ask(lambda: self._running.close_canvas(uri), after_turn=True)
+
     def is_allowed(self, tool: str) -> bool:
         """Say whether somebody allowed this tool for the whole session."""
         return tool in self._allowed or self._running.is_allowed(tool)
@@ -237,6 +266,12 @@ class AgentPort:
             self._refused[resource] = token
         self._post(self._running.reject_credential, resource)
 
+    def _take_kept(self, _: None) -> None:
+        """Hand over what the agent keeps; on the host's loop, while the agent may keep more."""
+        while self._kept_through < (keeps := self._keeps):
+            self._running.keep(self._kept)
+            self._kept_through = keeps
+
     def _emit_text(self, action: Action) -> None:
         pieces = self._pieces
         pieces.append(action)
@@ -252,9 +287,12 @@ class AgentPort:
         self.flush()
         self._crossing.post(function, argument)
 
-    async def _ask(self, work: Callable[[], Awaitable[_T]]) -> _T:
-        """Have the host do something after all that was emitted, and wait for the result."""
-        request = self._send(work)
+    async def _ask(self, work: Callable[[], Awaitable[_T]], *, after_turn: bool = False) -> _T:
+        """Have the host do something after all that was emitted, and wait for the result.
+
+        ``after_turn`` says whether that can be asked for when the turn is over.
+        """
+        request = self._send(work, after_turn=after_turn)
         try:
             return await request.answer
         except asyncio.CancelledError:
@@ -262,9 +300,14 @@ class AgentPort:
             self._crossing.post(AgentRequest.cancel, request)
             raise
 
-    def _send(self, work: Callable[[], Awaitable[_T]]) -> AgentRequest[_T]:
+    def _send(
+        self, work: Callable[[], Awaitable[_T]], *, after_turn: bool = False
+    ) -> AgentRequest[_T]:
         request = AgentRequest(work)
-        self._post(self._running.ask, request)
+        if after_turn:
+            self._post(AgentRequest.begin_unseen, request)
+        else:
+            self._post(self._running.ask, request)
         return request
 
     def _acknowledged(self, answer: asyncio.Future[None]) -> None:

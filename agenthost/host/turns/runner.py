@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from agenthost.agents.api import Agent, AgentError, SessionContext
 from agenthost.agents.turn import Turn
 from agenthost.clock import Clock
+from agenthost.host.channels.canvas.canvases import Canvases
 from agenthost.host.channels.chat.attachments import history_for_agent, message_for_agent
 from agenthost.host.channels.chat.consequences import (
     CancelTurn,
@@ -89,6 +90,7 @@ class TurnRunner:
         credentials: Credentials,
         resume_states: ResumeStates,
         starts: AgentStarts,
+        canvases: Canvases,
         prompt_timeout: float | None = PROMPT_TIMEOUT,
         silence_limit: float | None = SILENCE_LIMIT,
     ) -> None:
@@ -101,6 +103,7 @@ class TurnRunner:
         self.resume_states = resume_states
         self.prompt_timeout = prompt_timeout
         self._silence_limit = silence_limit
+        self.canvases = canvases
         self._agents = agents
         self._loops = loops
         # Chat URI -> its running turn. One slot per chat, never per session.
@@ -241,7 +244,7 @@ class TurnRunner:
 
     def fail(self, running: RunningTurn, error: BaseException) -> None:
         """End a turn with an error that is not its agent's own, and stop the agent."""
-        self._finish(running, describe_failure(error, running.channel.uri, self.credentials.mask))
+        self._finish(running, describe_failure(error, running.channel.uri, self._mask))
         self._cancel(running)
 
     async def end_interrupted(self, store: Store, directory: Directory) -> None:
@@ -268,6 +271,11 @@ class TurnRunner:
             if described["resource"] == resource:
                 return cast("ProtectedResourceMetadata", dict(described))
         return {"resource": resource}
+
+    def agent_name(self, session: SessionChannel) -> str | None:
+        """Return how people name the agent of a session."""
+        agent = self._agents.get(session.state["provider"])
+        return agent.display_name if agent is not None else None
 
     def _ended_by_host(self, running: RunningTurn, error_type: str, message: str) -> TurnFailure:
         """Describe an end of a turn that is none of its agent's doing."""
@@ -306,10 +314,13 @@ class TurnRunner:
             # Nothing can be recorded any more; the host is stopping.
             return
         except Exception as error:
-            mask = self.credentials.mask
-            self._finish(running, describe_failure(error, running.channel.uri, mask))
+            self._finish(running, describe_failure(error, running.channel.uri, self._mask))
         else:
             self._finish(running)
+
+    def _mask(self, text: str) -> str:
+        """Take out what an agent that failed may quote: tokens, and where its pages are."""
+        return self.canvases.mask(self.credentials.mask(text))
 
     def _look_after(self, running: RunningTurn, silent: float = 0.0) -> None:
         """Look from time to time whether anything happens in a turn, which has been silent."""

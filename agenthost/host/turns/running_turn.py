@@ -11,7 +11,7 @@ import contextlib
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from agenthost.agents.api import AgentError
 from agenthost.agents.turn_port import Interactivity, Worker
@@ -25,6 +25,7 @@ from agenthost.protocol.uris import content_uri
 if TYPE_CHECKING:
     from agenthost.host.trust.principals import Starter
     from agenthost.host.turns.runner import TurnRunner
+    from agenthost.protocol.canvas import CanvasState
     from agenthost.protocol.chat.messages import Message, PendingMessage
     from agenthost.protocol.chat.state import ChatState, CompletedTurn, ToolChatOrigin
     from agenthost.protocol.common import Action, JsonObject
@@ -55,6 +56,10 @@ class AgentRequest(Generic[_T]):
         self._task = asyncio.ensure_future(self._run())
         self._task.add_done_callback(self._ended)
         return self._task
+
+    def begin_unseen(self) -> None:
+        """Start to do it, on the host's loop, whether its turn is over or not."""
+        self.begin()
 
     def refuse(self) -> None:
         """Tell the agent that its turn is over."""
@@ -194,6 +199,11 @@ class RunningTurn:
         if not self.over:
             self._runner.chats.annotate(self.session, annotation)
 
+    @property
+    def resume_state(self) -> Mapping[str, Any] | None:
+        """What the agent last kept for the session; any thread may ask."""
+        return self._runner.resume_states.get(self.session)
+
     def keep(self, state: Mapping[str, Any] | None) -> None:
         """Keep what the agent needs to go on with the session."""
         if not self.over:
@@ -265,6 +275,31 @@ class RunningTurn:
             if self._runner.is_running(chat):
                 self._runner.cancel(chat)
         return _outcome(chat.uri, state)
+
+    async def open_canvas(self, described: Mapping[str, str]) -> str:
+        """Show a canvas beside the chat and return its URI."""
+        state = {"extensionId": self.session.state["provider"], **described}
+        name = self._runner.agent_name(self.session)
+        if name is not None:
+            state["extensionName"] = name
+        canvases = self._runner.canvases
+        return await canvases.open(self.channel, cast("CanvasState", state), self._current)
+
+    async def update_canvas(self, uri: str, changes: Mapping[str, str | None]) -> None:
+        """Change a canvas, which may outlive its turn."""
+        await self._runner.canvases.update(self.channel.uri, uri, changes, self._current)
+
+    async def close_canvas(self, uri: str) -> None:
+        """Take a canvas away, which may outlive its turn."""
+        await self._runner.canvases.close(self.channel.uri, uri)
+
+    def fail_canvases(self, _: None) -> None:
+        """Take away the addresses of canvases whose agent has failed or was stopped."""
+        self._runner.canvases.turn_failed(self.channel, self.turn_id)
+
+    @property
+    def _current(self) -> str | None:
+        return None if self.over else self.turn_id
 
     def is_allowed(self, tool: str) -> bool:
         """Say whether somebody allowed this tool for the whole session; any thread may ask."""

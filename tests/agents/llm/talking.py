@@ -50,6 +50,20 @@ class Talk:
         assert self.last["id"] == turn_id
         return self.last
 
+    async def resume(self, turn_id: str) -> Json:
+        """Take a turn up again that failed, run it to its end and return it."""
+        before = len(self.client.received)
+        await self.client.accepted(self.chat, {"type": "chat/turnResume", "turnId": turn_id})
+        endings = ("chat/turnComplete", "chat/turnCancelled", "chat/error")
+
+        def ended() -> Json | None:
+            messages = self.client.received[before:]
+            actions = (m.get("params", {}).get("action", {}) for m in messages)
+            return next((action for action in actions if action.get("type") in endings), None)
+
+        await self.client.until(ended)
+        return self.last
+
     async def cancel(self, turn_id: str) -> None:
         action = {"type": "chat/turnCancelled", "turnId": turn_id, "duration": 1}
         await self.client.accepted(self.chat, action)
@@ -90,13 +104,18 @@ def text_of(turn: Json) -> str:
 
 @asynccontextmanager
 async def talk_to(
-    agent: Agent, folder: Path, *, store: Store | None = None, **params: Any
+    agent: Agent,
+    folder: Path,
+    *,
+    store: Store | None = None,
+    session: str = SESSION,
+    **params: Any,
 ) -> AsyncIterator[Talk]:
     """Run a host for an agent and open a chat with it, in a folder."""
     async with Host([agent], store=store, default_directory=folder) as host:
         url = await host.listen(port=0)
         async with open_client(url, version=NEWEST) as client:
             await client.initialize()
-            chat = await client.ready_session(SESSION, provider=agent.provider, **params)
+            chat = await client.ready_session(session, provider=agent.provider, **params)
             await client.subscribe(chat)
             yield Talk(client, chat)

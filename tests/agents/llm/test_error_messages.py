@@ -52,6 +52,30 @@ def test_each_failure_has_a_sentence_and_none_has_a_key(
     assert KEY not in str(told)
 
 
+@pytest.mark.parametrize(
+    ("error", "passes"),
+    [
+        (http(ai.ModelAuthenticationError, 403), True),
+        (http(ai.ModelQuotaExceededError, 402), True),
+        (http(ai.ModelRateLimitError, 429), True),
+        (http(ai.ModelOverloadedError, 529), True),
+        (http(ai.ModelServerError, 500), True),
+        (ai.ModelTimeoutError("tiny", KEY), True),
+        (ai.ModelConnectionError("tiny", KEY, phase="read"), True),
+        (ai.UsageLimitExceeded("too many"), True),
+        (ai.FallbackExceptionGroup("all", [ValueError(), http(ai.ModelServerError, 502)]), True),
+        (http(ai.ModelContextWindowExceededError, 400), False),
+        (http(ai.ModelNotFoundError, 404), False),
+        (http(ai.ModelRequestRejectedError, 422), False),
+        (ai.UnexpectedModelBehavior("it sang", KEY), False),
+    ],
+)
+def test_after_what_passes_a_turn_can_go_on(error: Exception, passes: bool) -> None:
+    told = explain(error)
+    assert told is not None
+    assert told.resumable is passes
+
+
 def test_what_is_no_failure_of_a_model_is_left_to_others() -> None:
     assert explain(ValueError("x")) is None
     assert explain(ai.UserError("configure me")) is None

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from agenthost.agents.llm import LlmAgent
-from tests.agents.failures import failure
+from agenthost.agents.llm.history import CONTINUE
+from tests.agents.failures import failure, is_resumable
 from tests.agents.llm.openai_server import (
     Drop,
     Failure,
@@ -182,6 +183,44 @@ async def test_a_connection_that_drops_ends_the_turn_and_keeps_what_came(
         "message": "the connection to tiny was lost",
     }
     assert text_of(turn) == "Once upon"
+
+
+async def test_a_turn_that_was_cut_off_goes_on_with_what_it_said_and_what_its_tools_gave(
+    server: ModelServer, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text("forty-two")
+    look = ToolUse("read_file", '{"path": "a.txt"}')
+    server.will(Say("Let me look. ", look), Drop("It is "), Drop("I mean "), Say("42."))
+    async with talk_to(agent_on(server), tmp_path) as talk:
+        failed = await talk.say("t1", "what is in a.txt?")
+        assert is_resumable(failed)
+        assert is_resumable(await talk.resume("t1"))
+        turn = await talk.resume("t1")
+        assert (turn["state"], len(talk.state["turns"])) == ("complete", 1)
+        assert text_of(turn) == "Let me look. It is I mean 42."
+        kinds = [part["kind"] for part in turn["responseParts"]]
+        assert kinds.count("toolCall") == 1
+        assert kinds.count("error") == 2
+        # What both attempts used counts.
+        assert turn["usage"]["inputTokens"] >= 20
+    told = server.requests[-1]["messages"]
+    assert [message["role"] for message in told[1:]] == ["user", "assistant", "tool", "assistant",
+                                                         "user"]  # fmt: skip
+    assert told[1]["content"] == "what is in a.txt?"
+    assert "forty-two" in told[3]["content"]
+    assert "It is " in str(told[4]["content"])
+    assert told[5]["content"] == CONTINUE
+
+
+async def test_a_turn_that_failed_before_its_first_word_is_asked_anew(
+    server: ModelServer, tmp_path: Path
+) -> None:
+    failed = Failure(503, {}, ("x-should-retry: false",))
+    server.will(failed, Say("hello"))
+    async with talk_to(agent_on(server), tmp_path) as talk:
+        assert is_resumable(await talk.say("t1", "hi"))
+        assert text_of(await talk.resume("t1")) == "hello"
+    assert [m["content"] for m in server.requests[-1]["messages"][1:]] == ["hi"]
 
 
 async def test_a_server_that_is_not_there_is_named_as_unreachable(

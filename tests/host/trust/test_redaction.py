@@ -126,6 +126,18 @@ def log() -> Iterator[tuple[logging.Logger, io.StringIO]]:
     handler.close()
 
 
+def test_the_page_of_a_canvas_is_replaced_and_no_other_address() -> None:
+    canvas = {"instanceId": "i", "canvasId": "preview", "title": "Preview"}
+    action = {"type": "canvas/stateChanged", "canvas": {**canvas, "url": "http://h/"}}
+    snapshot = {"resource": "ahp-canvas:/1", "state": {**canvas, "url": "http://h/"}, "fromSeq": 1}
+    clean = redact_value({"params": {"action": action}, "result": {"snapshot": snapshot}})
+    shown = {**canvas, "url": "[redacted]"}
+    assert clean["params"]["action"] == {**action, "canvas": shown}
+    assert clean["result"]["snapshot"] == {**snapshot, "state": shown}
+    for other in ({"canvas": canvas}, {"request": {"id": "q", "url": "http://h/"}}):
+        assert redact_value(other) is other
+
+
 def test_a_filtered_handler_writes_no_token_from_arguments_text_or_tracebacks(
     log: tuple[logging.Logger, io.StringIO],
 ) -> None:

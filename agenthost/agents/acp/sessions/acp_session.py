@@ -45,6 +45,8 @@ class AcpSession:
         # The ids of the turns that the ACP session knows, and of those told with the next prompt.
         self._known: set[str] = set()
         self._told: set[str] = set()
+        # The turn that the ACP session was last prompted for, whatever became of it.
+        self._prompted: str | None = None
         self.choices = Choices({})
         self.terminals = Terminals()
         # Where updates go: to the running turn, or to a replay; nowhere at other times.
@@ -55,27 +57,54 @@ class AcpSession:
         """Metadata of a turn by which a later host finds the ACP session again."""
         return {METADATA_KEY: {"session": self.session_id, "chat": self.chat}}
 
+    @property
+    def kept(self) -> dict[str, Any]:
+        """What a later host must know to go on with the ACP session."""
+        return {"session": self.session_id, "turn": self._prompted}
+
+    def knows(self, turn: Turn) -> bool:
+        """Say whether the ACP session was prompted for a turn, which now goes on."""
+        return turn.is_resumed and self._prompted == turn.id
+
+    def mark_prompted(self, turn: str) -> None:
+        """Mark the turn that the ACP session is prompted for next."""
+        self._prompted = turn
+
     def mark_known(self, turn: str) -> None:
         """Mark a turn, and the turns told with it, as known to the ACP session."""
         self._known |= {turn, *self._told}
 
     async def open(
-        self, agent: AgentConnection, turn: Turn, folders: Folders
+        self, agent: AgentConnection, turn: Turn, folders: Folders, kept: Mapping[str, Any]
     ) -> list[Mapping[str, Any]]:
-        """Open the ACP session for a turn; return the earlier turns that it does not know."""
+        """Open the ACP session for a turn; return the earlier turns that it does not know.
+
+        ``kept`` is what was kept for this chat, maybe by an earlier host.
+        """
         self.folders = folders
         history = turn.history
         if not self._searched:
             self._searched = True
-            self._find_earlier_session(history)
-        if not self._known <= {past["id"] for past in history}:
+            if not self._take_up(turn, kept):
+                self._find_earlier_session(history)
+        if not self._known <= {turn.id, *(past["id"] for past in history)}:
             # People cut the chat back; the ACP session cannot forget.
             self._forget()
         if self._agent is not agent or self.session_id is None:
-            await self._open_session(agent, history)
+            await self._open_session(agent, turn)
         unknown = [past for past in history if past["id"] not in self._known]
         self._told = {past["id"] for past in unknown}
         return unknown
+
+    def _take_up(self, turn: Turn, kept: Mapping[str, Any]) -> bool:
+        """Take up the ACP session that was kept, if it was last prompted for a turn of today's."""
+        turns = [*(past["id"] for past in turn.history), *([turn.id] if turn.is_resumed else [])]
+        if kept.get("session") is None or kept.get("turn") not in turns:
+            return False
+        self.session_id, self._prompted = str(kept["session"]), kept["turn"]
+        # What came before it was known, or told with it.
+        self._known = {*turns[: turns.index(kept["turn"]) + 1]} - {turn.id}
+        return True
 
     def _find_earlier_session(self, history: Sequence[Mapping[str, Any]]) -> None:
         """Find the ACP session that this chat was last in, which knows all that was before."""
@@ -90,14 +119,12 @@ class AcpSession:
         if self._agent is not None and self.session_id is not None:
             # Whatever that session still says is of no use.
             self._agent.sessions.pop(self.session_id, None)
-        self.session_id = None
+        self.session_id = self._prompted = None
         self._known = set()
 
-    async def _open_session(
-        self, agent: AgentConnection, history: Sequence[Mapping[str, Any]]
-    ) -> None:
+    async def _open_session(self, agent: AgentConnection, turn: Turn) -> None:
         known = self.session_id
-        if known is None or not agent.can_load or not await self._load(agent, known, history):
+        if known is None or not agent.can_load or not await self._load(agent, known, turn):
             self._forget()
             answer = await agent.connection.new_session(cwd=str(self.folders.primary))
             self.session_id = answer.session_id
@@ -105,9 +132,7 @@ class AcpSession:
             self.choices = Choices(offered(answer.modes, answer.config_options))
         self._agent = agent
 
-    async def _load(
-        self, agent: AgentConnection, session_id: str, history: Sequence[Mapping[str, Any]]
-    ) -> bool:
+    async def _load(self, agent: AgentConnection, session_id: str, turn: Turn) -> bool:
         self.sink = replay = ReplayedHistory()
         agent.sessions[session_id] = self
         is_fitting = False
@@ -123,17 +148,22 @@ class AcpSession:
             raise
         else:
             self.choices = Choices(offered(answer.modes, answer.config_options))
-            is_fitting = replay.may_end_with(self._recent(history))
+            is_fitting = replay.may_end_with(self._recent(turn))
+            if is_fitting and not replay.may_end_with([turn.text]):
+                # It was lost on the way, or the agent remembers only what it has finished.
+                self._prompted = None
         finally:
             self.sink = None
             if not is_fitting:
                 del agent.sessions[session_id]
         return is_fitting
 
-    def _recent(self, history: Sequence[Mapping[str, Any]]) -> list[str]:
+    def _recent(self, turn: Turn) -> list[str]:
         """Return the last message that the ACP session knows, and those that it may know."""
+        history = turn.history
         known = [number for number, past in enumerate(history) if past["id"] in self._known]
-        return [past["message"]["text"] for past in history[known[-1] :]] if known else []
+        recent = [past["message"]["text"] for past in history[known[-1] :]] if known else []
+        return [*recent, turn.text] if recent and self.knows(turn) else recent
 
 
 def _remembered(turn: Mapping[str, Any], chat: str) -> str | None:

@@ -13,17 +13,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from acp import text_block
+
 from agenthost.agents.acp.connection.agent_connection import AgentConnection
 from agenthost.agents.acp.sessions.acp_session import AcpSession
-from agenthost.agents.acp.sessions.introduction import transcript
+from agenthost.agents.acp.sessions.introduction import CONTINUE, begun, transcript
 from agenthost.agents.acp.settings import Setting
 from agenthost.agents.acp.turns.acp_turn import AcpTurn
+from agenthost.agents.acp.turns.content_blocks import as_prompt
 from agenthost.agents.api import AgentError, SessionContext
 from agenthost.agents.folders import Folders
 from agenthost.agents.turn import Turn
 
 # Seconds that an agent gets to end by itself when nobody is in a hurry.
 POLITE_PATIENCE = 2.0
+# Chats of a session whose ACP sessions are kept for a later host: the ones that were used last.
+MOST_KEPT = 500
+# Errors after which there is no going on: the agent does not want to, or cannot be understood.
+_FINAL = frozenset({"refusal", "agentProtocol", "sessionOver"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +52,8 @@ class AgentSession:
         # Told what the agent offers to choose.
         self._learn = learn
         self._sessions: dict[str, AcpSession] = {}
+        # Chat URI -> what is kept of its ACP session; None before the first turn has brought it.
+        self._kept: dict[str, Any] | None = None
         self._agent: AgentConnection | None = None
         # Held while a process is started.
         self._starting = asyncio.Lock()
@@ -58,7 +67,9 @@ class AgentSession:
         """Let the agent work on a turn."""
         folders = _folders(turn.session)
         session = self._sessions.setdefault(turn.chat, AcpSession(turn.chat, folders))
-        with self._at_work():
+        if self._kept is None:
+            self._kept = _chats_kept(turn.resume_state)
+        with self._at_work(), _resumable():
             # Of a turn that was cancelled the agent may still be letting go.
             async with session.lock:
                 agent = await self._connected(folders)
@@ -68,14 +79,32 @@ class AgentSession:
     async def _work(
         self, turn: Turn, session: AcpSession, agent: AgentConnection, folders: Folders
     ) -> None:
-        unknown = await session.open(agent, turn, folders)
+        assert self._kept is not None
+        unknown = await session.open(agent, turn, folders, self._kept.get(turn.chat, {}))
         assert session.session_id is not None
         try:
             await session.choices.choose(agent.connection, session.session_id, _wanted(turn))
         finally:
             self._learn(session.choices.offer)
         work = AcpTurn(turn, session, agent, self._program.cancel_timeout)
-        await work.run(transcript(unknown))
+        goes_on = session.knows(turn)
+        session.mark_prompted(turn.id)
+        self._keep(turn, session)
+        if goes_on:
+            await work.run([text_block(CONTINUE)])
+        else:
+            prompt = as_prompt(turn.message, agent.prompts, transcript(unknown))
+            so_far = begun(turn.parts_so_far)
+            await work.run([*prompt, text_block(so_far)] if so_far else prompt)
+
+    def _keep(self, turn: Turn, session: AcpSession) -> None:
+        """Keep the ids by which a later host finds the ACP sessions of these chats again."""
+        assert self._kept is not None
+        self._kept.pop(turn.chat, None)
+        self._kept[turn.chat] = session.kept
+        while len(self._kept) > MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
+        turn.keep({"chats": self._kept})
 
     async def close(self, patience: float = POLITE_PATIENCE) -> None:
         """End the process for good."""
@@ -115,6 +144,22 @@ class AgentSession:
         if self._busy == 0 and self._agent is not None and self._agent.alive:
             work = self._agent.close(POLITE_PATIENCE, because="was ended because it was idle")
             self._resting = asyncio.create_task(work, name=f"rest {self._program.name}")
+
+
+@contextlib.contextmanager
+def _resumable() -> Iterator[None]:
+    """Say of most errors that the turn can go on once their cause is gone."""
+    try:
+        yield
+    except AgentError as error:
+        error.resumable = error.error_type not in _FINAL
+        raise
+
+
+def _chats_kept(state: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what was kept of the chats of a session."""
+    chats = (state or {}).get("chats")
+    return dict(chats) if isinstance(chats, Mapping) else {}
 
 
 def _wanted(turn: Turn) -> dict[str, Any]:

@@ -9,6 +9,11 @@ from agenthost.protocol.markdown import markdown_of
 
 # Some thirty thousand tokens; of a longer conversation the newest part is told.
 MOST_CHARACTERS = 120_000
+# What an agent is told that knows what it was doing when an error interrupted it.
+CONTINUE = (
+    "An error interrupted your answer to my last message, and it is over now. Please go on where"
+    " you stopped."
+)
 # The outcome of one tool call is a remark, not a report.
 MOST_REMARK = 200
 
@@ -33,14 +38,30 @@ def transcript(turns: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
+def begun(parts: Sequence[Mapping[str, Any]]) -> str:
+    """Return what an answer holds so far, for an agent that does not know that it began it."""
+    answer = _answer_text(parts)
+    if not answer:
+        return ""
+    return (
+        "You began to answer the message above and were interrupted, which you do not remember."
+        " This is what you said and did, and the user was shown it:\n\n"
+        f"{answer[-MOST_CHARACTERS:]}\n\nGo on from there."
+    )
+
+
 def _turn_text(turn: Mapping[str, Any]) -> str:
     said = [f"User: {turn['message']['text']}"]
-    answer = "".join(_part(part) for part in turn["responseParts"]).strip()
+    answer = _answer_text(turn["responseParts"])
     if answer:
         said.append(f"Assistant: {answer}")
     if turn["state"] != "complete":
         said.append(f"[This turn ended early: {turn['state']}.]")
     return "\n\n".join(said)
+
+
+def _answer_text(parts: Sequence[Mapping[str, Any]]) -> str:
+    return "".join(_part(part) for part in parts).strip()
 
 
 def _part(part: Mapping[str, Any]) -> str:

@@ -41,6 +41,8 @@ _STOPPED = {
         "The agent reached its limit of requests in one turn; its work is cut off here."
     ),
 }
+# What is counted of a turn's usage.
+_COUNTED = ("inputTokens", "outputTokens", "cacheReadTokens")
 
 
 class AcpTurn:
@@ -63,20 +65,20 @@ class AcpTurn:
         self._asking: dict[asyncio.Task[None], PermissionRequest] = {}
         # The message that text belongs to, as the agent counts them.
         self._message_id: str | None = None
-        # What the turn used so far, as it will be reported.
-        self._usage: dict[str, Any] = {}
+        # What the turn had used before it failed, if it did, and so far, as it will be reported.
+        self._former = {key: turn.usage_so_far.get(key, 0) for key in _COUNTED}
+        self._usage: dict[str, Any] = {key: n for key, n in self._former.items() if n}
         self._meta: dict[str, Any] = session.metadata
         # What people said while the agent worked.
         self._steering: list[Mapping[str, Any]] = []
 
-    async def run(self, introduction: str) -> None:
+    async def run(self, prompt: list[Block]) -> None:
         """Prompt the agent until it is done.
 
         Raises:
             RequestError, ConnectionError: the agent answered with an error, or is gone.
             AgentError: the agent refused.
         """
-        prompt = as_prompt(self._turn.message, self._agent.prompts, introduction)
         self._session.sink = self._updates
         try:
             async with self._open_calls:
@@ -257,9 +259,12 @@ class AcpTurn:
         await self._plan.show_final()
         if response.usage is not None:
             used = response.usage
-            self._usage = {"inputTokens": used.input_tokens, "outputTokens": used.output_tokens}
-            if used.cached_read_tokens is not None:
-                self._usage["cacheReadTokens"] = used.cached_read_tokens
+            counts = (used.input_tokens, used.output_tokens, used.cached_read_tokens)
+            self._usage = {
+                key: self._former[key] + count
+                for key, count in zip(_COUNTED, counts, strict=True)
+                if count is not None
+            }
             self._count_tokens()
             await self._report()
         match response.stop_reason:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from agenthost.cli.format.chat_changes import work_text
 from agenthost.cli.format.terminal_text import clip as clip_text
 from agenthost.cli.format.terminal_text import one_line
 from agenthost.cli.interactive.display import blocks
@@ -112,6 +113,14 @@ def pending_lines(chat: Json, width: int) -> list[StyledLine]:
         # A turn that did not end well holds them back.
         lines.append(line(("dim", "this waits until the next turn is over · /unqueue")))
     return lines
+
+
+def background_lines(chat: Json, width: int) -> list[StyledLine]:
+    """Return what runs on in the background of a chat, whether or not a turn does."""
+    return [
+        clip_line(line(("busy", "⟳ "), ("dim", f"in the background: {work_text(work)}")), width)
+        for work in chat.get("backgroundWork") or ()
+    ]
 
 
 def bar(

@@ -67,6 +67,13 @@ class CancelTurn(Consequence):
 
 
 @dataclass(frozen=True, slots=True)
+class CloseCanvases(Consequence):
+    """Take away the canvases of a chat that is about to go."""
+
+    chat: ChatChannel
+
+
+@dataclass(frozen=True, slots=True)
 class DropSteering(Consequence):
     """Take the steering message off a chat whose turn is over."""
 

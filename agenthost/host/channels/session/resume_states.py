@@ -18,9 +18,9 @@ class ResumeStates:
         self._ledger = ledger
 
     def get(self, session: SessionChannel) -> Mapping[str, Any] | None:
-        """Return what the agent of a session has kept; nothing that another agent did."""
+        """Return what the agent of a session has kept, and no other; any thread may ask."""
         kept = extra_of(session).resume
-        if kept is None or kept["provider"] != session.state["provider"]:
+        if kept is None or kept["provider"] != session.settled["provider"]:
             return None
         state: Mapping[str, Any] = kept["state"]
         return state
@@ -30,6 +30,8 @@ class ResumeStates:
         extra = extra_of(session)
         if state is None:
             self.forget(session)
+            return
+        if self.get(session) == state:
             return
         extra.resume = {"provider": session.state["provider"], "state": state}
         self._ledger.write(PutRecord(RESUME, session.uri, dumps(extra.resume)))

@@ -69,4 +69,5 @@ RULES: Rules[SessionState] = {
     "session/customizationToggled": _known_customization,
     "session/mcpServerStartRequested": _known_mcp_server,
     "session/mcpServerStopRequested": _known_mcp_server,
+    "session/mcpServerBackgroundRequested": _known_mcp_server,
 }

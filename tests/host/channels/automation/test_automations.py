@@ -23,6 +23,7 @@ from tests.host.channels.automation.world import (
 )
 from tests.wire.client import PATIENCE, open_client
 from tests.wire.guarded import RESOURCE, Guarded
+from tests.wire.schemas import complaints_about, needs_schemas
 
 
 async def test_an_automation_runs_at_its_time_and_tells_everybody() -> None:
@@ -476,3 +477,33 @@ async def test_a_client_from_before_automations_sees_their_sessions_and_nothing_
         chat = await old.subscribe(session["defaultChat"])
         assert chat["turns"][0]["message"]["origin"]["kind"] == "systemNotification"
         assert (await old.refusal("subscribe", channel=run["resource"])).code == -32008
+
+
+@needs_schemas
+@pytest.mark.parametrize("version", [VERSION, "0.9.0"])
+async def test_everything_that_is_told_is_as_the_schemas_say(version: str) -> None:
+    limit = [{"kind": "afterRuns", "max": 9}]
+    async with living() as world, open_client(world.url, "reader", version) as reader:
+        await reader.initialize("ahp-root://", CATALOGUE)
+        await reader.request("listAutomationTriggerDefinitions")
+        await world.create(**definition("*/10 * * * *", disableConditions=limit))
+        await world.pass_until("2026-01-05T06:10:01.000Z")
+        await world.settled(runs=1)
+        for number, text in enumerate(("fail", "wait"), 2):
+            await world.update(message=definition(text=text)["message"])
+            run = await world.run(request=text)
+            await reader.subscribe(run)
+            if text == "wait":
+                await world.until(lambda: [r for r in world.runs() if status(r) == "running"])
+                await reader.accepted(run, {"type": "automationRun/cancelRequested"})
+            await world.settled(runs=number)
+        ask: Any = {"channel": CATALOGUE, "automation": DAILY}
+        await reader.request("fetchAutomationRuns", **ask)
+        await reader.request("runAutomation", **ask, requestId="wait")
+        for each in world.runs():
+            await reader.subscribe(each["resource"])
+            await reader.subscribe(each["primarySession"])
+        await reader.subscribe(CATALOGUE)
+        await reader.accepted(CATALOGUE, {"type": "automation/removed", "resource": DAILY})
+        await reader.request("listSessions")
+        assert complaints_about(reader) == []

@@ -1,0 +1,1 @@
+"""Canvases: pages that agents show beside their chats."""
