@@ -10,6 +10,7 @@ from agenthost.host import Host
 from agenthost.host.channels.session.kind import SESSION as KIND
 from agenthost.host.store import MemoryBacking, MemoryStore
 from agenthost.protocol import SUPPORTED_VERSIONS
+from agenthost.protocol.session.state import SessionState
 from tests.wire.client import ROOT, open_client
 from tests.wire.hosting import embed
 
@@ -22,10 +23,15 @@ async def interrupted() -> MemoryBacking:
     """Return what a host leaves behind that died while it made a session."""
     backing = MemoryBacking()
     async with Host(store=MemoryStore(backing)) as host:
-        state: Any = {"provider": "demo", "title": "S", "status": 33, "lifecycle": "creating"}
-        session = host.core.directory.create(
-            SESSION, KIND, {**state, "activeClients": [], "chats": []}
-        )
+        state: SessionState = {
+            "provider": "demo",
+            "title": "S",
+            "status": 33,
+            "lifecycle": "creating",
+            "activeClients": [],
+            "chats": [],
+        }
+        session = host.core.directory.create(SESSION, KIND, state)
         host.core.catalogue.add(session, host.core.clock.now())
     return backing
 
