@@ -41,6 +41,7 @@ from tests.wire.talking import (
     said,
     submitted,
 )
+from tests.wire.wording import failure_of
 
 ROOT = Path(__file__).parent.parent
 README, GUIDE = ROOT / "README.md", ROOT / "docs" / "writing-an-agent.md"
@@ -348,7 +349,7 @@ async def test_everything_is_confirmed_as_the_guide_says(
 async def test_clients_run_their_tools_as_the_guide_says(guide: Callable[[str], Any]) -> None:
     async with with_agent(guide("Looker")) as chat:
         turn = await chat.run("t0", "go")
-        assert turn["error"]["message"] == "nobody here can take a screenshot"
+        assert failure_of(turn)["message"] == "nobody here can take a screenshot"
         tool = {"name": "screenshot", "inputSchema": {"type": "object"}}
         entry = {"clientId": chat.client.client_id, "tools": [tool]}
         action = {"type": "session/activeClientSet", "activeClient": entry}
@@ -421,7 +422,7 @@ async def test_models_and_settings_are_chosen_as_the_guide_says(
         await chat.client.subscribe(other)
         await chat.client.run_turn(other, "t1", "go")
         (turn,) = chat.client.states[other]["turns"]
-        assert turn["error"]["message"] == "there is no branch next yet"
+        assert failure_of(turn)["message"] == "there is no branch next yet"
 
 
 async def test_tokens_are_asked_for_as_the_guide_says(guide: Callable[[str], Any]) -> None:
@@ -438,5 +439,5 @@ async def test_tokens_are_asked_for_as_the_guide_says(guide: Callable[[str], Any
         assert said(client.states[chat]["turns"][0]) == "Called."
         await client.request("authenticate", resource=resource["resource"], token="expired one")
         await client.run_turn(chat, "t2", "go")
-        assert client.states[chat]["turns"][1]["error"]["message"] == "please sign in again"
+        assert failure_of(client.states[chat]["turns"][1])["message"] == "please sign in again"
         await client.notification("auth/required", lambda params: params["reason"] == "expired")
