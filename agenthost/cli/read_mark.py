@@ -1,4 +1,4 @@
-"""Marking a session and its chat as read while a person watches them."""
+"""Marking a session and its chats as read while a person watches them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from agenthost.errors import AgentHostError
 
 
 class ReadMark:
-    """Marks a session, and the chat that is shown of it, as read while a person watches.
+    """Marks a session, and the chats that are shown of it, as read while a person watches.
 
     Only while nothing runs: of a turn that goes on when its watcher leaves, the end is unread.
     """
 
-    def __init__(self, session: Session, chat: Chat | None = None) -> None:
+    def __init__(self, session: Session, *chats: Chat) -> None:
         self._session = session
-        self._chat = chat
+        # The chats that are shown, by their URIs.
+        self.chats = {chat.uri: chat for chat in chats}
         self._last: dict[str, Dispatch] = {}
 
     def mark_if_unread(self, *, running: bool) -> list[Dispatch]:
@@ -26,9 +27,10 @@ class ReadMark:
         if running:
             return []
         marks: list[Dispatch | None] = [self._mark(self._session, self._session.mark_read)]
-        # Older hosts know it of sessions only.
-        if self._chat is not None and self._chat.can_be_read:
-            marks.append(self._mark(self._chat, self._chat.mark_read))
+        for chat in self.chats.values():
+            # Older hosts know it of sessions only.
+            if chat.can_be_read and chat.channel.gone is None:
+                marks.append(self._mark(chat, chat.mark_read))
         return [dispatch for dispatch in marks if dispatch is not None]
 
     def _mark(self, what: Session | Chat, mark: Callable[[], Dispatch]) -> Dispatch | None:

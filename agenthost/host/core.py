@@ -17,6 +17,7 @@ from agenthost.host.channels.canvas.canvases import Canvases
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.session.active_clients import ActiveClients
 from agenthost.host.channels.session.catalogue import SessionCatalogue
+from agenthost.host.channels.session.content_owners import ContentOwners
 from agenthost.host.channels.session.drafts import Drafts
 from agenthost.host.channels.session.lifecycle import SessionRegistry
 from agenthost.host.channels.session.permissions import Permissions
@@ -61,6 +62,7 @@ class HostCore:
     canvases: Canvases
     drafts: Drafts
     trash: Trash
+    content_owners: ContentOwners
     clients: Clients
     active_clients: ActiveClients
     permissions: Permissions

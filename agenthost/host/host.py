@@ -36,6 +36,8 @@ from agenthost.host.channels.registry import KINDS
 from agenthost.host.channels.root import announce_agents, open_root
 from agenthost.host.channels.session.active_clients import ACTIVE_GRACE, ActiveClients
 from agenthost.host.channels.session.catalogue import SessionCatalogue
+from agenthost.host.channels.session.content_owners import ContentOwners
+from agenthost.host.channels.session.directories import Directories
 from agenthost.host.channels.session.drafts import DRAFT_SECONDS, Drafts
 from agenthost.host.channels.session.git_metadata import GitMetadata
 from agenthost.host.channels.session.lifecycle import Disposal, SessionRegistry
@@ -195,6 +197,7 @@ class Host:
             await core.catalogue.open()
             await core.clients.open()
             await core.drafts.open()
+            await core.content_owners.open()
             await open_root(core)
             await core.turns.end_interrupted(store, core.directory)
             await core.automations.open()
@@ -308,6 +311,7 @@ class Host:
         git = GitMetadata(writer, directory, catalogue, effects, tasks)
         trash = Trash(store, ledger, clock)
         drafts = Drafts(store, ledger, directory, clock)
+        content_owners = ContentOwners(store, ledger)
         loops = AgentLoops(self._agents, ledger)
         chats = ChatRegistry(store, writer, directory, effects, clock)
         canvases = Canvases(writer, directory, effects)
@@ -328,6 +332,7 @@ class Host:
         )
         clients = Clients(store, ledger)
         active = ActiveClients(clients, writer, directory, effects, self._active_grace)
+        Directories(writer, directory, effects, self._agents, loops, credentials.mask)
         sessions = SessionRegistry(
             writer=writer,
             directory=directory,
@@ -340,6 +345,7 @@ class Host:
             drafts=drafts,
             git=git,
             trash=trash,
+            content_owners=content_owners,
             clock=clock,
             agents=self._agents,
             loops=loops,
@@ -380,6 +386,7 @@ class Host:
             canvases=canvases,
             drafts=drafts,
             trash=trash,
+            content_owners=content_owners,
             clients=clients,
             active_clients=active,
             permissions=permissions,

@@ -2,6 +2,7 @@
 
 from agenthost.host.channels.automation import commands as automations
 from agenthost.host.channels.chat import commands as chats
+from agenthost.host.channels.chat import move_commands as moves
 from agenthost.host.channels.session import commands as sessions
 from agenthost.host.channels.session import config_commands as configuration
 from agenthost.host.clients import dispatch as actions
@@ -13,6 +14,7 @@ MODULES = (
     chats,
     configuration,
     handshake,
+    moves,
     resources,
     sessions,
     subscriptions,

@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from agenthost.cli.commands.doctor import check_editors
 from agenthost.protocol import SUPPORTED_VERSIONS
+from agenthost.protocol.versions.editors import spoken_by_editors
 from tests.cli.running import Cli, Done, serving
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -31,10 +33,20 @@ async def test_a_host_that_is_well_gets_a_clean_bill(cli: Cli) -> None:
     found = checks(document)
     assert {check["verdict"] for check in found.values()} == {"ok"}
     assert found["versions"]["data"] == list(SUPPORTED_VERSIONS)
+    assert found["editors"]["data"] == spoken_by_editors(SUPPORTED_VERSIONS)
+    assert "VS Code 1.139 speaks 0.9.0" in text.out
     assert found["role"]["data"] == "owner"
     assert str(cli.host.pid) in found["store"]["detail"]
     assert found["agents"]["data"] == ["demo"]
     assert cli.host.token not in document.out
+
+
+async def test_editors_that_a_host_is_too_old_for_are_named() -> None:
+    old = check_editors(["0.7.0"])
+    assert old.verdict == "warning"
+    assert old.detail == "VS Code 1.139 speaks 0.7.0, newer VS Code cannot connect"
+    none = check_editors(["0.4.0"])
+    assert none.detail == "VS Code 1.139 and newer VS Code cannot connect"
 
 
 async def test_a_deep_look_reads_the_whole_store(cli: Cli) -> None:

@@ -13,13 +13,14 @@ from typing import Any
 
 import pytest
 
+from agenthost.agents import Agent, AgentError, Turn
 from agenthost.cli.commands.send import send
 from agenthost.cli.connection import host_connection as connecting
 from agenthost.cli.main import build_parser
 from agenthost.client import connect
 from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.cli.running import Cli, serving
-from tests.wire.hosting import PATIENCE
+from tests.wire.hosting import PATIENCE, embed
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -213,6 +214,54 @@ async def test_a_turn_that_fails_ends_with_1_and_its_reason(cli: Cli) -> None:
     assert "the demo agent failed" in text.err
     assert document.json["state"] == "error"
     assert document.json["error"]["errorType"] == "demoFailure"
+
+
+class Stumbler(Agent):
+    """Fails at first, and gets up when it is resumed."""
+
+    provider, display_name = "stumbler", "Stumbler"
+
+    async def run(self, turn: Turn) -> None:
+        if not turn.is_resumed:
+            await turn.write("So far so good.")
+            raise AgentError("the network is down", resumable=True)
+        await turn.write("Here I am again.")
+
+
+async def test_a_turn_that_failed_is_resumed_and_only_what_is_new_is_printed(alone: Cli) -> None:
+    async with embed(Stumbler()) as url:
+        failed = await alone("send", "go", "--url", url)
+        assert (failed.code, failed.out) == (1, "So far so good.\n")
+        assert "the network is down" in failed.err
+        (hint,) = re.findall(r"agenthost send --resume --session (\S+)", failed.err)
+        done = await alone("send", "--resume", "--session", hint, "--url", url)
+        assert (done.code, done.out) == (0, "Here I am again.\n")
+        again = await alone("send", "--resume", "--session", hint, "--url", url)
+        assert (again.code, again.out) == (1, "")
+        assert "did not fail" in again.err
+
+
+async def test_a_document_says_whether_a_turn_can_be_resumed(alone: Cli) -> None:
+    async with embed(Stumbler()) as url:
+        failed = (await alone("send", "go", "--json", "--url", url)).json
+        assert (failed["state"], failed["resumable"]) == ("error", True)
+        session = failed["session"]
+        options = ("--resume", "--session", session, "--json", "--url", url)
+        told = (await alone("send", *options)).json
+        assert (told["state"], told["resumable"]) == ("complete", False)
+        assert told["turn"] == failed["turn"]
+        assert told["text"] == "So far so good.\n\nHere I am again."
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--new",), ("--session", "x", "text"), ("--session", "x", "--model", "m")]
+)
+async def test_resuming_takes_a_session_and_nothing_else(
+    alone: Cli, options: tuple[str, ...]
+) -> None:
+    done = await alone("send", "--resume", *options)
+    assert done.code == 2
+    assert "--resume goes with --session" in done.err
 
 
 async def test_a_turn_that_takes_too_long_is_cancelled(cli: Cli) -> None:

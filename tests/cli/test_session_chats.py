@@ -105,3 +105,42 @@ async def test_what_cannot_be_moved_is_refused_with_a_reason(cli: Cli) -> None:
     assert both.code == 2
     nowhere = await cli.main("sessions", "move", "there is no such chat", "--new")
     assert (nowhere.code, "no chat matches" in nowhere.err) == (1, True)
+
+
+@on_the_host
+async def test_a_chat_moves_to_another_session_and_becomes_one_of_its_own(cli: Cli) -> None:
+    source, chat = await with_chats(cli, "mover from")
+    target, anchor = await with_chats(cli, "mover to")
+    assert (await shown(cli, source))[chat]["movable"]
+    done = await cli.main("sessions", "move", chat, "--to", "mover to", "--json")
+    assert (done.code, done.json) == (0, {"chat": chat, "session": target})
+    assert chat not in await shown(cli, source)
+    assert chat in await shown(cli, target)
+    behind = await cli.main("sessions", "move", chat, "--after", anchor)
+    assert (behind.code, behind.out) == (0, f"moved  {chat}  to {target}\n")
+    assert list(await shown(cli, target))[1:] == [anchor, chat]
+    first = await cli.main("sessions", "move", chat)
+    assert first.code == 0
+    assert next(iter(await shown(cli, target))) == chat
+    alone = (await cli.main("sessions", "move", chat, "--new", "--json")).json["session"]
+    assert alone not in (source, target)
+    assert list(await shown(cli, alone)) == [chat]
+    stuck = await cli.main("sessions", "move", chat, "--to", source)
+    assert (stuck.code, stuck.out) == (1, "")
+    assert "move" in stuck.err
+
+
+@on_the_host
+async def test_a_chat_that_moves_is_followed_on_by_whoever_follows_it(cli: Cli) -> None:
+    source, uri = await with_chats(cli, "followed from")
+    target, _ = await with_chats(cli, "followed to")
+    async with cli.client() as client:
+        chat = await (await client.sessions.get(source)).chat(uri)
+        other = await client.sessions.get(target)
+        assert await chat.move(session=target) == target
+        await other.channel.until(
+            lambda state: uri in [entry["resource"] for entry in state["chats"]]
+        )
+        assert "You said" in await chat.ask("are you still there?")
+        await client.sessions.dispose(source)
+        assert "You said" in await chat.ask("and now?")

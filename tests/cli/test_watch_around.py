@@ -11,7 +11,11 @@ from typing import Any
 import pytest
 
 from agenthost.cli.commands.watch import _Printer, _SessionWatch
+from agenthost.client import connect
+from tests.cli.running import Cli
 from tests.client.scripted import CHAT, PATIENCE, SESSION, ScriptedHost, Side, snapshot
+from tests.wire.hosting import embed
+from tests.wire.painting import PAGE, Painter
 
 Json = dict[str, Any]
 
@@ -110,3 +114,18 @@ async def test_a_chat_that_moved_elsewhere_is_not_followed_on(
             await asyncio.sleep(0)
             lines += capsys.readouterr().out.splitlines()
         assert not any("backgroundWork" in line for line in lines)
+
+
+async def test_a_page_that_an_agent_shows_is_told_by_the_command(alone: Cli) -> None:
+    async with embed(Painter()) as url, connect(url) as client, asyncio.timeout(PATIENCE * 3):
+        session = await client.sessions.create()
+        chat = await session.chat()
+        options = (session.uri, "--url", url, "--json")
+        async with alone.running("watch", *options) as watching:
+            await watching.until('"present"')
+            await chat.ask("open Mock-up")
+            shown = json.loads(await watching.until('"canvas"'))
+            assert (shown["title"], shown["url"]) == ("Mock-up", PAGE)
+            await chat.ask("close")
+            closed = json.loads(await watching.until('"canvasClosed"'))
+            assert closed["canvas"] == shown["canvas"]

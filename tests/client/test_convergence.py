@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
@@ -82,7 +83,8 @@ Step = Act | Deliver | Cut | Restart | Pass
 # Decisions are frequent, because most of the time there is nothing to decide on.
 DECISIONS = ("approve", "deny", "answer")
 ACTS = ("title", "annotate", "reply", "queue", "say", "wait", "fail", "cancel", "steer", "truncate",
-        "draft", "leave", "read", "confirm", "ask", *DECISIONS * 3)  # fmt: skip
+        "draft", "leave", "read", "confirm", "ask", "stumble", *("resume",) * 3,
+        *DECISIONS * 3)  # fmt: skip
 
 
 def script(seed: int, length: int) -> tuple[list[str], list[Step]]:
@@ -193,7 +195,12 @@ class Play:
                 return notes.reply(known[0]["id"], unique) if known else None
             case "queue":
                 return chat.queue(f"say {self._count % 7}")
-            case "say" | "fail":
+            case "resume":
+                # Most of the time there is nothing to resume.
+                with contextlib.suppress(LookupError):
+                    return chat.resume().started
+                return None
+            case "say" | "fail" | "stumble":
                 return chat.send(f"{what} {self._count % 7}").started
             case "wait" | "ask" | "confirm":
                 return chat.send(what).started

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +25,8 @@ from agenthost.client import (
 from agenthost.protocol import NEWEST, SUPPORTED_VERSIONS, translator
 from tests.client.follower import resumed
 from tests.client.scripted import CHAT, PATIENCE, ROOT, ScriptedHost, Side, snapshot
+from tests.client.talking import collect, open_chat, text_of
+from tests.client.world import Chatter, World
 
 Json = dict[str, Any]
 
@@ -176,3 +179,48 @@ async def test_what_a_cancelled_turn_took_counts_both_legs_and_not_the_pause(by_
         chat.cancel()
         sent = await side.next("dispatchAction")
         assert sent["params"]["action"]["duration"] == 7_000
+
+
+# With a real host.
+
+
+@pytest.mark.parametrize("version", ABLE)
+async def test_a_turn_that_stumbles_is_one_turn_for_all_who_look_on(
+    tmp_path: Path, version: str
+) -> None:
+    async with asyncio.timeout(30), World(Chatter(), default_directory=tmp_path) as world:
+        client = await world.join("a", version)
+        _, chat = await open_chat(client)
+        others = [await world.join(older, older) for older in SUPPORTED_VERSIONS]
+        watching = [await other.subscribe(chat.uri) for other in others]
+        events = await collect(chat, "stumble 2")
+        end = events[-1]
+        assert isinstance(end, TurnEnded)
+        assert (end.state, end.resumable) == ("error", True)
+        resumed = await collected(chat.resume())
+        assert isinstance(resumed[0], TurnResumed)
+        assert isinstance(resumed[-1], TurnEnded)
+        assert text_of(events) == text_of(resumed) == "word 0 word 1 "
+        (turn,) = chat.state["turns"]
+        assert (turn["state"], turn["message"]["text"]) == ("complete", "stumble 2")
+        with pytest.raises(LookupError, match="did not fail"):
+            chat.resume()
+        for channel in watching:
+            (seen,) = (await channel.until(lambda state: "activeTurn" not in state))["turns"]
+            assert (seen["id"], seen["state"]) == (turn["id"], "complete")
+            texts = [part for part in seen["responseParts"] if part["kind"] == "markdown"]
+            assert len(texts) == 2
+
+
+async def test_a_turn_is_resumed_by_a_client_that_sees_only_the_end_of_a_chat(
+    tmp_path: Path,
+) -> None:
+    async with asyncio.timeout(30), World(Chatter(), default_directory=tmp_path) as world:
+        session, chat = await open_chat(await world.join("a"))
+        for _ in range(3):
+            await chat.ask("say 1")
+        await collect(chat, "stumble 1")
+        other = await (await (await world.join("b")).sessions.get(session.uri)).chat(turns=1)
+        assert await other.resume().text() == "word 0 word 0 "
+        await chat.channel.until(lambda state: len(state["turns"]) == 4)
+        assert chat.state["turns"][-1]["state"] == "complete"

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from agenthost.client import Client, Unsupported
-from agenthost.protocol import SUPPORTED_VERSIONS
+from agenthost.protocol import SUPPORTED_VERSIONS, translator
 from tests.client.follower import assert_quiet, connected, followed, resumed
-from tests.client.scripted import ScriptedHost, Side
+from tests.client.scripted import ROOT, ScriptedHost, Side, snapshot
 
 Json = dict[str, Any]
 
@@ -111,3 +111,29 @@ async def test_what_is_no_token_is_refused_here(token: str, seconds: float | Non
     async with followed(host) as (client, _side, _):
         with pytest.raises(ValueError, match="token"):
             await client.authenticate(API, token, expires_in=seconds)
+
+
+@pytest.mark.parametrize("version", SUPPORTED_VERSIONS)
+async def test_a_resource_that_needs_a_token_is_described_whatever_the_host_speaks(
+    version: str,
+) -> None:
+    api = {"resource": API, "resource_name": "The API", "required": True}
+    agent = {"provider": "demo", "displayName": "Demo", "description": "", "models": []}
+    root = snapshot(ROOT, 1, agents=[{**agent, "protectedResources": [api]}])
+    ladder = translator(version)
+    host = ScriptedHost()
+    client = host.client()
+    older = {**root, "state": ladder.state_down("root", root["state"])}
+    side = await host.welcome(client, version=version, snapshots=[older])
+    try:
+        notices = client.notifications()
+        params = {"channel": ROOT, "resource": api, "reason": "required"}
+        side.send(
+            {
+                "method": "auth/required",
+                "params": ladder.notification_down("auth/required", params),
+            }
+        )
+        assert await anext(notices) == ("auth/required", params)
+    finally:
+        await client.aclose()

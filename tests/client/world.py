@@ -54,6 +54,8 @@ class Chatter(Agent):
                 await turn.write(f"word {number} ")
         if word == "fail":
             raise AgentError("as told")
+        if word == "stumble" and not turn.is_resumed:
+            raise AgentError("as told", resumable=True)
 
 
 class End:

@@ -50,7 +50,13 @@ class Painter(Agent):
             await self._open_many(turn, int(rest))
         elif command == "crash":
             await turn.open_canvas("preview", url=PAGE)
-            raise RuntimeError("the painter fell off the ladder")
+            raise RuntimeError(f"{rest or 'the painter fell off the ladder'} at {PAGE}")
+        elif command == "fail":
+            await turn.open_canvas("preview", url=PAGE)
+            raise AgentError(f"there is nothing at {PAGE}", "notServed")
+        elif command == "twice":
+            opening = (turn.open_canvas("preview", instance_id=rest, url=PAGE) for _ in range(9))
+            await turn.write(str(len({canvas.uri for canvas in await asyncio.gather(*opening)})))
         elif command == "wait":
             await turn.open_canvas("preview", url=PAGE)
             self.waits.set()

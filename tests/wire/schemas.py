@@ -40,13 +40,18 @@ NOTIFICATIONS = {
     "root/sessionSummaryChanged": "SessionSummaryChangedParams",
     "root/progress": "ProgressParams",
 }
+# Which definition describes the answer to a reconnect, by its type.
+RECONNECTED = {"replay": "ReconnectReplayResult", "snapshot": "ReconnectSnapshotResult"}
 
 
-def complaints_about(client: WireClient) -> list[str]:
-    """Return what is wrong, in the client's version, with everything it was ever sent."""
+def complaints_about(client: WireClient, first: int = 0) -> list[str]:
+    """Return what is wrong, in the client's version, with everything it was ever sent.
+
+    ``first`` is how many of its messages were looked at before.
+    """
     return [
         f"{complaint} in {json.dumps(message)[:600]}"
-        for message in client.received
+        for message in client.received[first:]
         for complaint in _about_message(client, message)
     ]
 
@@ -54,7 +59,7 @@ def complaints_about(client: WireClient) -> list[str]:
 def _about_message(client: WireClient, message: Json) -> Iterator[str]:
     method, params = message.get("method"), message.get("params")
     if method == "action":
-        yield from _about_envelope(client.version, params)
+        yield from _about_envelope(client, params)
     elif method is not None:
         yield from complaints(client.version, NOTIFICATIONS[method], params)
     elif "result" in message:
@@ -66,15 +71,21 @@ def _about_result(client: WireClient, method: str, result: Any) -> Iterator[str]
         if result is not None:
             yield f"{method} answers {result!r} instead of null"
         return
-    yield from complaints(client.version, RESULTS[method], result)
+    name = RECONNECTED[result["type"]] if method == "reconnect" else RESULTS[method]
+    yield from complaints(client.version, name, result)
+    for envelope in result.get("actions", ()):
+        yield from _about_envelope(client, envelope)
     snapshots = [*result.get("snapshots", ()), *filter(None, [result.get("snapshot")])]
     for snapshot in snapshots:
         kind = client.kinds[snapshot["resource"]]
         yield from complaints(client.version, STATES[kind], snapshot["state"])
 
 
-def _about_envelope(version: str, envelope: Any) -> Iterator[str]:
-    yield from complaints(version, "ActionEnvelope", envelope)
-    wrong = complaints_about_action(version, envelope["action"])
+def _about_envelope(client: WireClient, envelope: Any) -> Iterator[str]:
+    yield from complaints(client.version, "ActionEnvelope", envelope)
+    if "rejectionReason" in envelope:
+        # It comes back as it was sent, whatever that was.
+        return
+    wrong = complaints_about_action(client.version, envelope["action"])
     if wrong:
         yield "; ".join(wrong)

@@ -54,7 +54,9 @@ async def test_an_address_is_told_to_those_who_look_and_written_down_nowhere(
             await client.run_turn(chat, "t1", "open")
             (uri,) = listed(client, chat)
             assert (await client.subscribe(uri))["url"] == PAGE
-            for number, text in enumerate(("status one", "clear", "reopen mine", "crash", "close")):
+            for number, text in enumerate(
+                ("status one", "clear", "reopen mine", "crash", "fail", "close")
+            ):
                 await client.run_turn(chat, f"c{number}", text)
             for page in BAD_PAGES:
                 await client.run_turn(chat, f"b-{page}", f"bad {page}")

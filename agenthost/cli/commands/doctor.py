@@ -9,7 +9,7 @@ import re
 import statistics
 import time
 import uuid
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -44,6 +44,7 @@ from agenthost.client import CannotConnect, Client, GivenUp, NoCommonVersion, No
 from agenthost.errors import AgentHostError, PermissionDenied
 from agenthost.protocol import SUPPORTED_VERSIONS
 from agenthost.protocol.uris import chat_uri
+from agenthost.protocol.versions.editors import spoken_by_editors
 
 _PINGS = 5
 # Damages of a store that are told in a sentence; `--json` has more.
@@ -202,7 +203,10 @@ async def _remote_checks(address: Address) -> AsyncIterator[Check]:
             async with asyncio.timeout(_GLANCE if page.is_silent else PATIENCE):
                 client = await connection.enter_async_context(_connect(address))
             yield _connection(client)
-            yield await _check_versions(address)
+            versions = await _check_versions(address)
+            yield versions
+            if versions.verdict == "ok":
+                yield check_editors(versions.data)
             yield await _check_role(client)
             yield await _check_latency(client)
             yield await _check_clock(address, client, page)
@@ -267,6 +271,17 @@ async def _check_versions(address: Address) -> Check:
     detail = f"the host speaks {', '.join(spoken)}"
     detail += f", not {', '.join(missing)}" if missing else ""
     return Check("versions", "ok", detail, data=spoken)
+
+
+def check_editors(spoken: Sequence[str]) -> Check:
+    """Check which version today's editors would speak with a host of these versions."""
+    editors = spoken_by_editors(spoken)
+    able = [f"{editor} speaks {version}" for editor, version in editors.items() if version]
+    unable = [editor for editor, version in editors.items() if version is None]
+    if not unable:
+        return Check("editors", "ok", ", ".join(able), data=editors)
+    detail = ", ".join([*able, f"{' and '.join(unable)} cannot connect"])
+    return Check("editors", "warning", detail, "update the host", editors)
 
 
 async def _check_role(client: Client) -> Check:

@@ -237,6 +237,8 @@ class _SessionWatch:
         chats = {chat["resource"]: chat for chat in state["chats"]}
         for uri in self._following.keys() - chats.keys():
             self._following.pop(uri).cancel()
+            if self._read is not None:
+                self._read.chats.pop(uri, None)
         for uri, chat in chats.items():
             if uri not in self._following:
                 self._start(uri, self._follow_new(chat))
@@ -269,6 +271,8 @@ class _SessionWatch:
             await self._tell(chat, before_turn(confirmed) if is_fork else {"turns": []})
 
     async def _tell(self, chat: Chat, before: Json) -> None:
+        if self._read is not None:
+            self._read.chats[chat.uri] = chat
         around = asyncio.create_task(self._tell_around(chat), name=f"around {chat.uri}")
         # That a chat was closed is told by its session.
         try:

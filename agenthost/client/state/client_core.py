@@ -466,11 +466,27 @@ class ClientCore:
         canonical = translator(self.version).notification_up(method, params)
         if not isinstance(canonical, dict):
             return
+        if method == "auth/required":
+            canonical = self._described(canonical)
         if method == "root/sessionRemoved":
             self._session_gone(str(canonical.get("session")))
         self.notifications.publish((method, canonical))
         for listener in tuple(self.on_notice):
             listener(method, canonical)
+
+    def _described(self, params: JsonObject) -> JsonObject:
+        """Describe a resource that an older host only names, as the agent that needs it does."""
+        named = params.get("resource")
+        root = self.channels.get(ROOT)
+        if not isinstance(named, dict) or set(named) != {"resource"}:
+            return params
+        if root is None or not root.has_state:
+            return params
+        for agent in root.confirmed["agents"]:
+            for described in agent.get("protectedResources") or ():
+                if described["resource"] == named["resource"]:
+                    return {**params, "resource": described}
+        return params
 
     def on_tick(self, link: HostLink) -> None:
         """Give up on actions that the host has not answered, once it has shown to be there."""

@@ -18,7 +18,7 @@ from agenthost.errors import RemoteProtocolError
 from agenthost.protocol import NEWEST, reduce, translator
 from agenthost.protocol.appending import AppendRun, append_key
 from agenthost.protocol.json_edits import index_by
-from agenthost.protocol.versions import Surroundings, Untranslatable, touched_in
+from agenthost.protocol.versions import Untranslatable, Whereabouts, touched_in
 
 if TYPE_CHECKING:
     from agenthost.protocol.common import JsonObject
@@ -63,7 +63,7 @@ class Mirror:
         """Start from a snapshot, whose state is in the form of ``version``."""
         self.kind = kind
         # The session that the channel belongs to, which older versions leave unsaid.
-        self.around = Surroundings(session=session)
+        self.around = Whereabouts(session=session)
         # The one whose actions may answer ours.
         self.client_id = client_id
         # Our unanswered actions in the order of their dispatch.

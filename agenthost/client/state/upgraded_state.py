@@ -15,13 +15,13 @@ from agenthost.protocol.versions import NOWHERE
 
 if TYPE_CHECKING:
     from agenthost.protocol.common import JsonObject
-    from agenthost.protocol.versions import Surroundings
+    from agenthost.protocol.versions import Whereabouts
 
 
 class UpgradedState:
     """Translates the successive states of one channel UP; on the newest version it does nothing."""
 
-    def __init__(self, kind: str, version: str, around: Surroundings = NOWHERE) -> None:
+    def __init__(self, kind: str, version: str, around: Whereabouts = NOWHERE) -> None:
         self._kind = kind
         self._around = around
         self._ladder = translator(version)

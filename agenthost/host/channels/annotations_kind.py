@@ -10,7 +10,7 @@ from agenthost.host.channels.ruled_kind import RuledKind, chats_of_turns
 from agenthost.host.log.channel import LiveChannel, OwnerChannel
 from agenthost.host.log.effects import Consequence
 from agenthost.host.log.kind import Applied, Find
-from agenthost.protocol.versions import Surroundings
+from agenthost.protocol.versions import Whereabouts
 
 if TYPE_CHECKING:
     from agenthost.protocol.annotations import AnnotationsState
@@ -34,12 +34,12 @@ class AnnotationsKind(RuledKind["AnnotationsState"]):
 
     async def place(
         self, channel: AnnotationsChannel, owner: OwnerChannel | None, sent: Action, find: Find
-    ) -> Surroundings:
+    ) -> Whereabouts:
         """Find the chats of the session's turns, which older versions name without their chats."""
         annotation = sent.get("annotation", sent)
         if owner is None or not isinstance(annotation, dict) or not annotation.get("turnId"):
-            return Surroundings(channel.session or "")
-        return Surroundings(owner.uri, (await chats_of_turns(find, owner)).get)
+            return Whereabouts(channel.session or "")
+        return Whereabouts(owner.uri, (await chats_of_turns(find, owner)).get)
 
     def follow(
         self, applied: Applied[AnnotationsState], owner: OwnerChannel | None

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from agenthost.agents.api import AgentError
 from agenthost.errors import InvalidParams
 from agenthost.host.clients.methods import handles
 from agenthost.host.log.channel import AnyChannel, OwnerChannel
 from agenthost.host.log.writer import ClientAction
 from agenthost.protocol.inbound import accept_action
 from agenthost.protocol.schema.scalars import Whole
-from agenthost.protocol.versions import NOWHERE, Surroundings, reduce, translator
+from agenthost.protocol.versions import NOWHERE, Whereabouts, reduce, translator
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
@@ -44,11 +45,21 @@ async def dispatch_action(connection: Connection, params: JsonObject) -> None:
     action = await _accept(connection, dispatch, judged)
     if action is None:
         return
+    # Another one, perhaps, than before the action was judged.
+    owner = core.directory.owner(channel)
     prepared = channel.kind.prepare(channel, owner, action, as_sent, core.clock.now())
     for consequence in prepared.first:
         core.effects.carry_out(consequence)
     if prepared.action is None:
         return core.writer.acknowledge(dispatch)
+    if prepared.awaited is not None:
+        try:
+            await core.effects.carry_out_later(prepared.awaited)
+        except AgentError as error:
+            return _reject(dispatch, str(error))
+        refusal = await _refusal(connection, judged, action)
+        if refusal is not None:
+            return _reject(dispatch, refusal)
     if prepared.rewritten:
         dispatch = replace(dispatch, rewritten=True)
     core.writer.apply(channel, prepared.action, dispatch)
@@ -61,7 +72,7 @@ async def _accept(
 ) -> Action | None:
     """Return an action in canonical form, or None when its sender was told why not."""
     core = connection.core
-    around = await _surroundings(connection, dispatch, channel)
+    around = await _whereabouts(connection, dispatch, channel)
     try:
         action = accept_action(
             connection.version,
@@ -87,9 +98,9 @@ async def _accept(
     return action
 
 
-async def _surroundings(
+async def _whereabouts(
     connection: Connection, dispatch: ClientAction, channel: AnyChannel
-) -> Surroundings:
+) -> Whereabouts:
     if translator(connection.version).is_identity:
         return NOWHERE
     directory = connection.core.directory
@@ -120,6 +131,9 @@ async def _refusal(connection: Connection, channel: AnyChannel, action: Action) 
     context = await channel.kind.gather(channel, owner, action, _Surroundings(connection))
     if not core.directory.has(channel):
         return "the channel was removed meanwhile"
+    if core.directory.owner(channel) is not owner:
+        # What was gathered is true of the session that it was in.
+        return "the channel was moved to another session meanwhile"
     declined = channel.kind.judge(channel, action, context)
     if declined is None:
         return None

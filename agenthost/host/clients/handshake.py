@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+# What editors want to know before they show sessions and automations of a host: that sessions are
+# named as the protocol names them, and that automations run by themselves.
+_META = {"vscode.ahpSessionUris": True}
+_AUTOMATIONS_META = {"vscode.autonomousAutomations": True}
+
 
 @handles("ping")
 async def ping(connection: Connection, params: JsonObject) -> None:
@@ -64,9 +69,11 @@ async def initialize(connection: Connection, raw: JsonObject) -> EncodedResult:
         "defaultDirectory": core.default_directory,
         "completionTriggerCharacters": ["/"],
         "snapshots": [],
+        "_meta": _META,
     }
     if core.automations.capabilities is not None:
         result["automations"] = core.automations.capabilities
+        result["_meta"] = {**_META, **_AUTOMATIONS_META}
     result = translator(agreed.version).result_down("initialize", params, result)
     head = dumps({key: value for key, value in result.items() if key != "snapshots"})
     return EncodedResult(head[:-1], b',"snapshots":[', *joined(snapshots), b"]}")

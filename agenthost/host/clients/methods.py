@@ -59,7 +59,6 @@ DECLINED: frozenset[str] = frozenset(
         "resourceResolve",
         "resourceMkdir",
         "resourceRequest",
-        "moveChat",
     }
 )
 

@@ -164,6 +164,14 @@ class Directory:
         if channel.is_logged:
             self._ledger.write(DropChannel(channel.uri), DropRecord(OWNERS, channel.uri))
 
+    def give(self, channel: AnyChannel, session: OwnerChannel) -> None:
+        """Let a channel that is in memory belong to another session from now on."""
+        self._hold_owner(channel, -1)
+        channel.session = session.uri
+        self._hold_owner(channel, +1)
+        if channel.is_logged:
+            self._ledger.write(PutRecord(OWNERS, channel.uri, session.uri.encode()))
+
     def save(self, channel: AnyChannel, *, at_rest: bool = False) -> None:
         """Store the channel's state, and forget the log that is older than anybody may replay.
 

@@ -77,6 +77,9 @@ class PreparedAction:
     action: Action | None
     # What must be done before it is applied.
     first: Sequence[Consequence] = ()
+    # What must be done before it is applied, and awaited: if that raises AgentError, or the action
+    # is not fine any more by then, it is refused.
+    awaited: Consequence | None = None
     # What must be done afterwards, and awaited.
     later: Consequence | None = None
     # Whether the host made something else of it, so that its sender must be told what.
@@ -221,9 +224,9 @@ class ChannelKind(Generic[S]):
 
     async def place(
         self, channel: LiveChannel[S], owner: OwnerChannel | None, sent: Action, find: Find
-    ) -> versions.Surroundings:
+    ) -> versions.Whereabouts:
         """Look up what lies around a channel and an action of an older version leaves unsaid."""
-        return versions.Surroundings(channel.session or "")
+        return versions.Whereabouts(channel.session or "")
 
     async def gather(
         self,

@@ -59,6 +59,8 @@ class Ledger(Generic[D]):
         # What this tick has gathered.
         self._writes: list[Write] = []
         self._deliveries: list[D | _Settled] = []
+        # Who has more to add to a commit, once it is known what else is in it.
+        self._gatherers: list[Callable[[], None]] = []
         # Whether something will commit it, and whether that is the end of a batch.
         self._flush_scheduled = False
         self._in_batch = False
@@ -113,6 +115,10 @@ class Ledger(Generic[D]):
         if not self._flush_scheduled:
             self._schedule()
 
+    def before_commit(self, add: Callable[[], None]) -> None:
+        """Have something called before every commit, that may write and deliver more with it."""
+        self._gatherers.append(add)
+
     def deliver(self, delivery: D | _Settled) -> None:
         """Hand ``delivery`` on once everything written so far is durable, in order of the calls."""
         self._deliveries.append(delivery)
@@ -146,6 +152,10 @@ class Ledger(Generic[D]):
             self._flush()
 
     def _flush(self) -> None:
+        # What they add needs no commit of its own.
+        self._flush_scheduled = True
+        for add in self._gatherers:
+            add()
         self._flush_scheduled = False
         writes, self._writes = self._writes, []
         deliveries, self._deliveries = self._deliveries, []

@@ -248,7 +248,7 @@ class TurnRunner:
 
     def fail(self, running: RunningTurn, error: BaseException) -> None:
         """End a turn with an error that is not its agent's own, and stop the agent."""
-        self._finish(running, describe_failure(error, running.channel.uri, self.credentials.mask))
+        self._finish(running, describe_failure(error, running.channel.uri, self._mask))
         self._cancel(running)
 
     async def end_interrupted(self, store: Store, directory: Directory) -> None:
@@ -324,10 +324,13 @@ class TurnRunner:
             # Nothing can be recorded any more; the host is stopping.
             return
         except Exception as error:
-            mask = self.credentials.mask
-            self._finish(running, describe_failure(error, running.channel.uri, mask))
+            self._finish(running, describe_failure(error, running.channel.uri, self._mask))
         else:
             self._finish(running)
+
+    def _mask(self, text: str) -> str:
+        """Take out what an agent that failed may quote: tokens, and where its pages are."""
+        return self.canvases.mask(self.credentials.mask(text))
 
     def _look_after(self, running: RunningTurn, silent: float = 0.0) -> None:
         """Look from time to time whether anything happens in a turn, which has been silent."""

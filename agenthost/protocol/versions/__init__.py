@@ -9,7 +9,6 @@ from agenthost.protocol.versions.reduction import reduce, touched_in
 from agenthost.protocol.versions.step import (
     NOWHERE,
     Sender,
-    Surroundings,
     Untranslatable,
     Whereabouts,
 )
@@ -26,7 +25,6 @@ __all__ = [
     "SUPPORTED_VERSIONS",
     "Negotiated",
     "Sender",
-    "Surroundings",
     "Translator",
     "Untranslatable",
     "Whereabouts",

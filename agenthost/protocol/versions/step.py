@@ -60,9 +60,6 @@ class Whereabouts:
 NOWHERE: Final = Whereabouts()
 """Whereabouts of which nothing is known."""
 
-# Its name until everybody says the other.
-Surroundings = Whereabouts
-
 
 @dataclass(frozen=True)
 class DownContext:

@@ -12,7 +12,7 @@ import pytest
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import create_pipe_input
 
-from agenthost.agents import Agent
+from agenthost.agents import Agent, AgentError
 from agenthost.agents.turn import Turn
 from agenthost.cli.interactive import conversation as module
 from agenthost.cli.interactive.conversation import Conversation
@@ -45,6 +45,18 @@ class Twice(Agent):
                     await call.complete(f"{name} done")
 
         await asyncio.gather(ask("One"), ask("Two"))
+
+
+class Stumbler(Agent):
+    """Fails at first, and gets up when it is resumed."""
+
+    provider, display_name = "stumbler", "Stumbler"
+
+    async def run(self, turn: Turn) -> None:
+        if not turn.is_resumed:
+            await turn.write("So far so good.")
+            raise AgentError("the network is down", resumable=True)
+        await turn.write("Here I am again.")
 
 
 class Talk:
@@ -132,6 +144,22 @@ async def test_approvals_are_asked_for_one_after_the_other() -> None:
             talk.at.on_submit("1")
         await talk.until(lambda: talk.at.chat.active_turn is None)
         assert "somebody else" not in talk.text
+
+
+async def test_a_turn_that_failed_goes_on_when_it_is_resumed() -> None:
+    async with talking(Stumbler()) as talk:
+        talk.at.on_submit("/resume")
+        await talk.until(lambda: "there is no turn to resume" in talk.text)
+        talk.at.on_submit("go")
+        await talk.until(lambda: "the network is down" in talk.text)
+        await talk.until(lambda: "/resume goes on from here" in talk.text)
+        talk.at.on_submit("/resume")
+        await talk.until(lambda: "Here I am again." in talk.text)
+        assert "resumed" in talk.text
+        assert "removed" not in talk.text
+        await talk.until(lambda: talk.at.chat.active_turn is None)
+        (turn,) = talk.at.chat.state["turns"]
+        assert turn["state"] == "complete"
 
 
 async def test_another_chat_is_gone_to_by_its_number() -> None:

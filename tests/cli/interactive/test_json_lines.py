@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from agenthost.agents import Agent, AgentError, Turn
 from agenthost.cli.interactive.json_lines import BadCommand, link_json, read_command
 from agenthost.client import Closed, Connected, Connecting, Reconnecting
 from agenthost.protocol import NEWEST
@@ -98,6 +99,31 @@ async def piped(url: str, *options: str) -> AsyncIterator[Piped]:
             process.kill()
         # The pipes are closed with it.
         await process.communicate()
+
+
+class Stumbler(Agent):
+    """Fails at first, and gets up when it is resumed."""
+
+    provider, display_name = "stumbler", "Stumbler"
+
+    async def run(self, turn: Turn) -> None:
+        if not turn.is_resumed:
+            raise AgentError("the network is down", resumable=True)
+        await turn.write("Here I am again.")
+
+
+async def test_a_script_can_resume_a_turn_that_failed() -> None:
+    async with embed(Stumbler()) as url, piped(url) as chat:
+        chat.say({"do": "resume"})
+        refused = await chat.until("refused")
+        assert "no turn to resume" in refused["reason"]
+        chat.say("go")
+        ended = await chat.until("turnEnded")
+        assert (ended["state"], ended["resumable"]) == ("error", True)
+        chat.say({"do": "resume"})
+        assert (await chat.until("turnResumed"))["turn"] == ended["turn"]
+        assert await chat.heard() == "Here I am again."
+        chat.end()
 
 
 async def test_a_script_can_approve_answer_and_leave_when_all_is_done(tmp_path: Path) -> None:

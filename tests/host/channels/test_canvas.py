@@ -159,6 +159,30 @@ async def test_the_page_goes_before_the_turn_of_an_agent_that_crashes() -> None:
         assert at.client.states[kept]["url"] == PAGE
 
 
+async def test_who_quotes_an_address_in_a_failure_is_told_without_it() -> None:
+    async with studio() as at:
+        turn = await at.tell("fail")
+        assert turn["responseParts"][-1]["error"] == {
+            "errorType": "notServed",
+            "message": "there is nothing at [redacted]",
+        }
+
+
+async def test_a_turn_that_fails_leaves_the_page_that_another_has_set() -> None:
+    async with studio() as at:
+        await at.tell("reopen mine")
+        uri, _ = await at.follow()
+        await at.tell("status seen")
+        await at.tell("crash")
+        assert at.client.states[uri]["url"] == PAGE
+
+
+async def test_a_canvas_that_is_opened_several_times_at_once_is_one() -> None:
+    async with studio() as at:
+        assert said(await at.tell("twice mine")) == "1done"
+        assert len(at.listed) == 1
+
+
 async def test_the_page_of_a_turn_that_is_cancelled_goes() -> None:
     async with studio() as at:
         await at.client.start_turn(at.chat, "t1", "wait")

@@ -9,6 +9,7 @@ be looked at, without the page, and the agent can give it another address.
 from __future__ import annotations
 
 import uuid
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -22,6 +23,7 @@ from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import DropChannel, SaveSnapshot
+from agenthost.host.trust.redaction import REDACTED
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.uris import canvas_uri
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from agenthost.protocol.canvas import CanvasReference, CanvasState
     from agenthost.protocol.common import Action
 
+# How many of the newest addresses are kept out of what is said of agents that failed.
+MOST_MASKED = 256
 # How many canvases a chat may have: more than anybody could look at.
 MOST_CANVASES = 32
 
@@ -51,6 +55,8 @@ class Canvases:
         self._directory = directory
         # Those with an address, by their URIs.
         self._open: dict[str, _Open] = {}
+        # The newest addresses, gone or not.
+        self._addresses: deque[str] = deque(maxlen=MOST_MASKED)
         self._closed = False
         effects.on(CloseCanvases, lambda effect: self.close_all_of(effect.chat))
 
@@ -80,6 +86,9 @@ class Canvases:
         chat, canvas = await self._find(chat_uri, uri)
         merged = {**canvas.state, **changes}
         state = {key: value for key, value in merged.items() if value is not None}
+        opened = self._open.get(uri)
+        if opened is not None and "url" not in changes:
+            turn = opened.turn
         self._show(canvas, chat, cast("CanvasState", state), turn)
 
     async def close(self, chat_uri: str, uri: str) -> None:
@@ -115,6 +124,13 @@ class Canvases:
         self._closed = True
         for each in list(self._open.values()):
             self._clear(each.canvas)
+
+    def mask(self, text: str) -> str:
+        """Return a text without the addresses of canvases, for agents quote whatever they hold."""
+        # The longest first: one may be the beginning of another.
+        for address in sorted(self._addresses, key=len, reverse=True):
+            text = text.replace(address, REDACTED)
+        return text
 
     # Finding them.
 
@@ -169,6 +185,8 @@ class Canvases:
         self._release(canvas.uri)
         if "url" in state:
             self._open[canvas.uri] = _Open(canvas, chat, turn)
+            if state["url"] not in self._addresses:
+                self._addresses.append(state["url"])
             # Out of memory its address would be lost.
             canvas.holds += 1
             chat.holds += 1

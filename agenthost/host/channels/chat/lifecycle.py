@@ -33,7 +33,12 @@ from agenthost.host.channels.chat.message_rules import check_message
 from agenthost.host.channels.chat.session_updates import chat_summary
 from agenthost.host.channels.chat.window import show_turn
 from agenthost.host.channels.ruled_kind import rule_context
-from agenthost.host.channels.session.kind import SESSION, LeaveDirectory, SessionChannel
+from agenthost.host.channels.session.kind import (
+    SESSION,
+    LeaveDirectory,
+    ReadDefaultChat,
+    SessionChannel,
+)
 from agenthost.host.channels.titles import UNTITLED_CHAT, UNTITLED_SESSION, title_from
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
@@ -81,6 +86,7 @@ class ChatRegistry:
         effects.on(ShowTurn, lambda e: show_turn(e.chat, e.turn_id))
         effects.on(ShowAttached, lambda e: self.show_attached(e.message))
         effects.on_later(LeaveDirectory, lambda e: self.leave_directory(e.session, e.directory))
+        effects.on(ReadDefaultChat, lambda e: self.read_default(e.session))
         effects.on(StartNextQueued, lambda e: self.start_next_queued(e.chat))
 
     def add_default(self, session: SessionChannel, history: History) -> ChatChannel:
@@ -141,8 +147,11 @@ class ChatRegistry:
             raise SessionNotFound("the session was disposed meanwhile")
         if session.state["lifecycle"] == "failed":
             raise InvalidParams("the session could not be created", path="channel")
+        if source is not None and source.session != session.uri:
+            raise InvalidParams("the source is no chat of this session", path="source.chat")
         extra, history = new_chat_from(params, session, source)
-        state = self._state(uri, extra, history.turns)
+        # Neither the default chat nor a worker's: those that people make can be moved.
+        state = self._state(uri, {**extra, "movable": True}, history.turns)
         if message is not None:
             refusal = check_message(state, message, facts)
             if refusal is not None:
@@ -182,6 +191,12 @@ class ChatRegistry:
                 if chat is not None:
                     action = {"type": "chat/workingDirectoryRemoved", "directory": directory}
                     self._writer.apply(chat, action)
+
+    def read_default(self, session: SessionChannel) -> None:
+        """Mark the default chat of a session as read; it is in memory."""
+        chat = self._directory.get(session.state.get("defaultChat") or "", CHAT)
+        if chat is not None:
+            self._writer.apply(chat, {"type": "chat/isReadChanged", "isRead": True})
 
     def start_turn(
         self,

@@ -197,6 +197,14 @@ def _truncated(state: ChatState, action: Action, context: RuleContext) -> str | 
     return None
 
 
+def _archived(state: ChatState, action: Action, context: RuleContext) -> str | None:
+    session = context.session
+    if session is not None and session.get("defaultChat") == state["resource"]:
+        # It is the session to those who know no other chats.
+        return "archive the session: this is its default chat"
+    return None
+
+
 def _directories_refusal(context: RuleContext) -> str | None:
     if context.capabilities.get("multipleWorkingDirectories") is None:
         return "the agent does not support changing working directories"
@@ -230,6 +238,7 @@ RULES: Rules[ChatState] = {
     "chat/pendingMessageRemoved": _pending_removed,
     "chat/draftChanged": _draft_changed,
     "chat/truncated": _truncated,
+    "chat/isArchivedChanged": _archived,
     "chat/workingDirectorySet": _directory_set,
     "chat/workingDirectoryRemoved": _directory_removed,
 }

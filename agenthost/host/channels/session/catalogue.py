@@ -42,9 +42,13 @@ class SessionCatalogue:
         self._writer = writer
         self._directory = directory
         self._news = ListNews()
+        # Sessions that have changed since the last commit. A session of many chats changes often,
+        # and its line tells of them all, so it is told once per commit.
+        self._changed: dict[SessionChannel, None] = {}
         # Sessions in the catalogue, loaded or not.
         self.count = 0
-        effects.on(RefreshSummary, lambda effect: self.refresh(effect.session))
+        effects.on(RefreshSummary, lambda effect: self.mark(effect.session))
+        writer.ledger.before_commit(self._refresh_marked)
         effects.on(CountAnnotations, self._count_annotations)
 
     async def open(self) -> None:
@@ -77,6 +81,16 @@ class SessionCatalogue:
         extra.summary = extra.facts = None
         self._writer.ledger.write(DropSession(uri))
         self._count(-1)
+
+    def mark(self, session: SessionChannel) -> None:
+        """Have a session's summary brought up to date with the change that is being committed."""
+        self._changed[session] = None
+
+    def _refresh_marked(self) -> None:
+        if self._changed:
+            changed, self._changed = self._changed, {}
+            for session in changed:
+                self.refresh(session)
 
     def refresh(self, session: SessionChannel) -> None:
         """Bring a session's summary up to date, and tell what changed."""
@@ -119,7 +133,7 @@ class SessionCatalogue:
         extra = extra_of(effect.session)
         if extra.facts is not None:
             extra.facts = _counted(extra.facts, effect.annotations)
-            self.refresh(effect.session)
+            self.mark(effect.session)
 
     def add_meta(self, session: SessionChannel, meta: JsonObject) -> None:
         """Tell more in a session's line than its state does; whoever changes that refreshes it."""

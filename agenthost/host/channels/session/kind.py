@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from agenthost.host.channels.ruled_kind import RuledKind
+from agenthost.host.channels.ruled_kind import Gathered, RuledKind
 from agenthost.host.channels.session.summary import (
     aggregated_status,
     annotations_summary,
@@ -14,9 +14,10 @@ from agenthost.host.channels.session.summary import (
 )
 from agenthost.host.log.channel import LiveChannel, OwnerChannel
 from agenthost.host.log.effects import Apply, Consequence
-from agenthost.host.log.kind import Applied, PreparedAction
+from agenthost.host.log.kind import Applied, PreparedAction, Surroundings
 from agenthost.host.log.stored_values import stored_value
 from agenthost.protocol.json_edits import carry
+from agenthost.protocol.versions import translator
 
 if TYPE_CHECKING:
     from agenthost.host.channels.session.summary import SummaryFacts
@@ -62,6 +63,13 @@ class RefreshSummary(Consequence):
 
 
 @dataclass(frozen=True, slots=True)
+class ReadDefaultChat(Consequence):
+    """Mark the default chat of a session as read."""
+
+    session: SessionChannel
+
+
+@dataclass(frozen=True, slots=True)
 class FailCallsOf(Consequence):
     """Fail what a client was to run in a session that it has left."""
 
@@ -99,6 +107,24 @@ class LeaveDirectory(Consequence):
 
     session: SessionChannel
     directory: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceDirectory(Consequence):
+    """Let a session's agent put a directory in the place of another."""
+
+    session: SessionChannel
+    directory: str
+    replacement: str
+
+
+@dataclass(frozen=True, slots=True)
+class FollowReplacement(Consequence):
+    """Let the chats of a session follow it to the directory that replaced another."""
+
+    session: SessionChannel
+    directory: str
+    replacement: str
 
 
 class SessionKind(RuledKind["SessionState"]):
@@ -151,6 +177,18 @@ class SessionKind(RuledKind["SessionState"]):
         }
         return shown
 
+    async def gather(
+        self,
+        channel: SessionChannel,
+        owner: OwnerChannel | None,
+        action: Action,
+        around: Surroundings,
+    ) -> Gathered:
+        """Gather what the rules need to know, and load the chat that is read with its session."""
+        if action["type"] == "session/isReadChanged" and "defaultChat" in channel.state:
+            await around.find(channel.state["defaultChat"])
+        return await super().gather(channel, owner, action, around)
+
     def prepare(
         self,
         channel: SessionChannel,
@@ -159,9 +197,15 @@ class SessionKind(RuledKind["SessionState"]):
         as_sent: Action,
         now: str,
     ) -> PreparedAction:
-        """Let chats leave the directory that the session leaves."""
+        """Let chats leave the directory that the session leaves, and the agent change first."""
         if action["type"] == "session/workingDirectoryRemoved":
             return PreparedAction(action, later=LeaveDirectory(channel, action["directory"]))
+        if action["type"] == "session/workingDirectoryReplaced":
+            change = (channel, action["directory"], action["replacement"])
+            if action["directory"] != action["replacement"]:
+                return PreparedAction(
+                    action, awaited=ReplaceDirectory(*change), later=FollowReplacement(*change)
+                )
         return PreparedAction(action)
 
     def follow(
@@ -176,6 +220,8 @@ class SessionKind(RuledKind["SessionState"]):
             shown = {"activity": activity} if activity else {}
             follows.append(Apply(session, {"type": "session/activityChanged", **shown}))
         follows.append(RefreshSummary(session))
+        if _means_its_chat_too(applied):
+            follows.append(ReadDefaultChat(session))
         if action["type"] == "session/activeClientRemoved":
             follows.append(FailCallsOf(session, action["clientId"]))
         return follows
@@ -187,6 +233,14 @@ class SessionKind(RuledKind["SessionState"]):
 
 
 SESSION = SessionKind()
+
+
+def _means_its_chat_too(applied: Applied[SessionState]) -> bool:
+    """Say whether a session was read by a client that cannot say so of its chat."""
+    action, dispatch = applied.action, applied.dispatch
+    if dispatch is None or action["type"] != "session/isReadChanged" or not action["isRead"]:
+        return False
+    return not translator(dispatch.connection.version).exists("chat/isReadChanged")
 
 
 def extra_of(session: SessionChannel) -> SessionExtra:

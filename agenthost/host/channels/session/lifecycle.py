@@ -24,6 +24,7 @@ from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.chat.window import show_turn
 from agenthost.host.channels.session.catalogue import SessionCatalogue
+from agenthost.host.channels.session.content_owners import ContentOwners
 from agenthost.host.channels.session.drafts import Drafts, holds_nothing
 from agenthost.host.channels.session.git_metadata import GitMetadata
 from agenthost.host.channels.session.kind import (
@@ -40,7 +41,6 @@ from agenthost.host.channels.titles import UNTITLED_SESSION
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
-from agenthost.host.store import DropBlobs
 from agenthost.host.trust.credentials import Credentials
 from agenthost.host.trust.principals import Starter
 from agenthost.protocol.own_members import FORK
@@ -95,6 +95,7 @@ class SessionRegistry:
         drafts: Drafts,
         git: GitMetadata,
         trash: Trash,
+        content_owners: ContentOwners,
         clock: Clock,
         agents: Mapping[str, Agent],
         loops: AgentCalls,
@@ -112,6 +113,7 @@ class SessionRegistry:
         self._drafts = drafts
         self._git = git
         self._trash = trash
+        self._content_owners = content_owners
         self._clock = clock
         self._agents = agents
         self._loops = loops
@@ -188,18 +190,39 @@ class SessionRegistry:
         for name in (uri, annotations_uri(uri), default_chat_uri(uri)):
             if is_root(name) or await self._directory.find(name) or self._directory.get(name):
                 raise SessionAlreadyExists(f"{name} is in use")
+        session = self._begin(uri, state)
+        self._chats.add_default(session, history)
+        self.announce(session)
+        if (params.get("_meta") or {}).get(KEEP) is not True and not history.turns:
+            self._drafts.add(uri, starter.client_id or "")
+
+    def begin_beside(self, source: SessionChannel, uri: str, title: str) -> SessionChannel:
+        """Make a session like another, under a new name, for a chat that comes from there.
+
+        Nobody hears of it before ``announce``.
+        """
+        agent = self.agent(source.state["provider"])
+        state = _empty_state(agent, title)
+        for key in ("workingDirectories", "config"):
+            if key in source.state:
+                state[key] = source.state[key]
+        return self._begin(uri, state)
+
+    def _begin(self, uri: str, state: SessionState) -> SessionChannel:
         session = self._directory.create(uri, SESSION, state)
         nothing: AnnotationsState = {"annotations": []}
         self._directory.create(annotations_uri(uri), ANNOTATIONS, nothing, uri)
-        self._chats.add_default(session, history)
+        return session
+
+    def announce(self, session: SessionChannel) -> None:
+        """Let a new session that has its default chat be ready, and tell everybody of it."""
+        agent = self.agent(session.state["provider"])
         if agent.tools:
             tools = [dict(tool) for tool in agent.tools]
             self._writer.apply(session, {"type": "session/serverToolsChanged", "tools": tools})
         self._writer.apply(session, {"type": "session/ready"})
         self._catalogue.add(session, self._clock.now())
         self._git.refresh(session)
-        if (params.get("_meta") or {}).get(KEEP) is not True and not history.turns:
-            self._drafts.add(uri, starter.client_id or "")
 
     async def _is_own_draft(self, session: SessionChannel, agent: Agent, starter: Starter) -> bool:
         creator = self._drafts.creator(session.uri)
@@ -208,7 +231,7 @@ class SessionRegistry:
         return own and same and await self._is_draft(session)
 
     async def _is_draft(self, session: SessionChannel) -> bool:
-        chats = await self._load_chats(session)
+        chats = await self.chats_of(session)
         annotations = await self._directory.find(annotations_uri(session.uri), ANNOTATIONS)
         noted = annotations.state if annotations is not None else None
         return holds_nothing(session.state, [chat.state for chat in chats], noted)
@@ -232,8 +255,9 @@ class SessionRegistry:
         Whoever follows it is told: its turns are cancelled, then its chats are gone, then it is.
         """
         session = await self.find(uri)
-        chats = await self._load_chats(session)
         annotations = await self._directory.find(annotations_uri(uri), ANNOTATIONS)
+        # Last, for others may come and go while anything is awaited.
+        chats = await self.chats_of(session)
         if not self._directory.has(session):
             raise SessionNotFound(f"there is no session {uri}")
         noted = annotations.state if annotations is not None else None
@@ -273,9 +297,9 @@ class SessionRegistry:
             raise SessionNotFound(f"there is no session {uri} in the trash")
         self._trash.drop(uri)
         if await self._directory.find(uri) is None:
-            self._writer.ledger.write(DropBlobs(uri))
+            self._content_owners.drop(uri)
 
-    async def _load_chats(self, session: SessionChannel) -> list[ChatChannel]:
+    async def chats_of(self, session: SessionChannel) -> list[ChatChannel]:
         """Return all chats of a session, those too that are added while others are loaded."""
         found: dict[str, ChatChannel | None] = {}
         while missing := [
@@ -283,7 +307,9 @@ class SessionRegistry:
         ]:
             for uri in missing:
                 found[uri] = await self._directory.find(uri, CHAT)
-        return [chat for chat in found.values() if chat and self._directory.has(chat)]
+        # Some may be gone by now, or in another session.
+        chats = [chat for chat in found.values() if chat and self._directory.has(chat)]
+        return [chat for chat in chats if chat.session == session.uri]
 
     def _delete(
         self, session: SessionChannel, chats: list[ChatChannel], *, keep_content: bool = False
@@ -296,7 +322,7 @@ class SessionRegistry:
         self._directory.drop(session)
         self._drafts.forget(session.uri)
         if not keep_content:
-            self._writer.ledger.write(DropBlobs(session.uri))
+            self._content_owners.drop(session.uri)
         self._permissions.forget(session)
         self._resume_states.forget(session)
         self._catalogue.remove(session)
@@ -310,19 +336,14 @@ class SessionRegistry:
     async def _first_state(
         self, agent: Agent, params: JsonObject, source: SessionChannel | None
     ) -> SessionState:
-        state: SessionState = {
-            "provider": agent.provider,
-            "title": UNTITLED_SESSION,
-            "status": IDLE | IS_READ,
-            "lifecycle": "creating",
-            "activeClients": [],
-            "chats": [],
-        }
+        state = _empty_state(agent, UNTITLED_SESSION)
         if source is not None:
             state["title"] = source.state["title"]
             directories = source.state.get("workingDirectories")
         else:
             directories = params.get("workingDirectories") or [self._default_directory]
+            # It is a set that has an order, and changes to it name each of them once.
+            directories = list(dict.fromkeys(directories))
             if agent.capabilities.get("multipleWorkingDirectories") is None:
                 directories = directories[:1]
         if directories is not None:
@@ -371,3 +392,14 @@ class SessionRegistry:
                 origin = {"kind": "fork", "chat": chat.uri, "turnId": turn_id}
                 return source, replace(history, origin=origin)
         raise InvalidParams("the session has no such completed turn", path=f"_meta.{FORK}.turnId")
+
+
+def _empty_state(agent: Agent, title: str) -> SessionState:
+    return {
+        "provider": agent.provider,
+        "title": title,
+        "status": IDLE | IS_READ,
+        "lifecycle": "creating",
+        "activeClients": [],
+        "chats": [],
+    }

@@ -25,7 +25,13 @@ if TYPE_CHECKING:
 # What a summary may never tell in an update: it identifies the session.
 _IDENTITY = frozenset({"resource", "provider", "createdAt"})
 # Partial updates cannot clear a field, so these say "nothing" by an empty value.
-_EMPTY: JsonObject = {"activity": "", "workingDirectories": [], "changes": {}, "_meta": {}}
+_EMPTY: JsonObject = {
+    "activity": "",
+    "workingDirectories": [],
+    "changes": {},
+    "chats": [],
+    "_meta": {},
+}
 # What the list of sessions says of each chat.
 _OF_EACH_CHAT = ("resource", "title", "origin", "interactivity", "status", "changes")
 
@@ -75,6 +81,10 @@ def summarize(session: str, state: SessionState, facts: SummaryFacts) -> Session
         summary["changes"] = facts["changes"]
     if "_meta" in facts:
         summary["_meta"] = facts["_meta"]
+    compact = compact_chats(state)
+    summary["chats"] = compact["chats"]
+    if "defaultChat" in compact:
+        summary["defaultChat"] = compact["defaultChat"]
     return summary
 
 
@@ -89,7 +99,9 @@ def annotations_summary(session: str, facts: SummaryFacts | None) -> Annotations
 
 def aggregated_status(state: SessionState) -> int:
     """Return a session's status with the activity of its chats, which no action tells it."""
-    if _prompted_chats(state):
+    if state["lifecycle"] == "failed":
+        activity = ERROR
+    elif _prompted_chats(state):
         activity = INPUT_NEEDED
     else:
         lead = leading_chat(state)

@@ -146,6 +146,17 @@ def test_a_turn_goes_on_in_a_session_that_is_ready() -> None:
         assert refusal(failed_turn(), RESUME, RuleContext(ME, session)) == reason
 
 
+def test_the_default_chat_is_archived_as_its_session() -> None:
+    session: State = {**SESSION, "defaultChat": "ahp-chat:/1"}
+    action = {"type": "chat/isArchivedChanged", "isArchived": True}
+    reason = "archive the session: this is its default chat"
+    assert refusal(chat(), action, RuleContext(ME, session)) == reason
+    other = chat(resource="ahp-chat:/2")
+    assert refusal(other, action, RuleContext(ME, session)) is None
+    read = {"type": "chat/isReadChanged", "isRead": True}
+    assert refusal(chat(), read, RuleContext(ME, session)) is None
+
+
 @pytest.mark.parametrize("origin", ["agent", "tool", "systemNotification"])
 def test_a_client_speaks_for_its_user_only(origin: str) -> None:
     reason = "a client may only send messages of origin user"

@@ -25,7 +25,8 @@ def chat(name: str, status: int = IDLE, day: int = 1, **extra: Any) -> State:
 
 
 def session(*chats: State, **extra: Any) -> State:
-    return {"provider": "demo", "title": "S", "status": IDLE, "chats": list(chats), **extra}
+    fields = {"provider": "demo", "title": "S", "status": IDLE, "lifecycle": "ready"}
+    return {**fields, "chats": list(chats), **extra}
 
 
 def summary(*chats: State, **extra: Any) -> State:
@@ -53,6 +54,7 @@ def test_a_session_without_chats_is_idle_since_its_creation() -> None:
             "annotationCount": 0,
             "entryCount": 0,
         },
+        "chats": [],
     }
 
 
@@ -160,13 +162,38 @@ def test_what_the_state_does_not_tell_comes_from_the_facts() -> None:
     assert "_meta" not in summary(_meta={"other": 1})
 
 
+def test_every_chat_is_listed_in_its_order_with_what_a_list_shows_of_it() -> None:
+    told: State = {
+        "origin": {"kind": "user"},
+        "interactivity": "hidden",
+        "changes": {"files": 1},
+    }
+    chats = chat("b", IN_PROGRESS | IS_READ, **told), chat("a", IDLE | IS_ARCHIVED, activity="A")
+    shown = summary(*chats, defaultChat="a")
+    assert shown["chats"] == [
+        {"resource": "b", "title": "b", "status": IN_PROGRESS | IS_READ, **told},
+        {"resource": "a", "title": "a", "status": IDLE | IS_ARCHIVED},
+    ]
+    assert shown["defaultChat"] == "a"
+    assert "defaultChat" not in summary(*chats)
+
+
+def test_a_session_that_could_not_be_created_shows_an_error() -> None:
+    assert status(chat("a"), lifecycle="failed", status=IS_READ) == ERROR | IS_READ
+    prompt = [{"id": "x", "chat": "a", "kind": "chatInput"}]
+    assert status(chat("a"), lifecycle="failed", inputNeeded=prompt) == ERROR
+
+
 # Changes
 
 
 def test_an_update_tells_what_changed_and_nothing_else() -> None:
     before = summary(chat("a"))
     after = summary(chat("a", IN_PROGRESS, activity="A"))
-    assert changed_fields(before, after) == {"status": IN_PROGRESS, "activity": "A"}
+    listed = [{"resource": "a", "title": "a", "status": IN_PROGRESS}]
+    expected = {"status": IN_PROGRESS, "activity": "A", "chats": listed}
+    assert changed_fields(before, after) == expected
+    assert changed_fields(after, summary(chat("a", IN_PROGRESS, activity="B"))) == {"activity": "B"}
     assert changed_fields(after, after) == {}
     facts: State = {**FACTS, "annotationCount": 1}
     counted = summarize(SESSION, session(chat("a")), facts)
@@ -216,10 +243,13 @@ summaries = st.builds(
     lambda chats, state, own: summarize(SESSION, session(*chats, **state), with_own(own)),
     chats,
     st.fixed_dictionaries(
-        {"status": st.sampled_from([IDLE, INPUT_NEEDED | IS_READ, IS_ARCHIVED])},
+        {
+            "status": st.sampled_from([IDLE, INPUT_NEEDED | IS_READ, IS_ARCHIVED]),
+            # A session that has one always has one.
+            "defaultChat": st.sampled_from("abcx"),
+        },
         optional={
             "activity": st.sampled_from(["", "Own"]),
-            "defaultChat": st.sampled_from("abcx"),
             "workingDirectories": st.lists(st.sampled_from(["file:///a"]), max_size=1),
             "inputNeeded": st.just([{"id": "x", "chat": "a", "kind": "chatInput"}]),
         },
