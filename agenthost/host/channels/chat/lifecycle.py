@@ -22,6 +22,7 @@ from agenthost.host.channels.chat.consequences import (
     ShowAttached,
     ShowTurn,
     StartNextQueued,
+    StopBackgroundWork,
     StopTurn,
     TitleFromFirstMessage,
 )
@@ -44,7 +45,7 @@ from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import DropRecord, PutRecord, Store
 from agenthost.host.trust.principals import NOBODY, Starter
-from agenthost.protocol.json_edits import updated
+from agenthost.protocol.json_edits import updated, without
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.status import IDLE
 from agenthost.protocol.uris import (
@@ -171,6 +172,7 @@ class ChatRegistry:
         """Stop a chat's turn, take it off its session and forget it."""
         self._effects.carry_out(StopTurn(chat))
         self._effects.carry_out(CloseCanvases(chat))
+        self._effects.carry_out(StopBackgroundWork(chat))
         session = self._directory.get(chat.session or "", SESSION)
         if session is not None:
             for entry in session.state.get("inputNeeded") or ():
@@ -308,7 +310,9 @@ class ChatRegistry:
         attached: Mapping[str, list[MessageAttachment]],
     ) -> None:
         """Register a chat again that its session still lists."""
-        chat = self._directory.create(state["resource"], CHAT, state, session.uri)
+        # What ran beside it ended when it was thrown away.
+        idle = without(state, "backgroundWork")
+        chat = self._directory.create(state["resource"], CHAT, idle, session.uri)
         self._keep(chat, context, attached)
 
     def _keep(
