@@ -156,6 +156,13 @@ class Agent(ABC):
         """Prepare for a new session; raise AgentError when it cannot be."""
         return None
 
+    async def change_directory(self, session: str, directory: str, replacement: str) -> None:
+        """Work in another folder of a session instead of one; raise AgentError when it cannot be.
+
+        Awaited before anybody is told. The next turn is given the new folders in any case.
+        """
+        return None
+
     async def end_session(self, session: str) -> None:
         """Release whatever runs for a session that is disposed; if archived, it may come back."""
         return None

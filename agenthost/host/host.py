@@ -37,6 +37,7 @@ from agenthost.host.channels.root import announce_agents, open_root
 from agenthost.host.channels.session.active_clients import ACTIVE_GRACE, ActiveClients
 from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.content_owners import ContentOwners
+from agenthost.host.channels.session.directories import Directories
 from agenthost.host.channels.session.drafts import DRAFT_SECONDS, Drafts
 from agenthost.host.channels.session.git_metadata import GitMetadata
 from agenthost.host.channels.session.lifecycle import Disposal, SessionRegistry
@@ -331,6 +332,7 @@ class Host:
         )
         clients = Clients(store, ledger)
         active = ActiveClients(clients, writer, directory, effects, self._active_grace)
+        Directories(writer, directory, effects, self._agents, loops, credentials.mask)
         sessions = SessionRegistry(
             writer=writer,
             directory=directory,

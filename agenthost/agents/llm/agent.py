@@ -52,7 +52,8 @@ class LlmAgent(Agent):
     )
     capabilities: Mapping[str, Any] = {
         "multipleChats": {"fork": True, "sideChat": True},
-        "multipleWorkingDirectories": {},
+        # Every turn looks at the folders anew.
+        "multipleWorkingDirectories": {"primaryReplacement": True},
     }
 
     def __init__(

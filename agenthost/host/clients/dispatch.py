@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from agenthost.agents.api import AgentError
 from agenthost.errors import InvalidParams
 from agenthost.host.clients.methods import handles
 from agenthost.host.log.channel import AnyChannel, OwnerChannel
@@ -51,6 +52,14 @@ async def dispatch_action(connection: Connection, params: JsonObject) -> None:
         core.effects.carry_out(consequence)
     if prepared.action is None:
         return core.writer.acknowledge(dispatch)
+    if prepared.awaited is not None:
+        try:
+            await core.effects.carry_out_later(prepared.awaited)
+        except AgentError as error:
+            return _reject(dispatch, str(error))
+        refusal = await _refusal(connection, judged, action)
+        if refusal is not None:
+            return _reject(dispatch, refusal)
     if prepared.rewritten:
         dispatch = replace(dispatch, rewritten=True)
     core.writer.apply(channel, prepared.action, dispatch)

@@ -27,11 +27,12 @@ MOST_ANSWER_BYTES = 128 * 1024
 ANSWER_OVERHEAD = 512
 # What may wait for a client in any case, however much waits for others.
 ALWAYS_ALLOWED = 256 * 1024
-# A client that takes nothing is given some time, but less of it once so much waits.
+# A client that takes nothing is given some time, but less of it once so much waits: still enough
+# for one that draws what it got, or whose machine is busy.
 STALL_SECONDS = 30.0
 # The same while others wait for what it holds.
 SECONDS_WHEN_WANTED = 10.0
-MUCH, SECONDS_WITH_MUCH = 1024 * 1024, 1.0
+MUCH, SECONDS_WITH_MUCH = 1024 * 1024, 3.0
 # Seconds between two looks at a transport that does not drain.
 LOOK_SECONDS = 0.25
 

@@ -77,6 +77,9 @@ class PreparedAction:
     action: Action | None
     # What must be done before it is applied.
     first: Sequence[Consequence] = ()
+    # What must be done before it is applied, and awaited: if that raises AgentError, or the action
+    # is not fine any more by then, it is refused.
+    awaited: Consequence | None = None
     # What must be done afterwards, and awaited.
     later: Consequence | None = None
     # Whether the host made something else of it, so that its sender must be told what.

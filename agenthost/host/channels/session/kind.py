@@ -109,6 +109,24 @@ class LeaveDirectory(Consequence):
     directory: str
 
 
+@dataclass(frozen=True, slots=True)
+class ReplaceDirectory(Consequence):
+    """Let a session's agent put a directory in the place of another."""
+
+    session: SessionChannel
+    directory: str
+    replacement: str
+
+
+@dataclass(frozen=True, slots=True)
+class FollowReplacement(Consequence):
+    """Let the chats of a session follow it to the directory that replaced another."""
+
+    session: SessionChannel
+    directory: str
+    replacement: str
+
+
 class SessionKind(RuledKind["SessionState"]):
     """Session channels."""
 
@@ -179,9 +197,15 @@ class SessionKind(RuledKind["SessionState"]):
         as_sent: Action,
         now: str,
     ) -> PreparedAction:
-        """Let chats leave the directory that the session leaves."""
+        """Let chats leave the directory that the session leaves, and the agent change first."""
         if action["type"] == "session/workingDirectoryRemoved":
             return PreparedAction(action, later=LeaveDirectory(channel, action["directory"]))
+        if action["type"] == "session/workingDirectoryReplaced":
+            change = (channel, action["directory"], action["replacement"])
+            if action["directory"] != action["replacement"]:
+                return PreparedAction(
+                    action, awaited=ReplaceDirectory(*change), later=FollowReplacement(*change)
+                )
         return PreparedAction(action)
 
     def follow(

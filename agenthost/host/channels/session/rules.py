@@ -34,10 +34,28 @@ def _directory_removed(state: SessionState, action: Action, context: RuleContext
     capability = context.capabilities.get("multipleWorkingDirectories")
     if capability is None:
         return "the agent does not support changing working directories"
-    directories = state.get("workingDirectories") or ()
-    if capability.get("immutablePrimary") and directories and directories[0] == action["directory"]:
-        return "the first working directory cannot be removed"
+    if _is_primary(state, action):
+        if capability.get("primaryReplacement"):
+            return "the first working directory can only be replaced"
+        if capability.get("immutablePrimary"):
+            return "the first working directory cannot be removed"
     return None
+
+
+def _directory_replaced(state: SessionState, action: Action, context: RuleContext) -> str | None:
+    capability = context.capabilities.get("multipleWorkingDirectories")
+    if capability is None:
+        return "the agent does not support changing working directories"
+    if action["directory"] not in (state.get("workingDirectories") or ()):
+        return "the session has no such working directory"
+    if _is_primary(state, action) and not capability.get("primaryReplacement"):
+        return "the first working directory cannot be replaced"
+    return None
+
+
+def _is_primary(state: SessionState, action: Action) -> bool:
+    directories = state.get("workingDirectories")
+    return bool(directories and directories[0] == action["directory"])
 
 
 def _entries(state: SessionState) -> Iterator[Customization | ChildCustomization]:
@@ -66,6 +84,7 @@ RULES: Rules[SessionState] = {
     "session/activeClientRemoved": _active_client_removed,
     "session/workingDirectorySet": _directory_set,
     "session/workingDirectoryRemoved": _directory_removed,
+    "session/workingDirectoryReplaced": _directory_replaced,
     "session/customizationToggled": _known_customization,
     "session/mcpServerStartRequested": _known_mcp_server,
     "session/mcpServerStopRequested": _known_mcp_server,

@@ -57,6 +57,55 @@ def test_an_immutable_primary_directory_stays() -> None:
     assert refusal({}, action, FIXED) is None
 
 
+REPLACEABLE: State = {"multipleWorkingDirectories": {"primaryReplacement": True}}
+BOTH: State = {"multipleWorkingDirectories": {"primaryReplacement": True, "immutablePrimary": True}}
+
+
+def replaced(directory: str) -> State:
+    return {
+        "type": "session/workingDirectoryReplaced",
+        "directory": directory,
+        "replacement": "file:///new",
+    }
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "directory", "reason"),
+    [
+        ({}, SECOND, "the agent does not support changing working directories"),
+        ({"multipleChats": {}}, FIRST, "the agent does not support changing working directories"),
+        (MULTIPLE, SECOND, None),
+        (MULTIPLE, FIRST, "the first working directory cannot be replaced"),
+        (FIXED, SECOND, None),
+        (FIXED, FIRST, "the first working directory cannot be replaced"),
+        (REPLACEABLE, FIRST, None),
+        (REPLACEABLE, SECOND, None),
+        (BOTH, FIRST, None),
+        (BOTH, "file:///third", "the session has no such working directory"),
+    ],
+)
+def test_which_directories_can_be_replaced(
+    capabilities: State, directory: str, reason: str | None
+) -> None:
+    state = {"workingDirectories": [FIRST, SECOND]}
+    assert refusal(state, replaced(directory), capabilities) == reason
+
+
+@pytest.mark.parametrize("state", [{}, {"workingDirectories": []}])
+def test_where_there_is_no_directory_none_is_replaced(state: State) -> None:
+    reason = "the session has no such working directory"
+    assert refusal(state, replaced(FIRST), REPLACEABLE) == reason
+
+
+@pytest.mark.parametrize("capabilities", [REPLACEABLE, BOTH])
+def test_a_primary_directory_that_can_be_replaced_cannot_be_removed(capabilities: State) -> None:
+    state = {"workingDirectories": [FIRST, SECOND]}
+    removed = {"type": "session/workingDirectoryRemoved", "directory": FIRST}
+    reason = "the first working directory can only be replaced"
+    assert refusal(state, removed, capabilities) == reason
+    assert refusal(state, {**removed, "directory": SECOND}, capabilities) is None
+
+
 CUSTOMIZED: State = {
     "customizations": [
         {"type": "mcpServer", "id": "server"},
@@ -80,7 +129,7 @@ def test_a_customization_that_is_toggled_must_be_there_at_any_level() -> None:
     assert refusal({}, toggle("plugin")) == "there is no customization plugin"
 
 
-@pytest.mark.parametrize("name", ["Start", "Stop"])
+@pytest.mark.parametrize("name", ["Start", "Stop", "Background"])
 def test_only_an_mcp_server_is_started_and_stopped(name: str) -> None:
     def ask(id: str) -> State:
         return {"type": f"session/mcpServer{name}Requested", "id": id}
