@@ -20,15 +20,27 @@ from typing import Any
 
 import pytest
 
-from agenthost.agents import Agent, Confirmation, SessionContext, ToolCall, Turn, content, inputs
+from agenthost.agents import (
+    Agent,
+    AgentError,
+    BackgroundWork,
+    Confirmation,
+    SessionContext,
+    ToolCall,
+    Turn,
+    content,
+    inputs,
+)
 from agenthost.agents.inputs import Answers
 from agenthost.agents.turn_port import Worker
 from agenthost.cli.interactive import json_lines as jsonlines
 from agenthost.cli.interactive.typed_input import COMMANDS
 from agenthost.cli.main import build_parser
+from tests.agents.failures import failure, is_resumable
 from tests.wire.client import open_client, user_message
 from tests.wire.hosting import PATIENCE, embed, serve
 from tests.wire.talking import (
+    NEWEST,
     Chat,
     at_chat,
     call_in,
@@ -156,13 +168,16 @@ async def test_every_block_of_the_guide_runs(block: Block) -> None:
 
 def test_the_guide_names_everything_that_an_agent_may_use() -> None:
     text = GUIDE.read_text()
-    owners = (Agent, Answers, Confirmation, SessionContext, ToolCall, Turn, Worker)
+    owners = (
+        Agent, AgentError, Answers, BackgroundWork, Confirmation, SessionContext, ToolCall, Turn,
+        Worker,
+    )  # fmt: skip
     names = {name for owner in owners for name in vars(owner) if not name.startswith("_")}
     names |= {f"content.{name}" for name in content.__all__}
     names |= {f"inputs.{name}" for name in inputs.__all__} - {"inputs.Answers"}
     names -= {"inputs.read_answers"}
-    # What the host alone does with a call of a client.
-    names -= {"wait_for_owner"}
+    # What the host alone does with a call of a client, and how it reads an error.
+    names -= {"wait_for_owner", "error_type"}
     unnamed = sorted(name for name in names if not re.search(rf"\b{re.escape(name)}\b", text))
     assert unnamed == []
 
@@ -348,7 +363,7 @@ async def test_everything_is_confirmed_as_the_guide_says(
 async def test_clients_run_their_tools_as_the_guide_says(guide: Callable[[str], Any]) -> None:
     async with with_agent(guide("Looker")) as chat:
         turn = await chat.run("t0", "go")
-        assert turn["error"]["message"] == "nobody here can take a screenshot"
+        assert failure(turn)["message"] == "nobody here can take a screenshot"
         tool = {"name": "screenshot", "inputSchema": {"type": "object"}}
         entry = {"clientId": chat.client.client_id, "tools": [tool]}
         action = {"type": "session/activeClientSet", "activeClient": entry}
@@ -405,6 +420,27 @@ async def test_workers_work_as_the_guide_says(guide: Callable[[str], Any]) -> No
         assert (worker["title"], worker["interactivity"]) == ("Helper", "hidden")
 
 
+async def test_turns_go_on_after_a_failure_as_the_guide_says(guide: Callable[[str], Any]) -> None:
+    async with with_agent(guide("Climber")) as chat:
+        turn = await chat.run("t1", "go")
+        assert (failure(turn)["message"], is_resumable(turn)) == ("the weather is bad", True)
+        await chat.answer({"type": "chat/turnResume", "turnId": "t1"})
+        await chat.client.action(chat.uri, "chat/turnComplete")
+        (done,) = chat.state["turns"]
+        assert said(done) == "Step 0. Step 1. Step 2. Step 3. "
+
+
+async def test_work_goes_on_in_the_background_as_the_guide_says(
+    guide: Callable[[str], Any],
+) -> None:
+    async with with_agent(guide("Watcher")) as chat:
+        assert said(await chat.run("t1", "watch")) == "I looked around. It runs: True."
+        (work,) = chat.state["backgroundWork"]
+        assert work["label"] == "Development server"
+        await chat.run("t2", "stop")
+        await chat.client.until(lambda: None if chat.state["backgroundWork"] else {})
+
+
 async def test_models_and_settings_are_chosen_as_the_guide_says(
     guide: Callable[[str], Any],
 ) -> None:
@@ -421,11 +457,11 @@ async def test_models_and_settings_are_chosen_as_the_guide_says(
         await chat.client.subscribe(other)
         await chat.client.run_turn(other, "t1", "go")
         (turn,) = chat.client.states[other]["turns"]
-        assert turn["error"]["message"] == "there is no branch next yet"
+        assert failure(turn)["message"] == "there is no branch next yet"
 
 
 async def test_tokens_are_asked_for_as_the_guide_says(guide: Callable[[str], Any]) -> None:
-    async with embed(guide("Caller")()) as url, open_client(url) as client:
+    async with embed(guide("Caller")()) as url, open_client(url, version=NEWEST) as client:
         await client.initialize()
         refusal = await client.refusal("createSession", channel="ahp-session:/s1")
         (resource,) = refusal.data["resources"]
@@ -438,5 +474,5 @@ async def test_tokens_are_asked_for_as_the_guide_says(guide: Callable[[str], Any
         assert said(client.states[chat]["turns"][0]) == "Called."
         await client.request("authenticate", resource=resource["resource"], token="expired one")
         await client.run_turn(chat, "t2", "go")
-        assert client.states[chat]["turns"][1]["error"]["message"] == "please sign in again"
+        assert failure(client.states[chat]["turns"][1])["message"] == "please sign in again"
         await client.notification("auth/required", lambda params: params["reason"] == "expired")

@@ -196,7 +196,7 @@ class Demo(Agent):
 
     async def _slow(self, turn: Turn, rest: str) -> None:
         """SECONDS: works until done, cancelled or steered."""
-        seconds = _seconds(rest or "10")
+        seconds = _seconds(rest or "10", "/slow SECONDS")
         if seconds > LONGEST_SLEEP:
             raise AgentError("that is longer than I will wait", "badArguments")
         await turn.set_activity("working slowly")
@@ -207,6 +207,19 @@ class Demo(Agent):
             await turn.write(f"Done after {seconds:g} seconds.")
         finally:
             await turn.set_activity(None)
+
+    async def _background(self, turn: Turn, rest: str) -> None:
+        """SECONDS|STOP: a command that runs on beside the chat, or ends what runs there."""
+        if rest.lower() == "stop":
+            stopped = [await turn.stop_background_work(w["id"]) for w in turn.background_work]
+            await turn.write(f"I stopped {sum(stopped)} of what ran in the background.")
+            return
+        seconds = _seconds(rest, "/background SECONDS|STOP")
+        if seconds > LONGEST_SLEEP:
+            raise AgentError("that is longer than I will wait", "badArguments")
+        label = f"Sleep for {seconds:g} seconds"
+        await turn.background_shell(label, f"sleep {seconds:g}")
+        await turn.write("It runs in the background now; I am free for other things.")
 
     async def _fail(self, turn: Turn, rest: str) -> None:
         """[RESUMABLE]: ends in an error; a resumable one is gone when the turn is resumed."""
@@ -232,6 +245,7 @@ Demo.commands.update(
         "client-tool": Demo._client_tool,
         "subagent": Demo._subagent,
         "slow": Demo._slow,
+        "background": Demo._background,
         "fail": Demo._fail,
     }
 )
@@ -258,13 +272,13 @@ def _numbers(text: str, usage: str, least: int, most: int) -> list[int]:
     return numbers + [DEFAULT_DELTA_BYTES] * (most - len(numbers))
 
 
-def _seconds(text: str) -> float:
+def _seconds(text: str, usage: str) -> float:
     try:
         seconds = float(text)
     except ValueError:
         seconds = math.nan
     if not seconds >= 0:
-        raise AgentError("usage: /slow SECONDS", "badArguments")
+        raise AgentError(f"usage: {usage}", "badArguments")
     return seconds
 
 

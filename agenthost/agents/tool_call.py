@@ -21,6 +21,7 @@ from agenthost.agents.approval_options import (
     standard_options,
     without_remembering,
 )
+from agenthost.agents.background_work import BackgroundWork, checked_work
 from agenthost.agents.processes import CommandResult, run_command
 from agenthost.agents.sanitize import emit, json_copy, text_pieces, valid_text
 from agenthost.agents.turn_port import Interactivity, TurnPort, Worker
@@ -289,21 +290,11 @@ class ToolCall:
 
         ``agent_name`` and ``description`` say who works there, and at what.
         """
-        if interactivity not in get_args(Interactivity):
-            known = " and ".join(get_args(Interactivity))
-            raise AgentError(
-                f"the agent made a mistake: a worker is {known}, not {interactivity}", "badAction"
-            )
+        _check_interactivity(interactivity)
         await self._begin()
 
         def announce(chat: str) -> None:
-            block = contents.subagent(chat, title, agent_name=agent_name, description=description)
-            self._blocks = [*self._blocks, block]
-            told = {"subagentDescription": description or title, "subagentChatUri": chat}
-            if agent_name is not None:
-                told["subagentAgentName"] = agent_name
-            meta = {**(self._meta or {}), "toolKind": "subagent", **told}
-            self._emit("chat/toolCallContentChanged", content=self._blocks, _meta=meta)
+            self._announce_worker(chat, title, agent_name, description)
 
         worker = await self._port.run_worker(
             valid_text(text),
@@ -318,6 +309,38 @@ class ToolCall:
             await self.fail(worker.error or f"the worker was {worker.state}")
         return worker
 
+    async def delegate_in_background(
+        self,
+        text: str,
+        *,
+        title: str,
+        agent_name: str | None = None,
+        description: str | None = None,
+        interactivity: Interactivity = "read-only",
+    ) -> BackgroundWork[Worker]:
+        """Let a worker chat answer ``text`` beside the turns of this one, and end the call now.
+
+        The worker is listed in the chat until it is done; see ``Turn.background_worker``.
+        """
+        _check_interactivity(interactivity)
+        await self._begin()
+
+        def announce(chat: str) -> None:
+            self._announce_worker(chat, title, agent_name, description)
+
+        id = self._port.new_id("work")
+        work = checked_work({"kind": "subagent", "id": id, "label": title, "chat": ""})
+        ended = await self._port.start_worker(
+            valid_text(text),
+            work,
+            title=valid_text(title),
+            tool_call_id=self.id,
+            interactivity=interactivity,
+            announce=announce,
+        )
+        await self.complete(f"{title} works in the background", self._blocks)
+        return BackgroundWork(self._port, id, ended)
+
     async def wait_for_owner(self, timeout: float | None) -> Mapping[str, Any]:
         """Wait until the client that owns this call has run it; give up when the time is up."""
         await self.start()
@@ -330,6 +353,17 @@ class ToolCall:
         if not ended:
             self._give_up("the client did not answer in time", "timeout")
         return self.state
+
+    def _announce_worker(
+        self, chat: str, title: str, agent_name: str | None, description: str | None
+    ) -> None:
+        block = contents.subagent(chat, title, agent_name=agent_name, description=description)
+        self._blocks = [*self._blocks, block]
+        told = {"subagentDescription": description or title, "subagentChatUri": chat}
+        if agent_name is not None:
+            told["subagentAgentName"] = agent_name
+        meta = {**(self._meta or {}), "toolKind": "subagent", **told}
+        self._emit("chat/toolCallContentChanged", content=self._blocks, _meta=meta)
 
     def _read_answer(self) -> Confirmation:
         state = self.state
@@ -470,3 +504,11 @@ def _prompt(
         "riskAssessment": risk,
     }
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _check_interactivity(interactivity: str) -> None:
+    if interactivity not in get_args(Interactivity):
+        known = " and ".join(get_args(Interactivity))
+        raise AgentError(
+            f"the agent made a mistake: a worker is {known}, not {interactivity}", "badAction"
+        )

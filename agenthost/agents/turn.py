@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from agenthost.agents import inputs
 from agenthost.agents.api import AgentError, SessionContext
+from agenthost.agents.background_work import BackgroundWork, start_shell
 from agenthost.agents.canvas import Canvas, open_canvas
 from agenthost.agents.inputs import Answers, check_request, read_answers
+from agenthost.agents.processes import CommandResult
 from agenthost.agents.sanitize import (
     as_bytes,
     checked_action,
@@ -26,7 +28,7 @@ from agenthost.agents.sanitize import (
     valid_text,
 )
 from agenthost.agents.tool_call import ToolCall
-from agenthost.agents.turn_port import TurnPort
+from agenthost.agents.turn_port import Interactivity, TurnPort, Worker
 from agenthost.protocol.chat.active_turn import find_request
 
 # Seconds that a client's tool may take.
@@ -222,6 +224,50 @@ class Turn:
         self._port.annotate(action["annotation"])
         await self._port.flow()
         return id
+
+    @property
+    def background_work(self) -> Sequence[Mapping[str, Any]]:
+        """What runs beside the turns of this chat now: its ``id``, ``label`` and the like."""
+        works: Sequence[Mapping[str, Any]] = self._port.state.get("backgroundWork") or ()
+        return works
+
+    async def background_shell(
+        self,
+        label: str,
+        command: str | Sequence[str],
+        *,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        terminal: str | None = None,
+        run: Callable[[], Awaitable[CommandResult]] | None = None,
+    ) -> BackgroundWork[CommandResult]:
+        """Run a command that may outlive the turn, in the session's folder, and return at once.
+
+        ``terminal`` is the URI of a terminal in which people can follow it. Who runs the command by
+        other means gives ``run``, which returns when the command has ended. Raises AgentError when
+        too much runs already.
+        """
+        cwd = self.session.folder if cwd is None else cwd
+        return await start_shell(
+            self._port, label, command, cwd=cwd, env=env, terminal=terminal, run=run
+        )
+
+    async def background_worker(
+        self, label: str, text: str, *, interactivity: Interactivity = "read-only"
+    ) -> BackgroundWork[Worker]:
+        """Let a worker chat of the same agent answer ``text``, maybe beyond the turn.
+
+        It is shown as a tool call that has done its part once the worker has begun.
+        """
+        async with self.tool("worker", display_name=label, input={"text": text}) as call:
+            return await call.delegate_in_background(text, title=label, interactivity=interactivity)
+
+    async def stop_background_work(self, id: str) -> bool:
+        """Stop what runs beside the turns of this chat, whichever began it; False if it does not.
+
+        Who holds the work itself can ``stop`` it as well.
+        """
+        return await self._port.stop_work(id)
 
     async def open_canvas(
         self,

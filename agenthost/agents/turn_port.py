@@ -5,7 +5,8 @@ The host implements ``TurnPort``; agents never see it, they see ``Turn``. Knows 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -117,6 +118,29 @@ class TurnPort(Protocol):
         announce: Callable[[str], None],
     ) -> Worker:
         """Let the same agent answer ``text`` in a chat of its own; ``announce`` gets its URI."""
+        ...
+
+    async def start_work(
+        self, work: dict[str, Any], run: Callable[[], Awaitable[_T]]
+    ) -> asyncio.Future[_T]:
+        """Run something beside the chat's turns, listed as long as it runs; return how it ends."""
+        ...
+
+    async def start_worker(
+        self,
+        text: str,
+        work: dict[str, Any],
+        *,
+        title: str,
+        tool_call_id: str,
+        interactivity: Interactivity,
+        announce: Callable[[str], None],
+    ) -> asyncio.Future[Worker]:
+        """Let the same agent answer ``text`` in a chat of its own, beside the turns of this one."""
+        ...
+
+    async def stop_work(self, id: str) -> bool:
+        """Stop what runs beside the chat's turns, also after the turn; False if there is none."""
         ...
 
     async def open_canvas(self, described: Mapping[str, str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 from agenthost.agents import SessionContext, Turn
@@ -37,6 +37,8 @@ class FakePort:
         self.meta: Json = {}
         self.notes: list[Json] = []
         self.resume_state: Mapping[str, Any] | None = None
+        # What runs beside the turns, by its id.
+        self.works: dict[str, asyncio.Task[Any]] = {}
         self.client: str | None = "c1"
         self.session_state: Json = {"activeClients": []}
         # Every action of the agent, and what it stored and was allowed.
@@ -185,6 +187,35 @@ class FakePort:
     async def close_canvas(self, uri: str) -> None:
         self.canvases.pop(uri, None)
 
+    async def start_work(self, work: Json, run: Callable[[], Awaitable[_T]]) -> asyncio.Future[_T]:
+        self.act({"type": "chat/backgroundWorkSet", "work": {**work, "startedAt": NOW}})
+        task = asyncio.ensure_future(_awaited(run))
+        removed = {"type": "chat/backgroundWorkRemoved", "id": work["id"]}
+        task.add_done_callback(lambda _: self.act(removed))
+        self.works[work["id"]] = task
+        return task
+
+    async def start_worker(
+        self,
+        text: str,
+        work: Json,
+        *,
+        title: str,
+        tool_call_id: str,
+        interactivity: Interactivity,
+        announce: Callable[[str], None],
+    ) -> asyncio.Future[Worker]:
+        async def run() -> Worker:
+            known: Json = {"title": title, "tool_call_id": tool_call_id}
+            known |= {"interactivity": interactivity, "announce": lambda chat: None}
+            return await self.run_worker(text, **known)
+
+        announce("c:/worker")
+        return await self.start_work({**work, "chat": "c:/worker"}, run)
+
+    async def stop_work(self, id: str) -> bool:
+        return id in self.works and self.works[id].cancel()
+
     def is_allowed(self, tool: str) -> bool:
         return tool in self.allowed
 
@@ -196,6 +227,10 @@ class FakePort:
 
     def reject_credential(self, resource: str) -> None:
         self.tokens.pop(resource, None)
+
+
+async def _awaited(run: Callable[[], Awaitable[_T]]) -> _T:
+    return await run()
 
 
 def make_turn(port: FakePort, **options: Any) -> Turn:

@@ -233,6 +233,40 @@ class AgentPort:
         announce(chat.uri)
         return await self._ask(lambda: running.run_worker(chat, text))
 
+    async def start_work(
+        self, work: JsonObject, run: Callable[[], Awaitable[_T]]
+    ) -> asyncio.Future[_T]:
+        """Run something on the agent's loop beside the chat's turns, and list it as long."""
+        return await self._start_beside(work, lambda: self._running.run_work(run))
+
+    async def start_worker(
+        self,
+        text: str,
+        work: JsonObject,
+        *,
+        title: str,
+        tool_call_id: str,
+        interactivity: Interactivity,
+        announce: Callable[[str], None],
+    ) -> asyncio.Future[Worker]:
+        """Let the same agent answer ``text`` in a chat of its own, beside the turns of this one."""
+        opening = self._running.open_background_worker
+        chat = await self._ask(lambda: opening(title, tool_call_id, interactivity))
+        announce(chat.uri)
+        listed = {**work, "chat": chat.uri}
+        return await self._start_beside(listed, lambda: self._running.run_worker(chat, text))
+
+    async def stop_work(self, id: str) -> bool:
+        """Stop what runs beside the chat's turns, also after the turn; False if there is none."""
+        return await self._ask(lambda: self._running.stop_work(id), after_turn=True)
+
+    async def _start_beside(
+        self, work: JsonObject, run: Callable[[], Awaitable[_T]]
+    ) -> asyncio.Future[_T]:
+        request = AgentRequest(run)
+        await self._ask(lambda: self._running.start_work(work, request))
+        return request.answer
+
     async def open_canvas(self, described: Mapping[str, str]) -> str:
         """Show a canvas beside the chat and return its URI."""
         return await self._ask(lambda: self._running.open_canvas(described))

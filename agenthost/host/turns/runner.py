@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -41,6 +41,7 @@ from agenthost.host.trust.principals import NOBODY, Starter
 from agenthost.host.turns.agent_loops import AgentLoops
 from agenthost.host.turns.agent_port import AgentPort
 from agenthost.host.turns.agent_starts import AgentStarts
+from agenthost.host.turns.background_work import BackgroundWorks
 from agenthost.host.turns.failures import TurnFailure, describe_failure, error_action
 from agenthost.host.turns.running_turn import RunningTurn
 from agenthost.protocol.chat.parts import open_requests, tool_calls
@@ -112,6 +113,8 @@ class TurnRunner:
         self._waiting: dict[str, list[Callable[[ChatState], None]]] = {}
         # Tasks of turns that are over and still let go of their agents.
         self._ending: set[asyncio.Task[None]] = set()
+        # What runs beside turns.
+        self.works = BackgroundWorks(writer, effects, clock, credentials.mask)
         # Why no turn runs any more, once the host stops.
         self._closed_because: str | None = None
         effects.on(
@@ -234,6 +237,7 @@ class TurnRunner:
         Turns that start from now on end at once.
         """
         self._closed_because = reason
+        self.works.close()
         for running in list(self._running.values()):
             self._finish(running, self._ended_by_host(running, "hostStopped", reason))
             self._cancel(running)
@@ -296,6 +300,12 @@ class TurnRunner:
     def _since(self, active: ActiveTurn) -> int:
         """Return how many milliseconds ago a turn started that no clock of this host measured."""
         return milliseconds_between(active.get("startedAt", ""), self.clock.now())
+
+    async def call_agent(
+        self, session: SessionChannel, function: Callable[[], Awaitable[_T]]
+    ) -> _T:
+        """Await a function of a session's agent on the agent's own loop."""
+        return await self._loops.call(self._agents[session.state["provider"]], function)
 
     def _end_session(self, effect: EndAgentSession) -> None:
         agent = self._agents.get(effect.session.state["provider"])

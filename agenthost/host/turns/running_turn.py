@@ -259,7 +259,7 @@ class RunningTurn:
             "chat": self.channel.uri,
             "toolCallId": tool_call_id,
         }
-        return self._runner.chats.add_worker(self.session, origin, title, interactivity)
+        return await self._runner.chats.add_worker(self.session, origin, title, interactivity)
 
     async def run_worker(self, chat: ChatChannel, text: str) -> Worker:
         """Let the agent answer ``text`` in a chat that was opened for it."""
@@ -275,6 +275,26 @@ class RunningTurn:
             if self._runner.is_running(chat):
                 self._runner.cancel(chat)
         return _outcome(chat.uri, state)
+
+    async def start_work(self, work: JsonObject, request: AgentRequest[_T]) -> None:
+        """List work that runs beside the chat's turns, and begin it."""
+        await self.stored()
+        self._runner.works.start(self.channel, work, request.begin)
+
+    async def run_work(self, run: Callable[[], Awaitable[_T]]) -> _T:
+        """Run work of the agent on its own loop; the turn may be over before it is done."""
+        return await self._runner.call_agent(self.session, run)
+
+    async def stop_work(self, id: str) -> bool:
+        """Stop work that runs beside the chat's turns, whichever of these began it."""
+        return self._runner.works.stop(self.channel, id)
+
+    async def open_background_worker(
+        self, title: str, tool_call_id: str, interactivity: Interactivity
+    ) -> ChatChannel:
+        """Open a chat of its own for the same agent, if it may work beside this one."""
+        self._runner.works.check_room(self.channel)
+        return await self.open_worker(title, tool_call_id, interactivity)
 
     async def open_canvas(self, described: Mapping[str, str]) -> str:
         """Show a canvas beside the chat and return its URI."""

@@ -74,6 +74,13 @@ class CloseCanvases(Consequence):
 
 
 @dataclass(frozen=True, slots=True)
+class StopBackgroundWork(Consequence):
+    """Stop what runs beside the turns of a chat that is about to go."""
+
+    chat: ChatChannel
+
+
+@dataclass(frozen=True, slots=True)
 class DropSteering(Consequence):
     """Take the steering message off a chat whose turn is over."""
 

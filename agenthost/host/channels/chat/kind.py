@@ -84,6 +84,12 @@ class ChatKind(RuledKind["ChatState"]):
         if attached is not None:
             extra.attached = stored_value(attached, channel.uri)
 
+    def loaded(self, channel: ChatChannel) -> Sequence[Consequence]:
+        """Take off the list what ran beside the chat: it ended with the host that ran it."""
+        works = channel.state.get("backgroundWork") or ()
+        removed = {"type": "chat/backgroundWorkRemoved"}
+        return [Apply(channel, {**removed, "id": work["id"]}) for work in works]
+
     async def find_alias(self, uri: str, find: Find) -> AnyChannel | None:
         """Return the chat that a name made up by an editor describes."""
         return await find_named_chat(uri, find)

@@ -22,6 +22,7 @@ from agenthost.host.channels.chat.consequences import (
     ShowAttached,
     ShowTurn,
     StartNextQueued,
+    StopBackgroundWork,
     StopTurn,
     TitleFromFirstMessage,
 )
@@ -39,12 +40,12 @@ from agenthost.host.channels.session.kind import (
     SessionChannel,
 )
 from agenthost.host.channels.titles import UNTITLED_CHAT, UNTITLED_SESSION, title_from
-from agenthost.host.log.directory import Directory
+from agenthost.host.log.directory import OWNERS, Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import DropRecord, PutRecord, Store
 from agenthost.host.trust.principals import NOBODY, Starter
-from agenthost.protocol.json_edits import updated
+from agenthost.protocol.json_edits import updated, without
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.status import IDLE
 from agenthost.protocol.uris import (
@@ -106,7 +107,7 @@ class ChatRegistry:
         context = await copy_content(history.context, session, self._store, ledger)
         return replace(history, turns=turns, context=context)
 
-    def add_worker(
+    async def add_worker(
         self,
         session: SessionChannel,
         origin: ToolChatOrigin,
@@ -115,7 +116,13 @@ class ChatRegistry:
     ) -> ChatChannel:
         """Open a chat for a worker that a tool call starts; people may at most look on."""
         extra = {"title": title, "origin": dict(origin), "interactivity": interactivity}
-        uri = self._free_name(session, worker_chat_uri(session.uri, origin["toolCallId"]))
+        wanted = worker_chat_uri(session.uri, origin["toolCallId"])
+        if wanted is not None and await self._store.record(OWNERS, wanted) is not None:
+            # A worker of that name may be in another session by now, and not in memory.
+            wanted = None
+        if not self._directory.has(session):
+            raise SessionNotFound("the session was disposed meanwhile")
+        uri = self._free_name(session, wanted)
         return self._register(session, self._state(uri, extra))
 
     async def create(
@@ -171,6 +178,7 @@ class ChatRegistry:
         """Stop a chat's turn, take it off its session and forget it."""
         self._effects.carry_out(StopTurn(chat))
         self._effects.carry_out(CloseCanvases(chat))
+        self._effects.carry_out(StopBackgroundWork(chat))
         session = self._directory.get(chat.session or "", SESSION)
         if session is not None:
             for entry in session.state.get("inputNeeded") or ():
@@ -308,7 +316,9 @@ class ChatRegistry:
         attached: Mapping[str, list[MessageAttachment]],
     ) -> None:
         """Register a chat again that its session still lists."""
-        chat = self._directory.create(state["resource"], CHAT, state, session.uri)
+        # What ran beside it ended when it was thrown away.
+        idle = without(state, "backgroundWork")
+        chat = self._directory.create(state["resource"], CHAT, idle, session.uri)
         self._keep(chat, context, attached)
 
     def _keep(

@@ -1,0 +1,101 @@
+"""Work that an agent leaves running beside its turns, as the agent sees it.
+
+The host lists it in the chat as long as it runs. It outlives the turn; the handle says when it has
+ended, and how.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from agenthost.agents.api import AgentError
+from agenthost.agents.processes import CommandResult, run_command
+from agenthost.agents.sanitize import checked_action, valid_text
+
+if TYPE_CHECKING:
+    from agenthost.agents.turn_port import TurnPort
+
+_T = TypeVar("_T")
+
+# Characters of a label and of a command that people are shown.
+LONGEST_LABEL = 200
+LONGEST_COMMAND = 4096
+
+
+class BackgroundWork(Generic[_T]):
+    """Work that runs beside the turns of a chat until it ends, is stopped, or the chat goes."""
+
+    def __init__(self, port: TurnPort, id: str, ended: asyncio.Future[_T]) -> None:
+        self._port = port
+        # How the chat's state calls it.
+        self.id = id
+        self._ended = ended
+        # Looked at, so that nobody complains of a failure that its agent does not ask for.
+        ended.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return not self._ended.done()
+
+    async def wait(self) -> _T:
+        """Wait until it has ended and return what it gave; its failure is raised here.
+
+        Raises AgentError when it was stopped.
+        """
+        await asyncio.wait({self._ended})
+        if self._ended.cancelled():
+            raise AgentError("the work was stopped", "stopped")
+        return self._ended.result()
+
+    async def stop(self) -> None:
+        """Stop it; idempotent, and also after the turn."""
+        await self._port.stop_work(self.id)
+
+
+async def start_shell(
+    port: TurnPort,
+    label: str,
+    command: str | Sequence[str],
+    *,
+    cwd: str | None,
+    env: Mapping[str, str] | None,
+    terminal: str | None,
+    run: Callable[[], Awaitable[CommandResult]] | None,
+) -> BackgroundWork[CommandResult]:
+    """Run a command beside the turns of a chat, or list one that ``run`` sees through."""
+    shown = command if isinstance(command, str) else shlex.join(command)
+    work: dict[str, Any] = {"kind": "shell", "command": _clipped(shown, LONGEST_COMMAND)}
+    if terminal is not None:
+        work["terminal"] = terminal
+
+    async def run_it() -> CommandResult:
+        try:
+            return await run_command(command, cwd=cwd, env=env)
+        except OSError as error:
+            raise AgentError(f"the command cannot be run: {error.strerror}", "notRun") from error
+
+    return await _start(port, label, work, run or run_it)
+
+
+async def _start(
+    port: TurnPort, label: str, work: dict[str, Any], run: Callable[[], Awaitable[_T]]
+) -> BackgroundWork[_T]:
+    id = port.new_id("work")
+    listed = checked_work({"id": id, "label": _clipped(label, LONGEST_LABEL), **work})
+    return BackgroundWork(port, id, await port.start_work(listed, run))
+
+
+def checked_work(work: dict[str, Any]) -> dict[str, Any]:
+    """Check the description of a work, which gets its time from the host."""
+    timed = {**work, "startedAt": ""}
+    checked: dict[str, Any] = checked_action({"type": "chat/backgroundWorkSet", "work": timed})
+    return {key: value for key, value in checked["work"].items() if key != "startedAt"}
+
+
+def _clipped(text: str, most: int) -> str:
+    fit = valid_text(text)
+    return fit if len(fit) <= most else f"{fit[: most - 1]}…"
