@@ -84,7 +84,7 @@ Step = Act | Deliver | Cut | Restart | Pass
 # Decisions are frequent, because most of the time there is nothing to decide on.
 DECISIONS = ("approve", "deny", "answer")
 ACTS = ("title", "annotate", "reply", "queue", "say", "wait", "fail", "cancel", "steer", "truncate",
-        "draft", "leave", "read", "confirm", "ask", "stumble", *("resume",) * 3,
+        "draft", "leave", "read", "confirm", "ask", *("stumble",) * 4, *("resume",) * 6,
         *DECISIONS * 3)  # fmt: skip
 
 
@@ -173,6 +173,10 @@ class Play:
 
     def _act(self, person: Person, what: str) -> None:
         self._count += 1
+        if what == "resume":
+            # Most versions have no word for it; who can do it does.
+            able = [p for p in self.people if translator(p.version).exists("chat/turnResume")]
+            person = able[self._count % len(able)] if able else person
         try:
             dispatch = self._dispatch(person, what, f"{what} {self._count}")
         except (ChannelGone, Unsupported):

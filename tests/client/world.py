@@ -31,6 +31,8 @@ class Chatter(Agent):
 
     provider = "chatter"
     display_name = "Chatter"
+    # So that a turn which the host's end cut short can go on.
+    resumable = True
 
     async def run(self, turn: Turn) -> None:
         """Do what the first word says."""
