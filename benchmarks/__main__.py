@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-NAMES = ("core", "store", "transport", "host", "client", "small")
+NAMES = ("core", "store", "transport", "host", "versions", "client", "small")
 
 
 def main() -> int:

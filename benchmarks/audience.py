@@ -80,13 +80,13 @@ def _frame(message: dict[str, Any]) -> bytes:
 
 
 class _Client:
-    def __init__(self, port: int, number: int, chat: str | None) -> None:
+    def __init__(self, port: int, number: int, chat: str | None, version: str) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port))
         self.socket.sendall(_UPGRADE % port)
         self._read_until(b"\r\n\r\n")
         if chat is not None:
             root = {"channel": "ahp-root://"}
-            hello = {"protocolVersions": [NEWEST], "clientId": f"crowd-{number}"}
+            hello = {"protocolVersions": [version], "clientId": f"crowd-{number}"}
             self.socket.sendall(_frame({"id": 1, "method": "initialize", "params": root | hello}))
             self._read_until(b'"id":1')
             self.socket.sendall(
@@ -109,11 +109,11 @@ class _Client:
 class _Hall:
     """All clients of one measurement."""
 
-    def __init__(self, port: int, count: int, chat: str | None) -> None:
+    def __init__(self, port: int, count: int, chat: str | None, version: str = NEWEST) -> None:
         self.clients: dict[int, _Client] = {}
         self.poll = select.epoll()
         for number in range(count):
-            client = _Client(port, number, chat)
+            client = _Client(port, number, chat, version)
             self.clients[client.socket.fileno()] = client
             self.poll.register(client.socket, select.EPOLLIN)
 

@@ -129,3 +129,23 @@ async def test_a_page_that_an_agent_shows_is_told_by_the_command(alone: Cli) -> 
             await chat.ask("close")
             closed = json.loads(await watching.until('"canvasClosed"'))
             assert closed["canvas"] == shown["canvas"]
+
+
+async def test_work_in_the_background_is_told_by_the_commands(alone: Cli) -> None:
+    async with embed() as url, connect(url) as client, asyncio.timeout(PATIENCE * 3):
+        session = await client.sessions.create()
+        chat = await session.chat()
+        async with (
+            alone.running("watch", session.uri, "--url", url) as watching,
+            alone.running("chat", session.uri, "--url", url, "--json") as piped,
+        ):
+            await watching.until("present")
+            await piped.until('"attached"')
+            await chat.ask("/background 600")
+            assert "sleep 600" in await watching.until("  background ")
+            begun = json.loads(await piped.until('"backgroundWork"'))
+            assert begun["work"]["command"] == "sleep 600"
+            await chat.ask("/background stop")
+            assert "sleep 600" in await watching.until("  ended ")
+            ended = json.loads(await piped.until('"backgroundWorkEnded"'))
+            assert ended["work"]["id"] == begun["work"]["id"]

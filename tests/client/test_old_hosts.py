@@ -274,3 +274,32 @@ async def test_a_terminal_has_ended_or_not_in_every_version(version: str) -> Non
             assert ended["lifecycle"]["exitCode"] == 3
         finally:
             await client.aclose()
+
+
+async def test_what_an_old_host_says_in_one_action_may_be_two_of_ours() -> None:
+    """Up to 0.8.0 new content of a changeset brings the error along, or takes it away."""
+    host = ScriptedHost()
+    client = host.client()
+    async with asyncio.timeout(2 * PATIENCE):
+        side = await host.welcome(client, version="0.7.0")
+        try:
+            uri = "ahp-changeset:/c"
+            subscribing = asyncio.create_task(client.subscribe(uri))
+            error = {"errorType": "e", "message": "oh"}
+            state: Json = {"status": "error", "error": error, "files": []}
+            await side.subscribed({"resource": uri, "state": state, "fromSeq": 11})
+            channel = await subscribing
+            envelopes = channel.envelopes()
+            worse = {"errorType": "e", "message": "worse"}
+            content = {"type": "changeset/contentChanged", "files": [], "error": worse}
+            side.action(uri, 12, content)
+            first, second = await anext(envelopes), await anext(envelopes)
+            assert not isinstance(first, Reset)
+            assert not isinstance(second, Reset)
+            assert first["action"] == {"type": "changeset/contentChanged", "files": []}
+            status: Any = second["action"]
+            assert (status["type"], status["error"]) == ("changeset/statusChanged", worse)
+            assert first["serverSeq"] == second["serverSeq"] == 12
+            assert channel.state["error"] == worse
+        finally:
+            await client.aclose()

@@ -39,8 +39,9 @@ def cached(client: WireClient) -> dict[str, Json]:
 
 
 def without_nothing(summary: Json) -> Json:
-    """Drop an activity that says nothing: a partial update cannot take it away."""
-    return {key: value for key, value in summary.items() if (key, value) != ("activity", "")}
+    """Drop what says nothing: a partial update cannot take it away."""
+    empty = [("activity", ""), ("defaultChat", "")]
+    return {key: value for key, value in summary.items() if (key, value) not in empty}
 
 
 async def listed(client: WireClient, **params: Any) -> dict[str, Json]:

@@ -11,6 +11,7 @@ import pytest
 from tests.wire.agents import Plain, Puppet
 from tests.wire.client import WireClient, open_client, user_message
 from tests.wire.hosting import ServedHost, embed
+from tests.wire.mirrors import assert_ascending
 from tests.wire.wording import failure_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -593,9 +594,7 @@ async def test_a_turn_reports_what_the_agent_does_in_order(shared_host: ServedHo
         kinds = [part["kind"] for part in client.states[chat]["turns"][1]["responseParts"]]
         assert kinds == ["reasoning", "markdown"]
         await client.run_turn(chat, "t3", "/fail")
-        failed = client.states[chat]["turns"][2]
-        assert (failed["state"], failure_of(failed)["errorType"]) == ("error", "demoFailure")
+        assert failure_of(client.states[chat]["turns"][2])["errorType"] == "demoFailure"
         await client.run_turn(chat, "t4", "/nonsense")
         assert failure_of(client.states[chat]["turns"][3])["errorType"] == "unknownCommand"
-        seqs = [envelope["serverSeq"] for envelope in client.envelopes[chat]]
-        assert seqs == sorted(set(seqs))
+        assert_ascending(client)

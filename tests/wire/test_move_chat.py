@@ -10,6 +10,8 @@ import pytest
 
 from agenthost.agents import Agent, Turn
 from agenthost.host import Host, SqliteStore
+from agenthost.protocol.status import IS_ARCHIVED
+from agenthost.protocol.uris import default_chat_uri
 from agenthost.tokens import BOOK_FILE, Role, TokenBook
 from tests.wire.agents import Plain, Puppet
 from tests.wire.client import ROOT, WireClient, WireFailure, open_client, user_message
@@ -74,7 +76,6 @@ async def test_a_chat_changes_its_place_in_its_session_and_nothing_else() -> Non
         assert await move(client, "c:/2", "s:/1", after="c:/1") == "s:/1"
         await client.ping()
         assert happened(client, "s:/1").count("session/chatsReordered") == 2
-        # The default chat may be named by the name that editors make up for it.
         await move(client, "c:/2", "s:/1", after=default)
         await assert_mirrors(client)
         await old.ping()
@@ -106,10 +107,23 @@ async def test_who_follows_a_chat_that_moves_goes_on_as_if_nothing_had_been() ->
             assert happened(each, "s:/1").count("session/chatRemoved") == 1
             assert "chat/movableChanged" not in happened(each, "c:/1")
             await assert_mirrors(each)
+        for session in ("s:/1", "s:/2"):
+            assert told_of(client, session)[-1] == listed(client, session)
+            assert told_of(old, session) == []
         # It says in its new session what it does, and asks there.
         await client.start_turn("c:/1", "asks", "/run echo hello")
         await client.action("s:/2", "session/inputNeededSet")
         assert "inputNeeded" not in client.states["s:/1"]
+
+
+def told_of(client: WireClient, session: str) -> list[list[str]]:
+    """Return what the list of sessions was told of the chats of one, each time that it was."""
+    news = [m["params"] for m in client.received if m.get("method") == "root/sessionSummaryChanged"]
+    return [
+        [chat["resource"] for chat in each["changes"]["chats"]]
+        for each in news
+        if each["session"] == session and "chats" in each["changes"]
+    ]
 
 
 async def test_clients_of_the_version_before_see_a_chat_go_and_come_and_cannot_move_one() -> None:
@@ -180,7 +194,7 @@ async def test_a_chat_becomes_a_session_that_works_as_its_former_one_did() -> No
         assert "chat/movableChanged" in happened(client, "c:/1")
         assert client.states["c:/1"]["movable"] is False
         assert entry_of(client, session, "c:/1")["movable"] is False
-        for each in (client, old):
+        for each in (old, client):
             added = await each.notification(
                 "root/sessionAdded", lambda p: p["summary"]["resource"] == session
             )
@@ -193,9 +207,13 @@ async def test_a_chat_becomes_a_session_that_works_as_its_former_one_did() -> No
         # It went once, and who asks again is told so.
         assert await refused(client, "c:/1", kind="newSession") == DENIED
         assert await everywhere(client, "c:/1") == [session]
+        assert [chat["resource"] for chat in added["summary"]["chats"]] == ["c:/1"]
         # Editors find it by the name that they make up.
         await client.request("createChat", channel=session, chat="c:/2")
-        assert await move(client, "c:/2", session, after="c:/1") == session
+        await move(client, "c:/2", session)
+        assert await move(client, "c:/2", session, after=default_chat_uri(session)) == session
+        await client.ping()
+        assert listed(client, session) == ["c:/1", "c:/2"]
 
 
 async def test_a_move_is_refused_with_the_reason_and_changes_nothing() -> None:
@@ -341,3 +359,13 @@ async def test_a_fork_that_moved_and_its_source_have_their_content_each_as_long_
         assert await readable(client, uri)
         await client.request("disposeSession", channel=second)
         assert not await readable(client, uri)
+
+
+async def test_an_archived_chat_is_archived_as_a_session_too() -> None:
+    async with embed() as url, newest(url) as client:
+        await client.initialize(ROOT)
+        await make(client, "s:/1", "c:/1")
+        await client.accepted("c:/1", {"type": "chat/isArchivedChanged", "isArchived": True})
+        state = await client.subscribe(await move(client, "c:/1"))
+        assert state["status"] & IS_ARCHIVED
+        assert client.states["c:/1"]["status"] & IS_ARCHIVED

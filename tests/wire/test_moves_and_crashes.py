@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from agenthost.host import Host, SqliteStore
+from agenthost.host.channels.session.kind import SESSION
+from agenthost.protocol.chat.state import ToolChatOrigin
 from tests.wire.client import ROOT, WireClient, open_client
 from tests.wire.hosting import embed, serve
 from tests.wire.mirrors import assert_mirrors
@@ -250,3 +252,25 @@ async def test_a_session_that_is_disposed_while_chats_move_takes_none_along_that
             else:
                 assert there == []
                 assert (await mover.refusal("subscribe", channel=chat)).code == NOT_FOUND
+
+
+async def test_a_workers_name_is_not_given_again_after_it_has_moved_away() -> None:
+    async with Host() as host, newest(await host.listen(port=0)) as client:
+        await client.initialize(ROOT)
+        core = host.core
+        default = await make(client, "s:/1", "c:/1")
+        session = core.directory.get("s:/1", SESSION)
+        assert session is not None
+
+        async def worker(boss: str) -> str:
+            origin: ToolChatOrigin = {"kind": "tool", "chat": boss, "toolCallId": "call-1"}
+            return (await core.chats.add_worker(session, origin, f"of {boss}", "read-only")).uri
+
+        first = await worker("c:/1")
+        await move(client, "c:/1")
+        core.directory.sweep(idle_seconds=-1)
+        assert core.directory.get(first) is None
+        second = await worker(default)
+        assert second != first
+        assert (await client.subscribe(first))["title"] == "of c:/1"
+        assert (await client.subscribe(second))["title"] == f"of {default}"

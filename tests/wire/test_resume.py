@@ -6,6 +6,7 @@ import asyncio
 import copy
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from agenthost.host.store import MemoryBacking, MemoryStore
 from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.flags import Flag
 from tests.wire.client import ROOT, WireClient, open_client, user_message
-from tests.wire.hosting import embed
+from tests.wire.hosting import embed, serve
 from tests.wire.mirrors import assert_ascending, assert_mirrors, idle, texts
 
 Json = dict[str, Any]
@@ -382,3 +383,40 @@ async def test_who_must_sign_in_is_told_so_with_all_that_it_takes() -> None:
         agent.protected_resources = []
         await client.accepted(chat, resume())
         await client.action(chat, "chat/turnComplete")
+
+
+@pytest.mark.parametrize("version", SUPPORTED_VERSIONS)
+async def test_a_restart_in_between_tells_the_same(version: str) -> None:
+    backing, agent = MemoryBacking(), Faltering()
+    async with embed(agent, store=MemoryStore(backing)) as url, following(url) as (clients, chat):
+        newest = clients[0]
+        await newest.run_turn(chat, "t1", "go")
+        async with open_client(url, "away", version) as former:
+            await former.initialize()
+            await former.subscribe(chat)
+            former.abort()
+        await newest.accepted(chat, resume())
+        await newest.action(chat, "chat/turnComplete")
+    async with (
+        embed(Faltering(), store=MemoryStore(backing)) as url,
+        open_client(url, "away", version) as client,
+    ):
+        result = await client.resume(former)
+        assert result["type"] == "replay"
+        assert_ascending(client)
+        await assert_mirrors(client)
+        assert [turn["state"] for turn in client.states[chat]["turns"]] == ["complete"]
+
+
+async def test_a_turn_goes_on_after_its_host_was_killed(tmp_path: Path) -> None:
+    async with serve(tmp_path / "data") as host:
+        async with following(host.url) as (clients, chat):
+            await clients[0].run_turn(chat, "t1", "/fail resumable")
+        await host.kill()
+        await host.start()
+        async with returned(host.url, chat) as client:
+            await client.accepted(chat, resume())
+            await client.action(chat, "chat/turnComplete")
+            (turn,) = client.states[chat]["turns"]
+            assert (turn["id"], turn["state"]) == ("t1", "complete")
+            await assert_mirrors(client)

@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from agenthost.cli.exit_codes import OK
+from agenthost.cli.format.chat_changes import background_changes
 from agenthost.cli.format.event_format import event_json
 from agenthost.cli.interactive.prompts.pending import Pending, pending_prompts
 from agenthost.client import (
@@ -128,14 +129,16 @@ class JsonLines:
         stop = self._client.connection.on_change(lambda state: _print(link_json(state)))
         self._print_attached()
         events = asyncio.create_task(self._tell_events(), name="events")
+        around = asyncio.create_task(self._tell_background(), name="background")
         commands = asyncio.create_task(self._carry_out_all(), name="commands")
         try:
             await asyncio.wait({events, commands}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             stop()
-            for task in (events, commands, *self._sending):
+            tasks = (events, around, commands, *self._sending)
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(events, commands, *self._sending, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
         gone = self._chat.channel.gone
         if gone is not None:
             _print({"event": "gone", "reason": str(gone)})
@@ -163,6 +166,15 @@ class JsonLines:
         with contextlib.suppress(ChannelGone):
             async for event in self._feed:
                 _print(_event(event))
+
+    async def _tell_background(self) -> None:
+        """Tell what begins and ends in the background; what ran before is in the state."""
+        before: Json = self._chat.channel.confirmed
+        with contextlib.suppress(ChannelGone):
+            async for state in self._chat.channel:
+                for kind, fields in background_changes(before, state):
+                    _print({"event": kind, **fields})
+                before = state
 
     async def _carry_out_all(self) -> None:
         async for text in _lines():

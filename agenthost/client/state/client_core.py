@@ -59,6 +59,9 @@ _REPEATABLE = frozenset(
 )
 _MOST_TRIES = 6
 
+# Actions by which a session loses or gains a chat.
+_LISTING_CHATS = frozenset({"session/chatAdded", "session/chatRemoved"})
+
 
 class ClientCore:
     """The state of a client that outlives its links, and the operations on it."""
@@ -406,7 +409,7 @@ class ClientCore:
             answered = self.dispatches.answer(origin.get("clientSeq"), told)
             if answered is not None:
                 self._forget(answered)
-        if envelope.get("rejectionReason") is None:
+        if envelope["action"]["type"] in _LISTING_CHATS and envelope.get("rejectionReason") is None:
             self._on_chats(envelope["channel"], envelope["action"])
 
     def _on_chats(self, session: str, action: JsonObject) -> None:

@@ -94,7 +94,20 @@ def _climbed(kind: str, state: Any, version: str, around: Whereabouts) -> Any:
     after = translator(version).state_up(kind, state, around=around)
     if len(after.get("turns", ())) != len(state.get("turns", ())):
         raise ValueError("a turn was lost")
+    if kind == "chat":
+        return _maybe_movable(after)
+    if kind == "session":
+        return {**after, "chats": [_maybe_movable(chat) for chat in after["chats"]]}
     return after
+
+
+def _maybe_movable(chat: JsonObject) -> JsonObject:
+    """Say of a chat that people made that it can be moved, as this host does of new ones.
+
+    Default chats said nothing of their origin.
+    """
+    made = (chat.get("origin") or {}).get("kind") in ("user", "fork", "sideChat")
+    return {**chat, "movable": True} if made else chat
 
 
 def _turns_up(turns: Sequence[Any], version: str) -> list[Any]:

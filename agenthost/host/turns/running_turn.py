@@ -259,7 +259,7 @@ class RunningTurn:
             "chat": self.channel.uri,
             "toolCallId": tool_call_id,
         }
-        return self._runner.chats.add_worker(self.session, origin, title, interactivity)
+        return await self._runner.chats.add_worker(self.session, origin, title, interactivity)
 
     async def run_worker(self, chat: ChatChannel, text: str) -> Worker:
         """Let the agent answer ``text`` in a chat that was opened for it."""

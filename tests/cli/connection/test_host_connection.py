@@ -248,9 +248,10 @@ def test_the_page_about_the_command_line_names_what_there_is(
 ) -> None:
     page = (Path(__file__).parents[3] / "docs" / "command-line.md").read_text()
     known = {"--version"}
-    for command in _COMMANDS:
-        assert re.search(rf"^\| `{command}\b", page, re.MULTILINE), command
+    verbs = [("sessions", "move"), ("sessions", "read"), ("automations", "add")]
+    for command in [*((name,) for name in _COMMANDS), *verbs]:
+        assert re.search(rf"^\| `{command[0]}\b", page, re.MULTILINE), command
         with pytest.raises(SystemExit):
-            main([command, "--help"])
+            main([*command, "--help"])
         known |= set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out))
     assert set(re.findall(r"--[a-z][a-z-]+", page)) <= known

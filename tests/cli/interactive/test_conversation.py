@@ -162,6 +162,16 @@ async def test_a_turn_that_failed_goes_on_when_it_is_resumed() -> None:
         assert turn["state"] == "complete"
 
 
+async def test_what_runs_in_the_background_stays_in_sight() -> None:
+    async with talking() as talk:
+        talk.at.on_submit("/background 600")
+        await talk.until(lambda: "in the background: " in talk.text)
+        await talk.until(lambda: talk.at.chat.state["turns"])
+        assert talk.at.chat.state["backgroundWork"]
+        talk.at.on_submit("/background stop")
+        await talk.until(lambda: not talk.at.chat.state.get("backgroundWork"))
+
+
 async def test_another_chat_is_gone_to_by_its_number() -> None:
     async with talking() as talk:
         talk.at.on_submit("/subagent hello")

@@ -98,6 +98,25 @@ async def test_what_the_old_model_could_not_say_is_found_out(tmp_path: Path) -> 
         assert "error" not in last
 
 
+async def test_chats_that_people_made_can_be_moved_now(tmp_path: Path) -> None:
+    async with brought_up(unpacked(tmp_path)) as store:
+        found: dict[str, bool] = {}
+        for uri, before in told()["stored"].items():
+            state = orjson.loads((await channel(store, uri)).state)
+            if before["kind"] == "session":
+                listed = {chat["resource"]: chat.get("movable", False) for chat in state["chats"]}
+                assert not listed.get(state.get("defaultChat"))
+                found.update(listed)
+        for uri, movable in found.items():
+            state = orjson.loads((await channel(store, uri)).state)
+            assert state.get("movable", False) is movable
+        workers = [uri for uri in found if uri.startswith("ahp-chat://subagent/")]
+        assert workers
+        assert not any(found[uri] for uri in workers)
+        for name in ("fork", "side", "notes-other"):
+            assert found[f"ahp-chat:/{name}"]
+
+
 def default_chat(session: str) -> str:
     state = told()["stored"][f"ahp-session:/{session}"]["state"]
     chat: str = state["defaultChat"]

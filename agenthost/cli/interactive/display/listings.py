@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from agenthost.cli.format.state_format import activity_word, age, short_id
+from agenthost.cli.format.state_format import activity_word, age, is_archived, short_id
 from agenthost.cli.format.terminal_text import one_line, table
 from agenthost.cli.interactive.display.markdown import MarkdownText
 from agenthost.cli.interactive.display.styled_text import EMPTY, StyledLine, indented, line, wrap
@@ -139,6 +139,8 @@ def _origin(chat: Json) -> str:
     told = [words.get(kind, "")]
     if chat.get("interactivity", "full") != "full":
         told.append(chat["interactivity"])
+    if is_archived(chat["status"]):
+        told.append("archived")
     return ", ".join(filter(None, told))
 
 

@@ -40,7 +40,7 @@ from agenthost.host.channels.session.kind import (
     SessionChannel,
 )
 from agenthost.host.channels.titles import UNTITLED_CHAT, UNTITLED_SESSION, title_from
-from agenthost.host.log.directory import Directory
+from agenthost.host.log.directory import OWNERS, Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import DropRecord, PutRecord, Store
@@ -107,7 +107,7 @@ class ChatRegistry:
         context = await copy_content(history.context, session, self._store, ledger)
         return replace(history, turns=turns, context=context)
 
-    def add_worker(
+    async def add_worker(
         self,
         session: SessionChannel,
         origin: ToolChatOrigin,
@@ -116,7 +116,13 @@ class ChatRegistry:
     ) -> ChatChannel:
         """Open a chat for a worker that a tool call starts; people may at most look on."""
         extra = {"title": title, "origin": dict(origin), "interactivity": interactivity}
-        uri = self._free_name(session, worker_chat_uri(session.uri, origin["toolCallId"]))
+        wanted = worker_chat_uri(session.uri, origin["toolCallId"])
+        if wanted is not None and await self._store.record(OWNERS, wanted) is not None:
+            # A worker of that name may be in another session by now, and not in memory.
+            wanted = None
+        if not self._directory.has(session):
+            raise SessionNotFound("the session was disposed meanwhile")
+        uri = self._free_name(session, wanted)
         return self._register(session, self._state(uri, extra))
 
     async def create(

@@ -11,7 +11,6 @@ import uuid
 from typing import TYPE_CHECKING
 
 from agenthost.errors import InvalidParams, NotFound
-from agenthost.host.channels.chat.fork import title_of
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.move import (
     MovePlan,
@@ -116,8 +115,7 @@ def _depart(core: HostCore, chat: ChatChannel, chats: dict[str, ChatChannel]) ->
     plan = plan_departure(
         chat.state, source.state, {uri: each.state for uri, each in chats.items()}
     )
-    uri, title = session_uri(str(uuid.uuid4())), title_of(chat, source)
-    target = core.sessions.begin_beside(source, uri, title)
+    target = core.sessions.begin_beside(source, session_uri(str(uuid.uuid4())), chat)
     _transfer(core, plan, chats, source, target)
     # Before it becomes the default chat: no default chat is ever movable.
     core.writer.apply(chat, {"type": "chat/movableChanged", "movable": False})
@@ -135,12 +133,10 @@ def _transfer(
 ) -> None:
     """Let chats belong to another session, with what they refer to, and tell those who follow."""
     gone = {entry["resource"] for entry in plan.moved}
-    core.content_owners.move(
-        source.uri,
-        target.uri,
-        moved=content_of(chats[uri] for uri in gone),
-        staying=content_of(each for uri, each in chats.items() if uri not in gone),
-    )
+    moved = content_of(chats[uri] for uri in gone)
+    if moved:
+        staying = content_of(each for uri, each in chats.items() if uri not in gone)
+        core.content_owners.move(source.uri, target.uri, moved=moved, staying=staying)
     for uri in gone:
         core.directory.give(chats[uri], target)
     for entry in plan.moved:

@@ -19,7 +19,7 @@ from agenthost.errors import (
 from agenthost.host.channels.annotations_kind import ANNOTATIONS
 from agenthost.host.channels.chat.consequences import CancelTurn, CloseCanvases
 from agenthost.host.channels.chat.extra import ChatChannel
-from agenthost.host.channels.chat.fork import History, fork_history
+from agenthost.host.channels.chat.fork import History, fork_history, title_of
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.chat.window import show_turn
@@ -44,7 +44,7 @@ from agenthost.host.log.writer import Writer
 from agenthost.host.trust.credentials import Credentials
 from agenthost.host.trust.principals import Starter
 from agenthost.protocol.own_members import FORK
-from agenthost.protocol.status import IDLE, IS_READ
+from agenthost.protocol.status import IDLE, IS_ARCHIVED, IS_READ
 from agenthost.protocol.uris import annotations_uri, default_chat_uri, is_nameable, is_root
 
 if TYPE_CHECKING:
@@ -196,13 +196,14 @@ class SessionRegistry:
         if (params.get("_meta") or {}).get(KEEP) is not True and not history.turns:
             self._drafts.add(uri, starter.client_id or "")
 
-    def begin_beside(self, source: SessionChannel, uri: str, title: str) -> SessionChannel:
+    def begin_beside(self, source: SessionChannel, uri: str, chat: ChatChannel) -> SessionChannel:
         """Make a session like another, under a new name, for a chat that comes from there.
 
         Nobody hears of it before ``announce``.
         """
         agent = self.agent(source.state["provider"])
-        state = _empty_state(agent, title)
+        state = _empty_state(agent, title_of(chat, source))
+        state["status"] |= chat.state["status"] & IS_ARCHIVED
         for key in ("workingDirectories", "config"):
             if key in source.state:
                 state[key] = source.state[key]

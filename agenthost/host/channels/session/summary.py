@@ -30,6 +30,7 @@ _EMPTY: JsonObject = {
     "workingDirectories": [],
     "changes": {},
     "chats": [],
+    "defaultChat": "",
     "_meta": {},
 }
 # What the list of sessions says of each chat.

@@ -70,11 +70,13 @@ def test_chats_say_where_they_come_from() -> None:
                 "origin": {"kind": "tool", "chat": "a", "toolCallId": "t"},
                 "interactivity": "read-only",
             },
+            {"resource": "c", "title": "Old", "status": 1 | 64, "modifiedAt": moment},
         ]
     }
     rows = shown(chats_lines(session, "a", NOW, 80))
     assert rows[1].startswith("* 1  Main")
     assert "worker, read-only" in rows[2]
+    assert "archived" in rows[3]
 
 
 def test_the_queue_is_listed_in_order() -> None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from agenthost.cli.interactive.display.status_lines import (
     ChatLocation,
     ConnectionView,
+    background_lines,
     bar,
     busy_line,
     link_note,
@@ -104,3 +105,17 @@ def test_what_is_queued_and_what_steers_is_shown() -> None:
     ]
     del state["activeTurn"]
     assert shown(pending_lines(state, 60))[-1].startswith("this waits until")
+
+
+def test_what_runs_in_the_background_is_shown_whether_or_not_a_turn_runs() -> None:
+    server = {"id": "a", "kind": "shell", "label": "Server", "command": "npm start"}
+    worker = {"id": "b", "kind": "subagent", "label": "x" * 99, "chat": "ahp-chat:/w"}
+    for state in (
+        chat(backgroundWork=[server, worker]),
+        chat(running=active(), backgroundWork=[server, worker]),
+    ):
+        first, second = shown(background_lines(state, 60))
+        assert first == "⟳ in the background: Server: npm start"
+        assert len(second) == 60
+        assert second.endswith("…")
+    assert background_lines(chat(), 60) == []

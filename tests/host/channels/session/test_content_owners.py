@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from agenthost.host.channels.session.content_owners import SHARED, ContentOwners
 from agenthost.host.log.ledger import Ledger
-from agenthost.host.store import MemoryBacking, MemoryStore, PutBlob
+from agenthost.host.store import MemoryBacking, MemoryStore, PutBlob, Write
 
 BLOBS = ("own", "common", "left")
 
 
 @asynccontextmanager
-async def opened(backing: MemoryBacking) -> AsyncIterator[tuple[MemoryStore, ContentOwners]]:
+async def opened(backing: MemoryBacking) -> AsyncIterator[tuple[Ledger[object], ContentOwners]]:
     async with MemoryStore(backing) as store:
         ledger: Ledger[object] = Ledger(
             store, release=lambda _: None, on_failure=lambda error: pytest.fail(str(error))
         )
         owners = ContentOwners(store, ledger)  # type: ignore[arg-type]
         await owners.open()
-        yield store, owners
+        yield ledger, owners
         await ledger.settle()
 
 
@@ -100,3 +104,75 @@ async def test_nobody_takes_along_what_belongs_to_a_session_that_it_is_not_in() 
         owners.drop("also mine")
         owners.drop("mine")
     assert left(backing) == set(BLOBS)
+
+
+SESSIONS = ("s", "t", "u")
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("say"), st.integers(0, 5)),
+        st.tuples(st.just("fork"), st.integers(0, 5)),
+        st.tuples(st.just("move"), st.integers(0, 5), st.sampled_from(SESSIONS)),
+        st.tuples(st.just("drop"), st.sampled_from(SESSIONS)),
+        st.just(("restart",)),
+    ),
+    max_size=25,
+)
+
+
+class World:
+    """Chats in sessions, each with the content that it refers to."""
+
+    def __init__(self, backing: MemoryBacking) -> None:
+        self.backing = backing
+        # Chat -> its session and its content.
+        self.chats: list[tuple[str, set[str]]] = [(session, set()) for session in SESSIONS]
+        self._made = 0
+
+    def do(self, owners: ContentOwners, step: tuple[Any, ...]) -> Write | None:
+        match step:
+            case ("say", int(n)) if n < len(self.chats):
+                session, content = self.chats[n]
+                self._made += 1
+                content.add(f"blob {self._made}")
+                return PutBlob(f"blob {self._made}", session, None, b"")
+            case ("fork", int(n)) if n < len(self.chats):
+                session, content = self.chats[n]
+                self.chats.append((session, set(content)))
+            case ("move", int(n), str(to)) if n < len(self.chats) and self.chats[n][0] != to:
+                session, content = self.chats[n]
+                others = [c for m, (s, c) in enumerate(self.chats) if s == session and m != n]
+                owners.move(session, to, moved=content, staying=set().union(*others))
+                self.chats[n] = (to, content)
+            case ("drop", str(gone)):
+                owners.drop(gone)
+                self.chats = [(s, content) for s, content in self.chats if s != gone]
+        return None
+
+    def check(self) -> None:
+        referred = set().union(*(content for _, content in self.chats))
+        assert referred <= left(self.backing)
+
+
+async def live(history: list[tuple[Any, ...]]) -> None:
+    backing = MemoryBacking()
+    world, remaining = World(backing), list(history)
+    while remaining:
+        async with opened(backing) as (ledger, owners):
+            while remaining and (step := remaining.pop(0)) != ("restart",):
+                write = world.do(owners, step)
+                if write is not None:
+                    ledger.write(write)
+        world.check()
+    async with opened(backing) as (_, owners):
+        for session in SESSIONS:
+            owners.drop(session)
+    assert left(backing) == set()
+    assert not backing.records.get(SHARED)
+
+
+@settings(max_examples=300)
+@given(steps)
+def test_no_chat_ever_loses_content_and_none_outlives_all_sessions(
+    history: list[tuple[Any, ...]],
+) -> None:
+    asyncio.run(live(history))

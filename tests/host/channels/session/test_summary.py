@@ -206,6 +206,7 @@ def test_an_update_tells_what_changed_and_nothing_else() -> None:
         ("activity", "Working", ""),
         ("workingDirectories", ["file:///a"], []),
         ("changes", {"files": 1}, {}),
+        ("defaultChat", "a", ""),
         ("_meta", {"k": 1}, {}),
     ],
 )
@@ -243,12 +244,9 @@ summaries = st.builds(
     lambda chats, state, own: summarize(SESSION, session(*chats, **state), with_own(own)),
     chats,
     st.fixed_dictionaries(
-        {
-            "status": st.sampled_from([IDLE, INPUT_NEEDED | IS_READ, IS_ARCHIVED]),
-            # A session that has one always has one.
-            "defaultChat": st.sampled_from("abcx"),
-        },
+        {"status": st.sampled_from([IDLE, INPUT_NEEDED | IS_READ, IS_ARCHIVED])},
         optional={
+            "defaultChat": st.sampled_from("abcx"),
             "activity": st.sampled_from(["", "Own"]),
             "workingDirectories": st.lists(st.sampled_from(["file:///a"]), max_size=1),
             "inputNeeded": st.just([{"id": "x", "chat": "a", "kind": "chatInput"}]),
