@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from agenthost.agents import Agent, Turn
 from agenthost.host import Host, SqliteStore
+from agenthost.protocol import SUPPORTED_VERSIONS
 from agenthost.protocol.status import IS_ARCHIVED
 from agenthost.protocol.uris import default_chat_uri
 from agenthost.tokens import BOOK_FILE, Role, TokenBook
@@ -34,6 +36,7 @@ from tests.wire.moving import (
     refused,
     workers,
 )
+from tests.wire.schemas import complaints_about, needs_schemas
 from tests.wire.talking import calls_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -144,6 +147,34 @@ async def test_clients_of_the_version_before_see_a_chat_go_and_come_and_cannot_m
         }
         assert "movable" not in str(old.received)
         assert happened(client, "s:/2")[-2:] == ["session/chatAdded", "session/chatsReordered"]
+
+
+@needs_schemas
+async def test_clients_of_every_version_see_a_move_in_words_of_their_own() -> None:
+    async with embed() as url, AsyncExitStack() as stack:
+        clients: list[WireClient] = []
+        for version in SUPPORTED_VERSIONS:
+            client = await stack.enter_async_context(open_client(url, version, version))
+            await client.initialize(ROOT)
+            clients.append(client)
+        newest_one, *_, oldest = clients
+        await make(newest_one, "s:/1", "c:/1", "c:/2")
+        there = await make(newest_one, "s:/2")
+        await newest_one.run_turn("c:/1", "t1", "/subagent hello")
+        for client in clients:
+            for channel in ("s:/1", "s:/2", "c:/1", "c:/2"):
+                await client.subscribe(channel)
+        # To the end, which is where older clients put what is added.
+        await move(newest_one, "c:/1", "s:/2", after=there)
+        session = await move(newest_one, "c:/2")
+        await oldest.run_turn("c:/1", "t2", "I am still there")
+        for client in clients:
+            await client.turn_end("c:/1", "t2")
+            await client.subscribe(session)
+            await client.ping()
+            assert len(client.states["c:/1"]["turns"]) == 2
+            await assert_mirrors(client)
+            assert complaints_about(client) == []
 
 
 async def test_workers_go_along_with_all_they_wrote() -> None:
