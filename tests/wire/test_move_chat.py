@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agenthost.agents import Agent, Turn
+from agenthost.agents import Agent, AgentError, Turn
 from agenthost.host import Host, SqliteStore
 from agenthost.protocol import SUPPORTED_VERSIONS
 from agenthost.protocol.status import IS_ARCHIVED
@@ -400,3 +400,40 @@ async def test_an_archived_chat_is_archived_as_a_session_too() -> None:
         state = await client.subscribe(await move(client, "c:/1"))
         assert state["status"] & IS_ARCHIVED
         assert client.states["c:/1"]["status"] & IS_ARCHIVED
+
+
+async def test_a_chat_whose_work_goes_on_in_the_background_stays_until_it_ends() -> None:
+    async with embed() as url, newest(url) as client:
+        await client.initialize(ROOT)
+        await make(client, "s:/1", "c:/1")
+        await client.run_turn("c:/1", "t1", "/background 600")
+        assert client.states["c:/1"]["backgroundWork"]
+        assert await refused(client, "c:/1", kind="newSession") == BUSY
+        await client.run_turn("c:/1", "t2", "/background stop")
+        await client.action("c:/1", "chat/backgroundWorkRemoved")
+        session = await move(client, "c:/1")
+        assert await everywhere(client, "c:/1") == [session]
+
+
+class Faltering(Agent):
+    """Fails once, then goes on where it was."""
+
+    provider, display_name, resumable = "faltering", "Faltering", True
+
+    async def run(self, turn: Turn) -> None:
+        if not turn.is_resumed:
+            raise AgentError("out of breath", resumable=True)
+        await turn.write("Here I am again.")
+
+
+async def test_a_turn_that_failed_goes_on_in_another_session() -> None:
+    async with embed(Faltering()) as url, newest(url) as client:
+        await client.initialize(ROOT)
+        await make(client, "s:/1", "c:/1")
+        await client.run_turn("c:/1", "t1", "go")
+        await client.subscribe(await move(client, "c:/1"))
+        await client.accepted("c:/1", {"type": "chat/turnResume", "turnId": "t1"})
+        await client.action("c:/1", "chat/turnComplete")
+        (turn,) = client.states["c:/1"]["turns"]
+        assert (turn["state"], texts(turn)) == ("complete", "Here I am again.")
+        await assert_mirrors(client)
