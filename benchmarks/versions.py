@@ -109,8 +109,9 @@ async def serve() -> None:
 
     async with Host() as host:
         port = int((await host.listen(port=0)).rpartition(":")[2])
-        state: Any = {"resource": CHAT, "title": "Chat", "status": 1, "modifiedAt": NOW}
-        chat = host.core.directory.create(CHAT, CHAT_KIND, {**state, "turns": []})
+        named = {"resource": CHAT, "title": "Chat", "status": 1, "modifiedAt": NOW}
+        state: Any = {**named, "turns": []}
+        chat = host.core.directory.create(CHAT, CHAT_KIND, state)
         loop = asyncio.get_running_loop()
         while line := await loop.run_in_executor(None, sys.stdin.readline):
             answer: Any = "done"

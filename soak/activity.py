@@ -24,7 +24,7 @@ INTERNAL_ERROR = -32603
 # Text that a chat streams per round at most: all of it must fit one replay, to be audited.
 MOST_STREAMED = 12_000
 LONGEST_STREAM = 3_000
-TURNS = ("hello", "/think", "/fail", "/slow 1")
+TURNS = ("hello", "/think", "/fail", "/fail resumable", "/slow 1")
 
 Command = Callable[["Stage", Witness], Awaitable[None]]
 
@@ -125,6 +125,17 @@ async def cancel(stage: Stage, witness: Witness) -> None:
         await witness.dispatch(chat, action | ({"duration": 1} if witness.knows_times else {}))
 
 
+async def resume(stage: Stage, witness: Witness) -> None:
+    """Let a turn go on that failed, if the client sees one that can."""
+    for chat in stage.chats.values():
+        turns = witness.states.get(chat, {}).get("turns") or [{"responseParts": []}]
+        last = turns[-1]["responseParts"][-1:]
+        if last and last[0].get("resumable"):
+            action = {"type": "chat/turnResume", "turnId": turns[-1]["id"]}
+            await witness.dispatch(chat, action)
+            return
+
+
 async def truncate(stage: Stage, witness: Witness) -> None:
     """Cut a chat off behind one of its turns."""
     chat = stage.chats[stage.any_session()]
@@ -195,6 +206,7 @@ COMMANDS: tuple[Command, ...] = (
     *(start_turn,) * 6,
     *(queue_message,) * 2,
     *(cancel,),
+    *(resume,) * 2,
     *(truncate,),
     *(annotate,) * 3,
     *(rename,) * 2,

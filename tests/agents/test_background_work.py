@@ -58,7 +58,7 @@ async def test_what_is_no_description_is_refused_and_nothing_runs(fields: Any) -
 
 async def test_a_result_can_be_waited_for_again_and_by_several() -> None:
     work = await make_turn(FakePort()).background_shell("Work", "true", run=nothing)
-    assert await asyncio.gather(work.wait(), work.wait()) == [DONE, DONE]
+    assert list(await asyncio.gather(work.wait(), work.wait())) == [DONE, DONE]
     assert not work.is_running
     assert await work.wait() == DONE
 

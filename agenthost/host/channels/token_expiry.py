@@ -42,14 +42,17 @@ class TokenExpiry:
         changed = self._credentials.changed
         changed.clear()
         waiting: set[asyncio.Task[object]] = {asyncio.create_task(changed.wait())}
-        seconds = self._credentials.seconds_left()
-        if seconds is not None:
-            waiting.add(asyncio.create_task(self._clock.sleep(seconds)))
+        if self._credentials.seconds_left() is not None:
+            waiting.add(asyncio.create_task(self._expiry()))
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in waiting:
                 task.cancel()
+
+    async def _expiry(self) -> None:
+        # Asked here, where nothing is awaited before the clock is.
+        await self._clock.sleep(self._credentials.seconds_left() or 0.0)
 
     def _tell(self, connection: Receiver, resource: str) -> None:
         described = _described(self._agents.values(), resource)

@@ -79,15 +79,17 @@ class Credentials:
     ) -> None:
         """Keep a token that a client of this principal brought, over the connection ``supplier``.
 
-        One connection may repeat what another has brought, and with another deadline.
+        One connection may repeat what another has brought; who does not know how long it lives
+        does not make it live longer.
         """
         held = self._held.get((principal, resource))
-        if held is None or held.token != token:
+        if held is None or held.token != token or self._is_over(held):
             self.drop(principal, resource)
             held = _Held(token)
         if supplier is not None:
             held.suppliers.add(supplier)
-        self._held[principal, resource] = _Held(token, deadline, held.suppliers)
+        known = held.deadline if deadline is None else deadline
+        self._held[principal, resource] = _Held(token, known, held.suppliers)
         self.changed.set()
 
     def drop(self, principal: str, resource: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agenthost.protocol import NEWEST
+from agenthost.protocol import NEWEST, SUPPORTED_VERSIONS
 from agenthost.protocol.uris import ROOT
 from tests.client.scripted import ManualClock
 from tests.wire.client import WireClient, open_client
@@ -91,6 +91,25 @@ async def test_who_does_not_follow_the_root_is_told_where_the_agent_is_followed(
         params = await told(one)
         assert params["channel"] in (SESSION, chat)
         assert (params["resource"], params["reason"]) == (REQUIRED, "expired")
+
+
+@pytest.mark.parametrize("version", SUPPORTED_VERSIONS)
+async def test_every_version_is_told_in_its_own_words(version: str) -> None:
+    clock = ManualClock()
+    async with (
+        embed(Guarded(), clock=clock) as url,
+        open_client(url, "one", NEWEST) as one,
+        open_client(url, "old", version) as old,
+    ):
+        await one.initialize(ROOT)
+        await old.initialize(ROOT)
+        await sign_in(one, expiresIn=5)
+        await sign_in(old)
+        await waiting(clock, 5)
+        clock.advance(5)
+        assert (await told(one))["resource"] == REQUIRED
+        whole = SUPPORTED_VERSIONS.index(version) <= SUPPORTED_VERSIONS.index("0.8.0")
+        assert (await told(old))["resource"] == (REQUIRED if whole else RESOURCE)
 
 
 async def test_a_token_that_came_anew_in_time_does_not_expire_with_the_old_one() -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 
-from agenthost.host.trust.credentials import LONGEST_LIFE, Credentials
+import pytest
+
+from agenthost.host.trust.credentials import LONGEST_LIFE, MOST_FORMER, Credentials
 from tests.client.scripted import ManualClock
 
 RESOURCE, OTHER = "https://api.example.org", "https://other.example.org"
@@ -70,6 +72,19 @@ def test_another_token_has_its_own_deadline_and_its_own_people() -> None:
     assert expired.suppliers == {first, second}
 
 
+def test_who_repeats_a_token_without_its_deadline_does_not_make_it_live_longer() -> None:
+    credentials, clock = held()
+    one, two = Somebody(), Somebody()
+    credentials.put("ann", RESOURCE, "t", deadline=credentials.deadline(10), supplier=one)
+    credentials.put("ann", RESOURCE, "t", supplier=two)
+    clock.advance(10)
+    assert credentials.get("ann", RESOURCE) is None
+    # Brought again after its end it is taken at its word, whether or not that was noticed.
+    credentials.put("ann", RESOURCE, "t", supplier=two)
+    assert credentials.get("ann", RESOURCE) == "t"
+    assert credentials.take_expired() == []
+
+
 def test_who_is_gone_is_not_told() -> None:
     credentials, clock = held()
     gone = Somebody()
@@ -103,3 +118,42 @@ async def test_whoever_waits_hears_of_every_change() -> None:
     await heard()
     credentials.drop("ann", RESOURCE)
     await heard()
+
+
+def holding(*tokens: str) -> Credentials:
+    """Credentials of one person for as many resources as there are tokens."""
+    credentials = Credentials()
+    for number, token in enumerate(tokens):
+        credentials.put("ann", f"https://{number}.example.org", token)
+    return credentials
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text", "masked"),
+    [
+        ((), "nothing is held", "nothing is held"),
+        (("tok-1",), "401 for tok-1, tok-1!", "401 for [redacted], [redacted]!"),
+        (("tok-1", "tok-1-long"), "tok-1-long", "[redacted]"),
+        (("line\nbreak",), "KeyError: 'line\\nbreak'", "KeyError: '[redacted]'"),
+        (("(.*)+",), "a (.*)+ b", "a [redacted] b"),
+        # No secret, and the text would be unreadable without it.
+        (("e",), "the sentence", "the sentence"),
+        (("redacted", "[redacted]"), "redacted", "[redacted]"),
+    ],
+)
+def test_every_token_that_is_held_is_taken_out(
+    tokens: tuple[str, ...], text: str, masked: str
+) -> None:
+    assert holding(*tokens).mask(text) == masked
+
+
+def test_a_token_that_no_longer_counts_is_taken_out_for_some_time() -> None:
+    credentials = holding("rejected")
+    credentials.drop("ann", "https://0.example.org")
+    credentials.put("bob", "https://0.example.org", "replaced")
+    credentials.put("bob", "https://0.example.org", "newest")
+    assert credentials.mask("rejected replaced newest") == "[redacted] [redacted] [redacted]"
+    assert credentials.get("ann", "https://0.example.org") is None
+    for number in range(MOST_FORMER + 1):
+        credentials.put("bob", "https://0.example.org", f"later-{number}")
+    assert credentials.mask("rejected") == "rejected"
