@@ -15,8 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from agenthost.cli.commands.serve import UpgradeNews
 from agenthost.cli.connection.host_lookup import HOST_FILE
 from agenthost.cli.main import main
+from agenthost.host.store.upgrade import UpgradeProgress
 from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.wire.client import open_client
 from tests.wire.hosting import PATIENCE, serve
@@ -312,3 +314,34 @@ def test_over_stdio_nothing_but_messages_is_printed_and_the_end_of_input_ends_it
     assert [answer["id"] for answer in answers] == [1, 2, None]
     assert answers[0]["result"]["protocolVersion"] == SUPPORTED_VERSIONS[0]
     assert answers[2]["error"]["code"] == -32700
+
+
+# Data of an older agenthost
+
+
+def progress(done: int, channels: int = 200) -> UpgradeProgress:
+    return UpgradeProgress("0.7.0", "1.0.0", 3, done, channels)
+
+
+def test_an_upgrade_that_goes_on_says_what_it_goes_on_with(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    news = UpgradeNews()
+    for done in (56, 100):
+        news.tell(progress(done))
+    assert capsys.readouterr().err.splitlines() == [
+        "An earlier start did not finish bringing 3 sessions of protocol 0.7.0 up to 1.0.0: "
+        "going on at 28 %",
+        "  50 %",
+    ]
+
+
+def test_an_upgrade_says_once_that_it_begins_and_promises_no_more_than_everything(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    news = UpgradeNews()
+    for done, channels in ((0, 200), (0, 200), (201, 200), (7, 0)):
+        news.tell(progress(done, channels))
+    begun, *then = capsys.readouterr().err.splitlines()
+    assert begun.endswith("bringing 3 sessions up to 1.0.0 …")
+    assert then == ["  0 %", "  100 %", "  …"]

@@ -25,6 +25,7 @@ RESULTS = {
     "subscribe": "SubscribeResult",
     "listSessions": "ListSessionsResult",
     "fetchTurns": "FetchTurnsResult",
+    "moveChat": "MoveChatResult",
     "completions": "CompletionsResult",
     "resolveSessionConfig": "ResolveSessionConfigResult",
     "sessionConfigCompletions": "SessionConfigCompletionsResult",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agenthost.agents import Agent, Turn
+from agenthost.agents import Agent, AgentError, Turn
 from agenthost.host import Host, SqliteStore
+from agenthost.protocol import SUPPORTED_VERSIONS
 from agenthost.protocol.status import IS_ARCHIVED
 from agenthost.protocol.uris import default_chat_uri
 from agenthost.tokens import BOOK_FILE, Role, TokenBook
@@ -34,6 +36,7 @@ from tests.wire.moving import (
     refused,
     workers,
 )
+from tests.wire.schemas import complaints_about, needs_schemas
 from tests.wire.talking import calls_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -144,6 +147,34 @@ async def test_clients_of_the_version_before_see_a_chat_go_and_come_and_cannot_m
         }
         assert "movable" not in str(old.received)
         assert happened(client, "s:/2")[-2:] == ["session/chatAdded", "session/chatsReordered"]
+
+
+@needs_schemas
+async def test_clients_of_every_version_see_a_move_in_words_of_their_own() -> None:
+    async with embed() as url, AsyncExitStack() as stack:
+        clients: list[WireClient] = []
+        for version in SUPPORTED_VERSIONS:
+            client = await stack.enter_async_context(open_client(url, version, version))
+            await client.initialize(ROOT)
+            clients.append(client)
+        newest_one, *_, oldest = clients
+        await make(newest_one, "s:/1", "c:/1", "c:/2")
+        there = await make(newest_one, "s:/2")
+        await newest_one.run_turn("c:/1", "t1", "/subagent hello")
+        for client in clients:
+            for channel in ("s:/1", "s:/2", "c:/1", "c:/2"):
+                await client.subscribe(channel)
+        # To the end, which is where older clients put what is added.
+        await move(newest_one, "c:/1", "s:/2", after=there)
+        session = await move(newest_one, "c:/2")
+        await oldest.run_turn("c:/1", "t2", "I am still there")
+        for client in clients:
+            await client.turn_end("c:/1", "t2")
+            await client.subscribe(session)
+            await client.ping()
+            assert len(client.states["c:/1"]["turns"]) == 2
+            await assert_mirrors(client)
+            assert complaints_about(client) == []
 
 
 async def test_workers_go_along_with_all_they_wrote() -> None:
@@ -369,3 +400,40 @@ async def test_an_archived_chat_is_archived_as_a_session_too() -> None:
         state = await client.subscribe(await move(client, "c:/1"))
         assert state["status"] & IS_ARCHIVED
         assert client.states["c:/1"]["status"] & IS_ARCHIVED
+
+
+async def test_a_chat_whose_work_goes_on_in_the_background_stays_until_it_ends() -> None:
+    async with embed() as url, newest(url) as client:
+        await client.initialize(ROOT)
+        await make(client, "s:/1", "c:/1")
+        await client.run_turn("c:/1", "t1", "/background 600")
+        assert client.states["c:/1"]["backgroundWork"]
+        assert await refused(client, "c:/1", kind="newSession") == BUSY
+        await client.run_turn("c:/1", "t2", "/background stop")
+        await client.action("c:/1", "chat/backgroundWorkRemoved")
+        session = await move(client, "c:/1")
+        assert await everywhere(client, "c:/1") == [session]
+
+
+class Faltering(Agent):
+    """Fails once, then goes on where it was."""
+
+    provider, display_name, resumable = "faltering", "Faltering", True
+
+    async def run(self, turn: Turn) -> None:
+        if not turn.is_resumed:
+            raise AgentError("out of breath", resumable=True)
+        await turn.write("Here I am again.")
+
+
+async def test_a_turn_that_failed_goes_on_in_another_session() -> None:
+    async with embed(Faltering()) as url, newest(url) as client:
+        await client.initialize(ROOT)
+        await make(client, "s:/1", "c:/1")
+        await client.run_turn("c:/1", "t1", "go")
+        await client.subscribe(await move(client, "c:/1"))
+        await client.accepted("c:/1", {"type": "chat/turnResume", "turnId": "t1"})
+        await client.action("c:/1", "chat/turnComplete")
+        (turn,) = client.states["c:/1"]["turns"]
+        assert (turn["state"], texts(turn)) == ("complete", "Here I am again.")
+        await assert_mirrors(client)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from agenthost.host import Host, SqliteStore
 from agenthost.host.channels.session.kind import SESSION
+from agenthost.host.store import MemoryBacking, MemoryStore, Write
 from agenthost.protocol.chat.state import ToolChatOrigin
 from tests.wire.client import ROOT, WireClient, open_client
 from tests.wire.hosting import embed, serve
@@ -158,6 +160,59 @@ async def test_a_host_that_is_killed_over_a_move_has_moved_the_chat_or_not(
                 assert await everywhere(again, chat) == ["s:/2"]
             await again.run_turn("c:/1", "t2", "and on it goes")
             await assert_mirrors(again)
+
+
+class Film(MemoryStore):
+    """Keeps what a killed host would leave, after every commit."""
+
+    def __init__(self) -> None:
+        backing = MemoryBacking()
+        super().__init__(backing)
+        self._film = backing
+        self.pictures: list[MemoryBacking] = []
+
+    def write(self, *writes: Write) -> asyncio.Future[None]:
+        commit = super().write(*writes)
+        commit.add_done_callback(lambda _: self.pictures.append(self._picture()))
+        return commit
+
+    def _picture(self) -> MemoryBacking:
+        taken = MemoryBacking()
+        for name, value in vars(self._film).items():
+            if name not in ("owner", "fail_with"):
+                setattr(taken, name, copy.deepcopy(value))
+        return taken
+
+
+async def test_a_chat_is_in_one_session_after_every_commit_of_its_way_to_a_new_one() -> None:
+    film = Film()
+    async with Host(store=film) as host, newest(await host.listen(port=0)) as client:
+        await client.initialize(ROOT)
+        await make(client, "s:/1", "c:/1")
+        await client.run_turn("c:/1", "t1", "/subagent hello")
+        await client.ping()
+        (worker,) = workers(client, "s:/1")
+        first = len(film.pictures) - 1
+        session = await move(client, "c:/1")
+        await client.ping()
+    homes = []
+    for left in film.pictures[first:]:
+        async with (
+            Host(store=MemoryStore(left)) as host,
+            newest(await host.listen(port=0)) as client,
+        ):
+            await client.initialize(ROOT)
+            (home,) = await everywhere(client, "c:/1")
+            assert await everywhere(client, worker["resource"]) == [home]
+            state = await client.fresh(home)
+            is_new = home == session
+            assert state["lifecycle"] == "ready"
+            assert (state["defaultChat"] == "c:/1") is is_new
+            assert (await client.fresh("c:/1"))["movable"] is not is_new
+            homes.append(home)
+    # First there, then here, and never back.
+    assert homes == sorted(homes, key=lambda home: home == session)
+    assert set(homes) == {"s:/1", session}
 
 
 async def test_a_chat_that_two_people_move_at_once_is_in_one_session_then() -> None:

@@ -136,6 +136,8 @@ async def test_head_answers_like_get_without_a_body(shared_host: ServedHost, pat
     head = await fetch(shared_host, path, "HEAD", Authorization=bearer)
     assert (head.status, head.body) == (get.status, b"")
     if path != "/metrics":
+        # Between the two, a second may have begun.
+        del head.headers["date"], get.headers["date"]
         assert head.headers == get.headers
 
 

@@ -163,7 +163,7 @@ async def _serve(args: argparse.Namespace, stopping: Shutdown) -> None:
     data_dir: Path = args.data_dir or default_data_dir()
     roots: list[Path] = args.root or [Path.cwd()]
     path = data_dir / STORE_FILE
-    store = SqliteStore(path, durability=args.durability, on_upgrade=_tell_upgrade)
+    store = SqliteStore(path, durability=args.durability, on_upgrade=UpgradeNews().tell)
     stopping.listen()
     serving: asyncio.Task[None] | None = None
     announced = ExitStack()
@@ -222,24 +222,37 @@ def _tell(url: str, secret: str | None, data_dir: Path) -> None:
     print("\n".join(lines), flush=True)
 
 
-def _tell_upgrade(news: UpgradeProgress | UpgradeReport) -> None:
-    """Say that sessions of an older agenthost are brought up, how far that is, and how it ended.
+class UpgradeNews:
+    """Says that sessions of an older agenthost are brought up, how far that is, and how it ended.
 
     On standard error, because standard output is for the address, or for messages.
     """
-    from agenthost.host.store.upgrade import UpgradeReport
 
-    told = _report(news) if isinstance(news, UpgradeReport) else _progress(news)
-    print(told, file=sys.stderr, flush=True)
+    def __init__(self) -> None:
+        self._begun = False
 
+    def tell(self, news: UpgradeProgress | UpgradeReport) -> None:
+        """Say what is new."""
+        from agenthost.host.store.upgrade import UpgradeReport
 
-def _progress(news: UpgradeProgress) -> str:
-    if news.done:
-        return f"  {news.done * 100 // max(1, news.channels)} %"
-    return (
-        f"This data directory is of an older agenthost (protocol {news.before}): bringing "
-        f"{_count(news.sessions, 'session')} up to {news.after} …"
-    )
+        told = _report(news) if isinstance(news, UpgradeReport) else self._progress(news)
+        print(told, file=sys.stderr, flush=True)
+
+    def _progress(self, news: UpgradeProgress) -> str:
+        # Nobody knows how many there are where they cannot be counted.
+        share = f"{min(100, news.done * 100 // news.channels)} %" if news.channels else "…"
+        if self._begun:
+            return f"  {share}"
+        self._begun = True
+        if news.done:
+            return (
+                f"An earlier start did not finish bringing {_count(news.sessions, 'session')} of "
+                f"protocol {news.before} up to {news.after}: going on at {share}"
+            )
+        return (
+            f"This data directory is of an older agenthost (protocol {news.before}): bringing "
+            f"{_count(news.sessions, 'session')} up to {news.after} …"
+        )
 
 
 def _report(news: UpgradeReport) -> str:

@@ -7,6 +7,7 @@ write-ahead log is copied into the database. It does not know the event loop;
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from agenthost.host.store.content_version import refuse_newer
 from agenthost.host.store.files import (
     WAL_BYTES,
     connect_writer,
+    is_unreadable,
     prepare_directory,
     prepare_file,
     translated,
@@ -34,6 +36,8 @@ SYNCHRONOUS = {"normal": "NORMAL", "full": "FULL"}
 
 # Pages that nothing uses go back to the file system, 64 MB at a time so that closing stays short.
 GIVE_BACK = "PRAGMA incremental_vacuum(16384)"
+
+log = logging.getLogger(__name__)
 
 
 class Database:
@@ -129,12 +133,21 @@ class Database:
         try:
             with translated(self._path):
                 if not self._connection.in_transaction:
-                    # It gives back one page per step, and ``execute`` would take one step only.
-                    self._connection.executescript(GIVE_BACK)
+                    self._give_back()
                 # As the last connection it copies the write-ahead log and removes it.
                 self._connection.close()
         finally:
             self._ownership.release()
+
+    def _give_back(self) -> None:
+        try:
+            # It gives back one page per step, and ``execute`` would take one step only.
+            self._connection.executescript(GIVE_BACK)
+        except sqlite3.DatabaseError as error:
+            # Nobody needs what is there, and everything else is stored: this is a clean end.
+            if not is_unreadable(error):
+                raise
+            log.warning("%s: pages cannot be given back: %s", self._path, error)
 
     def _commit_synced(self, writes: Sequence[QueuedWrite]) -> None:
         self._connection.execute("PRAGMA synchronous = FULL")

@@ -63,6 +63,12 @@ def is_undecodable(error: sqlite3.Error) -> bool:
     return str(error).startswith("Could not decode to UTF-8")
 
 
+def is_unreadable(error: sqlite3.Error) -> bool:
+    """Say whether SQLite met a page that is damaged."""
+    # The low byte is the primary code.
+    return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF == sqlite3.SQLITE_CORRUPT
+
+
 def prepare_directory(path: str) -> None:
     """Create the directory for the database at ``path`` if there is none, closed to others."""
     directory = os.path.dirname(path)

@@ -3,7 +3,8 @@
 Owns which rows a batch takes, what is written in their place, and what becomes of those that are
 not brought up. Rows that are damaged are left as they are, and told as damaged when they are read,
 as ever. A row that is sound and yet cannot be brought up is left as well, marked so that nobody
-takes it for one of the new version.
+takes it for one of the new version. So is one of which SQLite cannot read some page; those on the
+other pages are brought up all the same.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from typing import Any, ClassVar
 from agenthost.host.store import queries
 from agenthost.host.store.checksums import NOT_BROUGHT_UP, checksum, entry_checksum, is_intact
 from agenthost.host.store.compact import short_state, short_time
-from agenthost.host.store.contract import StoreDamaged, StoredChannel
+from agenthost.host.store.contract import Append, StoreDamaged, StoredChannel
+from agenthost.host.store.files import is_unreadable
 from agenthost.host.store.upgrade import ContentUpgrade, NewChannel, OldChannel
 
 # A batch ends when it has so many rows, or so many bytes were read for it.
@@ -27,6 +29,10 @@ MOST_ROWS, MOST_BYTES = 256, 8 * 1024 * 1024
 CHANNELS = """
     SELECT channel.id, channel.uri FROM channel JOIN snapshot ON snapshot.channel = channel.id
     WHERE channel.id > ? AND snapshot.kind {among} ({kinds}) ORDER BY channel.id LIMIT ?
+"""
+ONE_CHANNEL = """
+    SELECT channel.id, channel.uri FROM channel JOIN snapshot ON snapshot.channel = channel.id
+    WHERE channel.id = ? AND snapshot.kind {among} ({kinds})
 """
 RECORDS = """
     SELECT CAST(key AS BLOB), bucket, key, value, checksum FROM record
@@ -38,6 +44,14 @@ PUT_RECORD = """
 SESSIONS = """
     SELECT CAST(uri AS BLOB), sort_key, uri, summary, checksum FROM session
     WHERE uri > CAST(? AS TEXT) ORDER BY uri LIMIT ?
+"""
+# From the index alone, which is on other pages.
+SESSION_NAMES = """
+    SELECT CAST(uri AS BLOB) FROM session WHERE uri > CAST(? AS TEXT) ORDER BY uri LIMIT ?
+"""
+ONE_SESSION = """
+    SELECT CAST(uri AS BLOB), sort_key, uri, summary, checksum FROM session
+    WHERE uri = CAST(? AS TEXT)
 """
 PUT_SUMMARY = "UPDATE session SET summary = ?, checksum = ? WHERE uri = CAST(? AS TEXT)"
 PUT_SNAPSHOT = "UPDATE snapshot SET seq = ?, state = ?, checksum = ? WHERE channel = ?"
@@ -52,6 +66,10 @@ NO_REPLAY = """
 """
 
 log = logging.getLogger(__name__)
+
+
+class PageUnreadable(Exception):
+    """A page of the file is damaged; SQLite writes nothing more in this transaction."""
 
 
 class Batch:
@@ -82,20 +100,51 @@ class Part(ABC):
         self._upgrade = upgrade
         # What the rows are of that are not brought up yet.
         self._version = version
+        # Rows that met an unreadable page, and whether that was already when they were marked.
+        self._unreadable: dict[bytes | int, bool] = {}
 
-    def next_batch(self, after: Any) -> Batch:
-        """Bring up the rows that follow, in the transaction that is open; none means the end."""
+    def next_rows(self, after: Any) -> list[Any]:
+        """Return the rows that follow, outside of any transaction; none means the end."""
+        try:
+            return self._rows(after)
+        except sqlite3.Error as error:
+            if not is_unreadable(error):
+                raise
+            return self._rows_one_by_one(after)
+
+    def bring_up(self, rows: Sequence[Any]) -> Batch:
+        """Bring up the first of these rows, in the transaction that is open.
+
+        Raises:
+            PageUnreadable: not in this transaction; the next one does without what it met.
+        """
         batch = Batch()
-        for row in self._rows(after):
+        for row in rows:
+            alone = row[0] in self._unreadable
+            if alone and batch.rows:
+                # Whatever comes before it is safe then, whatever it does to its transaction.
+                break
             self._attempt(row, batch)
             batch.rows += 1
             batch.last = row[0]
-            if batch.is_full:
+            if alone or batch.is_full:
                 break
         return batch
 
     def _attempt(self, row: Sequence[Any], batch: Batch) -> None:
         """Bring one row up, or leave it as if nobody had tried."""
+        try:
+            if row[0] in self._unreadable:
+                self._leave_unreadable(row, batch)
+            else:
+                self._attempt_readable(row, batch)
+        except sqlite3.Error as error:
+            if not is_unreadable(error):
+                raise
+            self._unreadable[row[0]] = row[0] in self._unreadable
+            raise PageUnreadable(str(error)) from error
+
+    def _attempt_readable(self, row: Sequence[Any], batch: Batch) -> None:
         execute = self._connection.execute
         execute("SAVEPOINT one_row")
         try:
@@ -104,12 +153,8 @@ class Part(ABC):
             execute("ROLLBACK TO one_row")
             self._leave_damaged(row)
             batch.damaged += 1
-        except sqlite3.Error as error:
-            # The low byte is the primary code.
-            if (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF != sqlite3.SQLITE_CORRUPT:
-                raise
-            execute("ROLLBACK TO one_row")
-            batch.damaged += 1
+        except sqlite3.Error:
+            raise
         except Exception:
             execute("ROLLBACK TO one_row")
             log.exception("%s could not be brought up and is left as it is", self._name(row))
@@ -117,9 +162,32 @@ class Part(ABC):
             batch.failed += 1
         execute("RELEASE one_row")
 
+    def _leave_unreadable(self, row: Sequence[Any], batch: Batch) -> None:
+        """Mark a row, because part of it may be readable; let it be if it cannot even be marked."""
+        if self._unreadable[row[0]]:
+            batch.damaged += 1
+            return
+        self._leave_failed(row)
+        log.error("%s is on a damaged page and is left as it is", self._name(row))
+        batch.failed += 1
+
     @abstractmethod
     def _rows(self, after: Any) -> list[Any]:
         """Return the next rows, each with its name first."""
+
+    @abstractmethod
+    def _rows_one_by_one(self, after: Any) -> list[Any]:
+        """Return the next rows where a page is damaged: those on it by their names alone."""
+
+    def _one(self, query: str, values: Sequence[Any], name: bytes | int) -> list[Any]:
+        """Return a row by its name; the name alone if it is on a damaged page."""
+        try:
+            return self._connection.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            if not is_unreadable(error):
+                raise
+            self._unreadable[name] = True
+            return [(name, "")]
 
     @abstractmethod
     def _name(self, row: Sequence[Any]) -> str:
@@ -154,11 +222,25 @@ class ChannelPart(Part):
         super().__init__(connection, upgrade, version)
         self._late = list(upgrade.late_kinds)
         places = ", ".join("?" * len(self._late))
-        self._query = CHANNELS.format(among="IN" if are_late else "NOT IN", kinds=places)
+        self._are_late = are_late
+        among = "IN" if are_late else "NOT IN"
+        self._query = CHANNELS.format(among=among, kinds=places)
+        self._query_one = ONE_CHANNEL.format(among=among, kinds=places)
 
     def _rows(self, after: Any) -> list[Any]:
         start = -1 if after is None else after
         return self._connection.execute(self._query, (start, *self._late, MOST_ROWS)).fetchall()
+
+    def _rows_one_by_one(self, after: Any) -> list[Any]:
+        (last,) = self._connection.execute("SELECT max(id) FROM channel").fetchone()
+        rows: list[Any] = []
+        for number in range(0 if after is None else after + 1, last + 1):
+            found = self._one(self._query_one, (number, *self._late), number)
+            # Nobody knows of which kind a damaged one is; it is counted once.
+            rows += found if found[:1] != [(number, "")] or not self._are_late else []
+            if len(rows) >= MOST_ROWS:
+                break
+        return rows
 
     def _name(self, row: Sequence[Any]) -> str:
         return ascii(row[1])
@@ -167,7 +249,7 @@ class ChannelPart(Part):
         number, uri = row
         stored = self._stored(uri)
         owner = queries.record(self._connection, self._upgrade.owners, uri)
-        sent = queries.sent_entries(self._connection, uri)
+        sent = self._sent(uri)
         old = OldChannel(uri, owner.decode() if owner is not None else None, stored, sent)
         new = self._upgrade.channel(self._version, old, self._read_state)
         self._replace(number, old, new)
@@ -181,8 +263,17 @@ class ChannelPart(Part):
             found = queries.stored_channel_before(self._connection, uri)
             if found is None:
                 raise
-        assert found is not None, "a snapshot was seen in this transaction"
+        if found is None:
+            # A snapshot was seen under this name, so the index of names says something else.
+            raise StoreDamaged(f"{uri!a} is damaged")
         return found
+
+    def _sent(self, uri: str) -> Sequence[Append]:
+        try:
+            return queries.sent_entries(self._connection, uri)
+        except StoreDamaged:
+            # They may be from before the snapshot, and then the channel is sound without them.
+            return ()
 
     def _read_state(self, uri: str) -> bytes | None:
         try:
@@ -229,6 +320,10 @@ class RecordPart(Part):
         values = (self._bucket, b"" if after is None else after, MOST_ROWS)
         return self._connection.execute(RECORDS, values).fetchall()
 
+    def _rows_one_by_one(self, after: Any) -> list[Any]:
+        # Their names are on the same pages: nobody can tell what is missing.
+        return self._rows(after)
+
     def _name(self, row: Sequence[Any]) -> str:
         return f"{self._bucket} {row[2]!a}"
 
@@ -251,8 +346,13 @@ class SessionPart(Part):
         values = (b"" if after is None else after, MOST_ROWS)
         return self._connection.execute(SESSIONS, values).fetchall()
 
+    def _rows_one_by_one(self, after: Any) -> list[Any]:
+        values = (b"" if after is None else after, MOST_ROWS)
+        names = self._connection.execute(SESSION_NAMES, values).fetchall()
+        return [row for (name,) in names for row in self._one(ONE_SESSION, (name,), name)]
+
     def _name(self, row: Sequence[Any]) -> str:
-        return f"the list entry of {row[2]!a}"
+        return f"the list entry of {row[0].decode(errors='replace')!a}"
 
     def _bring_up(self, row: Sequence[Any]) -> int:
         name, sort_key, uri, summary, _ = _sound(self._name(row), row)

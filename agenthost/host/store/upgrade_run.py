@@ -17,8 +17,8 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 
 from agenthost.host.store.content_version import ContentRow, check_row, read_row, write_row
-from agenthost.host.store.contract import StoreError
-from agenthost.host.store.files import WAL_BYTES, connect_onlooker, size_of
+from agenthost.host.store.contract import StoreDamaged, StoreError
+from agenthost.host.store.files import WAL_BYTES, connect_onlooker, is_unreadable, size_of
 from agenthost.host.store.schema import MIGRATIONS
 from agenthost.host.store.statements import REMEMBER_USED
 from agenthost.host.store.upgrade import (
@@ -29,7 +29,7 @@ from agenthost.host.store.upgrade import (
     tell_nobody,
 )
 from agenthost.host.store.upgrade_copy import copy_path, drop_copy, make_copy
-from agenthost.host.store.upgrade_parts import Part, parts_of
+from agenthost.host.store.upgrade_parts import PageUnreadable, Part, parts_of
 
 # Seconds between two reports on how far it has got.
 REPORT_EVERY = 1.0
@@ -104,7 +104,7 @@ class _Run:
 
     def complete(self, row: ContentRow) -> UpgradeReport:
         """Begin, or go on where an earlier attempt ended, and come to the end."""
-        with self._careful():
+        with self._truthful(), self._careful():
             if row.becoming != self._upgrade.newest:
                 row = self._begin(row)
             assert row.version is not None, "a run that has begun says what it began with"
@@ -124,6 +124,22 @@ class _Run:
             return self._end(row)
 
     @contextmanager
+    def _truthful(self) -> Iterator[None]:
+        """Tell of a file that is too damaged for this where it is whole, as far as it ever was."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            if not is_unreadable(error):
+                raise
+            newest = self._upgrade.newest
+            raise StoreDamaged(
+                f"{self._path} is damaged ({error}) and cannot be brought up to protocol {newest}; "
+                f"some of it may be already. {copy_path(self._path, newest)} is a copy from "
+                "before: move it to the place of the store and run the older agenthost again, or "
+                "restore a backup"
+            ) from error
+
+    @contextmanager
     def _careful(self) -> Iterator[None]:
         """Wait for the disk at each commit, and read texts that are none any more."""
         connection, factory = self._connection, self._connection.text_factory
@@ -141,7 +157,12 @@ class _Run:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         self._connection.execute("BEGIN IMMEDIATE")
-        yield
+        try:
+            yield
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
         self._connection.execute("COMMIT")
 
     def _begin(self, row: ContentRow) -> ContentRow:
@@ -160,22 +181,24 @@ class _Run:
         return begun
 
     def _work_through(self, part: Part, row: ContentRow) -> ContentRow:
-        while True:
-            with self._transaction():
-                batch = part.next_batch(row.after)
-                if not batch.rows:
-                    return row
-                row = replace(
-                    row,
-                    after=batch.last,
-                    done=row.done + (batch.rows if part.holds_channels else 0),
-                    damaged=row.damaged + batch.damaged,
-                    failed=row.failed + batch.failed,
-                )
-                write_row(self._connection, row)
+        while rows := part.next_rows(row.after):
+            try:
+                with self._transaction():
+                    batch = part.bring_up(rows)
+                    row = replace(
+                        row,
+                        after=batch.last,
+                        done=row.done + (batch.rows if part.holds_channels else 0),
+                        damaged=row.damaged + batch.damaged,
+                        failed=row.failed + batch.failed,
+                    )
+                    write_row(self._connection, row)
+            except PageUnreadable:
+                continue
             if size_of(f"{self._path}-wal") > WAL_BYTES:
                 self._checkpoint()
             self._report(row)
+        return row
 
     def _end(self, row: ContentRow) -> UpgradeReport:
         if (self._count("session"), self._count("snapshot")) != (row.sessions, row.channels):
@@ -225,7 +248,13 @@ class _Run:
         )
 
     def _count(self, table: str) -> int:
-        return int(self._connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+        """Return how many rows a table has; 0 if a damaged page keeps them from being counted."""
+        try:
+            return int(self._connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+        except sqlite3.Error as error:
+            if not is_unreadable(error):
+                raise
+            return 0
 
     def _checkpoint(self) -> None:
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()

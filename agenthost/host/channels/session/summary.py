@@ -37,6 +37,10 @@ _EMPTY: JsonObject = {
 _OF_EACH_CHAT = ("resource", "title", "origin", "interactivity", "status", "changes")
 
 
+# What a chat does, the most urgent first.
+_LEADING = {INPUT_NEEDED: 0, ERROR: 1, IN_PROGRESS: 2}
+
+
 class CompactChats(TypedDict):
     """The part of a summary that tells of the session's chats."""
 
@@ -144,11 +148,16 @@ def leading_chat(state: SessionState) -> ChatSummary | None:
     """
     chats = state["chats"]
     prompted = _prompted_chats(state)
-    for bits in (INPUT_NEEDED, ERROR, IN_PROGRESS):
-        for chat in chats:
-            waited_for = bits == INPUT_NEEDED and chat["resource"] in prompted
-            if waited_for or chat["status"] & ACTIVITY_MASK == bits:
-                return chat
+    lead, most = None, len(_LEADING)
+    # Once through them: a session may have a thousand, and all of its actions come along here.
+    for chat in chats:
+        rank = _LEADING.get(chat["status"] & ACTIVITY_MASK, most)
+        if prompted and chat["resource"] in prompted:
+            rank = 0
+        if rank < most:
+            lead, most = chat, rank
+    if lead is not None:
+        return lead
     default = state.get("defaultChat")
     for chat in chats:
         if chat["resource"] == default:
