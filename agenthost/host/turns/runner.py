@@ -318,6 +318,7 @@ class TurnRunner:
         try:
             if agent is None:
                 raise AgentError("the session's agent is not available here", "agentMissing")
+            running.check_tokens(agent)
             await self.starts.ensure(agent, turn.session, running.show_activity)
             await self._loops.call(agent, port.run, agent, turn)
         except StoreError:

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from agenthost.agents.api import AgentError
+from agenthost.agents.api import Agent, AgentError
 from agenthost.agents.turn_port import Interactivity, Worker
 from agenthost.host.channels.chat.attachments import message_for_agent
 from agenthost.host.channels.chat.extra import ChatChannel
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from agenthost.protocol.canvas import CanvasState
     from agenthost.protocol.chat.messages import Message, PendingMessage
     from agenthost.protocol.chat.state import ChatState, CompletedTurn, ToolChatOrigin
-    from agenthost.protocol.common import Action, JsonObject
+    from agenthost.protocol.common import Action, JsonObject, ProtectedResourceMetadata
 
 _T = TypeVar("_T")
 _A = TypeVar("_A")
@@ -335,11 +335,24 @@ class RunningTurn:
 
     def reject_credential(self, resource: str) -> None:
         """Forget a token that no longer works, and ask whoever brought it for another."""
+        self._runner.credentials.drop(self.starter.principal, resource)
+        self._ask_for_token(self._runner.protected_resource(self.session, resource), "expired")
+
+    def check_tokens(self, agent: Agent) -> None:
+        """Raise AgentError when a token is missing; a message may have waited beyond its end."""
         principal = self.starter.principal
-        self._runner.credentials.drop(principal, resource)
+        wanted = [cast("ProtectedResourceMetadata", item) for item in agent.protected_resources]
+        missing = self._runner.credentials.missing(principal, wanted)
+        for described in missing:
+            self._ask_for_token(described, "required")
+        if missing:
+            # Nothing was begun, so that every agent can go on.
+            raise AgentError("the agent needs you to sign in first", "authRequired", resumable=True)
+
+    def _ask_for_token(self, described: ProtectedResourceMetadata, reason: str) -> None:
+        principal = self.starter.principal
         theirs = frozenset(c for c in self.channel.subscriptions if c.principal.name == principal)
-        described = self._runner.protected_resource(self.session, resource)
-        params = {"resource": described, "reason": "expired"}
+        params = {"resource": described, "reason": reason}
         self._runner.writer.notify(self.channel, "auth/required", params, only=theirs)
 
 

@@ -11,11 +11,12 @@ import pytest
 
 from agenthost.protocol import NEWEST, SUPPORTED_VERSIONS
 from agenthost.protocol.uris import ROOT
+from tests.agents.failures import failure
 from tests.client.scripted import ManualClock
-from tests.wire.client import WireClient, open_client
+from tests.wire.client import WireClient, open_client, user_message
 from tests.wire.guarded import REQUIRED, RESOURCE, Guarded
 from tests.wire.hosting import embed
-from tests.wire.talking import said
+from tests.wire.talking import call_in, confirmed, said
 
 Json = dict[str, Any]
 
@@ -126,6 +127,39 @@ async def test_a_token_that_came_anew_in_time_does_not_expire_with_the_old_one()
         assert (await told(two))["reason"] == "expired"
         await one.ping()
         assert told_nothing(one)
+
+
+async def test_what_waited_in_the_queue_beyond_the_end_of_the_token_goes_on_with_another() -> None:
+    async with guarded() as (clock, one, _):
+        await one.initialize(ROOT)
+        await sign_in(one, expiresIn=60)
+        chat = await one.ready_session(SESSION)
+        await one.subscribe(chat)
+        await one.start_turn(chat, "t1", "ask")
+        call = await call_in(one, chat, "pending-confirmation")
+        queued = {"type": "chat/pendingMessageSet", "kind": "queued", "id": "q1"}
+        await one.accepted(chat, {**queued, "message": user_message("and then?")})
+        await waiting(clock, 60)
+        clock.advance(60)
+        await told(one)
+        await one.accepted(chat, confirmed("t1", call, True))
+        await one.action(chat, "chat/error")
+        done, failed = one.states[chat]["turns"]
+        assert done["state"] == "complete"
+        assert failure(failed) == {"errorType": "authRequired", "message": NEEDS}
+        params = await one.notification("auth/required", lambda p: p["reason"] == "required")
+        assert params == {"channel": chat, "resource": REQUIRED, "reason": "required"}
+        resumed = {"type": "chat/turnResume", "turnId": failed["id"]}
+        assert await one.rejected(chat, resumed) == NEEDS
+        await sign_in(one, "another")
+        await one.accepted(chat, resumed)
+        await one.until(lambda: _completed(one, chat, failed["id"]))
+        assert said(one.states[chat]["turns"][-1]) == "7 characters, extra: False"
+
+
+def _completed(client: WireClient, chat: str, turn: str) -> Json | None:
+    last: Json = client.states[chat]["turns"][-1]
+    return last if (last["id"], last["state"]) == (turn, "complete") else None
 
 
 async def test_an_empty_token_takes_the_last_one_back_also_where_there_is_none() -> None:
