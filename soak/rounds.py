@@ -84,7 +84,7 @@ class Run:
             await former.close()
         self._check_output(round.clean)
         round.killed_startups = await self._start_host()
-        self._present, round.findings = await audit(stage.url, formers)
+        self._present, round.findings = await audit(stage.url, formers, at_rest=round.clean)
         round.findings.losses += entering.losses
         round.findings.faults += stage.faults + entering.faults
         return round
