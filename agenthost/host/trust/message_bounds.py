@@ -39,6 +39,7 @@ _LONGEST = {
     "uri": LONGEST_URI,
     "resource": LONGEST_URI,
     "directory": LONGEST_URI,
+    "replacement": LONGEST_URI,
 }
 _FOREIGN = frozenset(
     {"_meta", "config", "editedToolInput", "inputSchema", "outputSchema", "structuredContent",
