@@ -203,6 +203,7 @@ class Host:
             await core.automations.open()
             self._listen_to_agents(core)
             core.tasks.start(core.automations.run(), "automations")
+            core.tasks.start(core.catalogue.tell_of_chats(core.clock), "tell of chats")
             core.tasks.start(self._sweep(), "sweep")
             if self._draft_seconds is not None:
                 core.tasks.start(self._collect_drafts(self._draft_seconds), "collect drafts")

@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from agenthost.agents import Agent, Turn
+from agenthost.clock import SystemClock
+from agenthost.host.channels.session.catalogue import FEW_CHATS, PAUSE_SECONDS
 from agenthost.protocol import SUPPORTED_VERSIONS
+from tests.flags import Flag
 from tests.wire.agents import Puppet
 from tests.wire.client import ROOT, WireClient, open_client
 from tests.wire.hosting import embed
@@ -130,3 +133,56 @@ async def test_many_workers_do_not_tell_the_whole_list_for_every_step_of_one() -
             for envelope in client.envelopes[SESSION]
         )
         assert len(updates) < steps
+
+
+class Pausing(SystemClock):
+    """The list of a session of many chats is told when a test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_time = Flag()
+
+    async def sleep(self, seconds: float) -> None:
+        if seconds == PAUSE_SECONDS:
+            await self.is_time.wait()
+        else:
+            await super().sleep(seconds)
+
+
+def lists_told(client: WireClient) -> list[int]:
+    """Return how long each list of chats was that somebody was told in a change."""
+    told = (message.get("params", {}).get("changes", {}) for message in client.received)
+    return [len(changes["chats"]) for changes in told if "chats" in changes]
+
+
+async def test_the_more_chats_there_are_the_more_seldom_all_of_them_are_told() -> None:
+    workers, clock = 2 * FEW_CHATS, Pausing()
+    async with (
+        embed(Boss(workers), clock=clock) as url,
+        open_client(url, "c", NEWEST) as client,
+        open_client(url, "leaves", NEWEST) as former,
+    ):
+        await client.initialize(ROOT)
+        chat = await client.ready_session(SESSION)
+        await client.subscribe(chat)
+        await former.initialize(ROOT)
+        await client.run_turn(chat, "t", "go")
+        await client.ping()
+        assert max(lists_told(client)) == FEW_CHATS
+        # Whoever asks is told the truth all the same, and the rest of the line is told at once.
+        expected = compact(client.states[SESSION])
+        assert len(expected) == workers + 1
+        summary = await summary_of(client)
+        assert summary["chats"] == expected
+        assert follow_list(client)["modifiedAt"] == summary["modifiedAt"]
+        assert follow_list(client)["status"] == summary["status"]
+        await former.ping()
+        await former.close()
+        clock.is_time.set()
+        await client.until(lambda: {} if lists_told(client)[-1] > FEW_CHATS else None)
+        assert lists_told(client)[-1] == workers + 1
+        assert follow_list(client)["chats"] == expected
+        async with open_client(url, "leaves", NEWEST) as again:
+            await again.resume(former)
+            await again.ping()
+            assert lists_told(again) == [workers + 1]

@@ -329,3 +329,21 @@ async def test_a_workers_name_is_not_given_again_after_it_has_moved_away() -> No
         assert second != first
         assert (await client.subscribe(first))["title"] == "of c:/1"
         assert (await client.subscribe(second))["title"] == f"of {default}"
+
+
+async def test_a_chat_changes_its_place_without_the_others_of_its_session() -> None:
+    async with Host() as host:
+        url = await host.listen(port=0)
+        async with newest(url) as client:
+            await client.initialize()
+            default = await make(client, "s:/1", "c:/1", "c:/2")
+        async with newest(url, "later") as client:
+            await client.initialize()
+            host.core.directory.sweep(idle_seconds=-1)
+            assert host.core.directory.get("c:/2") is None
+            # There may be a thousand of them, and where they stand is known without them.
+            await move(client, "c:/1", "s:/1", after="c:/2")
+            assert host.core.directory.get("c:/1") is not None
+            assert host.core.directory.get(default) is None
+            await client.subscribe("s:/1")
+            assert listed(client, "s:/1") == [default, "c:/2", "c:/1"]

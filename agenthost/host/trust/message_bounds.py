@@ -17,6 +17,8 @@ LONGEST_ID = 512
 LONGEST_NAME = 2_000
 LONGEST_URI = 8_192
 LONGEST_DESCRIPTION = 20_000
+# Of what people bring to sign in with: many are kept, to be taken out of what agents say.
+LONGEST_TOKEN = 64 * 1024
 # Members and items of all that is looked into.
 MOST_PARTS = 100_000
 # What one channel keeps. A queue is worked off one turn after the other.
@@ -29,6 +31,7 @@ _LONGEST = {
     "id": LONGEST_ID,
     "provider": LONGEST_ID,
     "progressToken": LONGEST_ID,
+    "token": LONGEST_TOKEN,
     "title": LONGEST_NAME,
     "name": LONGEST_NAME,
     "label": LONGEST_NAME,
@@ -39,6 +42,7 @@ _LONGEST = {
     "uri": LONGEST_URI,
     "resource": LONGEST_URI,
     "directory": LONGEST_URI,
+    "replacement": LONGEST_URI,
 }
 _FOREIGN = frozenset(
     {"_meta", "config", "editedToolInput", "inputSchema", "outputSchema", "structuredContent",

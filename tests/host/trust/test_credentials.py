@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import re
 
 import pytest
 
@@ -157,3 +158,22 @@ def test_a_token_that_no_longer_counts_is_taken_out_for_some_time() -> None:
     for number in range(MOST_FORMER + 1):
         credentials.put("bob", "https://0.example.org", f"later-{number}")
     assert credentials.mask("rejected") == "rejected"
+
+
+def test_what_is_not_in_a_text_is_not_made_a_pattern_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    credentials = Credentials()
+    for number in range(MOST_FORMER):
+        credentials.put("ann", RESOURCE, f"token-{number:03}-" + "x" * 1_000)
+    credentials.put("ann", RESOURCE, "short")
+    compiled: list[str] = []
+    sub = re.sub
+
+    def noting(pattern: str, replacement: str, text: str) -> str:
+        compiled.append(pattern)
+        return sub(pattern, replacement, text)
+
+    # To make one of all takes seconds, in which nobody else is served.
+    monkeypatch.setattr(re, "sub", noting)
+    assert credentials.mask("nothing of it") == "nothing of it"
+    assert credentials.mask("a short word") == "a [redacted] word"
+    assert compiled == ["short"]

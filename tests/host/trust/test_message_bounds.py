@@ -12,6 +12,7 @@ from agenthost.host.trust.message_bounds import (
     LONGEST_DESCRIPTION,
     LONGEST_ID,
     LONGEST_NAME,
+    LONGEST_TOKEN,
     LONGEST_URI,
     MOST_ANNOTATIONS,
     MOST_DIRECTORIES,
@@ -36,6 +37,8 @@ def refusal(state: State, action: State) -> str | None:
     ("member", "longest"),
     [
         ("title", LONGEST_NAME),
+        ("token", LONGEST_TOKEN),
+        ("replacement", LONGEST_URI),
         ("displayName", LONGEST_NAME),
         ("description", LONGEST_DESCRIPTION),
         ("id", LONGEST_ID),

@@ -43,7 +43,7 @@ async def move_chat(connection: Connection, params: JsonObject) -> MoveChatResul
         case "session":
             target = await _session(core, destination["session"])
             after = await _anchor(core, destination.get("after"))
-            chat, chats = await _load(core, params["channel"])
+            chat, chats = await _load(core, params["channel"], target)
             session = _move(core, chat, chats, target, after)
         case "newSession":
             chat, chats = await _load(core, params["channel"])
@@ -66,13 +66,18 @@ async def _anchor(core: HostCore, uri: str | None) -> str | None:
     return chat.uri if chat is not None else uri
 
 
-async def _load(core: HostCore, uri: str) -> tuple[ChatChannel, dict[str, ChatChannel]]:
-    """Return a chat, and all chats of its session as they are at this moment."""
+async def _load(
+    core: HostCore, uri: str, target: SessionChannel | None = None
+) -> tuple[ChatChannel, dict[str, ChatChannel]]:
+    """Return a chat, and all chats of its session as they are now; alone where it stays there."""
     for _ in range(MOST_LOOKS):
         chat = await core.directory.find(uri, CHAT)
         if chat is None:
             break
-        chats = {each.uri: each for each in await core.sessions.chats_of(_owner(core, chat))}
+        source = _owner(core, chat)
+        if source is target:
+            return chat, {chat.uri: chat}
+        chats = {each.uri: each for each in await core.sessions.chats_of(source)}
         if chat.uri in chats:
             return chat, chats
         # It went to another session meanwhile, or is gone.
@@ -135,6 +140,7 @@ def _transfer(
     gone = {entry["resource"] for entry in plan.moved}
     moved = content_of(chats[uri] for uri in gone)
     if moved:
+        # To look through all that stays takes as long as that is.
         staying = content_of(each for uri, each in chats.items() if uri not in gone)
         core.content_owners.move(source.uri, target.uri, moved=moved, staying=staying)
     for uri in gone:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from agenthost.clock import Clock
 from agenthost.errors import InvalidParams
 from agenthost.host.channels.annotations_kind import CountAnnotations
 from agenthost.host.channels.instants import sortable
@@ -30,6 +32,10 @@ if TYPE_CHECKING:
 
 # Changes of the list that are remembered, the latest of them.
 MOST_REMEMBERED = 10_000
+# Chats up to which every change of one is told at once. Each time all are told, so that a thousand
+# workers would be hundreds of megabytes; of more chats people hear once in so many seconds.
+FEW_CHATS = 50
+PAUSE_SECONDS = 1.0
 
 
 class SessionCatalogue:
@@ -45,6 +51,9 @@ class SessionCatalogue:
         # Sessions that have changed since the last commit. A session of many chats changes often,
         # and its line tells of them all, so it is told once per commit.
         self._changed: dict[SessionChannel, None] = {}
+        # Sessions of many chats, of which these have changed since they were last told.
+        self._untold: dict[SessionChannel, None] = {}
+        self._has_untold = asyncio.Event()
         # Sessions in the catalogue, loaded or not.
         self.count = 0
         effects.on(RefreshSummary, lambda effect: self.mark(effect.session))
@@ -104,9 +113,31 @@ class SessionCatalogue:
             return
         extra.summary = after
         self._put(after)
+        if "chats" in changes and len(after["chats"]) > FEW_CHATS:
+            del changes["chats"]
+            self._untold[session] = None
+            self._has_untold.set()
+        if changes:
+            self._tell(session, changes)
+            self._news.changed(session.uri, self._writer.ledger.last_seq)
+
+    async def tell_of_chats(self, clock: Clock) -> None:
+        """Tell now and then of the chats of sessions that have many, until this is cancelled."""
+        while True:
+            await self._has_untold.wait()
+            await clock.sleep(PAUSE_SECONDS)
+            self._has_untold.clear()
+            untold, self._untold = self._untold, {}
+            for session in untold:
+                summary = extra_of(session).summary
+                if summary is not None:
+                    self._tell(session, {"chats": summary["chats"]})
+                    # Who has heard of all that led to it has not heard of this.
+                    self._news.changed(session.uri, self._writer.ledger.take_seq())
+
+    def _tell(self, session: SessionChannel, changes: JsonObject) -> None:
         params = {"session": session.uri, "changes": changes}
         self._writer.notify(self._directory.root, "root/sessionSummaryChanged", params)
-        self._news.changed(session.uri, self._writer.ledger.last_seq)
 
     async def send_missed(self, connection: Connection, last_seen: int) -> None:
         """Tell a client that was away what changed in the list meanwhile."""

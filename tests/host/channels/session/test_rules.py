@@ -106,6 +106,12 @@ def test_a_primary_directory_that_can_be_replaced_cannot_be_removed(capabilities
     assert refusal(state, {**removed, "directory": SECOND}, capabilities) is None
 
 
+def test_a_replacement_is_no_longer_than_a_uri() -> None:
+    action = {**replaced(FIRST), "replacement": "file:///" + "x" * 1_000_000}
+    reason = "replacement is longer than 8,192 characters"
+    assert refusal({"workingDirectories": [FIRST]}, action, REPLACEABLE) == reason
+
+
 CUSTOMIZED: State = {
     "customizations": [
         {"type": "mcpServer", "id": "server"},
