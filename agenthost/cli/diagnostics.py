@@ -34,6 +34,9 @@ _SQLITE = b"SQLite format 3\0"
 _LOCK_BYTE = 0x4000_0000 + 1023
 """Where a host locks its database, as ``host.store.ownership`` does."""
 
+KNOWN_SCHEMA = 5
+"""The newest schema of a store that is known, as ``host.store.schema`` has it."""
+
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 Verdict: TypeAlias = Literal["ok", "warning", "problem", "skipped"]
@@ -136,12 +139,15 @@ def check_content(path: Path) -> Check:
     if not path.exists() or not _is_database(path):
         return Check(name, "skipped", "there is no store to look into")
     try:
-        version, becoming, failed = _content_row(path)
+        schema, version, becoming, failed = _content_row(path)
     except sqlite3.Error as error:
         return Check(name, "skipped", f"the store cannot be looked into: {error}")
     unknown = [known for known in (version, becoming) if known and not _is_known(known)]
     if unknown:
         detail = f"they are of protocol {unknown[0]}, written by a newer agenthost"
+        return Check(name, "problem", detail, "update agenthost; this one leaves them alone")
+    if schema > KNOWN_SCHEMA:
+        detail = f"their store is of schema version {schema}, written by a newer agenthost"
         return Check(name, "problem", detail, "update agenthost; this one leaves them alone")
     if becoming is not None:
         detail = f"bringing them up from protocol {version} to {becoming} is not finished"
@@ -165,8 +171,8 @@ def _is_known(version: str) -> bool:
     return version in SUPPORTED_VERSIONS
 
 
-def _content_row(path: Path) -> tuple[str | None, str | None, int]:
-    """Return a store's version, the one that it is on its way to, and how many rows lack it."""
+def _content_row(path: Path) -> tuple[int, str | None, str | None, int]:
+    """Return a store's schema, version, the one it is on its way to, and how many rows lack it."""
     import sqlite3
 
     # A connection to a database in use must be an ordinary one, and any other must leave no files.
@@ -174,12 +180,13 @@ def _content_row(path: Path) -> tuple[str | None, str | None, int]:
     where = f"file:{quote(str(path.resolve()))}?{how}"
     with closing(sqlite3.connect(where, uri=True)) as store:
         tables = {name for (name,) in store.execute("SELECT name FROM sqlite_master")}
+        (schema,) = store.execute("PRAGMA user_version").fetchone()
         if "content" not in tables:
-            return None, None, 0
+            return schema, None, None, 0
         version, becoming, failed = store.execute(
             "SELECT version, becoming, failed FROM content"
         ).fetchone()
-        return version, becoming, failed
+        return schema, version, becoming, failed
 
 
 def _is_locked(path: Path) -> bool:

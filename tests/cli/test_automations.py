@@ -61,7 +61,7 @@ async def test_a_run_can_be_waited_for_and_looked_at(cli: Cli) -> None:
     automation = await added(cli, "--title", "Runs well", "--message", "hello")
     done = await cli.main("automations", "run", "runs well", "--wait")
     assert done.code == 0, done.err
-    assert done.out.startswith("completed  ahp-automation-run:/")
+    assert re.search(r"^completed  ahp-automation-run:/", done.out, re.MULTILINE)
     assert "agenthost watch" in done.out
     (run,) = (await cli.main("automations", "runs", automation["automation"], "--json")).json
     assert (run["status"], run["origin"]) == ("completed", {"kind": "manual"})
@@ -70,6 +70,17 @@ async def test_a_run_can_be_waited_for_and_looked_at(cli: Cli) -> None:
     shown = await cli.main("sessions", "show", run["session"], "--json")
     assert shown.json["title"] == "Runs well"
     assert shown.json["origin"]["automation"] == automation["automation"]
+    await cli.main("automations", "remove", automation["automation"])
+
+
+async def test_who_waits_for_a_run_is_told_at_once_where_it_may_be_answered(cli: Cli) -> None:
+    automation = await added(cli, "--title", "Wants to know", "--message", "/ask")
+    async with cli.running("automations", "run", "wants to know", "--wait") as waiting:
+        run = (await waiting.until("running  ahp-automation-run:/")).split()[1]
+        assert session_id(run) in await waiting.until("shows its session")
+        assert (await cli.main("automations", "cancel", session_id(run))).code == 0
+        done = await waiting.end()
+    assert (done.code, done.out) == (1, f"cancelled  {run}\n")
     await cli.main("automations", "remove", automation["automation"])
 
 
@@ -121,6 +132,7 @@ async def test_what_cannot_be_added_is_explained(cli: Cli, tmp_path: Path) -> No
         (("--message", "x", "--dir", str(tmp_path / "no")), 2, "does not exist"),
         (("--message", " "), 2, "nothing to say"),
         (("--message", "x", "--until", "soon"), 2, "2026-12-31"),
+        (("--message", "x", "--until", "2020-01-01"), 2, "2020-01-01 is over"),
         (("--message", "x", "--after-runs", "0"), 2, "whole number"),
         (("--message", "x", "--agent", "nobody"), 1, "there is no agent"),
         (("--message", "x", "--set", "mode"), 2, "NAME=VALUE"),

@@ -12,6 +12,7 @@ import pytest
 
 from agenthost.cli.connection.host_lookup import RunningHost
 from agenthost.cli.diagnostics import (
+    KNOWN_SCHEMA,
     Address,
     Check,
     check_content,
@@ -22,6 +23,7 @@ from agenthost.cli.diagnostics import (
 )
 from agenthost.cli.format.terminal_text import Ink
 from agenthost.host.store import SqliteStore
+from agenthost.host.store.schema import MIGRATIONS
 from agenthost.tokens import load_or_create_owner_token
 from tests.host.store.old_data import unpacked
 
@@ -153,6 +155,17 @@ def content(path: Path, values: str) -> Path:
         plain.execute("CREATE TABLE content (version, becoming, failed)")
         plain.execute(f"INSERT INTO content VALUES ({values})")
     return path
+
+
+def test_a_store_of_a_newer_schema_is_a_problem(tmp_path: Path) -> None:
+    path = content(tmp_path / "store", "'1.0.0', NULL, 0")
+    assert len(MIGRATIONS) == KNOWN_SCHEMA
+    for schema, verdict in ((KNOWN_SCHEMA, "ok"), (KNOWN_SCHEMA + 1, "problem")):
+        with closing(sqlite3.connect(path)) as plain, plain:
+            plain.execute(f"PRAGMA user_version = {schema}")
+        check = check_content(path)
+        assert check.verdict == verdict
+    assert "schema version 6, written by a newer agenthost" in check.detail
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import shlex
 import signal
 from functools import partial
 from pathlib import Path
@@ -233,10 +234,10 @@ async def test_a_turn_that_failed_is_resumed_and_only_what_is_new_is_printed(alo
         failed = await alone("send", "go", "--url", url)
         assert (failed.code, failed.out) == (1, "So far so good.\n")
         assert "the network is down" in failed.err
-        (hint,) = re.findall(r"agenthost send --resume --session (\S+)", failed.err)
-        done = await alone("send", "--resume", "--session", hint, "--url", url)
+        (pasted,) = re.findall(r"to go on from there: agenthost (.+)", failed.err)
+        done = await alone(*shlex.split(pasted))
         assert (done.code, done.out) == (0, "Here I am again.\n")
-        again = await alone("send", "--resume", "--session", hint, "--url", url)
+        again = await alone(*shlex.split(pasted))
         assert (again.code, again.out) == (1, "")
         assert "did not fail" in again.err
 

@@ -52,6 +52,30 @@ def test_a_text_that_means_no_chat_or_several_is_refused(text: str, problem: str
         find_chat(SESSION, text)
 
 
+TOLD_APART: Any = Listing(
+    ("ahp-chat://default/YWhwLXNlc3Npb246LzNmMmE", "Main"),
+    ("ahp-chat://c1fac8ff-7ac4-4a46-b4bf-0211ab53ee61/YWhwLXNlc3Npb246LzNmMmE", "Side track"),
+    ("ahp-chat://59992359-deb8-4c67-ab67-0203fabcd676/YWhwLXNlc3Npb246LzNmMmE", "Side dish"),
+    ("ahp-chat://subagent/YWhwLXNlc3Npb246LzNmMmE/call-7", "Worker"),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [("default", "Main"), ("c1fa", "Side track"), ("59992359", "Side dish"), ("call", "Worker")],
+)
+def test_chats_of_one_session_are_told_apart_by_their_ids(text: str, title: str) -> None:
+    found = find_chat(TOLD_APART, text)
+    assert [chat["title"] for chat in TOLD_APART.chats if chat["resource"] == found] == [title]
+
+
+def test_ids_that_are_offered_can_be_used() -> None:
+    with pytest.raises(CommandFailed) as refused:
+        find_chat(TOLD_APART, "side")
+    ids = [line.split()[0] for line in str(refused.value).splitlines()[1:]]
+    assert len({find_chat(TOLD_APART, id) for id in ids}) == 2
+
+
 async def with_chats(cli: Cli, title: str) -> tuple[str, str]:
     """Make a session with a second chat; return the URIs of both."""
     uri = await cli.new(title)
@@ -76,12 +100,17 @@ async def test_one_chat_is_marked_read_and_archived_alone(cli: Cli) -> None:
     for verb in ("read", "archive"):
         done = await cli.main("sessions", verb, session, "--chat", "2")
         assert (done.code, done.err) == (0, "")
+        # Not the session, which is as it was.
+        assert done.out.split()[-1] == chat
     after = await shown(cli, session)
     assert (after[chat]["unread"], after[chat]["archived"]) == (False, True)
     (other,) = (uri for uri in after if uri != chat)
     assert after[other] == before[other]
     text = (await cli.main("sessions", "show", session)).out
     assert "idle, archived" in text
+    assert f"2  {chat.removeprefix('ahp-chat://')[:8]}  " in text
+    archived = await cli.main("sessions", "archive", session, "--chat", "2", "--json")
+    assert archived.json == [{"session": session, "done": True, "chat": chat}]
     assert (await cli.main("sessions", "unarchive", session, "--chat", chat)).code == 0
     assert not (await shown(cli, session))[chat]["archived"]
 
@@ -115,10 +144,14 @@ async def test_a_chat_moves_to_another_session_and_becomes_one_of_its_own(cli: C
     done = await cli.main("sessions", "move", chat, "--to", "mover to", "--json")
     assert (done.code, done.json) == (0, {"chat": chat, "session": target})
     assert chat not in await shown(cli, source)
-    assert chat in await shown(cli, target)
+    assert next(iter(await shown(cli, target))) == chat
     behind = await cli.main("sessions", "move", chat, "--after", anchor)
     assert (behind.code, behind.out) == (0, f"moved  {chat}  to {target}\n")
     assert list(await shown(cli, target))[1:] == [anchor, chat]
+    # Every session has a chat of this name; the one there is meant.
+    named = await cli.main("sessions", "move", chat, "--to", target, "--after", "default")
+    assert (named.code, named.err) == (0, "")
+    assert list(await shown(cli, target))[1:] == [chat, anchor]
     first = await cli.main("sessions", "move", chat)
     assert first.code == 0
     assert next(iter(await shown(cli, target))) == chat

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from agenthost.cli.commands.watch import catalogue_changes, session_changes
-from agenthost.cli.format.state_format import session_id
 from tests.cli.running import Cli, Running
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -68,8 +67,8 @@ async def test_lines_tell_a_turn_under_way_from_its_beginning_and_workers_too(cl
         chat.send("/run echo hi")
         await session.channel.until(lambda state: state.get("inputNeeded"))
         async with cli.running("watch", session.uri) as watching:
-            short = session_id(chat.uri)[:8]
-            assert f"{short}  prompt        /run echo hi" in await watching.until("prompt")
+            # What tells it from the other chats, as `sessions show` has it.
+            assert "default   prompt        /run echo hi" in await watching.until("prompt")
             await watching.until("Shell: Run echo hi - waits for approval")
             (waiting,) = session.input_needed
             assert waiting["kind"] == "toolConfirmation"

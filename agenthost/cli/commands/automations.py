@@ -36,6 +36,7 @@ from agenthost.errors import AgentHostError
 
 if TYPE_CHECKING:
     from agenthost.client import Client
+    from agenthost.protocol.automation.run import AutomationRunState
     from agenthost.protocol.automation.state import AutomationEntry
 
 _EXAMPLES = """examples:
@@ -238,6 +239,8 @@ def _when(entry: AutomationEntry, args: argparse.Namespace) -> str:
         return f"runs next at {moment(entry['nextRunAt'], _now())}"
     id = short_id(entry["resource"])
     definition = entry["definition"]
+    if definition["triggers"] and not definition["enabled"] and not args.paused:
+        return "never runs by itself: its time is over"
     if definition["triggers"] and not definition["enabled"]:
         return f"is paused; `{command_for_host(args, 'automations', 'resume', id)}` lets it run"
     if definition["triggers"]:
@@ -250,25 +253,34 @@ async def _run(args: argparse.Namespace) -> int:
         entry = await _find(client, args.automation)
         uri = await client.automations.run(entry["resource"])
         async with await client.automations.follow_run(uri) as followed:
-            if not args.wait:
-                # Its session is there in a moment, and people want to look at it.
-                state = await followed.channel.until(
-                    lambda run: run["lifecycle"]["status"] != "pending"
-                )
-            else:
+            # Its session is there in a moment, and people want to look at it: it may be long, or
+            # wait for an answer that is given there.
+            state = await followed.channel.until(
+                lambda run: run["lifecycle"]["status"] != "pending"
+            )
+            if not args.json:
+                _tell_run(args, state)
+            is_told = state["lifecycle"]["status"] != "running"
+            if args.wait:
                 state = await followed.ended()
     lifecycle: Any = state["lifecycle"]
     failed = lifecycle["status"] == "failed" or (args.wait and lifecycle["status"] != "completed")
     if args.json:
         print(json.dumps(run_json(state), indent=2))
-    else:
+    elif args.wait and not is_told:
         print(f"{lifecycle['status']}  {one_line(uri)}")
-        session = state.get("primarySession")
-        if session is not None:
-            print(f"  `{command_for_host(args, 'watch', session_id(session))}` shows its session")
     if lifecycle["status"] == "failed":
         print_error(error_text(lifecycle.get("error")), FAILED)
     return FAILED if failed else OK
+
+
+def _tell_run(args: argparse.Namespace, run: AutomationRunState) -> None:
+    lines = [f"{run['lifecycle']['status']}  {one_line(run['resource'])}"]
+    session = run.get("primarySession")
+    if session is not None:
+        watch = command_for_host(args, "watch", session_id(session))
+        lines.append(f"  `{watch}` shows its session")
+    print("\n".join(lines), flush=True)
 
 
 async def _cancel(args: argparse.Namespace) -> int:
@@ -439,10 +451,13 @@ def _until(text: str, zone: str) -> str:
         else:
             then = datetime.fromisoformat(text)
             then = then if then.tzinfo is not None else then.replace(tzinfo=place)
-        return then.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        then = then.astimezone(UTC)
     except (ValueError, OverflowError):
         message = "--until: give a day as 2026-12-31, or a time as 2026-12-31T18:00"
         raise CommandFailed(message, USAGE) from None
+    if then <= _now():
+        raise CommandFailed(f"--until: {text} is over", USAGE)
+    return then.isoformat().replace("+00:00", "Z")
 
 
 def _now() -> datetime:

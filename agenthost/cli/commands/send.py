@@ -17,6 +17,7 @@ from typing import Any
 from agenthost.cli.arguments import Subparsers, add_command, add_json_option, positive_seconds
 from agenthost.cli.connection.host_connection import (
     add_connection_options,
+    command_for_host,
     connected,
     decode_argument,
     run_command,
@@ -117,7 +118,7 @@ async def send(args: argparse.Namespace) -> int:
             out.note(f"--answer {id}=… was not used: the agent asked no question {id}", "yellow")
         if turn.end is not None and sys.stdout.isatty() and not args.json:
             await _mark_read(session, chat)
-        code = _exit_code(turn, session.uri)
+        code = _exit_code(turn, args, session.uri)
         if args.json:
             print(json.dumps(_document(session, chat, turn, code), indent=2))
     return code
@@ -156,7 +157,7 @@ async def _mark_read(session: Session, chat: Chat) -> None:
                 await marking
 
 
-def _exit_code(turn: HeadlessTurn, session: str) -> int:
+def _exit_code(turn: HeadlessTurn, args: argparse.Namespace, session: str) -> int:
     if turn.stop_code is not None:
         return turn.stop_code
     assert turn.end is not None
@@ -164,9 +165,8 @@ def _exit_code(turn: HeadlessTurn, session: str) -> int:
         case "error":
             why = "\n".join(error_lines(turn.end.error))
             if turn.end.resumable:
-                why += (
-                    f"\nto go on from there: agenthost send --resume --session {short_id(session)}"
-                )
+                words = ("send", "--resume", "--session", short_id(session))
+                why += f"\nto go on from there: {command_for_host(args, *words)}"
             return print_error(f"the turn failed: {why}", FAILED)
         case "cancelled":
             return print_error("the turn was cancelled", FAILED)

@@ -47,6 +47,7 @@ from agenthost.cli.format.state_format import (
     question_line,
     session_id,
     session_json,
+    short_chat_id,
     short_id,
     status_style,
     status_words,
@@ -138,7 +139,7 @@ def _add_move_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--after",
         metavar="CHAT",
-        help="the chat to stand behind (default: the last, in its own session none)",
+        help="the chat of that session to stand behind (default: in front of all)",
     )
 
 
@@ -359,7 +360,7 @@ def session_page(
     rows = [
         (
             str(number),
-            short_id(chat["resource"]),
+            short_chat_id(chat["resource"]),
             one_line(chat["title"]) or "(no title)",
             ", ".join(status_words(chat["status"])),
             age(chat["modifiedAt"], now),
@@ -429,9 +430,13 @@ class _Outcome:
     error: str | None = None
     # What became of it, where the verb leaves that to the host.
     became: str | None = None
+    # Its chat that the verb was about.
+    chat: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         told: dict[str, Any] = {"session": self.session, "done": self.done}
+        if self.chat is not None:
+            told["chat"] = self.chat
         if self.became is not None:
             told["outcome"] = self.became
         return told if self.done else {**told, "error": self.error}
@@ -462,7 +467,7 @@ async def _change(args: argparse.Namespace) -> int:
 
 def _told(outcome: _Outcome, args: argparse.Namespace) -> str:
     """Describe what was done to a session and how to undo it."""
-    told = f"{outcome.became or _DONE[args.verb]}  {one_line(outcome.session)}"
+    told = f"{outcome.became or _DONE[args.verb]}  {one_line(outcome.chat or outcome.session)}"
     undoing = _UNDOING.get(outcome.became or "")
     if undoing is None:
         return told
@@ -481,7 +486,10 @@ async def _change_all(client: Client, args: argparse.Namespace, outcomes: list[_
     for outcome in outcomes:
         if outcome.error is None:
             try:
-                outcome.became = await _change_one(client, outcome.session, args)
+                if getattr(args, "chat", None) is not None:
+                    outcome.chat = await _change_chat(client, outcome.session, args)
+                else:
+                    outcome.became = await _change_one(client, outcome.session, args)
                 outcome.done = True
             except (AgentHostError, TimeoutError) as error:
                 outcome.error = str(error) or "no answer in time"
@@ -497,9 +505,6 @@ async def _change_one(client: Client, uri: str, args: argparse.Namespace) -> str
         await (sessions.restore(uri) if args.verb == "restore" else sessions.purge(uri))
         return None
     async with await open_session(client, uri) as session:
-        if getattr(args, "chat", None) is not None:
-            await _change_chat(session, args)
-            return None
         match args.verb:
             case "rename":
                 await session.rename(decode_argument(args.title))
@@ -510,10 +515,14 @@ async def _change_one(client: Client, uri: str, args: argparse.Namespace) -> str
     return None
 
 
-async def _change_chat(session: Session, args: argparse.Namespace) -> None:
-    """Apply a verb to one chat of a session."""
-    async with await session.chat(find_chat(session, args.chat), turns=1) as chat:
-        await (chat.mark_read() if args.verb == "read" else chat.archive(args.verb == "archive"))
+async def _change_chat(client: Client, uri: str, args: argparse.Namespace) -> str:
+    """Apply a verb to one chat of a session; return the chat."""
+    async with await open_session(client, uri) as session:
+        found = find_chat(session, args.chat)
+        async with await session.chat(found, turns=1) as chat:
+            is_read = args.verb == "read"
+            await (chat.mark_read() if is_read else chat.archive(args.verb == "archive"))
+    return found
 
 
 async def _move(args: argparse.Namespace) -> int:
@@ -531,7 +540,7 @@ async def _move(args: argparse.Namespace) -> int:
                 find_session(client, named) if named else session_of_chat(client, chat)
             )
         if args.after is not None:
-            after = await find_chat_anywhere(client, args.after)
+            after = await find_chat_anywhere(client, args.after, session)
         session = await client.sessions.move_chat(chat, session=session, after=after)
     if args.json:
         print(json.dumps({"chat": chat, "session": session}, indent=2))

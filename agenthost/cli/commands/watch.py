@@ -34,7 +34,7 @@ from agenthost.cli.format.state_format import (
     is_archived,
     is_unread,
     session_json,
-    short_id,
+    short_chat_id,
     status_style,
     status_words,
 )
@@ -409,4 +409,4 @@ def _change_line(kind: str, fields: Json) -> EventLine:
 
 
 def _short(uri: str) -> str:
-    return short_id(uri)[:SHORT_ID].ljust(SHORT_ID)
+    return short_chat_id(uri)[:SHORT_ID].ljust(SHORT_ID)

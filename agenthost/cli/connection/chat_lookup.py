@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from agenthost.cli.connection.host_connection import decode_argument
 from agenthost.cli.connection.session_lookup import is_uri, match_sessions
 from agenthost.cli.exit_codes import CommandFailed
-from agenthost.cli.format.state_format import session_id, short_id
+from agenthost.cli.format.state_format import chat_id, short_id
 from agenthost.cli.format.terminal_text import clip, one_line
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ def find_chat(session: Session, text: str) -> str:
     return _the_one(chats, text, where)
 
 
-async def find_chat_anywhere(client: Client, text: str) -> str:
-    """Return the URI of a chat of any session: by URI, start of its id, or title.
+async def find_chat_anywhere(client: Client, text: str, session: str | None = None) -> str:
+    """Return the URI of a chat of any session, or one: by URI, start of its id, or title.
 
     Raises:
         CommandFailed: there is none, or more than one.
@@ -44,8 +44,14 @@ async def find_chat_anywhere(client: Client, text: str) -> str:
     if is_uri(text):
         return text
     summaries = await client.sessions.list()
-    chats = [chat for summary in summaries for chat in summary.get("chats") or ()]
-    return _the_one(chats, text, "`agenthost sessions show SESSION`")
+    chats = [
+        chat
+        for summary in summaries
+        if session in (None, summary["resource"])
+        for chat in summary.get("chats") or ()
+    ]
+    where = "SESSION" if session is None else short_id(session)
+    return _the_one(chats, text, f"`agenthost sessions show {where}`")
 
 
 async def session_of_chat(client: Client, chat: str) -> str:
@@ -62,12 +68,12 @@ async def session_of_chat(client: Client, chat: str) -> str:
 
 def _the_one(chats: Sequence[Any], text: str, where: str) -> str:
     # Chats are told apart by the same members as sessions.
-    found = match_sessions(cast("Sequence[SessionSummary]", chats), text)
+    found = match_sessions(cast("Sequence[SessionSummary]", chats), text, chat_id)
     if not found:
         raise CommandFailed(f"no chat matches {text!r}; {where} lists them", kind="notFound")
     if len(found) > 1:
         named = [
-            f"  {session_id(chat['resource'])}  {clip(one_line(chat['title']), 60)}"
+            f"  {chat_id(chat['resource'])}  {clip(one_line(chat['title']), 60)}"
             for chat in found[:_MOST_NAMED]
         ]
         more = [f"  and {len(found) - _MOST_NAMED} more"] if len(found) > _MOST_NAMED else []

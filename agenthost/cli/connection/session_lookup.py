@@ -37,7 +37,9 @@ def is_uri(text: str) -> bool:
     return _URI.fullmatch(text) is not None
 
 
-def match_sessions(summaries: Sequence[SessionSummary], text: str) -> list[SessionSummary]:
+def match_sessions(
+    summaries: Sequence[SessionSummary], text: str, id_of: Callable[[str], str] = session_id
+) -> list[SessionSummary]:
     """Return the sessions that match a text: by URI, id, start of an id, title, part of a title.
 
     Archived sessions count only if no others match.
@@ -45,8 +47,8 @@ def match_sessions(summaries: Sequence[SessionSummary], text: str) -> list[Sessi
     word = text.casefold()
     ways: tuple[Callable[[SessionSummary], bool], ...] = (
         lambda summary: summary["resource"] == text,
-        lambda summary: session_id(summary["resource"]) == text,
-        lambda summary: session_id(summary["resource"]).startswith(text),
+        lambda summary: id_of(summary["resource"]) == text,
+        lambda summary: id_of(summary["resource"]).startswith(text),
         lambda summary: summary["title"].casefold() == word,
         lambda summary: word in summary["title"].casefold(),
     )

@@ -109,7 +109,25 @@ def session_id(uri: str) -> str:
 
 def short_id(uri: str) -> str:
     """Return the first characters of a random id; ids that people chose are kept whole."""
-    id = one_line(session_id(uri))
+    return _short(session_id(uri))
+
+
+def chat_id(uri: str) -> str:
+    """Return the part of a chat's URI that tells it from the others of its session."""
+    scheme, _, rest = uri.partition("://")
+    name, _, session = rest.partition("/")
+    # Agenthost's chats say last in which session they began; workers of a turn are all of one name.
+    is_named_first = scheme == "ahp-chat" and session and name not in ("", "subagent")
+    return name if is_named_first else session_id(uri)
+
+
+def short_chat_id(uri: str) -> str:
+    """Return the first characters of a chat's id, as ``short_id`` does a session's."""
+    return _short(chat_id(uri))
+
+
+def _short(id: str) -> str:
+    id = one_line(id)
     return id[:SHORT_ID] if len(id) >= 32 else id
 
 
