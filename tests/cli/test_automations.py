@@ -73,6 +73,20 @@ async def test_a_run_can_be_waited_for_and_looked_at(cli: Cli) -> None:
     await cli.main("automations", "remove", automation["automation"])
 
 
+async def test_times_are_told_as_the_clock_shows_them_then_and_not_as_it_does_now(
+    cli: Cli,
+) -> None:
+    for day in ("2099-01-15", "2099-07-15"):
+        automation = await added(
+            cli,
+            *("--title", day, "--message", "x", "--cron", "0 9 * * *"),
+            *("--zone", "America/New_York", "--until", day),
+        )
+        page = await cli("automations", "show", day, TZ="America/New_York")
+        assert f"on {day} 23:59" in page.out
+        await cli.main("automations", "remove", automation["automation"])
+
+
 async def test_who_waits_for_a_run_is_told_at_once_where_it_may_be_answered(cli: Cli) -> None:
     automation = await added(cli, "--title", "Wants to know", "--message", "/ask")
     async with cli.running("automations", "run", "wants to know", "--wait") as waiting:
@@ -90,6 +104,9 @@ async def test_a_run_that_fails_says_so(cli: Cli) -> None:
     assert done.code == 1
     assert done.json["status"] == "failed"
     assert done.json["error"]["message"]
+    # Where to look is told besides what went wrong.
+    line = (await cli.main("automations", "runs", automation["automation"])).out
+    assert re.search(r"failed +by hand +session \w{8}: the demo agent failed", line)
     await cli.main("automations", "remove", automation["automation"])
 
 

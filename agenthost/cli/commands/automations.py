@@ -243,6 +243,8 @@ def _when(entry: AutomationEntry, args: argparse.Namespace) -> str:
         return "never runs by itself: its time is over"
     if definition["triggers"] and not definition["enabled"]:
         return f"is paused; `{command_for_host(args, 'automations', 'resume', id)}` lets it run"
+    if definition["triggers"] and args.until is not None:
+        return f"never runs by itself: no such time comes until {one_line(args.until)}"
     if definition["triggers"]:
         return "never runs by itself: no such day comes"
     return f"`{command_for_host(args, 'automations', 'run', id)}` runs it"
@@ -461,7 +463,15 @@ def _until(text: str, zone: str) -> str:
 
 
 def _now() -> datetime:
-    return datetime.now(UTC).astimezone()
+    """Return the time here, in a zone that knows of other seasons if it can be named."""
+    from zoneinfo import ZoneInfo
+
+    now = datetime.now(UTC).astimezone()
+    try:
+        there = now.astimezone(ZoneInfo(local_zone()))
+    except (KeyError, ValueError, OSError):
+        return now
+    return there if there.utcoffset() == now.utcoffset() else now
 
 
 def _width() -> int | None:

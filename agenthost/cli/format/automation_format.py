@@ -150,11 +150,11 @@ def _why(run: AutomationRunSummary) -> str:
 
 
 def _outcome(run: AutomationRunSummary) -> str:
-    lifecycle = run["lifecycle"]
+    lifecycle, session = run["lifecycle"], run.get("primarySession")
+    parts = [f"session {short_id(session)}"] if session is not None else []
     if lifecycle["status"] == "failed":
-        return error_text(lifecycle["error"])
-    session = run.get("primarySession")
-    return f"session {short_id(session)}" if session is not None else ""
+        parts.append(error_text(lifecycle["error"]))
+    return ": ".join(parts)
 
 
 def automation_json(entry: AutomationEntry) -> dict[str, Any]:
