@@ -94,20 +94,5 @@ def check_row(path: str, row: ContentRow, versions: Versions) -> None:
             )
 
 
-def look_at_content(path: str) -> ContentRow | None:
-    """Return what a file says of its content; ``None`` if that cannot be found out."""
-    try:
-        beside = os.path.exists(f"{path}-wal")
-        connection = _connect_reading(path) if beside else _connect_untouching(path)
-        with contextlib.closing(connection) as file:
-            return read_row(file)
-    except sqlite3.Error:
-        return None
-
-
-def _connect_reading(path: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)
-
-
 def _connect_untouching(path: str) -> sqlite3.Connection:
     return sqlite3.connect(f"file:{quote(path)}?mode=ro&immutable=1", uri=True)
