@@ -102,6 +102,11 @@ STOPPING = "the host is shutting down"
 # Seconds that clients which no server looks after get to take the last messages.
 FAREWELL_SECONDS = 1.0
 
+
+def _everybody(name: str) -> bool:
+    return True
+
+
 assert handlers.MODULES, "importing the handlers registers them"
 
 
@@ -124,6 +129,7 @@ class Host:
         prompt_timeout: float | None = PROMPT_TIMEOUT,
         draft_seconds: float | None = DRAFT_SECONDS,
         silence_limit: float | None = SILENCE_LIMIT,
+        is_admitted: Callable[[str], bool] = _everybody,
         kinds: Sequence[AnyKind] = KINDS,
     ) -> None:
         """Describe a host; ``async with`` starts it.
@@ -146,6 +152,8 @@ class Host:
                 follows is removed; None keeps it.
             silence_limit: seconds after which a turn ends in which nothing is written, asked or
                 running; None waits for ever.
+            is_admitted: whether somebody of a name may still come in, asked before an automation
+                runs on their behalf.
             kinds: the kinds of channels that there are.
         """
         self._agents = {agent.provider: agent for agent in (agents or [Demo()])}
@@ -161,6 +169,7 @@ class Host:
         self._prompt_timeout = prompt_timeout
         self._draft_seconds = draft_seconds
         self._silence_limit = silence_limit
+        self._is_admitted = is_admitted
         self._kinds = tuple(kinds)
         self._stack = AsyncExitStack()
         self._core: HostCore | None = None
@@ -354,7 +363,7 @@ class Host:
             disposal=self._disposal,
         )
         context = PolicyContext(host_roots=self._roots)
-        templates = Templates(directory, sessions, loops, self._policy, context)
+        templates = Templates(directory, sessions, loops, self._policy, context, self._is_admitted)
         runs = AutomationRuns(
             writer=writer,
             directory=directory,

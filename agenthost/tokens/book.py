@@ -159,6 +159,10 @@ class TokenBook:
         entries = self._current()
         return any(entry.digest == digest and not entry.expired(now) for entry in entries)
 
+    def knows(self, name: str, now: float) -> bool:
+        """Return whether somebody of this name has a token that has not expired."""
+        return any(entry.name == name and not entry.expired(now) for entry in self._current())
+
     def _current(self) -> tuple[TokenEntry, ...]:
         signature: Signature | None = None
         try:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agenthost.tokens import BOOK_FILE, Role, TokenBook
 from tests.wire.client import WireClient, open_client
 from tests.wire.hosting import ServedHost, serve
 
@@ -134,3 +136,27 @@ async def test_a_host_that_ends_in_mid_run(tmp_path: Path, ends: str, error: str
             runs = await all_over(client)
             assert [run["lifecycle"]["error"]["errorType"] for run in runs] == [error]
             await check(client, runs)
+
+
+async def test_nothing_runs_on_behalf_of_somebody_whose_token_is_gone(tmp_path: Path) -> None:
+    async with serve(tmp_path) as host:
+        book = TokenBook(host.data_dir / BOOK_FILE)
+        token = book.create("phone", Role.OPERATOR, expires=None, now=time.time())
+        async with open_client(f"ws://{host.address}/?tkn={token.secret}", "p", VERSION) as phone:
+            await phone.initialize(CATALOGUE)
+            await create(phone, "hello")
+            await run_now(phone, "r1")
+            (run,) = await all_over(phone)
+            assert run["lifecycle"]["status"] == "completed"
+        book.revoke("phone")
+        async with open_client(host.url, "owner", VERSION) as owner:
+            await owner.initialize(CATALOGUE)
+            await run_now(owner, "r2")
+            refused = (await all_over(owner))[0]
+            assert refused["lifecycle"]["status"] == "failed"
+            assert "the token was revoked" in refused["lifecycle"]["error"]["message"]
+            change = {"message": definition("hello again")["message"]}
+            action = {"type": "automation/updateRequested", "resource": AUTOMATION}
+            await owner.accepted(CATALOGUE, {**action, "changes": change})
+            await run_now(owner, "r3")
+            assert (await all_over(owner))[0]["lifecycle"]["status"] == "completed"

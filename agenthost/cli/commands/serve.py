@@ -155,7 +155,7 @@ def _load_host() -> None:
 async def _serve(args: argparse.Namespace, stopping: Shutdown) -> None:
     from agenthost.agents.loader import CONFIG_FILE, configured_specs, load_agents
     from agenthost.host import Host, SqliteStore
-    from agenthost.host.trust import check_bind
+    from agenthost.host.trust import admitted_names, check_bind
 
     import_from_here()
     check_bind(args.host, has_token=not args.no_token)
@@ -178,6 +178,7 @@ async def _serve(args: argparse.Namespace, stopping: Shutdown) -> None:
             draft_seconds=args.draft_seconds or None,
             prompt_timeout=args.prompt_timeout or None,
             silence_limit=args.silence_limit or None,
+            is_admitted=admitted_names(data_dir),
         ) as host:
             stopping.on_hurry = host.hurry
             if not args.stdio:

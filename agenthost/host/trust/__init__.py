@@ -15,7 +15,7 @@ from agenthost.host.trust.limits import (
 from agenthost.host.trust.policy import Policy, PolicyContext, RolePolicy
 from agenthost.host.trust.principals import LOCAL_OWNER, Principal
 from agenthost.host.trust.redaction import RedactTokens, redact, redact_value
-from agenthost.host.trust.tokens import Authenticator, HostTokens, open_tokens
+from agenthost.host.trust.tokens import Authenticator, HostTokens, admitted_names, open_tokens
 from agenthost.tokens import Role
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "Role",
     "RolePolicy",
     "StartupError",
+    "admitted_names",
     "check_bind",
     "exceeds_depth",
     "find_excess",

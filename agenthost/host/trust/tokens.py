@@ -6,6 +6,8 @@ Knows no HTTP (``gate`` does) and no file format (``agenthost.tokens`` does).
 from __future__ import annotations
 
 import hmac
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -59,6 +61,12 @@ class HostTokens:
         if principal.credential == self._owner:
             return True
         return self._book is not None and self._book.holds(principal.credential, now)
+
+
+def admitted_names(data_dir: Path) -> Callable[[str], bool]:
+    """Return what says whether somebody has a token: the owner, and who is in the book now."""
+    book = TokenBook(data_dir / BOOK_FILE)
+    return lambda name: name == OWNER_NAME or book.knows(name, time.time())
 
 
 def open_tokens(data_dir: Path, token_file: Path | None = None) -> tuple[str, HostTokens]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
 from agenthost.agents.api import AgentError
@@ -32,15 +32,22 @@ class Templates:
         loops: AgentCalls,
         policy: Policy,
         context: PolicyContext,
+        is_admitted: Callable[[str], bool],
     ) -> None:
         self._directory = directory
         self._sessions = sessions
         self._loops = loops
         self._policy = policy
         self._context = context
+        self._is_admitted = is_admitted
 
     async def refusal(self, owner: Principal, definition: AutomationDefinition) -> str | None:
         """Return why a session cannot be made so on somebody's behalf now, or None."""
+        if not self._is_admitted(owner.name):
+            return (
+                f"{owner.name}, on whose behalf it would run, may not come in any more: the token "
+                "was revoked or has expired. Whoever changes what the automation says takes it over"
+            )
         params = session_params("ahp-session:/automation", definition)
         try:
             self._policy.command(owner, "createSession", params, self._context)
