@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 # Actions, and stretches of text, that may be under way before the agent waits for the host.
-WINDOW = 1024
+WINDOW = 512
 # Characters that count as one more action.
 STRETCH = 1024
 _TEXT = ("chat/delta", "chat/reasoning", "chat/toolCallDelta")
@@ -41,7 +41,7 @@ _TEXT = ("chat/delta", "chat/reasoning", "chat/toolCallDelta")
 # stream costs: a few of them when the last ones crossed some time ago, otherwise more. One that
 # comes alone after a pause crosses at once, and none waits for company for long. In seconds.
 FEW_PIECES, SOME_TIME = 2, 0.0005
-MOST_PIECES = 256
+MOST_PIECES = 64
 PAUSE = 0.005
 LONGEST_WAIT = 0.002
 
