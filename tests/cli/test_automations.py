@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from agenthost.cli.commands.automations import local_zone
 from agenthost.cli.format.state_format import session_id
 from tests.cli.running import Cli
+from tests.wire.hosting import PATIENCE
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -96,6 +98,23 @@ async def test_who_waits_for_a_run_is_told_at_once_where_it_may_be_answered(cli:
         done = await waiting.end()
     assert (done.code, done.out) == (1, f"cancelled  {run}\n")
     await cli.main("automations", "remove", automation["automation"])
+
+
+async def test_a_run_that_somebody_has_to_answer_says_so(cli: Cli) -> None:
+    automation = await added(cli, "--title", "Asks around", "--message", "/ask")
+    uri = automation["automation"]
+    started = await cli.main("automations", "run", uri, "--json")
+    session = session_id(started.json["run"])
+    async with asyncio.timeout(PATIENCE):
+        while "needs input" not in (await cli.main("sessions", "show", session)).out:
+            pass
+    for verb in (["runs", uri], ["show", uri], []):
+        assert re.search(r"needs input", (await cli.main("automations", *verb)).out), verb
+    (run,) = (await cli.main("automations", "runs", uri, "--json")).json
+    assert run["status"] == "running"
+    await cli.main("automations", "cancel", session)
+    assert "needs input" not in (await cli.main("automations", "runs", uri)).out
+    await cli.main("automations", "remove", uri)
 
 
 async def test_a_run_that_fails_says_so(cli: Cli) -> None:

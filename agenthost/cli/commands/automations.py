@@ -30,13 +30,13 @@ from agenthost.cli.format.automation_format import (
     run_json,
     run_table,
 )
-from agenthost.cli.format.state_format import error_text, session_id, short_id
+from agenthost.cli.format.state_format import activity_word, error_text, session_id, short_id
 from agenthost.cli.format.terminal_text import Ink, clip, one_line
 from agenthost.errors import AgentHostError
 
 if TYPE_CHECKING:
     from agenthost.client import Client
-    from agenthost.protocol.automation.run import AutomationRunState
+    from agenthost.protocol.automation.run import AutomationRunState, AutomationRunSummary
     from agenthost.protocol.automation.state import AutomationEntry
 
 _EXAMPLES = """examples:
@@ -160,10 +160,11 @@ def run(args: argparse.Namespace) -> int:
 async def _list(args: argparse.Namespace) -> int:
     async with connected(args) as client:
         entries = await client.automations.list()
+        waiting = await _waiting(client, [run for entry in entries for run in entry["runs"]])
     if args.json:
         print(json.dumps([automation_json(entry) for entry in entries], indent=2))
     elif entries:
-        for line in automation_table(entries, _now(), _width(), use_colour()):
+        for line in automation_table(entries, _now(), _width(), use_colour(), waiting):
             print(line)
     else:
         hint = command_for_host(args, "automations", "add", "--help")
@@ -174,10 +175,11 @@ async def _list(args: argparse.Namespace) -> int:
 async def _show(args: argparse.Namespace) -> int:
     async with connected(args) as client:
         entry = await _find(client, args.automation)
+        waiting = await _waiting(client, entry["runs"])
     if args.json:
         print(json.dumps(automation_json(entry), indent=2))
     else:
-        for line in automation_page(entry, _now(), Ink(use_colour())):
+        for line in automation_page(entry, _now(), Ink(use_colour()), waiting):
             print(line)
     return OK
 
@@ -186,14 +188,23 @@ async def _runs(args: argparse.Namespace) -> int:
     async with connected(args) as client:
         entry = await _find(client, args.automation)
         runs = await client.automations.runs(entry["resource"], limit=args.limit)
+        waiting = await _waiting(client, runs)
     if args.json:
         print(json.dumps([run_json(run) for run in runs], indent=2))
     elif runs:
-        for line in run_table(runs, _now(), _width(), use_colour()):
+        for line in run_table(runs, _now(), _width(), use_colour(), waiting):
             print(line)
     else:
         print("It has not run yet.", file=sys.stderr)
     return OK
+
+
+async def _waiting(client: Client, runs: Sequence[AutomationRunSummary]) -> set[str]:
+    """Return the sessions that wait for an answer, asking only when some run is under way."""
+    if all(run["lifecycle"]["status"] != "running" for run in runs):
+        return set()
+    sessions = await client.sessions.list()
+    return {one["resource"] for one in sessions if activity_word(one["status"]) == "needs input"}
 
 
 # Doing.

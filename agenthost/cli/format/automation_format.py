@@ -5,7 +5,7 @@ Pure: no clock, no terminal, no connection. Whatever makes a line here has made 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _STYLES: Mapping[str, Style] = {
     "pending": "yellow",
     "running": "green",
+    "needs input": "yellow",
     "failed": "red",
     "cancelled": "dim",
 }
@@ -71,8 +72,19 @@ def end_words(entry: AutomationEntry, now: datetime) -> list[str]:
     return words
 
 
+def run_word(run: AutomationRunSummary, waiting: Collection[str] = ()) -> str:
+    """Return how a run is; ``waiting`` are the sessions in which somebody has to answer."""
+    status = run["lifecycle"]["status"]
+    waits = status == "running" and run.get("primarySession") in waiting
+    return "needs input" if waits else one_line(status)
+
+
 def automation_table(
-    entries: Sequence[AutomationEntry], now: datetime, width: int | None, colour: bool
+    entries: Sequence[AutomationEntry],
+    now: datetime,
+    width: int | None,
+    colour: bool,
+    waiting: Collection[str] = (),
 ) -> list[str]:
     """Lay out a list of automations."""
     rows: list[Sequence[str]] = [("ID", "TITLE", "STATE", "NEXT RUN", "LAST RUN")]
@@ -80,7 +92,7 @@ def automation_table(
     for entry in entries:
         definition, runs = entry["definition"], entry["runs"]
         last = runs[0] if runs else None
-        status = last["lifecycle"]["status"] if last is not None else ""
+        status = run_word(last, waiting) if last is not None else ""
         when = age(last["lifecycle"]["createdAt"], now) if last is not None else ""
         rows.append(
             (
@@ -88,7 +100,7 @@ def automation_table(
                 one_line(definition["title"]) or "(no title)",
                 state_word(definition),
                 moment(entry.get("nextRunAt"), now) or "-",
-                f"{one_line(status)}, {when}" if last is not None else "-",
+                f"{status}, {when}" if last is not None else "-",
             )
         )
         paused: Style | None = "dim" if state_word(definition) == "paused" else None
@@ -96,7 +108,9 @@ def automation_table(
     return table(rows, width=width, flexible=1, styles=styles, ink=Ink(colour))
 
 
-def automation_page(entry: AutomationEntry, now: datetime, ink: Ink) -> list[str]:
+def automation_page(
+    entry: AutomationEntry, now: datetime, ink: Ink, waiting: Collection[str] = ()
+) -> list[str]:
     """Lay out one automation: what it does and when, and its last runs."""
     definition = entry["definition"]
     template, owner = definition["session"], (entry.get("_meta") or {}).get("agenthost.owner")
@@ -118,23 +132,27 @@ def automation_page(entry: AutomationEntry, now: datetime, ink: Ink) -> list[str
         for number, text in enumerate(text for text in texts if text):
             lines.append(f"  {ink('dim', ('' if number else name).ljust(10))} {text}")
     lines += ["", ink("bold", "Runs")]
-    runs = run_table(entry["runs"][:_SHOWN_RUNS], now, None, ink.on)
+    runs = run_table(entry["runs"][:_SHOWN_RUNS], now, None, ink.on, waiting)
     return [*lines, *(f"  {line}" for line in runs or ["none yet"])]
 
 
 def run_table(
-    runs: Sequence[AutomationRunSummary], now: datetime, width: int | None, colour: bool
+    runs: Sequence[AutomationRunSummary],
+    now: datetime,
+    width: int | None,
+    colour: bool,
+    waiting: Collection[str] = (),
 ) -> list[str]:
     """Lay out a list of runs."""
     rows: list[Sequence[str]] = []
     styles: list[Sequence[Style | None]] = []
     for run in runs:
-        status = run["lifecycle"]["status"]
+        status = run_word(run, waiting)
         rows.append(
             (
                 short_id(run["resource"]),
                 moment(run["lifecycle"]["createdAt"], now),
-                one_line(status),
+                status,
                 _why(run),
                 _outcome(run),
             )
