@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -60,12 +60,21 @@ def entry_of(chat: Chat, worker: str) -> Json:
     return found
 
 
+def turns_of(state: Json) -> Iterator[Json]:
+    """Give the turns of a chat, the one under way last."""
+    yield from state["turns"]
+    yield from [state["activeTurn"]] if "activeTurn" in state else []
+
+
 @asynccontextmanager
 async def at_work(host: ServedHost, name: str, text: str) -> AsyncIterator[tuple[Chat, str]]:
     """Clients at a turn whose worker has been told ``text``."""
     async with at_chat(host.url, name, OLDEST) as chat:
         await chat.start("t1", f"/subagent {text}")
-        yield chat, await worker_of(chat)
+        worker = await worker_of(chat)
+        # Its chat is there before its turn is.
+        await chat.client.until(lambda: next(turns_of(chat.client.states[worker]), None))
+        yield chat, worker
 
 
 async def test_a_worker_answers_in_a_chat_that_says_where_it_comes_from(
