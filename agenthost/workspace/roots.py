@@ -138,13 +138,13 @@ class Roots:
         *,
         within: Roots | None = None,
     ) -> None:
-        self._paths = tuple(os.fspath(path) for path in paths)
-        self._denied_paths = tuple(os.fspath(path) for path in denied)
-        self._within = within
-        self._lock = threading.Lock()
         # While a descriptor is held nothing else can have its identity.
         self._held = contextlib.ExitStack()
         self._kept_away: dict[Identity, int] = {}
+        self._lock = threading.Lock()
+        self._paths = tuple(os.fspath(path) for path in paths)
+        self._denied_paths = tuple(os.fspath(path) for path in denied)
+        self._within = within
         self._pseudo = _pseudo_devices()
         self._roots: frozenset[Identity] = frozenset()
         self._denied: frozenset[Identity] = frozenset()
@@ -161,6 +161,10 @@ class Roots:
             for descriptor in self._kept_away.values():
                 os.close(descriptor)
             self._kept_away.clear()
+
+    def __del__(self) -> None:
+        # Whoever lets go of the last reference need not think of descriptors.
+        self.close()
 
     def walk(
         self,
@@ -233,11 +237,12 @@ class Roots:
                 names.add((identity(os.fstat(descriptor)), name))
                 above |= {identity(os.stat(up)) for up in (real, *real.parents)}
                 self._deny(os.open(path, _ANYTHING))
-        self._held.close()
-        self._held = held
         self._denied = frozenset(self._kept_away)
         self._denied_names, self._above_denied = frozenset(names), frozenset(above)
         self._roots = frozenset(roots)
+        # Only now: what nobody holds may come back as something else.
+        before, self._held = self._held, held
+        before.close()
 
     def _deny(self, descriptor: int) -> None:
         # What was denied once stays so: another name may still lead to it.

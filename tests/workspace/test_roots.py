@@ -256,6 +256,13 @@ def test_no_walk_leaves_a_descriptor_behind_and_deep_paths_need_few(
     assert descriptors() == before
 
 
+def test_roots_that_nobody_needs_any_more_hold_no_descriptors(top: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(20):
+        Roots([top / "root"], [top / "root" / "data"]).walk(top / "root").close()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
 NAMES = ["..", ".", "", "d", "e", "f", "missing", "root", "out", "abs", "rel", "ok", "loop", "up",
          "gone", "lost", "tofile", "round", "self", "back", "data", "token"]  # fmt: skip
 

@@ -1,0 +1,437 @@
+"""What a watch tells, by real files and the kernel's own events."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import shutil
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from agenthost.workspace.file_trees import unfinished_name
+from agenthost.workspace.files import Files
+from agenthost.workspace.globs import BadGlob
+from agenthost.workspace.roots import Roots
+
+if sys.platform != "linux":
+    pytest.skip("watches need Linux", allow_module_level=True)
+
+from agenthost.workspace.watching import (
+    BATCH,
+    FileChange,
+    FileWatcher,
+    TooManyFolders,
+    TreeWatch,
+)
+
+
+class Told:
+    """What a watch has told so far."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[FileChange]] = []
+        self._news = asyncio.Event()
+
+    def __call__(self, batch: Sequence[FileChange]) -> None:
+        assert batch
+        self.batches.append(list(batch))
+        self._news.set()
+
+    @property
+    def changes(self) -> list[tuple[str, str]]:
+        return [(change.path, change.kind) for batch in self.batches for change in batch]
+
+    @property
+    def paths(self) -> set[str]:
+        return {path for path, _ in self.changes}
+
+    async def until(self, done: Callable[[], bool]) -> None:
+        """Wait for batches until something holds; the test's time limit is how long."""
+        while not done():
+            await self._news.wait()
+            self._news.clear()
+
+    async def tells(self, *expected: tuple[str, str]) -> None:
+        """Wait until as many changes are told as expected; they must be just these."""
+        await self.until(lambda: len(self.changes) >= len(expected))
+        assert sorted(self.changes) == sorted(expected)
+        self.batches.clear()
+
+
+@pytest_asyncio.fixture
+async def watcher() -> AsyncIterator[FileWatcher]:
+    watcher = FileWatcher()
+    yield watcher
+    watcher.close()
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path.resolve() / "root"
+    root.mkdir()
+    (tmp_path / "out").mkdir()
+    return root
+
+
+async def watch(
+    watcher: FileWatcher,
+    path: Path,
+    *,
+    recursive: bool = True,
+    excludes: Sequence[str] = (),
+    includes: Sequence[str] | None = None,
+) -> tuple[TreeWatch, Told]:
+    told = Told()
+    with Roots([path.parent]).walk(path) as place:
+        made = await watcher.watch(
+            place, told, recursive=recursive, excludes=excludes, includes=includes
+        )
+    return made, told
+
+
+async def test_changes_below_a_folder_are_told(watcher: FileWatcher, root: Path) -> None:
+    (root / "d").mkdir()
+    (root / "d" / "old").write_text("1")
+    (root / "d" / "gone").write_text("1")
+    _, told = await watch(watcher, root)
+    (root / "new").write_text("1")
+    (root / "d" / "old").write_text("2")
+    (root / "d" / "gone").unlink()
+    await told.tells(("new", "added"), ("d/old", "updated"), ("d/gone", "deleted"))
+    (root / "new").rename(root / "d" / "new")
+    await told.tells(("new", "deleted"), ("d/new", "added"))
+    (root / "d" / "old").chmod(0o600)
+    await told.tells(("d/old", "updated"))
+
+
+async def test_new_folders_are_followed_however_fast_they_are_filled(
+    watcher: FileWatcher, root: Path
+) -> None:
+    _, told = await watch(watcher, root)
+    # All before the watcher can have looked at the first of them.
+    deep = root / "a" / "b" / "c"
+    deep.mkdir(parents=True)
+    (deep / "f").write_text("1")
+    await told.tells(("a", "added"), ("a/b", "added"), ("a/b/c", "added"), ("a/b/c/f", "added"))
+    (deep / "f").write_text("2")
+    await told.tells(("a/b/c/f", "updated"))
+
+
+async def test_a_folder_that_is_moved_in_is_told_and_one_that_left_is_not(
+    watcher: FileWatcher, root: Path
+) -> None:
+    out = root.parent / "out"
+    (out / "in" / "deep").mkdir(parents=True)
+    (out / "in" / "deep" / "f").write_text("")
+    (root / "leaves" / "deep").mkdir(parents=True)
+    _, told = await watch(watcher, root)
+    (out / "in").rename(root / "in")
+    (root / "leaves").rename(out / "left")
+    await told.tells(
+        ("in", "added"), ("in/deep", "added"), ("in/deep/f", "added"), ("leaves", "deleted")
+    )
+    (out / "left" / "secret").write_text("")
+    (out / "left" / "deep" / "secret").write_text("")
+    (root / "in").rename(root / "moved")
+    await told.tells(
+        ("in", "deleted"), ("moved", "added"), ("moved/deep", "added"), ("moved/deep/f", "added")
+    )
+    (root / "moved" / "deep" / "f").write_text("x")
+    await told.tells(("moved/deep/f", "updated"))
+
+
+async def test_no_link_is_followed(watcher: FileWatcher, root: Path) -> None:
+    out = root.parent / "out"
+    (root / "before").symlink_to(out)
+    _, told = await watch(watcher, root)
+    (root / "later").symlink_to(out)
+    (out / "secret").write_text("")
+    (root / "end").write_text("")
+    await told.tells(("later", "added"), ("end", "added"))
+
+
+async def test_what_is_swapped_for_a_link_meanwhile_is_not_watched(
+    watcher: FileWatcher, root: Path
+) -> None:
+    out = root.parent / "out"
+    (out / "d").mkdir()
+    _, told = await watch(watcher, root)
+    # The event says folder, but when it is looked at there is a link.
+    (root / "d").mkdir()
+    (root / "d").rmdir()
+    (root / "d").symlink_to(out / "d")
+    await told.until(lambda: "d" in told.paths)
+    (out / "d" / "secret").write_text("")
+    (root / "end").write_text("")
+    await told.until(lambda: "end" in told.paths)
+    assert told.paths == {"d", "end"}
+
+
+# Swaps a folder for a link to the outside and back, as fast as it can.
+RACER = """
+import os, sys
+top = sys.argv[1]
+os.symlink(top + "/out", top + "/link")
+for _ in range(1000):
+    os.rename(top + "/root/d", top + "/hold"); os.rename(top + "/link", top + "/root/d")
+    open(top + "/out/secret", "w").close(); os.unlink(top + "/out/secret")
+    os.rename(top + "/root/d", top + "/link"); os.rename(top + "/hold", top + "/root/d")
+    open(top + "/root/d/mine", "w").close(); os.unlink(top + "/root/d/mine")
+"""
+
+
+async def test_nothing_outside_is_told_while_links_are_swapped(
+    watcher: FileWatcher, root: Path
+) -> None:
+    (root / "d").mkdir()
+    (root.parent / "out" / "deep").mkdir()
+    _, told = await watch(watcher, root)
+    racer = await asyncio.create_subprocess_exec(sys.executable, "-c", RACER, str(root.parent))
+    assert await racer.wait() == 0
+    (root / "d" / "end").write_text("")
+    await told.until(lambda: "d/end" in told.paths)
+    assert told.paths <= {"d", "d/mine", "d/end"}
+
+
+async def test_changes_of_one_path_are_one(watcher: FileWatcher, root: Path) -> None:
+    (root / "old").write_text("1")
+    _, told = await watch(watcher, root)
+    for text in "abc":
+        (root / "new").write_text(text)
+    (root / "brief").write_text("1")
+    (root / "brief").unlink()
+    (root / "old").unlink()
+    (root / "old").write_text("2")
+    await told.tells(("new", "added"), ("old", "updated"))
+
+
+async def test_a_file_that_is_replaced_is_updated(watcher: FileWatcher, root: Path) -> None:
+    (root / "a").write_text("1")
+    _, whole = await watch(watcher, root)
+    _, single = await watch(watcher, root / "a")
+    Files(Roots([root])).write(root / "a", b"2")
+    # The unfinished file beside it is nobody's business.
+    await whole.tells(("a", "updated"))
+    await single.tells(("", "updated"))
+
+
+async def test_one_file_is_told_alone_and_comes_back(watcher: FileWatcher, root: Path) -> None:
+    (root / "a").write_text("1")
+    _, told = await watch(watcher, root / "a")
+    (root / "b").write_text("")
+    (root / "a").write_text("2")
+    await told.tells(("", "updated"))
+    (root / "a").unlink()
+    await told.tells(("", "deleted"))
+    (root / "a").write_text("3")
+    await told.tells(("", "added"))
+
+
+async def test_a_folder_alone_tells_of_its_own_entries(watcher: FileWatcher, root: Path) -> None:
+    (root / "d").mkdir()
+    _, told = await watch(watcher, root, recursive=False)
+    (root / "d" / "x").write_text("")
+    (root / "e").mkdir()
+    (root / "e" / "x").write_text("")
+    (root / "f").write_text("")
+    await told.tells(("e", "added"), ("f", "added"))
+
+
+async def test_excluded_folders_are_neither_told_nor_watched(
+    watcher: FileWatcher, root: Path
+) -> None:
+    for name in ("node_modules/a/b", "src/x", ".git/objects/ab", ".git/refs"):
+        (root / name).mkdir(parents=True)
+    _, told = await watch(watcher, root, excludes=["**/node_modules/**", "*.log"])
+    # The folder itself, the one above it, and four of the nine below.
+    assert watcher.folders == 6
+    (root / "node_modules" / "a" / "y").write_text("")
+    (root / "src" / "node_modules" / "z").mkdir(parents=True)
+    (root / "a.log").write_text("")
+    (root / ".git" / "objects" / "ab" / "cd").write_text("")
+    (root / ".git" / "refs" / "r").write_text("")
+    (root / unfinished_name("x")).write_text("")
+    (root / "src" / "x.log").write_text("")
+    await told.tells((".git/refs/r", "added"), ("src/x.log", "added"))
+    with pytest.raises(BadGlob):
+        await watch(watcher, root, excludes=["{a,b}" * 20])
+
+
+async def test_includes_limit_what_is_told(watcher: FileWatcher, root: Path) -> None:
+    _, told = await watch(watcher, root, includes=["**/*.py", "docs"])
+    for name in ("src/a.py", "src/a.txt", "docs/x/y"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("")
+    await told.tells(
+        ("src/a.py", "added"), ("docs", "added"), ("docs/x", "added"), ("docs/x/y", "added")
+    )
+
+
+@pytest.mark.parametrize("how", ["removed", "moved"])
+@pytest.mark.parametrize("held", [False, True])
+async def test_when_the_watched_folder_goes_that_is_the_last_word(
+    watcher: FileWatcher, root: Path, how: str, held: bool
+) -> None:
+    (root / "d").mkdir()
+    made, told = await watch(watcher, root)
+    # Somebody works in it: the kernel tells of its end only when nobody does any more.
+    descriptor = os.open(root, os.O_RDONLY) if held else None
+    if how == "removed":
+        shutil.rmtree(root)
+    else:
+        shutil.move(root, root.parent / "out" / "moved")
+    await told.until(lambda: ("", "deleted") in told.changes)
+    assert made.ended
+    assert watcher.folders == 0
+    if descriptor is not None:
+        os.close(descriptor)
+
+
+async def test_watches_of_the_same_folder_do_not_know_of_each_other(
+    watcher: FileWatcher, root: Path
+) -> None:
+    (root / "d").mkdir()
+    first, told_first = await watch(watcher, root)
+    _, told_second = await watch(watcher, root / "d", excludes=["x"])
+    (root / "d" / "x").write_text("")
+    (root / "d" / "y").write_text("")
+    await told_first.tells(("d/x", "added"), ("d/y", "added"))
+    await told_second.tells(("y", "added"))
+    first.close()
+    (root / "d" / "z").write_text("")
+    await told_second.tells(("z", "added"))
+    assert told_first.batches == []
+
+
+async def test_a_closed_watch_holds_nothing(watcher: FileWatcher, root: Path) -> None:
+    for number in range(20):
+        (root / str(number) / "deep").mkdir(parents=True)
+    descriptors = len(os.listdir("/proc/self/fd"))
+    watches = [(await watch(watcher, root))[0] for _ in range(3)]
+    assert watcher.folders == 42
+    assert len(os.listdir("/proc/self/fd")) == descriptors
+    for made in watches:
+        made.close()
+    assert watcher.folders == 0
+
+
+async def test_too_many_folders_are_refused_and_leave_nothing(root: Path) -> None:
+    for number in range(20):
+        (root / str(number)).mkdir()
+    watcher = FileWatcher(most_folders=10)
+    with pytest.raises(TooManyFolders, match="10 folders"):
+        await watch(watcher, root)
+    assert watcher.folders == 0
+    _, told = await watch(watcher, root, recursive=False)
+    (root / "x").write_text("")
+    await told.tells(("x", "added"))
+    watcher.close()
+
+
+async def test_what_is_not_there_cannot_be_watched(watcher: FileWatcher, root: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        await watch(watcher, root / "missing")
+    assert watcher.folders == 0
+
+
+def most_queued_events() -> int:
+    return int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+
+
+async def test_nothing_is_missed_when_the_kernel_loses_events(
+    watcher: FileWatcher, root: Path
+) -> None:
+    queue = most_queued_events()
+    if queue > 50_000:
+        pytest.skip(f"the kernel keeps {queue} events")
+    (root / "d").mkdir()
+    for name in ("stays", "changes", "goes"):
+        (root / "d" / name).write_text("1")
+        os.utime(root / "d" / name, (1, 1))
+    _, told = await watch(watcher, root)
+    # More than it keeps, while nobody reads them: each file is made and closed.
+    noise = {f"n{number}" for number in range(queue // 2 + 200)}
+    for name in noise:
+        (root / name).touch()
+    (root / "d" / "new").mkdir()
+    (root / "d" / "new" / "f").write_text("")
+    (root / "d" / "goes").unlink()
+    (root / "d" / "changes").write_text("2")
+    wanted = noise | {"d/new", "d/new/f", "d/goes", "d/changes"}
+    await told.until(lambda: wanted <= told.paths)
+    kinds = dict(told.changes)
+    assert (kinds["d/new/f"], kinds["d/goes"]) == ("added", "deleted")
+    assert max(len(batch) for batch in told.batches) <= BATCH
+    told.batches.clear()
+    (root / "d" / "new" / "f").write_text("2")
+    await told.until(lambda: "d/new/f" in told.paths)
+
+
+ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "GIT_DIR"}
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    command = ["git", "-C", str(folder), *identity, *arguments]
+    subprocess.run(command, check=True, env=ENVIRONMENT)
+
+
+@pytest.mark.timeout(300)
+async def test_a_checkout_of_five_thousand_files_is_told_whole_and_gathered(
+    watcher: FileWatcher, root: Path
+) -> None:
+    files = [f"d{k}/s/f{n}" for k in range(50) for n in range(100)]
+    git(root, "init", "-q", "-b", "one")
+    for branch in ("one", "two"):
+        if branch == "two":
+            git(root, "checkout", "-q", "-b", "two")
+            (root / "new" / "deep").mkdir(parents=True)
+            (root / "new" / "deep" / "x").write_text("x")
+        for name in files:
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(f"{branch} {name}\n")
+        git(root, "add", "-A")
+        git(root, "commit", "-q", "-m", branch)
+    _, told = await watch(watcher, root, excludes=[".git"])
+
+    expected = {*files, "new", "new/deep", "new/deep/x"}
+
+    async def checkout(branch: str) -> int:
+        """Return how much memory is in use when all of it is told."""
+        told.batches.clear()
+        process = await asyncio.create_subprocess_exec(
+            "git", "-C", str(root), "checkout", "-q", branch, env=ENVIRONMENT
+        )
+        await process.wait()
+
+        def is_told() -> bool:
+            # A file that git removes and makes again may be told as both; it ends as what it is.
+            last = dict(told.changes)
+            return (
+                told.paths == expected
+                and all(last[name] != "deleted" for name in files)
+                and last["new/deep/x"] == ("added" if branch == "two" else "deleted")
+            )
+
+        await told.until(is_told)
+        # However slow the machine is.
+        assert len(told.batches) < len(files) / 10
+        told.batches.clear()
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    await checkout("one")
+    tracemalloc.start()
+    try:
+        before = await checkout("two")
+        await checkout("one")
+        assert await checkout("two") < before + 100_000
+    finally:
+        tracemalloc.stop()
