@@ -77,13 +77,15 @@ class FileChange:
 class _Folder:
     """A folder that a watch looks at."""
 
-    __slots__ = ("children", "name", "names", "parent", "watch", "wd")
+    __slots__ = ("children", "gone", "name", "names", "parent", "watch", "wd")
 
     def __init__(self, watch: TreeWatch, parent: _Folder | None, name: str) -> None:
         self.watch = watch
         self.parent = parent
         self.name = name
         self.wd: int | None = None
+        # Another one may have its name by now.
+        self.gone = False
         self.children: dict[str, _Folder] = {}
         self.names: set[str] = set()
 
@@ -346,6 +348,7 @@ class FileWatcher:
         below = [folder]
         while below:
             one = below.pop()
+            one.gone = True
             below.extend(one.children.values())
             one.children.clear()
             one.watch.remembered -= len(one.names)
@@ -369,7 +372,7 @@ class FileWatcher:
             folder, new, since = self._unseen.popleft()
             watch = folder.watch
             watch.unseen -= 1
-            if watch in self._watches:
+            if not folder.gone:
                 try:
                     self._look(folder, new, since)
                 except TooManyFolders as error:
@@ -444,7 +447,20 @@ class FileWatcher:
             folder.names.discard(name)
             folder.watch.remembered -= 1
         if (child := folder.children.get(name)) is not None:
+            self._tell_gone(child)
             self._detach(child)
+
+    def _tell_gone(self, folder: _Folder) -> None:
+        """Tell that all that is known below a folder is gone: one that is moved away says nothing.
+
+        Were it told of the folder alone, a new one of that name would hide what is missing in it.
+        """
+        below = [(folder, "/".join(folder.parts()))]
+        while below:
+            one, path = below.pop()
+            for name in one.names:
+                one.watch.note(f"{path}/{name}", "deleted")
+            below.extend((child, f"{path}/{name}") for name, child in one.children.items())
 
     def _too_many(self, watch: TreeWatch, error: TooManyFolders) -> None:
         if watch.ready.done():

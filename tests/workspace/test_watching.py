@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -135,13 +137,18 @@ async def test_a_folder_that_is_moved_in_is_told_and_one_that_left_is_not(
     (out / "in").rename(root / "in")
     (root / "leaves").rename(out / "left")
     await told.tells(
-        ("in", "added"), ("in/deep", "added"), ("in/deep/f", "added"), ("leaves", "deleted")
+        ("in", "added"),
+        ("in/deep", "added"),
+        ("in/deep/f", "added"),
+        ("leaves", "deleted"),
+        ("leaves/deep", "deleted"),
     )
     (out / "left" / "secret").write_text("")
     (out / "left" / "deep" / "secret").write_text("")
     (root / "in").rename(root / "moved")
     await told.tells(
-        ("in", "deleted"), ("moved", "added"), ("moved/deep", "added"), ("moved/deep/f", "added")
+        *((f"in{path}", "deleted") for path in ("", "/deep", "/deep/f")),
+        *((f"moved{path}", "added") for path in ("", "/deep", "/deep/f")),
     )
     (root / "moved" / "deep" / "f").write_text("x")
     await told.tells(("moved/deep/f", "updated"))
@@ -198,6 +205,67 @@ async def test_nothing_outside_is_told_while_links_are_swapped(
     (root / "d" / "end").write_text("")
     await told.until(lambda: "d/end" in told.paths)
     assert told.paths <= {"d", "d/mine", "d/end"}
+
+
+def tree(root: Path) -> set[str]:
+    return {str(path.relative_to(root)) for path in root.rglob("*")}
+
+
+def disturb(root: Path, chance: random.Random) -> None:
+    """Do something to a tree, if it is possible."""
+    folders = [root, *sorted(path for path in root.rglob("*") if path.is_dir())]
+    paths = sorted(root.rglob("*"))
+    place = chance.choice(folders) / chance.choice("abcd")
+    what = chance.randrange(6)
+    with contextlib.suppress(OSError):
+        if what == 0:
+            (place / "x" / "y").mkdir(parents=True)
+            (place / "x" / "y" / "z").write_text("")
+        elif what in (1, 2):
+            place.write_text(str(chance.random()))
+        elif what == 3 and paths:
+            os.rename(chance.choice(paths), place)
+        elif what == 4 and paths:
+            gone = chance.choice(paths)
+            shutil.rmtree(gone) if gone.is_dir() else gone.unlink()
+        elif what == 5 and paths:
+            # Away, and perhaps back.
+            away = root.parent / "out" / "away"
+            os.rename(chance.choice(paths), away)
+            if chance.random() < 0.5:
+                os.rename(away, place)
+            elif away.is_dir():
+                shutil.rmtree(away)
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_whoever_believes_the_watch_knows_the_tree(
+    watcher: FileWatcher, root: Path, seed: int
+) -> None:
+    chance = random.Random(seed)
+    for _ in range(20):
+        disturb(root, chance)
+    believed = tree(root)
+    _, told = await watch(watcher, root)
+    for _ in range(4):
+        for _ in range(chance.randrange(40)):
+            disturb(root, chance)
+            if chance.random() < 0.3:
+                # Lets the watcher see things half done.
+                await asyncio.sleep(0)
+        (root / "last").write_text("")
+
+        def is_known() -> bool:
+            for path, kind in told.changes:
+                if kind == "deleted":
+                    believed.discard(path)
+                else:
+                    believed.add(path)
+            told.batches.clear()
+            return believed == tree(root)
+
+        await told.until(is_known)
+        (root / "last").unlink()
 
 
 async def test_changes_of_one_path_are_one(watcher: FileWatcher, root: Path) -> None:
