@@ -19,29 +19,20 @@ import stat
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 from inotify_simple import INotify, parse_events  # type: ignore[import-untyped]
 from inotify_simple import flags as events
 
 from agenthost.errors import AgentHostError
+from agenthost.workspace.change_batches import ChangeBatches, ChangeKind, FileChange
 from agenthost.workspace.file_trees import is_unfinished
 from agenthost.workspace.globs import Globs
 from agenthost.workspace.roots import Identity, Place, identity, opened_path
 
 log = logging.getLogger(__name__)
 
-ChangeKind = Literal["added", "updated", "deleted"]
-
 # What nobody wants to be told of, and what changes in great numbers.
 ALWAYS_EXCLUDED = ("**/.git/objects", "**/.git/lfs")
-# Seconds without a change after which a batch is told, and after which it is told anyway.
-QUIET = 0.05
-PATIENCE = 0.25
-BATCH = 1000
-# Changes that wait at most, whatever the time.
-_MOST_WAITING = 10_000
 MOST_FOLDERS = 50_000
 # Names that one watch remembers, to find out what changed when the kernel has lost count.
 MOST_REMEMBERED = 50_000
@@ -63,15 +54,6 @@ _LISTED = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 class TooManyFolders(AgentHostError):
     """A tree has more folders than can be watched; the message says whose limit that is."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileChange:
-    """Something that happened to a file or folder below what is watched."""
-
-    # Relative to what is watched; empty for that itself.
-    path: str
-    kind: ChangeKind
 
 
 class _Folder:
@@ -113,7 +95,6 @@ class TreeWatch:
     ) -> None:
         assert place.info is not None
         self._watcher = watcher
-        self._on_batch = on_batch
         self._excludes = Globs((*ALWAYS_EXCLUDED, *excludes))
         self._includes = Globs(includes) if includes is not None else None
         self.recursive = recursive
@@ -133,16 +114,12 @@ class TreeWatch:
         # How many names it remembers, and whether these are all: once too many, never again.
         self.remembered = 0
         self.remembers = True
-        self._waiting: dict[str, ChangeKind] = {}
-        self._first = self._last = 0.0
-        self._timer: asyncio.TimerHandle | None = None
+        self._batches = ChangeBatches(watcher.loop, on_batch)
 
     def close(self) -> None:
         """Tell nothing any more."""
         self._watcher.forget(self)
-        self._waiting.clear()
-        if self._timer is not None:
-            self._timer.cancel()
+        self._batches.close()
         if not self.ready.done():
             self.ready.cancel()
 
@@ -151,21 +128,10 @@ class TreeWatch:
         return is_unfinished(name) or self._excludes.match(path)
 
     def note(self, path: str, kind: ChangeKind) -> None:
-        """Gather a change with those before it."""
-        if self.ended or (path and self._includes is not None and not self._includes.match(path)):
-            return
-        merged = _merged(self._waiting.get(path), kind)
-        if merged is None:
-            self._waiting.pop(path, None)
-            return
-        self._waiting[path] = merged
-        now = self._last = self._watcher.loop.time()
-        if self._timer is None:
-            self._first = now
-            self._timer = self._watcher.loop.call_later(QUIET, self._due)
-        elif len(self._waiting) > _MOST_WAITING:
-            self._timer.cancel()
-            self._tell()
+        """Gather a change with those before it, if it is wanted."""
+        wanted = not path or self._includes is None or self._includes.match(path)
+        if wanted and not self.ended:
+            self._batches.add(path, kind)
 
     def end(self) -> None:
         """Tell that what was watched is gone; nothing comes after that."""
@@ -197,21 +163,6 @@ class TreeWatch:
             yield listed
         finally:
             os.close(listed)
-
-    def _due(self) -> None:
-        now = self._watcher.loop.time()
-        if now - self._last < QUIET and now - self._first < PATIENCE:
-            wait = min(self._last + QUIET, self._first + PATIENCE) - now
-            self._timer = self._watcher.loop.call_later(wait, self._due)
-        else:
-            self._tell()
-
-    def _tell(self) -> None:
-        self._timer = None
-        changes = [FileChange(path, kind) for path, kind in self._waiting.items()]
-        self._waiting.clear()
-        for start in range(0, len(changes), BATCH):
-            self._on_batch(changes[start : start + BATCH])
 
 
 class FileWatcher:
@@ -531,7 +482,8 @@ class FileWatcher:
             return
         # Gone, or something else is there now.
         self._forget_entry(folder, name)
-        watch.note(path, "updated" if kind == "added" and known and not is_folder else kind)
+        # What takes the place of something is not new: if it goes, too, that must still be told.
+        watch.note(path, "updated" if kind == "added" and known else kind)
         if kind == "added":
             self._remember(folder, name)
             if is_folder and watch.recursive:
@@ -564,12 +516,3 @@ def _kind(mask: int) -> ChangeKind:
     if mask & _ADDED:
         return "added"
     return "deleted" if mask & _GONE else "updated"
-
-
-def _merged(before: ChangeKind | None, now: ChangeKind) -> ChangeKind | None:
-    """Return what two changes of one path come to; None is nothing."""
-    if before == "added":
-        return None if now == "deleted" else "added"
-    if before == "deleted" and now == "added":
-        return "updated"
-    return now

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from agenthost.workspace.change_batches import BATCH, FileChange
 from agenthost.workspace.file_trees import unfinished_name
 from agenthost.workspace.files import Files
 from agenthost.workspace.globs import BadGlob
@@ -26,8 +27,6 @@ if sys.platform != "linux":
     pytest.skip("watches need Linux", allow_module_level=True)
 
 from agenthost.workspace.watching import (
-    BATCH,
-    FileChange,
     FileWatcher,
     TooManyFolders,
     TreeWatch,
@@ -288,6 +287,17 @@ async def test_a_file_that_is_replaced_is_updated(watcher: FileWatcher, root: Pa
     # The unfinished file beside it is nobody's business.
     await whole.tells(("a", "updated"))
     await single.tells(("", "updated"))
+
+
+async def test_a_folder_that_is_replaced_and_then_goes_is_told_gone(
+    watcher: FileWatcher, root: Path
+) -> None:
+    (root / "a").mkdir()
+    (root / "b").mkdir()
+    _, told = await watch(watcher, root)
+    os.rename(root / "a", root / "b")
+    os.rmdir(root / "b")
+    await told.tells(("a", "deleted"), ("b", "deleted"))
 
 
 async def test_one_file_is_told_alone_and_comes_back(watcher: FileWatcher, root: Path) -> None:

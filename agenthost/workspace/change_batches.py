@@ -1,0 +1,87 @@
+"""Gathers changes of files into batches: one change a path, told after a moment of quiet."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+ChangeKind = Literal["added", "updated", "deleted"]
+
+# Seconds without a change after which a batch is told, and after which it is told anyway.
+QUIET = 0.05
+PATIENCE = 0.25
+BATCH = 1000
+# Changes that wait at most, whatever the time.
+MOST_WAITING = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """Something that happened to a file or folder below what is watched."""
+
+    # Relative to what is watched; empty for that itself.
+    path: str
+    kind: ChangeKind
+
+
+class ChangeBatches:
+    """The changes that are still to be told."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        on_batch: Callable[[Sequence[FileChange]], None],
+    ) -> None:
+        self._loop = loop
+        self._on_batch = on_batch
+        self._waiting: dict[str, ChangeKind] = {}
+        # When the first and the last of them came.
+        self._first = self._last = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, path: str, kind: ChangeKind) -> None:
+        """Gather a change with those of the same path before it."""
+        merged = merged_kind(self._waiting.get(path), kind)
+        if merged is None:
+            self._waiting.pop(path, None)
+            return
+        self._waiting[path] = merged
+        self._last = self._loop.time()
+        if self._timer is None:
+            self._first = self._last
+            self._timer = self._loop.call_later(QUIET, self._due)
+        elif len(self._waiting) > MOST_WAITING:
+            self._timer.cancel()
+            self._tell()
+
+    def close(self) -> None:
+        """Tell nothing any more."""
+        self._waiting.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _due(self) -> None:
+        now = self._loop.time()
+        due = min(self._last + QUIET, self._first + PATIENCE)
+        if now < due:
+            self._timer = self._loop.call_at(due, self._due)
+        else:
+            self._tell()
+
+    def _tell(self) -> None:
+        self._timer = None
+        changes = [FileChange(path, kind) for path, kind in self._waiting.items()]
+        self._waiting.clear()
+        for start in range(0, len(changes), BATCH):
+            self._on_batch(changes[start : start + BATCH])
+
+
+def merged_kind(before: ChangeKind | None, now: ChangeKind) -> ChangeKind | None:
+    """Return what two changes of one path come to; None is nothing."""
+    if before == "added":
+        return None if now == "deleted" else "added"
+    if before == "deleted" and now == "added":
+        return "updated"
+    return now
