@@ -163,21 +163,45 @@ async def test_no_link_is_followed(watcher: FileWatcher, root: Path) -> None:
     await told.tells(("later", "added"), ("end", "added"))
 
 
-async def test_what_is_swapped_for_a_link_meanwhile_is_not_watched(
+@pytest.mark.parametrize("turns", range(5))
+async def test_what_is_swapped_for_a_link_meanwhile_is_not_looked_into(
+    watcher: FileWatcher, root: Path, turns: int
+) -> None:
+    out = root.parent / "out"
+    (out / "secret").write_text("")
+    _, told = await watch(watcher, root)
+    (root / "d").mkdir()
+    # One of these is the moment between the event, which says folder, and the look.
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    (root / "d").rmdir()
+    (root / "d").symlink_to(out)
+    (root / "end").write_text("")
+    await told.until(lambda: "end" in told.paths)
+    (out / "another").write_text("")
+    (root / "last").write_text("")
+    await told.until(lambda: "last" in told.paths)
+    assert told.paths == {"d", "end", "last"}
+
+
+async def test_only_folders_of_the_watch_are_opened_whatever_has_their_names(
     watcher: FileWatcher, root: Path
 ) -> None:
     out = root.parent / "out"
-    (out / "d").mkdir()
-    _, told = await watch(watcher, root)
-    # The event says folder, but when it is looked at there is a link.
-    (root / "d").mkdir()
-    (root / "d").rmdir()
-    (root / "d").symlink_to(out / "d")
-    await told.until(lambda: "d" in told.paths)
-    (out / "d" / "secret").write_text("")
-    (root / "end").write_text("")
-    await told.until(lambda: "end" in told.paths)
-    assert told.paths == {"d", "end"}
+    (out / "deep").mkdir()
+    (root / "d" / "deep").mkdir(parents=True)
+    made, _ = await watch(watcher, root)
+    with made.opened(["d", "deep"]) as descriptor:
+        assert os.path.samestat(os.fstat(descriptor), os.stat(root / "d" / "deep"))
+    os.rename(root / "d", root / "e")
+    (root / "d").symlink_to(out)
+    for parts in (["d"], ["d", "deep"]):
+        with pytest.raises(OSError, match="directory"), made.opened(parts):
+            pass
+    os.rename(root, root.parent / "moved")
+    os.symlink(out, root)
+    with pytest.raises(OSError, match="Stale"), made.opened(["deep"]):
+        pass
 
 
 # Swaps a folder for a link to the outside and back, as fast as it can.
