@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from agenthost.host.channels.session.git_metadata import git_meta
-from agenthost.workspace import git as module
-from agenthost.workspace.git import GitStatus, git_status, read_porcelain
-
-
-@pytest.fixture(autouse=True)
-def _real_repositories(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("GIT_DIR")
-
-
-def git(folder: Path, *arguments: str) -> None:
-    identity = ("-c", "user.name=a", "-c", "user.email=a@example.com")
-    subprocess.run(["git", "-C", str(folder), *identity, *arguments], check=True)
-
-
-def repository(folder: Path) -> Path:
-    folder.mkdir()
-    git(folder, "init", "-q", "-b", "trunk")
-    git(folder, "commit", "-q", "--allow-empty", "-m", "first")
-    return folder
+from agenthost.workspace.git import program as module
+from agenthost.workspace.git.status import GitStatus, git_status, read_porcelain
+from tests.workspace.git.repositories import git, repository
 
 
 async def test_a_repository_tells_its_branch_upstream_and_changes(tmp_path: Path) -> None:
@@ -36,7 +19,7 @@ async def test_a_repository_tells_its_branch_upstream_and_changes(tmp_path: Path
     git(clone, "commit", "-q", "--allow-empty", "-m", "ours")
     (clone / "new file").write_text("x")
     status = await git_status(clone)
-    assert status == GitStatus("trunk", "origin/trunk", 0, 1, 1, (str(origin),))
+    assert status == GitStatus("main", "origin/main", 0, 1, 1, (str(origin),))
     git(clone, "checkout", "-q", "--detach")
     detached = await git_status(clone)
     assert detached is not None

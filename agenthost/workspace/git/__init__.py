@@ -1,0 +1,1 @@
+"""What the ``git`` program says of the repositories that sessions work in, and checkpoints."""

@@ -1,0 +1,210 @@
+"""The one place where the ``git`` program is run: harmlessly, briefly, with bounded output.
+
+A repository's configuration can name programs: filters, hooks, monitors, ways to reach a network.
+None of them runs just because somebody looks at the repository, and nothing of it is locked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+# Seconds, and bytes of output, after which a repository is too large to be looked at.
+PATIENCE = 5.0
+LONG_PATIENCE = 60.0
+MOST_OUTPUT = 32 * 1024 * 1024
+MOST_AT_ONCE = 2
+_LONGEST_REASON = 300
+
+# Settings for every call, over those of the repository.
+_HARMLESS = (
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("core.splitIndex", "false"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    # A folder that merely looks like a repository may be part of somebody's download.
+    ("safe.bareRepository", "explicit"),
+)
+_ENVIRONMENT = {
+    # No questions at somebody's terminal, no locks in the way of somebody's work, no network.
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "LC_ALL": "C",
+}
+_SECRET = re.compile("agenthost|token|secret|passw|passphrase|credential|api_?key", re.IGNORECASE)
+_FILTER_PROGRAMS = (".clean", ".smudge", ".process")
+
+_OF_INTEREST = r"^(filter\..*|remote\..*\.url)$"
+
+Settings = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """What of a repository's configuration matters to whoever looks at it."""
+
+    # The settings that switch off the filters that the repository itself defines.
+    filters_off: Settings = ()
+    # Where its remotes are.
+    remotes: tuple[str, ...] = ()
+
+
+class GitFailed(Exception):
+    """The git program gave no answer; the message says why. Not the same as an empty answer."""
+
+    def __init__(self, reason: str, code: int | None = None) -> None:
+        super().__init__(reason)
+        # Its exit code, if it has ended by itself.
+        self.code = code
+
+
+class GitProgram:
+    """Runs git, for so many at the same time."""
+
+    def __init__(self, at_once: int = MOST_AT_ONCE) -> None:
+        self._seats = asyncio.Semaphore(at_once)
+
+    async def run(
+        self,
+        folder: str | os.PathLike[str],
+        *arguments: str,
+        settings: Settings = (),
+        env: Mapping[str, str] | None = None,
+        data: bytes = b"",
+        patience: float = PATIENCE,
+    ) -> bytes:
+        """Return what git prints in a folder.
+
+        Raises:
+            GitFailed: it says no, takes too long or prints too much, or there is no git.
+        """
+        variables = environment([*_HARMLESS, *settings], env)
+        async with self._seats:
+            # In a thread: a child of the event loop whose end is noticed twice, when it is killed
+            # just as it ends, would be complained about.
+            return await asyncio.to_thread(_run, folder, arguments, variables, data, patience)
+
+    async def configured(self, folder: str | os.PathLike[str]) -> Configured:
+        """Return the filters and the remotes of a repository.
+
+        Raises:
+            GitFailed: what it would run is not known, so nothing may be run.
+        """
+        try:
+            listed = await self.run(
+                folder, "config", "--show-scope", "-z", "--get-regexp", _OF_INTEREST
+            )
+        except GitFailed as failure:
+            # Nothing of that is configured.
+            if failure.code == 1:
+                return Configured()
+            raise
+        return read_configured(listed)
+
+
+def read_configured(listed: bytes) -> Configured:
+    """Read what ``git config --show-scope -z`` lists."""
+    fields = os.fsdecode(listed).split("\0")
+    off: dict[str, str] = {}
+    remotes: list[str] = []
+    for scope, setting in zip(fields[::2], fields[1::2], strict=False):
+        key, _, value = setting.partition("\n")
+        if key.endswith(".url"):
+            remotes.append(value)
+        elif scope not in ("local", "worktree"):
+            # Those of the user, for large files perhaps, are the user's own wish.
+            continue
+        elif key.endswith(_FILTER_PROGRAMS):
+            off[key] = ""
+        elif key.endswith(".required"):
+            off[key] = "false"
+    return Configured(tuple(off.items()), tuple(remotes))
+
+
+def environment(settings: Settings, more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return git's variables: the host's without secrets and without settings of its own."""
+    env = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith("GIT_") and not _SECRET.search(key)
+    }
+    # The way to say that there are no repositories here.
+    if os.environ.get("GIT_DIR") == os.devnull:
+        env["GIT_DIR"] = os.devnull
+    env |= _ENVIRONMENT
+    # Not by `-c`, which ends a name at the first `=`; a filter can be called `a=b`.
+    env["GIT_CONFIG_COUNT"] = str(len(settings))
+    for number, (key, value) in enumerate(settings):
+        env |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return {**env, **(more or {})}
+
+
+def _run(
+    folder: str | os.PathLike[str],
+    arguments: Sequence[str],
+    env: Mapping[str, str],
+    data: bytes,
+    patience: float,
+) -> bytes:
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as complaints:
+        given.write(data)
+        given.seek(0)
+        try:
+            process = subprocess.Popen(
+                ["git", "-C", os.fspath(folder), *arguments],
+                stdin=given,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+                env=env,
+                # Whatever it starts ends with it.
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise GitFailed(f"git cannot be run: {error}") from error
+        late = threading.Event()
+
+        def impatient() -> None:
+            late.set()
+            _kill(process)
+
+        impatience = threading.Timer(patience, impatient)
+        impatience.start()
+        with process:
+            assert process.stdout is not None
+            output = process.stdout.read(MOST_OUTPUT + 1)
+            if len(output) > MOST_OUTPUT:
+                _kill(process)
+        impatience.cancel()
+        if len(output) > MOST_OUTPUT:
+            raise GitFailed(f"git {arguments[0]} printed too much")
+        if late.is_set():
+            raise GitFailed(f"git {arguments[0]} took longer than {patience:g} s")
+        if process.returncode:
+            code = process.returncode
+            raise GitFailed(_reason(complaints.fileno(), arguments[0], code), code)
+        return output
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    # Its id is its own until it is waited for, which happens after this.
+    with contextlib.suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _reason(complaints: int, what: str, code: int) -> str:
+    end = os.pread(complaints, 4096, max(0, os.fstat(complaints).st_size - 4096))
+    lines = [line for line in end.decode(errors="replace").splitlines() if line.strip()]
+    said = lines[-1].removeprefix("fatal: ").removeprefix("error: ") if lines else ""
+    return said[:_LONGEST_REASON] or f"git {what} ended with code {code}"
