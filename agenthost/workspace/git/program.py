@@ -24,13 +24,14 @@ MOST_OUTPUT = 32 * 1024 * 1024
 MOST_AT_ONCE = 2
 _LONGEST_REASON = 300
 
-# Settings for every call, over those of the repository.
+# Nothing goes on in the background.
+_SHORT = (("gc.auto", "0"), ("maintenance.auto", "false"))
+# Settings for every call that looks at a repository, over those of its own.
 _HARMLESS = (
+    *_SHORT,
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
     ("core.splitIndex", "false"),
-    ("gc.auto", "0"),
-    ("maintenance.auto", "false"),
     # A folder that merely looks like a repository may be part of somebody's download.
     ("safe.bareRepository", "explicit"),
 )
@@ -84,13 +85,17 @@ class GitProgram:
         env: Mapping[str, str] | None = None,
         data: bytes = b"",
         patience: float = PATIENCE,
+        as_user: bool = False,
     ) -> bytes:
         """Return what git prints in a folder.
+
+        ``as_user``: somebody wants this done to the repository as their own git would do it, with
+        its filters and hooks. Nothing that only looks may say so.
 
         Raises:
             GitFailed: it says no, takes too long or prints too much, or there is no git.
         """
-        variables = environment([*_HARMLESS, *settings], env)
+        variables = environment([*(_SHORT if as_user else _HARMLESS), *settings], env)
         async with self._seats:
             # In a thread: a child of the event loop whose end is noticed twice, when it is killed
             # just as it ends, would be complained about.
@@ -206,5 +211,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 def _reason(complaints: int, what: str, code: int) -> str:
     end = os.pread(complaints, 4096, max(0, os.fstat(complaints).st_size - 4096))
     lines = [line for line in end.decode(errors="replace").splitlines() if line.strip()]
-    said = lines[-1].removeprefix("fatal: ").removeprefix("error: ") if lines else ""
+    # What follows is advice; what a hook says has no such beginning.
+    blunt = [line for line in lines if line.startswith(("fatal: ", "error: "))]
+    said = (blunt or lines or [""])[-1].removeprefix("fatal: ").removeprefix("error: ")
     return said[:_LONGEST_REASON] or f"git {what} ended with code {code}"

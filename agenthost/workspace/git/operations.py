@@ -1,0 +1,110 @@
+"""What somebody wants done to a repository: files staged, changes committed.
+
+Unlike everything else here, this is the user's own git at work: its hooks and filters run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from agenthost.workspace.git.program import LONG_PATIENCE, GitFailed, GitProgram
+from agenthost.workspace.git.repository import Repository, commit_of
+
+# Names are names, whatever characters they have; nobody is there to write a message.
+_ENVIRONMENT = {"GIT_LITERAL_PATHSPECS": "1", "GIT_EDITOR": "true"}
+
+
+async def stage(program: GitProgram, repository: Repository, paths: Sequence[str]) -> None:
+    """Put files, below the top of the working tree, into the index as they are now.
+
+    Raises:
+        GitFailed: git says no; the index is as it was.
+    """
+    listed = b"".join(os.fsencode(path) + b"\0" for path in paths)
+    # No path at all would be everything.
+    if listed:
+        words = ("add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul")
+        await _run(program, repository, *words, data=listed)
+
+
+async def has_staged(program: GitProgram, repository: Repository) -> bool:
+    """Say whether the index differs from the last commit."""
+    if await commit_of(program, repository) is None:
+        return bool(await program.run(repository.top, "ls-files", "-z"))
+    words = ("diff-index", "--cached", "--quiet", "--ignore-submodules=dirty", "HEAD", "--")
+    try:
+        await program.run(repository.top, *words)
+    except GitFailed as failure:
+        if failure.code == 1:
+            return True
+        raise
+    return False
+
+
+async def commit_changes(
+    program: GitProgram, repository: Repository, message: str, paths: Sequence[str]
+) -> str:
+    """Commit what is staged, or else these files, and return the commit.
+
+    Raises:
+        GitFailed: a hook or git says no; the index is as it was.
+    """
+    if await has_staged(program, repository):
+        return await _commit(program, repository, message)
+    saved = await asyncio.to_thread(_read, repository)
+    try:
+        await stage(program, repository, paths)
+        return await _commit(program, repository, message)
+    except BaseException:
+        await asyncio.to_thread(_restore, repository, saved)
+        raise
+
+
+async def _commit(program: GitProgram, repository: Repository, message: str) -> str:
+    data = message.encode(errors="replace")
+    words = ("commit", "--quiet", "--cleanup=whitespace", "--file=-")
+    await _run(program, repository, *words, data=data)
+    commit = await commit_of(program, repository)
+    if commit is None:
+        raise GitFailed("the commit is not there")
+    return commit
+
+
+async def _run(program: GitProgram, repository: Repository, *words: str, data: bytes) -> None:
+    await program.run(
+        repository.top, *words, env=_ENVIRONMENT, data=data, patience=LONG_PATIENCE, as_user=True
+    )
+
+
+def _read(repository: Repository) -> bytes | None:
+    with contextlib.suppress(FileNotFoundError):
+        return Path(repository.git_dir, "index").read_bytes()
+    return None
+
+
+def _restore(repository: Repository, saved: bytes | None) -> None:
+    """Bring an index back, in the way in which git itself writes one.
+
+    Whoever holds its lock by now is about to write another one, which is as well.
+    """
+    index, lock = (Path(repository.git_dir, name) for name in ("index", "index.lock"))
+    try:
+        file = lock.open("xb")
+    except OSError:
+        return
+    try:
+        with file:
+            file.write(saved or b"")
+        if saved is None:
+            index.unlink(missing_ok=True)
+            lock.unlink()
+        else:
+            lock.replace(index)
+    except OSError:
+        # Ours until it has replaced the index.
+        lock.unlink(missing_ok=True)
+        raise
