@@ -20,9 +20,9 @@ LONGEST_TITLE = 200
 
 _ESCAPE = "\x1b"
 _END = re.compile("[\x07\x18\x1a\x1b]")
-# What asks the terminal for something, and what may still become that.
-_ASKING = re.compile("\x1b\\[(?:(>?)0?c|([56])n)")
-_MAYBE_ASKING = re.compile("\x1b\\[(?:>?0?|[56])\\Z")
+# The escapes that matter: an OSC, what asks the terminal something, and at the end of the text
+# what may still become one of them. All others (colours, mostly) are passed over by the pattern.
+_ESCAPES = re.compile("\x1b(?:(\\])|\\[(?:(>?0?c)|([56]n)|(?:>?0?|[56])\\Z)|\\Z)")
 _ENCODED = re.compile(r"\\(\\|x[0-9a-fA-F]{2})")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]+")
 _INTEGER = re.compile(r"-?[0-9]{1,10}\Z", re.ASCII)
@@ -100,9 +100,9 @@ class OscParser:
         self._held = ""
         # From `start` the text has not been told; from `at` it has not been looked at.
         start = at = 0
-        while (at := text.find(_ESCAPE, at)) >= 0:
-            following = text[at + 1 : at + 2]
-            if following == "]":
+        while (escape := _ESCAPES.search(text, at)) is not None:
+            at = escape.start()
+            if escape[1]:
                 end = self._end_of(text, at, searched)
                 searched = 0
                 if end is None:
@@ -114,20 +114,13 @@ class OscParser:
                 if segment:
                     yield segment
                 at = end[1]
-            elif following == "[":
-                if asking := _ASKING.match(text, at):
-                    yield from _printed(text[start:at])
-                    yield _query(asking)
-                    start = at = asking.end()
-                elif _MAYBE_ASKING.match(text, at):
-                    break
-                else:
-                    at += 2
-            elif following:
-                at += 1
+            elif escape[2] or escape[3]:
+                yield from _printed(text[start:at])
+                yield _query(escape[2] or escape[3])
+                start = at = escape.end()
             else:
                 break
-        if at < 0:
+        else:
             at = len(text)
         self._held = text[at:]
         yield from _printed(text[start:at])
@@ -204,10 +197,10 @@ def _is_ours(payload: str) -> bool:
     return payload.startswith(("633;", "133;", "7;", "9;9;", "1337;CurrentDir="))
 
 
-def _query(asking: re.Match[str]) -> Query:
-    if asking[2]:
-        return Query.STATUS if asking[2] == "5" else Query.CURSOR
-    return Query.SECONDARY_ATTRIBUTES if asking[1] else Query.ATTRIBUTES
+def _query(asked: str) -> Query:
+    if asked.endswith("n"):
+        return Query.STATUS if asked == "5n" else Query.CURSOR
+    return Query.SECONDARY_ATTRIBUTES if asked.startswith(">") else Query.ATTRIBUTES
 
 
 def _folder(path: str) -> FolderMark | None:

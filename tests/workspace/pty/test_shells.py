@@ -94,6 +94,23 @@ async def test_interrupted_commands_and_empty_lines(name: str, tmp_path: Path) -
 
 
 @SHELLS
+async def test_an_editor_takes_the_whole_screen_and_gives_it_back(
+    name: str, tmp_path: Path
+) -> None:
+    editor = shell("vim")
+    async with RunningTerminal.interactive(name, tmp_path) as terminal:
+        await terminal.until(lambda: terminal.interpreter.tracker.detected)
+        terminal.type(f"{editor} -u NONE -N -n new\r")
+        # To the alternate screen, and as soon as it reads keys, what was typed.
+        await terminal.until(lambda: "\x1b[?1049h" in terminal.text)
+        terminal.type("ihello\x1b:wq\r")
+        await terminal.until(lambda: "\x1b[?1049l" in terminal.text)
+        await terminal.until(lambda: not terminal.interpreter.tracker.busy)
+        _, output, _ = await terminal.run("cat new")
+        assert output.split() == ["hello"]
+
+
+@SHELLS
 async def test_resizing_reaches_the_program(name: str, tmp_path: Path) -> None:
     async with RunningTerminal.interactive(name, tmp_path) as terminal:
         assert (await terminal.run("stty size"))[1].split() == ["24", "80"]
