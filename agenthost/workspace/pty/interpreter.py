@@ -21,7 +21,10 @@ class OutputInterpreter:
         machine: str = "",
         followed: Callable[[], bool] = lambda: False,
     ) -> None:
-        """``answer`` gets what is to be written back; ``followed`` says whether anybody looks."""
+        """``answer`` gets what is to be written back; ``followed`` says whether anybody looks.
+
+        By then the program may have ended: ``answer`` is not to fail because of that.
+        """
         self.tracker = CommandTracker(nonce)
         self.replies = Replies()
         self._answer = answer

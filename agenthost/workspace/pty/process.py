@@ -81,6 +81,8 @@ class Pty:
         self._told = bytearray()
         self._input = bytearray()
         self._leashed = True
+        # Whether output is given out; whether the keeper has left; whether all is closed.
+        self._begun = self._left = self._over = False
         self._next_look: asyncio.TimerHandle | None = None
         self.pid = 0
         for descriptor in (spawned.master, spawned.report):
@@ -120,17 +122,19 @@ class Pty:
         pty = cls(spawned, on_output, behind)
         try:
             async with asyncio.timeout(START_PATIENCE):
-                pty.pid = await asyncio.shield(pty._started)
+                await asyncio.shield(pty._started)
         except BaseException:
+            pty._on_output = lambda data: None
+            pty._begin()
             await pty.close()
             raise
-        pty._look()
+        pty._begin()
         return pty
 
     @property
     def running(self) -> bool:
         """Whether the program, or anything that it started, may still be there."""
-        return not self._ended.done()
+        return not self._over
 
     async def ended(self) -> int | None:
         """Wait for the end of all of it; return the exit code, 128 plus a signal's number.
@@ -182,7 +186,14 @@ class Pty:
             self._heard(*line.split())
         if not told:
             self._loop.remove_reader(self._spawned.report)
-            self._keeper_left()
+            self._left = True
+            if not self._started.done():
+                reason = "the terminal's keeper could not be started"
+                self._started.set_exception(OSError(reason))
+            # A failure that nobody waits for any more is no news.
+            self._started.exception()
+            if self._begun:
+                self._finish()
 
     def _heard(self, what: bytes, value: bytes) -> None:
         number = int(value)
@@ -190,16 +201,22 @@ class Pty:
             self._exit_code = number if number >= 0 else 128 - number
         elif not self._started.done():
             if what == b"pid":
+                self.pid = number
                 self._started.set_result(number)
             else:
                 self._started.set_exception(OSError(number, os.strerror(number)))
 
-    def _keeper_left(self) -> None:
+    def _begin(self) -> None:
+        """Give out what is printed from now on: whoever started this knows it by now."""
+        self._begun = True
+        if self._left:
+            self._loop.call_soon(self._finish)
+        else:
+            self._look()
+
+    def _finish(self) -> None:
         """All is over: nothing can be printed any more, but not all may have been read."""
-        if not self._started.done():
-            self._started.set_exception(OSError("the terminal's keeper could not be started"))
-        # A failure that nobody waits for any more is no news.
-        self._started.exception()
+        self._over = True
         if self.pid and self._exit_code is None:
             _kill_session(self.pid)
         if self._next_look is not None:
@@ -207,14 +224,17 @@ class Pty:
         self._loop.remove_reader(self._spawned.master)
         self._loop.remove_writer(self._spawned.master)
         self._input.clear()
-        with contextlib.suppress(OSError):
+        try:
             # The kernel keeps less than this; only what escaped from a killed keeper prints on.
             for _ in range(MOST_LEFT // 4096):
                 self._on_output(os.read(self._spawned.master, READ_AT_ONCE))
-        self.end()
-        os.close(self._spawned.master)
-        os.close(self._spawned.report)
-        self._reap()
+        except OSError:
+            pass
+        finally:
+            self.end()
+            os.close(self._spawned.master)
+            os.close(self._spawned.report)
+            self._reap()
 
     def _reap(self) -> None:
         # It has closed its end of the pipe by ending, or is about to.
@@ -228,7 +248,16 @@ class Pty:
         self._loop.add_reader(self._spawned.master, self._read)
 
     def _look_later(self, seconds: float) -> None:
-        self._next_look = self._loop.call_later(seconds, self._look)
+        until = self._loop.time() + LONGEST_PAUSE
+        self._next_look = self._loop.call_later(seconds, self._look_unless_behind, until)
+
+    def _look_unless_behind(self, until: float) -> None:
+        """Give those who look at it time to keep up, but not for ever."""
+        if self._behind() and self._loop.time() < until:
+            again = self._look_unless_behind
+            self._next_look = self._loop.call_later(PAUSE, again, until)
+        else:
+            self._look()
 
     def _read(self) -> None:
         """Take a bounded part of what was printed, and look again after a pause."""
@@ -247,19 +276,10 @@ class Pty:
         except OSError:
             # Nobody has the terminal open; the program may open it again.
             pause = REOPEN
+        # First, so that the terminal goes on even if somebody cannot take this.
+        self._look_later(pause)
         if size:
             self._on_output(b"".join(pieces))
-        if self._behind():
-            self._wait_for_followers(self._loop.time() + LONGEST_PAUSE)
-        else:
-            self._look_later(pause)
-
-    def _wait_for_followers(self, until: float) -> None:
-        if self._behind() and self._loop.time() < until:
-            again = self._wait_for_followers
-            self._next_look = self._loop.call_later(PAUSE, again, until)
-        else:
-            self._look()
 
     def _write(self) -> None:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 import time
@@ -15,7 +16,7 @@ import pytest
 from agenthost.workspace.pty.command_tracker import CommandBegan, CommandEnded, TerminalEvent
 from agenthost.workspace.pty.interpreter import OutputInterpreter
 from agenthost.workspace.pty.osc import Printed
-from agenthost.workspace.pty.process import Pty
+from agenthost.workspace.pty.process import InputRefused, Pty
 from agenthost.workspace.pty.shells import ShellLaunch, interactive
 
 PATIENCE = 30.0
@@ -45,7 +46,7 @@ class RunningTerminal:
         self.events: list[TerminalEvent] = []
         self.received = 0
         self.behind = False
-        self.interpreter = OutputInterpreter(self.type, nonce=launch.nonce)
+        self.interpreter = OutputInterpreter(self._answer, nonce=launch.nonce)
         self.pty: Pty
 
     @classmethod
@@ -79,6 +80,10 @@ class RunningTerminal:
         self.received += len(data)
         self.events += self.interpreter.feed(data, time.time())
         self._news.set()
+
+    def _answer(self, text: str) -> None:
+        with contextlib.suppress(InputRefused):
+            self.type(text)
 
     @property
     def text(self) -> str:

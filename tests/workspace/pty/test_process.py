@@ -112,8 +112,8 @@ echo ready
 
 @pytest.mark.parametrize("how", ["exit", "end", "kill"])
 async def test_nothing_outlives_its_terminal(how: str, tmp_path: Path) -> None:
-    last = "exit 5" if how == "exit" else "trap '' HUP; sleep 304"
-    async with running(LEFT_BEHIND + last, tmp_path) as terminal:
+    line = f"{LEFT_BEHIND} exit 5" if how == "exit" else f"trap '' HUP; {LEFT_BEHIND} sleep 304"
+    async with running(line, tmp_path) as terminal:
         await ready(terminal)
         children = written(tmp_path)
         assert len(children) == 4
@@ -162,7 +162,7 @@ asyncio.run(main())
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 async def test_nothing_outlives_a_host_that_is_killed(number: int, tmp_path: Path) -> None:
-    line = LEFT_BEHIND + "trap '' HUP; sleep 304"
+    line = f"trap '' HUP; {LEFT_BEHIND} sleep 304"
     host = await asyncio.create_subprocess_exec(
         sys.executable, "-c", HOST, line, stdout=subprocess.PIPE, cwd=tmp_path
     )
@@ -263,3 +263,13 @@ async def test_whoever_does_not_wait_for_the_start_leaves_nothing(tmp_path: Path
     await gone(*keepers())
     # If it was started at all before its keeper noticed that nobody wants it.
     assert not any(map(is_alive, written(tmp_path)))
+
+
+async def test_a_program_that_ends_at_once_is_told_like_any_other(tmp_path: Path) -> None:
+    launch = one_command(["/bin/echo", "a"], "/bin/sh", variables(tmp_path))
+    for _ in range(10):
+        output = bytearray()
+        pty = await Pty.start(launch.words, env=launch.env, cwd="/", on_output=output.extend)
+        # Nothing is told to those who do not know yet who tells it.
+        assert not output
+        assert (await pty.ended(), bytes(output)) == (0, b"a\r\n")
