@@ -18,7 +18,7 @@ _SUBMODULE = "160000"
 
 
 @dataclass(frozen=True, slots=True)
-class FileChange:
+class ChangedFile:
     """One file that differs; paths are relative to the top of the working tree."""
 
     # None = was not there before, is not there any more.
@@ -49,7 +49,7 @@ async def changes_between(
     env: Mapping[str, str] | None = None,
     folders: Sequence[str] = (".",),
     most: int = MOST_FILES,
-) -> list[FileChange]:
+) -> list[ChangedFile]:
     """Return the files below folders that differ between two trees or commits.
 
     Raises:
@@ -71,10 +71,10 @@ async def changes_between(
     return changes
 
 
-def read_changes(told: bytes) -> list[FileChange]:
+def read_changes(told: bytes) -> list[ChangedFile]:
     """Read what ``git diff-tree -z --raw --numstat`` prints."""
     fields = iter(os.fsdecode(told).split("\0"))
-    changes: dict[str, FileChange] = {}
+    changes: dict[str, ChangedFile] = {}
     try:
         for field in fields:
             if field.startswith(":"):
@@ -90,16 +90,16 @@ def read_changes(told: bytes) -> list[FileChange]:
     return list(changes.values())
 
 
-def _name(change: FileChange) -> str:
+def _name(change: ChangedFile) -> str:
     return change.new_path or change.old_path or ""
 
 
-def _change(field: str, fields: Iterator[str]) -> FileChange:
+def _change(field: str, fields: Iterator[str]) -> ChangedFile:
     old_mode, new_mode, old_blob, new_blob, status = field[1:].split(" ")
     path = next(fields)
     new_path = next(fields) if status[0] in "RC" else path
     was, is_ = old_mode != "000000", new_mode != "000000"
-    return FileChange(
+    return ChangedFile(
         old_path=path if was else None,
         new_path=new_path if is_ else None,
         old_blob=old_blob if was else None,

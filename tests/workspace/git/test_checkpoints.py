@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from agenthost.workspace.git import checkpoints as module
 from agenthost.workspace.git.checkpoints import Checkpoint, Checkpoints, TooManyFiles
-from agenthost.workspace.git.diffs import FileChange, changes_between
+from agenthost.workspace.git.diffs import ChangedFile, changes_between
 from agenthost.workspace.git.program import GitFailed, GitProgram
 from agenthost.workspace.git.repository import (
     Repository,
@@ -43,13 +43,13 @@ class Session:
     async def take(self, *folders: str) -> Checkpoint:
         return await self.checkpoints.take(await self.repository(), folders or (".",))
 
-    async def changes(self, before: str, after: str) -> dict[str, FileChange]:
+    async def changes(self, before: str, after: str) -> dict[str, ChangedFile]:
         repository = await self.repository()
         env = self.checkpoints.environment(repository)
         changes = await changes_between(self.program, repository, before, after, env=env)
         return {change.new_path or change.old_path or "": change for change in changes}
 
-    async def uncommitted(self) -> dict[str, FileChange]:
+    async def uncommitted(self) -> dict[str, ChangedFile]:
         """Return what differs from HEAD now."""
         found = await self.repository()
         head = await commit_of(self.program, found) or await empty_tree(self.program, found)

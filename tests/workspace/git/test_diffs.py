@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agenthost.workspace.git.diffs import FileChange, read_changes
+from agenthost.workspace.git.diffs import ChangedFile, read_changes
 from agenthost.workspace.git.program import GitFailed
 
 OLD, NEW, NONE = "1" * 40, "2" * 40, "0" * 40
@@ -21,10 +21,10 @@ def test_both_lists_are_brought_together() -> None:
     told += raw("160000 160000", f"{OLD} {NEW}", "M", "sub")
     told += "3\t4\t\0old\tname\0new\0-\t-\t:colon\0" + "0\t9\t7\t7\tx\0" + "1\t1\tsub\0"
     assert read_changes(told.encode()) == [
-        FileChange("old\tname", "new", OLD, NEW, "100644", "100755", 3, 4),
-        FileChange(None, ":colon", None, NEW, None, "100644"),
-        FileChange("7\t7\tx", None, OLD, None, "100644", None, 0, 9),
-        FileChange("sub", "sub", OLD, NEW, "160000", "160000"),
+        ChangedFile("old\tname", "new", OLD, NEW, "100644", "100755", 3, 4),
+        ChangedFile(None, ":colon", None, NEW, None, "100644"),
+        ChangedFile("7\t7\tx", None, OLD, None, "100644", None, 0, 9),
+        ChangedFile("sub", "sub", OLD, NEW, "160000", "160000"),
     ]
     assert read_changes(b"") == []
 
