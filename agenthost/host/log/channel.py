@@ -70,6 +70,7 @@ class LiveChannel(Generic[S]):
         self.is_logged = kind.kept is Kept.LOGGED
         self._kind_name = kind.name
         self._cuts = kind.cuts
+        self._scrollback = kind.scrollback
         # The session that owns a chat or annotations channel; None for root and sessions.
         self.session = session
         # The sequence number of the last action applied.
@@ -97,6 +98,9 @@ class LiveChannel(Generic[S]):
         # Version and window -> what was encoded last and its JSON, until the state changes:
         # all who come meanwhile share the same bytes.
         self._encoded: dict[tuple[str, int], tuple[S, Sequence[bytes]]] = {}
+        # Where its kind limits it: how long the state is, and at which length it is trimmed.
+        self._length = kind.length(state) if self._scrollback is not None else 0
+        self._trimmed_above = self._scrollback or 0
 
     @property
     def state(self) -> S:
@@ -123,6 +127,8 @@ class LiveChannel(Generic[S]):
             if not text:
                 return None
             run.text.append(text)
+            if self._scrollback is not None:
+                self._grow(self._length + len(text))
             return _TEXT_CHANGE
         before = self.state
         after = reduce(self._kind_name, before, action, now=now)
@@ -136,6 +142,8 @@ class LiveChannel(Generic[S]):
                 subscription.window = self.kind.clamp(subscription.window, after)
         if key is not None:
             self._run = AppendRun(key, action, now)
+        if self._scrollback is not None:
+            self._grow(self.kind.length(after))
         return Change((before, after))
 
     def snapshot_json(
@@ -159,6 +167,21 @@ class LiveChannel(Generic[S]):
         pieces = self.encoder.encode(state, version, window, reviewable=reviewable)
         self._encoded[version, window] = (state, pieces)
         return pieces
+
+    def _grow(self, length: int) -> None:
+        """Take note of the state's length, and cut it where that is too much.
+
+        Also while nobody looks: text that is gathered for the state would grow without bound.
+        """
+        assert self._scrollback is not None
+        self._length = length
+        if length <= self._trimmed_above:
+            return
+        self._state = self.kind.trimmed(self.state)
+        self._encoded.clear()
+        self._length = self.kind.length(self._state)
+        # What cannot be cut is not looked at again at each piece of text.
+        self._trimmed_above = max(self._scrollback, self._length + self._scrollback // 5)
 
     def _fold(self) -> None:
         run, self._run = self._run, None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agenthost.host.log.receiver import Receiver
     from agenthost.host.log.writer import ClientAction
     from agenthost.host.store import WholeChannel
-    from agenthost.host.trust.principals import Starter
+    from agenthost.host.trust.principals import Principal, Starter
     from agenthost.protocol.commands import SubscribeView
     from agenthost.protocol.common import Action, JsonObject, ProtectedResourceMetadata
     from agenthost.protocol.reducer_registry import Kind
@@ -167,6 +167,8 @@ class ChannelKind(Generic[S]):
     methods: Mapping[str, Handler] = MappingProxyType({})
     # Buckets of records under a channel's URI that belong to it.
     buckets: tuple[str, ...] = ()
+    # How long a state may become, by ``length``, before it is ``trimmed``; None for any length.
+    scrollback: int | None = None
 
     def __repr__(self) -> str:
         return f"<kind {self.name}>"
@@ -187,6 +189,16 @@ class ChannelKind(Generic[S]):
     async def find_alias(self, uri: str, find: Find) -> AnyChannel | None:
         """Return the channel that a URI describes under which none is registered."""
         return None
+
+    # How long it may become.
+
+    def length(self, state: S) -> int:
+        """Return the characters of a state that count against ``scrollback``."""
+        return 0
+
+    def trimmed(self, state: S) -> S:
+        """Return a state without its oldest part; nobody is told, for no action says so."""
+        return state
 
     # How it is shown.
 
@@ -215,6 +227,10 @@ class ChannelKind(Generic[S]):
         return window
 
     # What clients may do in it.
+
+    def may_follow(self, channel: LiveChannel[S], principal: Principal) -> bool:
+        """Say whether somebody may know of a channel; to others it is not there."""
+        return True
 
     def judged_on(
         self, channel: LiveChannel[S], owner: OwnerChannel | None, type: str
@@ -261,6 +277,10 @@ class ChannelKind(Generic[S]):
 
     def unfollowed(self, channel: LiveChannel[S], client_id: str) -> Sequence[Consequence]:
         """Say what must be done because a client does not follow a channel any more."""
+        return ()
+
+    def deserted(self, channel: LiveChannel[S]) -> Sequence[Consequence]:
+        """Say what must be done because nobody follows a channel any more."""
         return ()
 
 
