@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from agenthost.errors import InvalidParams, WireError, shortened
+from agenthost.errors import InvalidParams, NotFound, WireError, shortened
 from agenthost.protocol.methods import METHODS
 from agenthost.protocol.reducer_registry import Kind, client_may_dispatch, kind_of
-from agenthost.protocol.schema.validation import validate_action, validate_params
+from agenthost.protocol.schema.validation import validate_action, validate_params, validate_result
 from agenthost.protocol.uris import ROOT
 from agenthost.protocol.versions import NOWHERE, Untranslatable, Whereabouts, translator
 
@@ -27,6 +27,18 @@ def accept_params(
         params = {**params, "channel": ROOT}
     canonical = _translated(lambda: translator(version).params_up(method, params, around=around))
     return _checked(version, lambda: validate_params(method, canonical))
+
+
+def accept_answer(version: str, method: str, params: dict[str, Any], result: Any) -> Any:
+    """Return a client's canonical, validated answer to a request of the host's.
+
+    Raises NotFound for any other: whoever asked for it did nothing wrong.
+    """
+    try:
+        canonical = _translated(lambda: translator(version).result_up(method, params, result))
+        return validate_result(method, canonical)
+    except InvalidParams as error:
+        raise NotFound(f"the client answered {method} wrongly: {error.message}") from error
 
 
 def accept_action(

@@ -31,6 +31,14 @@ class Access(Enum):
     DISPATCH = "anyone may send it; each action inside is asked about by itself"
 
 
+class Beside(Enum):
+    """Whether a host carries a request out beside the reading of the connection it came by."""
+
+    NO = "before the next message is looked at"
+    IN_ORDER = "beside, one after the other: what is written the next one finds"
+    FREE = "beside, at once"
+
+
 _TO_HOST = frozenset({Direction.TO_HOST})
 _TO_CLIENT = frozenset({Direction.TO_CLIENT})
 _EITHER_WAY = _TO_HOST | _TO_CLIENT
@@ -55,6 +63,8 @@ class Method:
     raw: bool = False
     # It can only concern the root, so that editors leave the channel out.
     concerns_root: bool = False
+    # It may take its time.
+    beside: Beside = Beside.NO
 
     @property
     def params(self) -> Any:
@@ -80,12 +90,27 @@ def _request(
     *,
     answers: bool = False,
     directions: frozenset[Direction] = _TO_HOST,
+    beside: Beside = Beside.NO,
     **columns: bool,
 ) -> Method:
     """Make the row of a request; its types are named after it."""
     stem = name[0].upper() + name[1:]
     result = f"{stem}Result" if answers else None
-    return Method(name, f"{stem}Params", result, directions, access=access, **columns)
+    return Method(
+        name, f"{stem}Params", result, directions, access=access, beside=beside, **columns
+    )
+
+
+def _resource(name: str, access: Access = Access.RESOURCE, *, large: bool = False) -> Method:
+    """Make the row of a request about files, which either side may send."""
+    return _request(
+        name,
+        access,
+        answers=True,
+        directions=_EITHER_WAY,
+        beside=Beside.IN_ORDER,
+        large=large,
+    )
 
 
 def _event(name: str, params: str) -> Method:
@@ -100,8 +125,8 @@ _ROWS = (
     _request("subscribe", Access.EVERYONE, answers=True, large=True),
     _request("authenticate", Access.OPERATE, answers=True),
     _request("listSessions", Access.EVERYONE, answers=True, large=True, concerns_root=True),
-    _request("resolveSessionConfig", Access.EVERYONE, answers=True),
-    _request("sessionConfigCompletions", Access.EVERYONE, answers=True),
+    _request("resolveSessionConfig", Access.EVERYONE, answers=True, beside=Beside.FREE),
+    _request("sessionConfigCompletions", Access.EVERYONE, answers=True, beside=Beside.FREE),
     _request("createSession", Access.OPERATE),
     _request("disposeSession", Access.OPERATE),
     _request("createChat", Access.OPERATE),
@@ -109,10 +134,10 @@ _ROWS = (
     _request("moveChat", Access.OPERATE, answers=True),
     _request("fetchTurns", Access.EVERYONE, answers=True, large=True),
     # Completes a message being written, and a viewer writes none.
-    _request("completions", Access.OPERATE, answers=True),
-    _request("createTerminal", Access.OPERATE),
-    _request("disposeTerminal", Access.OPERATE),
-    _request("invokeChangesetOperation", Access.OPERATE, answers=True),
+    _request("completions", Access.OPERATE, answers=True, beside=Beside.FREE),
+    _request("createTerminal", Access.OPERATE, beside=Beside.FREE),
+    _request("disposeTerminal", Access.OPERATE, beside=Beside.FREE),
+    _request("invokeChangesetOperation", Access.OPERATE, answers=True, beside=Beside.FREE),
     _request("listAutomationTriggerDefinitions", Access.EVERYONE, answers=True, concerns_root=True),
     _request("runAutomation", Access.OPERATE, answers=True),
     _request("fetchAutomationRuns", Access.EVERYONE, answers=True),
@@ -123,16 +148,16 @@ _ROWS = (
     Method("agenthost/restoreSession", "BaseParams"),
     Method("agenthost/purgeSession", "BaseParams"),
     # Either way.
-    _request("resourceRead", Access.CONTENT, answers=True, directions=_EITHER_WAY, large=True),
-    _request("resourceWrite", Access.RESOURCE, answers=True, directions=_EITHER_WAY),
-    _request("resourceList", Access.RESOURCE, answers=True, directions=_EITHER_WAY),
-    _request("resourceCopy", Access.RESOURCE, answers=True, directions=_EITHER_WAY),
-    _request("resourceMove", Access.RESOURCE, answers=True, directions=_EITHER_WAY),
-    _request("resourceDelete", Access.RESOURCE, answers=True, directions=_EITHER_WAY),
-    _request("resourceResolve", Access.RESOURCE, answers=True, directions=_EITHER_WAY),
-    _request("resourceMkdir", Access.RESOURCE, answers=True, directions=_EITHER_WAY),
-    _request("resourceRequest", Access.RESOURCE, answers=True, directions=_EITHER_WAY),
-    _request("createResourceWatch", Access.RESOURCE, answers=True, directions=_EITHER_WAY),
+    _resource("resourceRead", Access.CONTENT, large=True),
+    _resource("resourceWrite"),
+    _resource("resourceList"),
+    _resource("resourceCopy"),
+    _resource("resourceMove"),
+    _resource("resourceDelete"),
+    _resource("resourceResolve", Access.CONTENT),
+    _resource("resourceMkdir"),
+    _resource("resourceRequest"),
+    _resource("createResourceWatch"),
     # From the host to clients.
     _event("action", "ActionEnvelope"),
     _event("root/sessionAdded", "SessionAddedParams"),

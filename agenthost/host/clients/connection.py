@@ -11,9 +11,10 @@ import contextlib
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from agenthost.errors import ParseError, UnsupportedProtocolVersion
+from agenthost.errors import NotFound, ParseError, UnsupportedProtocolVersion
+from agenthost.host.clients.beside import BesideTasks, lane_of, waiting_for_a_client
 from agenthost.host.clients.client_records import ClientRecord
 from agenthost.host.clients.methods import handle_notification, handle_request
 from agenthost.host.clients.resent_actions import ResentActions
@@ -23,8 +24,9 @@ from agenthost.host.log.channel import AnyChannel, Subscription
 from agenthost.host.store import StoreError
 from agenthost.host.trust import Principal, RateLimiter, find_excess
 from agenthost.host.trust.principals import Starter
+from agenthost.protocol.inbound import accept_answer
 from agenthost.protocol.jsonrpc import Failure, Notification, Request, encode
-from agenthost.protocol.methods import METHODS
+from agenthost.protocol.methods import METHODS, Beside
 from agenthost.protocol.peer import (
     CallAnswered,
     CallRefused,
@@ -33,11 +35,13 @@ from agenthost.protocol.peer import (
     Peer,
     Violation,
 )
+from agenthost.protocol.uris import ROOT
 from agenthost.protocol.versions import NEWEST, translator
 from agenthost.transport import CloseCode, Encoded, Transport, TransportClosed
 
 if TYPE_CHECKING:
     from agenthost.protocol.commands import ClientCapabilities
+    from agenthost.protocol.common import JsonObject
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +49,10 @@ log = logging.getLogger(__name__)
 MOST_VIOLATIONS = 10_000
 # Programs without controls for a result that waits for approval: a turn would hang there.
 SHOWS_NO_REVIEWS = ("vscode-",)
+# Seconds that requests get to be answered to a client which ended its own side only.
+LAST_ANSWERS_SECONDS = 30.0
+# What those are told who ask a client for something.
+LEFT = "the client has left"
 # A larger frame is looked over in a thread: others do not wait for it.
 LARGE_FRAME = 128 * 1024
 
@@ -84,6 +92,11 @@ class Connection:
         self._transport = transport
         self._violations = 0
         limits = core.limits
+        self._beside = BesideTasks(name, limits.max_beside, self._has_left)
+        # What this client was asked -> who waits for the answer.
+        self._asked: dict[int, asyncio.Future[Any]] = {}
+        # Set when no message of the client's can come any more.
+        self._gone = False
         self._rate = RateLimiter(
             limits.messages_per_second, limits.message_burst, core.clock.monotonic()
         )
@@ -115,12 +128,14 @@ class Connection:
                         handshake.reschedule(None)
         except TransportClosed as closed:
             log.debug("%s closed: %s", self.name, closed)
+            self._give_up_asking()
             if not self._transport.closed:
                 await self._answer_the_rest()
         except TimeoutError:
             self.end(CloseCode.POLICY_VIOLATION, "no initialize came in time")
         finally:
             self._leave()
+            await self._beside.close()
             if self._ending is not None:
                 await asyncio.shield(self._ending)
 
@@ -140,11 +155,15 @@ class Connection:
             superseded.end(CloseCode.POLICY_VIOLATION, reason)
 
     async def find(self, uri: str) -> AnyChannel | None:
-        """Return a channel, if it is of a kind that this client's version has."""
+        """Return a channel, if it is of a kind that this client's version has and may know of."""
         channel = await self.core.directory.find(uri)
-        if channel is None or not translator(self.version).has_kind(channel.kind.name):
-            return None
-        return channel
+        return channel if channel is not None and self.may_follow(channel, self.version) else None
+
+    def may_follow(self, channel: AnyChannel, version: str) -> bool:
+        """Say whether this client may know of a channel, in the version that it speaks."""
+        if not translator(version).has_kind(channel.kind.name):
+            return False
+        return channel.kind.may_follow(channel, self.principal)
 
     def subscribe(self, channel: AnyChannel, subscription: Subscription) -> None:
         """Follow a channel from now on; a second time replaces the first."""
@@ -158,9 +177,14 @@ class Connection:
 
     def unsubscribe(self, channel: AnyChannel) -> bool:
         """Stop following a channel; False when it was not followed."""
+        core = self.core
         channel.subscriptions.pop(self, None)
-        channel.last_used = self.core.clock.monotonic()
-        return self.subscriptions.pop(channel, None) is not None
+        channel.last_used = core.clock.monotonic()
+        followed = self.subscriptions.pop(channel, None) is not None
+        if followed and not channel.subscriptions and core.directory.has(channel):
+            for effect in channel.kind.deserted(channel):
+                core.effects.carry_out(effect)
+        return followed
 
     @property
     def can_show_reviews(self) -> bool:
@@ -171,6 +195,56 @@ class Connection:
         """Send encoded messages to this client alone, in order with everything else."""
         if payloads:
             self.core.writer.send(self, self._expected(payloads))
+
+    async def call(
+        self, method: str, params: JsonObject, timeout: float | None = None
+    ) -> JsonObject:
+        """Ask the client for something, and return its answer: canonical and validated.
+
+        Raises NotFound where none comes or it is none, and what the client says where it refuses.
+        Not for handlers that the reading of this connection waits for.
+        """
+        limits, rung = self.core.limits, translator(self.version)
+        if self.peer.handshake is not HandshakeState.ESTABLISHED or self._has_left():
+            raise NotFound(LEFT)
+        if not rung.has_method(method):
+            raise NotFound(f"the client does not know {method}")
+        if self.peer.pending_calls >= limits.max_reverse_calls:
+            raise NotFound("the client leaves too many requests unanswered")
+        id = self.peer.call(method, rung.params_down(method, {"channel": ROOT, **params}))
+        self.send(*self.peer.take_output())
+        answer = self._asked[id] = asyncio.get_running_loop().create_future()
+        seconds = limits.reverse_call_seconds if timeout is None else timeout
+        try:
+            with waiting_for_a_client():
+                async with asyncio.timeout(seconds):
+                    result = await answer
+        except TimeoutError:
+            raise NotFound("the client did not answer in time") from None
+        finally:
+            self._asked.pop(id, None)
+        accepted: JsonObject = accept_answer(self.version, method, params, result)
+        return accepted
+
+    def _answered(self, event: CallAnswered | CallRefused) -> None:
+        waiter = self._asked.pop(event.id, None)
+        if waiter is None or waiter.done():
+            log.debug("%s answered %s, which nobody awaits", self.name, event.method)
+        elif isinstance(event, CallAnswered):
+            waiter.set_result(event.result)
+        else:
+            waiter.set_exception(event.error)
+
+    def _give_up_asking(self) -> None:
+        """Tell all who wait for an answer of the client's that none comes any more."""
+        self._gone = True
+        for waiter in self._asked.values():
+            if not waiter.done():
+                waiter.set_exception(NotFound(LEFT))
+        self._asked.clear()
+
+    def _has_left(self) -> bool:
+        return self._gone or self._transport.closed
 
     def end(self, code: int, reason: str) -> asyncio.Task[None]:
         """End the connection behind all that waits for the client, telling it why."""
@@ -210,7 +284,7 @@ class Connection:
                 case Violation(reason):
                     self._violated(reason)
                 case CallAnswered() | CallRefused():
-                    log.debug("%s answered %s, which nobody awaits", self.name, event.method)
+                    self._answered(event)
             self._answer(self.peer.take_output())
         self._answer(self.peer.take_output())
 
@@ -224,6 +298,17 @@ class Connection:
             return await asyncio.to_thread(check)
 
     async def _carry_out(self, request: Request) -> None:
+        lane = lane_of(request)
+        if lane is Beside.NO:
+            return await self._handle(request)
+        await self._beside.start(lane, partial(self._handle_beside, request))
+
+    async def _handle_beside(self, request: Request) -> None:
+        await self._handle(request)
+        # Behind what is held back for an answer to something else.
+        self.send(*self.peer.take_output())
+
+    async def _handle(self, request: Request) -> None:
         if not _may_be_large(request):
             return await handle_request(self, request)
         async with self.core.budget.share(self.principal.name).turn():
@@ -245,6 +330,7 @@ class Connection:
 
     async def _answer_the_rest(self) -> None:
         """Send what is owed to a peer that has ended its own side only, as pipes allow."""
+        await self._beside.finish(LAST_ANSWERS_SECONDS)
         with contextlib.suppress(StoreError):
             # What has not been stored was never said; the host says so by itself.
             await self.core.writer.ledger.settle()
@@ -274,6 +360,7 @@ class Connection:
         self.end(CloseCode.TRY_AGAIN_LATER, reason)
 
     def _leave(self) -> None:
+        self._give_up_asking()
         for channel in list(self.subscriptions):
             self.unsubscribe(channel)
         self.outbox.close()
@@ -289,4 +376,6 @@ def _may_be_large(request: Request) -> bool:
     if request.method == "initialize":
         # Who asks for nothing gets in whatever others wait for.
         return bool(request.params.get("initialSubscriptions"))
-    return METHODS[request.method].large
+    # What a client must be asked for keeps nobody else from theirs, and a frame of its was read
+    # one at a time.
+    return METHODS[request.method].large and lane_of(request) is not Beside.FREE

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agenthost.agents.api import AgentError
-from agenthost.errors import InvalidParams
+from agenthost.errors import InvalidParams, WireError
 from agenthost.host.clients.methods import handles
 from agenthost.host.log.channel import AnyChannel, OwnerChannel
 from agenthost.host.log.writer import ClientAction
@@ -33,9 +33,12 @@ async def dispatch_action(connection: Connection, params: JsonObject) -> None:
     if not isinstance(uri, str) or client_seq is None or not _NUMBER.accepts(client_seq):
         raise InvalidParams("dispatchAction needs a channel, a clientSeq and an action")
     core = connection.core
-    channel = await connection.find(uri)
     as_sent = raw if isinstance(raw, dict) else {}
     dispatch = ClientAction(connection, client_seq, uri, as_sent)
+    try:
+        channel = await connection.find(uri)
+    except WireError as error:
+        return _reject(dispatch, error.message)
     if channel is None:
         # Who does not hear of it would wait for ever, for instance on a session just disposed of.
         return _reject(dispatch, "there is no such channel")

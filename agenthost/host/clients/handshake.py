@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from agenthost.errors import NotFound
+from agenthost.errors import NotFound, WireError
 from agenthost.host.clients.client_records import ClientRecord
 from agenthost.host.clients.methods import EncodedResult, handles
 from agenthost.host.clients.resent_actions import done_since
@@ -109,7 +109,6 @@ async def reconnect(connection: Connection, params: JsonObject) -> EncodedResult
 
 async def _find(connection: Connection, version: str, uris: Iterable[str]) -> dict[str, AnyChannel]:
     """Return the channels that exist, each once, under the spelling the client used first."""
-    has_kind = translator(version).has_kind
     found: dict[str, AnyChannel] = {}
     seen: set[str] = set()
     # A chat may be asked for under two names.
@@ -127,7 +126,10 @@ async def _find(connection: Connection, version: str, uris: Iterable[str]) -> di
             # Whoever asks for it by itself is told; here it must not cost the client the others.
             log.error("%s is missing for %s: %s", ascii(uri), connection.name, error)
             continue
-        if channel is None or not has_kind(channel.kind.name):
+        except WireError as error:
+            log.info("%s is missing for %s: %s", ascii(uri), connection.name, error.message)
+            continue
+        if channel is None or not connection.may_follow(channel, version):
             continue
         if channel.uri not in channels:
             channels.add(channel.uri)

@@ -7,8 +7,8 @@ only: its snapshot and the log since. Does not decide what happens in a channel:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from agenthost.clock import Clock
 from agenthost.host.log.channel import AnyChannel, LiveChannel, OwnerChannel
@@ -46,6 +46,10 @@ LEAST_AT_REST = 4 * 1024
 IDLE_SECONDS = 60.0
 
 
+# Makes the channel that a URI names, or says that it is none of its own.
+Open: TypeAlias = Callable[[str], Awaitable[AnyChannel | None]]
+
+
 class Directory:
     """All channels of the host, loaded on demand."""
 
@@ -66,6 +70,9 @@ class Directory:
         self._buckets = [OWNERS, *(b for kind in self._kinds.values() for b in kind.buckets)]
         self._loaded: dict[str, AnyChannel] = {}
         self._loading: dict[str, asyncio.Task[AnyChannel | None]] = {}
+        # Who is asked for a channel that is nowhere, and what they are asked for now.
+        self._openers: list[Open] = []
+        self._opening: dict[str, asyncio.Task[AnyChannel | None]] = {}
         # How many left memory so far: what was read before one did may not be the newest.
         self._forgotten = 0
 
@@ -120,7 +127,32 @@ class Directory:
                 channel = await each.find_alias(uri, self._registered)
                 if channel is not None:
                     break
+        if channel is None and self._openers:
+            channel = await self._opened(uri)
         return _of_kind(channel, kind)
+
+    def on_missing(self, open: Open) -> None:
+        """Ask somebody for channels that are neither in memory nor in the store nor an alias.
+
+        Those who were added first are asked first, and for one URI once at a time. What they
+        return they have created here.
+        """
+        self._openers.append(open)
+
+    async def _opened(self, uri: str) -> AnyChannel | None:
+        task = self._opening.get(uri)
+        if task is None:
+            task = asyncio.create_task(self._open(uri), name=f"open {uri}")
+            self._opening[uri] = task
+            task.add_done_callback(lambda _: self._opening.pop(uri, None))
+        return await asyncio.shield(task)
+
+    async def _open(self, uri: str) -> AnyChannel | None:
+        for open in self._openers:
+            channel = await open(uri)
+            if channel is not None:
+                return channel
+        return None
 
     async def _registered(self, uri: str) -> AnyChannel | None:
         channel = self._loaded.get(uri)

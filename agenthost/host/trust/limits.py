@@ -77,6 +77,16 @@ class Limits:
     max_undecided: int = 512
     """Sockets that have not shown a token yet. A newcomer takes the place of the oldest one."""
 
+    max_beside: int = 16
+    """Requests of one connection that are carried out while it is read on; with more it waits. An
+    editor that opens a folder has a dozen."""
+
+    max_reverse_calls: int = 64
+    """Requests of the host's that one client has not answered; it is asked nothing more then."""
+
+    reverse_call_seconds: float = 10.0
+    """How long a client may take to answer one of them."""
+
     handshake_seconds: float = 30.0
     """How long a connection may stay without ``initialize`` or ``reconnect``."""
 
