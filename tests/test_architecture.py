@@ -151,6 +151,7 @@ HOST_MAY_IMPORT: dict[str, set[str]] = {
     "clients": {"log", "delivery", "store", "trust"},
     "channels": {"log", "delivery", "store", "trust", "clients"},
     "turns": {"log", "store", "trust", "channels"},
+    "files": {"log", "store", "trust", "clients", "channels"},
 }
 HOST_MODULES = [m for m in MODULES if layer_of(m) == "host"]
 

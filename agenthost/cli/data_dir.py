@@ -13,6 +13,9 @@ DATA_DIR_VARIABLE = "AGENTHOST_DATA_DIR"
 STORE_FILE = "agenthost.sqlite"
 """The store, in the data directory."""
 
+WORKSPACE_FOLDER = "workspace"
+"""What the host keeps of the files that sessions work on, in the data directory."""
+
 
 def import_from_here() -> None:
     """Let ``module:name`` name a file in the current directory, as people expect."""

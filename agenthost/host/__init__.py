@@ -2,7 +2,7 @@
 
 from agenthost.host.host import Host
 from agenthost.host.store import MemoryStore, SqliteStore, Store
-from agenthost.host.trust import Gate, Limits, Policy, Principal, Role
+from agenthost.host.trust import Gate, Limits, Policy, Principal, Role, ShellPolicy
 
 __all__ = [
     "Gate",
@@ -12,6 +12,7 @@ __all__ = [
     "Policy",
     "Principal",
     "Role",
+    "ShellPolicy",
     "SqliteStore",
     "Store",
 ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agenthost.agents.api import Agent
@@ -22,6 +23,7 @@ from agenthost.host.channels.session.drafts import Drafts
 from agenthost.host.channels.session.lifecycle import SessionRegistry
 from agenthost.host.channels.session.permissions import Permissions
 from agenthost.host.channels.session.trash import Trash
+from agenthost.host.channels.session.workspace_release import WorkspaceReleases
 from agenthost.host.clients.client_records import Clients
 from agenthost.host.clients.pacing import Pacing
 from agenthost.host.clients.wire_log import WireLog
@@ -32,7 +34,7 @@ from agenthost.host.log.effects import Effects
 from agenthost.host.log.kind import Handler
 from agenthost.host.log.writer import Writer
 from agenthost.host.store import Store
-from agenthost.host.trust import Limits, Policy, PolicyContext
+from agenthost.host.trust import Limits, Policy, PolicyContext, ShellPolicy
 from agenthost.host.trust.credentials import Credentials
 from agenthost.host.turns.agent_loops import AgentLoops
 from agenthost.host.turns.runner import TurnRunner
@@ -89,6 +91,11 @@ class HostCore:
     default_directory: str
     # Real paths of the folders that the host was told to work in.
     roots: tuple[str, ...]
+    # Where the host keeps what it needs to know of files it works on; nobody else's.
+    workspace_dir: Path
+    shells: ShellPolicy
+    # Who is told when a session goes.
+    releases: WorkspaceReleases
 
     @property
     def root(self) -> LiveChannel[RootState]:

@@ -13,9 +13,10 @@ import asyncio
 import contextlib
 import itertools
 import logging
+import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from importlib import metadata
 from pathlib import Path
@@ -44,6 +45,7 @@ from agenthost.host.channels.session.lifecycle import Disposal, SessionRegistry
 from agenthost.host.channels.session.permissions import Permissions
 from agenthost.host.channels.session.resume_states import ResumeStates
 from agenthost.host.channels.session.trash import Trash
+from agenthost.host.channels.session.workspace_release import WorkspaceReleases
 from agenthost.host.channels.token_expiry import TokenExpiry
 from agenthost.host.clients.client_records import Clients
 from agenthost.host.clients.connection import Connection
@@ -71,6 +73,7 @@ from agenthost.host.trust import (
     Principal,
     PrincipalRates,
     RolePolicy,
+    ShellPolicy,
     check_bind,
 )
 from agenthost.host.trust.credentials import Credentials
@@ -131,6 +134,8 @@ class Host:
         silence_limit: float | None = SILENCE_LIMIT,
         is_admitted: Callable[[str], bool] = _everybody,
         kinds: Sequence[AnyKind] = KINDS,
+        workspace_dir: str | Path | None = None,
+        shells: ShellPolicy | None = None,
     ) -> None:
         """Describe a host; ``async with`` starts it.
 
@@ -155,6 +160,9 @@ class Host:
             is_admitted: whether somebody of a name may still come in, asked before an automation
                 runs on their behalf.
             kinds: the kinds of channels that there are.
+            workspace_dir: where the host keeps what it needs to know of the files it works on;
+                without one, in a temporary folder until it ends.
+            shells: which ways to a shell there are besides agents.
         """
         self._agents = {agent.provider: agent for agent in (agents or [Demo()])}
         self._store = store or MemoryStore()
@@ -171,6 +179,8 @@ class Host:
         self._silence_limit = silence_limit
         self._is_admitted = is_admitted
         self._kinds = tuple(kinds)
+        self._workspace_dir = Path(workspace_dir).absolute() if workspace_dir else None
+        self._shells = shells or ShellPolicy()
         self._stack = AsyncExitStack()
         self._core: HostCore | None = None
         # Each live connection and the gate that let it in, if one did.
@@ -200,7 +210,8 @@ class Host:
             wire_log = None
             if self._wire_log_path is not None:
                 wire_log = stack.enter_context(WireLog(self._wire_log_path, self._clock))
-            self._core = core = self._wire(store, wire_log)
+            workspace_dir = stack.enter_context(own_folder(self._workspace_dir))
+            self._core = core = self._wire(store, wire_log, workspace_dir)
             stack.push_async_callback(self._stop)
             await core.writer.ledger.open()
             await core.catalogue.open()
@@ -308,7 +319,7 @@ class Host:
         if self._core is not None:
             self._core.loops.hurry()
 
-    def _wire(self, store: Store, wire_log: WireLog | None) -> HostCore:
+    def _wire(self, store: Store, wire_log: WireLog | None, workspace_dir: Path) -> HostCore:
         fanout = Fanout()
         ledger = Ledger(store, release=fanout.release, on_failure=self._fail)
         clock, tasks = self._clock, Tasks()
@@ -416,6 +427,9 @@ class Host:
             server_info=server_info(),
             default_directory=self._directory_uri,
             roots=self._roots,
+            workspace_dir=workspace_dir,
+            shells=self._shells,
+            releases=WorkspaceReleases(effects),
         )
 
     def _metrics(
@@ -531,6 +545,17 @@ def prepare_for_clients() -> None:
     build_validators()
     for version in SUPPORTED_VERSIONS:
         translator(version)
+
+
+@contextlib.contextmanager
+def own_folder(path: Path | None) -> Iterator[Path]:
+    """Make a folder that is the host's alone; without a path one that ends with it."""
+    if path is not None:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="agenthost-", ignore_cleanup_errors=True) as made:
+        yield Path(made)
 
 
 def server_info() -> Implementation:

@@ -20,7 +20,13 @@ from urllib.parse import quote
 from agenthost.cli.arguments import Subparsers, add_command, directory, existing_file, port, seconds
 from agenthost.cli.connection.command_hints import command_line, reachable_addresses
 from agenthost.cli.connection.host_lookup import announce
-from agenthost.cli.data_dir import DATA_DIR_VARIABLE, STORE_FILE, default_data_dir, import_from_here
+from agenthost.cli.data_dir import (
+    DATA_DIR_VARIABLE,
+    STORE_FILE,
+    WORKSPACE_FOLDER,
+    default_data_dir,
+    import_from_here,
+)
 from agenthost.cli.shutdown import Shutdown
 from agenthost.errors import AgentHostError
 from agenthost.tokens import OWNER_FILE
@@ -179,6 +185,7 @@ async def _serve(args: argparse.Namespace, stopping: Shutdown) -> None:
             prompt_timeout=args.prompt_timeout or None,
             silence_limit=args.silence_limit or None,
             is_admitted=admitted_names(data_dir),
+            workspace_dir=data_dir / WORKSPACE_FOLDER,
         ) as host:
             stopping.on_hurry = host.hurry
             if not args.stdio:

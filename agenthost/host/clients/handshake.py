@@ -71,6 +71,8 @@ async def initialize(connection: Connection, raw: JsonObject) -> EncodedResult:
         "snapshots": [],
         "_meta": _META,
     }
+    if core.shells.prefix is not None:
+        result["terminalCommandPrefix"] = core.shells.prefix
     if core.automations.capabilities is not None:
         result["automations"] = core.automations.capabilities
         result["_meta"] = {**_META, **_AUTOMATIONS_META}

@@ -15,6 +15,7 @@ from agenthost.host.trust.limits import (
 from agenthost.host.trust.policy import Policy, PolicyContext, RolePolicy
 from agenthost.host.trust.principals import LOCAL_OWNER, Principal
 from agenthost.host.trust.redaction import RedactTokens, redact, redact_value
+from agenthost.host.trust.shell_policy import ShellPolicy
 from agenthost.host.trust.tokens import Authenticator, HostTokens, admitted_names, open_tokens
 from agenthost.tokens import Role
 
@@ -35,6 +36,7 @@ __all__ = [
     "Refusal",
     "Role",
     "RolePolicy",
+    "ShellPolicy",
     "StartupError",
     "admitted_names",
     "check_bind",

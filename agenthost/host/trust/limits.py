@@ -87,6 +87,55 @@ class Limits:
     reverse_call_seconds: float = 10.0
     """How long a client may take to answer one of them."""
 
+    max_resource_bytes: int = 10 * _MIB
+    """A file that is read or written at once: in base64 it fits into a frame."""
+
+    max_list_entries: int = 10_000
+    """Entries of a folder that is listed: about a megabyte of names."""
+
+    max_copy_entries: int = 10_000
+    """Files and folders that one request copies."""
+
+    max_copy_bytes: int = 1024 * _MIB
+    """Bytes that one request copies."""
+
+    file_threads: int = 8
+    """Requests about files that are carried out at once, of all clients together: a disk that
+    hangs holds no more threads than these."""
+
+    max_watches: int = 64
+    """Watches of one connection."""
+
+    max_host_watches: int = 512
+    """Watches of all clients together."""
+
+    max_watched_folders: int = 50_000
+    """Folders that are watched, of all clients together: a quarter of what Linux grants a user."""
+
+    max_watch_batch: int = 1_000
+    """Changes told at once; more follow in further actions."""
+
+    max_terminals: int = 64
+    """Terminals that run, of all sessions together."""
+
+    max_session_terminals: int = 16
+    """Terminals that run for one session."""
+
+    max_principal_terminals: int = 16
+    """Terminals that run for one principal, in no session."""
+
+    max_terminal_input: int = 64 * 1024
+    """Characters typed at once: a large paste."""
+
+    max_completions: int = 50
+    """Completions offered for one word: more than anybody reads."""
+
+    completion_seconds: float = 2.0
+    """How long one may look for them."""
+
+    max_changeset_files: int = 5_000
+    """Files of a changeset; one with more is told to be too large."""
+
     handshake_seconds: float = 30.0
     """How long a connection may stay without ``initialize`` or ``reconnect``."""
 

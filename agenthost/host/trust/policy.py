@@ -46,12 +46,17 @@ def _no_content(_uri: str) -> bool:
     return False
 
 
+def _no_roots(_principal: Principal) -> tuple[str, ...]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class PolicyContext:
     """What a decision may need to know of the host."""
 
-    # Real absolute paths of the folders of the sessions this principal takes part in.
-    resource_roots: tuple[str, ...] = ()
+    # Real absolute paths of the folders of the sessions that a principal takes part in. Only for
+    # an early refusal: whoever opens a file walks there inside of the same folders.
+    resource_roots: Callable[[Principal], tuple[str, ...]] = _no_roots
     # Real absolute paths of the folders that the host was told to work in.
     host_roots: tuple[str, ...] = ()
     # Whether a URI names content that the host minted for a session, such as a large tool result.
@@ -101,7 +106,7 @@ class RolePolicy:
             for directory in params.get("workingDirectories", ()):
                 if not _inside(directory, context, context.host_roots):
                     raise PermissionDenied(_OUTSIDE.format(directory))
-        if access is not Access.OPERATE and not _inside_roots(params, context):
+        if access is not Access.OPERATE and not _inside_roots(principal, params, context):
             raise PermissionDenied(
                 f"the role {principal.role.value} may call {method} only inside the folders of "
                 "its sessions"
@@ -137,9 +142,10 @@ def _names_content(params: JsonMapping, context: PolicyContext) -> bool:
     return isinstance(uri, str) and context.is_content(uri)
 
 
-def _inside_roots(params: JsonMapping, context: PolicyContext) -> bool:
+def _inside_roots(principal: Principal, params: JsonMapping, context: PolicyContext) -> bool:
     named = [params[field] for field in _URI_FIELDS if field in params]
-    return bool(named) and all(_inside(uri, context, context.resource_roots) for uri in named)
+    roots = context.resource_roots(principal)
+    return bool(named) and all(_inside(uri, context, roots) for uri in named)
 
 
 def _inside(uri: object, context: PolicyContext, roots: tuple[str, ...]) -> bool:

@@ -17,7 +17,8 @@ OPERATOR = Principal("ann", Role.OPERATOR)
 VIEWER = Principal("bob", Role.VIEWER)
 NO_CONTEXT = PolicyContext()
 CONTEXT = PolicyContext(
-    resource_roots=("/srv/app",), is_content=lambda uri: uri.startswith("agenthost-content:/")
+    resource_roots=lambda _: ("/srv/app",),
+    is_content=lambda uri: uri.startswith("agenthost-content:/"),
 )
 POLICY: Policy = RolePolicy()
 
@@ -160,7 +161,7 @@ def test_a_link_is_followed_before_going_up(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
     (root / "link").symlink_to(outside)
     (root / "loop").symlink_to("loop")
-    context = PolicyContext(resource_roots=(str(root),), host_roots=(str(root),))
+    context = PolicyContext(resource_roots=lambda _: (str(root),), host_roots=(str(root),))
     inside = ["", "/inner", "/inner/..", "/inner/../new/file", "/inner%2f..", "/link/../../root/x"]
     leaving = ["/link", "/link/..", "/link%2f..", "/link/../../root/../x", "/loop", "/loop/x"]
     # Whoever makes this folder later decides where its parent is.
@@ -175,7 +176,10 @@ def test_a_link_is_followed_before_going_up(tmp_path: Path) -> None:
 
 def test_a_session_in_the_root_folder_reaches_everything_by_its_own_choice() -> None:
     assert may(
-        OPERATOR, "resourceRead", PolicyContext(resource_roots=("/",)), uri="file:///etc/hosts"
+        OPERATOR,
+        "resourceRead",
+        PolicyContext(resource_roots=lambda _: ("/",)),
+        uri="file:///etc/hosts",
     )
 
 
@@ -184,7 +188,8 @@ def test_content_of_sessions_is_readable_by_everyone_and_writable_by_nobody_else
     assert may(VIEWER, "resourceRead", **content)
     assert may(OPERATOR, "resourceRead", **content)
     assert not may(VIEWER, "resourceRead", NO_CONTEXT, **content)
-    for method in sorted(RESOURCES - {"resourceRead"}):
+    assert may(VIEWER, "resourceResolve", **content)
+    for method in sorted(RESOURCES - {"resourceRead", "resourceResolve"}):
         assert not may(VIEWER, method, **content)
         assert not may(OPERATOR, method, **content)
 

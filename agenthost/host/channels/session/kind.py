@@ -102,6 +102,14 @@ class TellRunOfSession(Consequence):
 
 
 @dataclass(frozen=True, slots=True)
+class ReleaseWorkspace(Consequence):
+    """End what runs for a session that goes; ``keep`` what it needs should it come back."""
+
+    session: str
+    keep: bool
+
+
+@dataclass(frozen=True, slots=True)
 class LeaveDirectory(Consequence):
     """Take a directory that has left the session away from its chats."""
 

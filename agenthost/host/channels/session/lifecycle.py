@@ -30,6 +30,7 @@ from agenthost.host.channels.session.git_metadata import GitMetadata
 from agenthost.host.channels.session.kind import (
     SESSION,
     EndAgentSession,
+    ReleaseWorkspace,
     SessionChannel,
     TellRunOfSession,
 )
@@ -299,6 +300,7 @@ class SessionRegistry:
         self._trash.drop(uri)
         if await self._directory.find(uri) is None:
             self._content_owners.drop(uri)
+            self._effects.carry_out(ReleaseWorkspace(uri, keep=False))
 
     async def chats_of(self, session: SessionChannel) -> list[ChatChannel]:
         """Return all chats of a session, those too that are added while others are loaded."""
@@ -327,6 +329,7 @@ class SessionRegistry:
         self._permissions.forget(session)
         self._resume_states.forget(session)
         self._catalogue.remove(session)
+        self._effects.carry_out(ReleaseWorkspace(session.uri, keep=keep_content))
         self._tell_run(session, is_gone=True)
 
     def _tell_run(self, session: SessionChannel, *, is_gone: bool) -> None:
