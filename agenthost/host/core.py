@@ -28,6 +28,8 @@ from agenthost.host.clients.client_records import Clients
 from agenthost.host.clients.pacing import Pacing
 from agenthost.host.clients.wire_log import WireLog
 from agenthost.host.delivery.budget import Budget
+from agenthost.host.files.commands import ResourceFiles
+from agenthost.host.files.content import is_content
 from agenthost.host.http.metrics import Metrics
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
@@ -38,7 +40,6 @@ from agenthost.host.trust import Limits, Policy, PolicyContext, ShellPolicy
 from agenthost.host.trust.credentials import Credentials
 from agenthost.host.turns.agent_loops import AgentLoops
 from agenthost.host.turns.runner import TurnRunner
-from agenthost.protocol.uris import content_uri
 from agenthost.tasks import Tasks
 
 if TYPE_CHECKING:
@@ -94,6 +95,8 @@ class HostCore:
     # Where the host keeps what it needs to know of files it works on; nobody else's.
     workspace_dir: Path
     shells: ShellPolicy
+    # The files that clients ask for.
+    files: ResourceFiles
     # Who is told when a session goes.
     releases: WorkspaceReleases
 
@@ -105,8 +108,8 @@ class HostCore:
     @property
     def policy_context(self) -> PolicyContext:
         """What the policy may need to know of this host."""
-        return PolicyContext(host_roots=self.roots, is_content=_is_content)
-
-
-def _is_content(uri: str) -> bool:
-    return uri.startswith(content_uri(""))
+        return PolicyContext(
+            resource_roots=self.files.reach.real_folders,
+            host_roots=self.roots,
+            is_content=is_content,
+        )

@@ -54,6 +54,8 @@ from agenthost.host.clients.wire_log import WireLog
 from agenthost.host.core import HostCore
 from agenthost.host.delivery.budget import Budget
 from agenthost.host.delivery.fanout import Fanout
+from agenthost.host.files.commands import ResourceFiles
+from agenthost.host.files.reach import Reach
 from agenthost.host.http.admission import admit
 from agenthost.host.http.metrics import Metrics
 from agenthost.host.http.pages import Pages
@@ -136,6 +138,7 @@ class Host:
         kinds: Sequence[AnyKind] = KINDS,
         workspace_dir: str | Path | None = None,
         shells: ShellPolicy | None = None,
+        kept_away: Sequence[str | Path] = (),
     ) -> None:
         """Describe a host; ``async with`` starts it.
 
@@ -162,6 +165,7 @@ class Host:
             kinds: the kinds of channels that there are.
             workspace_dir: where the host keeps what it needs to know of the files it works on;
                 without one, in a temporary folder until it ends.
+            kept_away: files and folders that no client may reach, wherever they lie.
             shells: which ways to a shell there are besides agents.
         """
         self._agents = {agent.provider: agent for agent in (agents or [Demo()])}
@@ -181,6 +185,7 @@ class Host:
         self._kinds = tuple(kinds)
         self._workspace_dir = Path(workspace_dir).absolute() if workspace_dir else None
         self._shells = shells or ShellPolicy()
+        self._kept_away = tuple(Path(path).absolute() for path in kept_away)
         self._stack = AsyncExitStack()
         self._core: HostCore | None = None
         # Each live connection and the gate that let it in, if one did.
@@ -430,6 +435,9 @@ class Host:
             workspace_dir=workspace_dir,
             shells=self._shells,
             releases=WorkspaceReleases(effects),
+            files=ResourceFiles(
+                Reach(directory, self._roots, [workspace_dir, *self._kept_away]), self._limits
+            ),
         )
 
     def _metrics(

@@ -6,7 +6,8 @@ from agenthost.host.channels.chat import move_commands as moves
 from agenthost.host.channels.session import commands as sessions
 from agenthost.host.channels.session import config_commands as configuration
 from agenthost.host.clients import dispatch as actions
-from agenthost.host.clients import handshake, resources, subscriptions
+from agenthost.host.clients import handshake, subscriptions
+from agenthost.host.files import commands as resources
 
 MODULES = (
     actions,

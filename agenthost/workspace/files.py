@@ -152,6 +152,14 @@ class Files:
                 etag=etag_of(place.info),
             )
 
+    def expect_inside(self, path: str | os.PathLike[str]) -> None:
+        """Raise OutsideRoots for a path that leads outside; it need not be there."""
+        try:
+            self._roots.walk(path).close()
+        except FileNotFoundError:
+            # A folder inside is missing: whatever is outside raises the other.
+            return
+
     def read(self, path: str | os.PathLike[str]) -> FileContent:
         """Return the whole of a regular file that is not too large."""
         most = self._limits.read_bytes

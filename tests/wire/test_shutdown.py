@@ -26,7 +26,7 @@ STOPPING = "the host is shutting down"
 PROMPT = 20.0
 
 # What a host leaves behind when it has stopped, and nothing else.
-KEPT = {"agenthost.sqlite", "agenthost.sqlite.lock", "token"}
+KEPT = {"agenthost.sqlite", "agenthost.sqlite.lock", "token", "workspace"}
 
 
 async def enter_clients(host: ServedHost, stack: AsyncExitStack) -> tuple[list[WireClient], str]:

@@ -186,6 +186,7 @@ async def _serve(args: argparse.Namespace, stopping: Shutdown) -> None:
             silence_limit=args.silence_limit or None,
             is_admitted=admitted_names(data_dir),
             workspace_dir=data_dir / WORKSPACE_FOLDER,
+            kept_away=[data_dir, *filter(None, [_token_file(args, data_dir)])],
         ) as host:
             stopping.on_hurry = host.hurry
             if not args.stdio:

@@ -51,14 +51,6 @@ DECLINED: frozenset[str] = frozenset(
         "disposeTerminal",
         "invokeChangesetOperation",
         "createResourceWatch",
-        "resourceWrite",
-        "resourceList",
-        "resourceCopy",
-        "resourceMove",
-        "resourceDelete",
-        "resourceResolve",
-        "resourceMkdir",
-        "resourceRequest",
     }
 )
 

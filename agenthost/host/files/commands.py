@@ -1,0 +1,247 @@
+"""The ``resource*`` methods: read, write, list, copy, move, delete, resolve, make folders, ask.
+
+Decides nothing about paths: ``reach`` says which folders somebody has, the workspace walks inside
+of them. Files are worked on in threads, so many at once of all clients together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
+
+from agenthost.errors import InvalidParams, NotFound
+from agenthost.host.clients.methods import handles
+from agenthost.host.files.content import is_content, stored_content
+from agenthost.host.files.reach import Reach
+from agenthost.host.files.refusals import wire_errors
+from agenthost.host.trust import Limits, Role
+from agenthost.workspace import file_path
+from agenthost.workspace.files import FileLimits, FileLocks, Files, content_type
+
+if TYPE_CHECKING:
+    from agenthost.host.clients.connection import Connection
+    from agenthost.host.trust import Principal
+    from agenthost.protocol.common import JsonObject
+
+_T = TypeVar("_T")
+
+
+class ResourceFiles:
+    """Works on files for clients, beside the event loop."""
+
+    def __init__(self, reach: Reach, limits: Limits) -> None:
+        self.reach = reach
+        self._limits = FileLimits(
+            read_bytes=limits.max_resource_bytes,
+            list_entries=limits.max_list_entries,
+            copy_entries=limits.max_copy_entries,
+            copy_bytes=limits.max_copy_bytes,
+        )
+        self._locks = FileLocks()
+        self._threads = asyncio.Semaphore(limits.file_threads)
+
+    async def work(self, principal: Principal, work: Callable[[Files], _T]) -> _T:
+        """Do something with the files that somebody may reach, in a thread."""
+        folders = self.reach.folders(principal)
+
+        def carry_out() -> _T:
+            roots = self.reach.roots(folders)
+            return work(Files(roots, locks=self._locks, limits=self._limits))
+
+        await self._threads.acquire()
+        running = asyncio.get_running_loop().run_in_executor(None, carry_out)
+        running.add_done_callback(self._ended)
+        # Whoever leaves meanwhile does not end the thread, and so does not make room either.
+        return await asyncio.shield(running)
+
+    def _ended(self, running: asyncio.Future[Any]) -> None:
+        self._threads.release()
+        if not running.cancelled():
+            # Perhaps nobody waits for it any more.
+            running.exception()
+
+
+async def _work(
+    connection: Connection,
+    params: JsonObject,
+    work: Callable[[Files], _T],
+    *,
+    member: str = "uri",
+    writes: bool = False,
+) -> _T:
+    uri = params[member]
+    request: JsonObject | None = None
+    if connection.principal.role is not Role.VIEWER:
+        request = {"channel": params["channel"], "uri": uri, "write" if writes else "read": True}
+    with wire_errors(member, uri, request):
+        return await connection.core.files.work(connection.principal, work)
+
+
+def _path(params: JsonObject, member: str = "uri") -> Path:
+    uri = params[member]
+    path = file_path(uri)
+    if path is None:
+        if uri.partition(":")[0].lower() == "file":
+            raise InvalidParams("is no absolute path of a file here", path=member)
+        raise NotFound(f"nobody here knows {uri}")
+    return path
+
+
+@handles("resourceRead")
+async def resource_read(connection: Connection, params: JsonObject) -> JsonObject:
+    """Return a file or stored content, as text where that is asked for and possible."""
+    uri = params["uri"]
+    if is_content(uri):
+        blob = await stored_content(connection.core, uri)
+        return _shown(blob.data, blob.content_type, params.get("encoding"))
+    path = _path(params)
+    content = await _work(connection, params, lambda files: files.read(path))
+    return _shown(content.data, content_type(path.name, content.data), params.get("encoding"))
+
+
+def _shown(data: bytes, kind: str | None, encoding: str | None) -> JsonObject:
+    result: JsonObject = {"contentType": kind} if kind is not None else {}
+    if encoding != "base64":
+        try:
+            return {"data": data.decode(), "encoding": "utf-8", **result}
+        except UnicodeDecodeError:
+            # Bytes that are no text travel as base64, whatever was asked for.
+            pass
+    return {"data": base64.b64encode(data).decode(), "encoding": "base64", **result}
+
+
+@handles("resourceWrite")
+async def resource_write(connection: Connection, params: JsonObject) -> JsonObject:
+    """Write a file, all of it or not at all."""
+    path, data = _path(params), _sent(params)
+    if len(data) > connection.core.limits.max_resource_bytes:
+        raise InvalidParams("is more than this host writes at once", path="data")
+
+    def write(files: Files) -> str:
+        return files.write(
+            path,
+            data,
+            mode=params.get("mode", "truncate"),
+            position=params.get("position", 0),
+            create_only=params.get("createOnly", False),
+            if_match=params.get("ifMatch"),
+        )
+
+    await _work(connection, params, write, writes=True)
+    return {}
+
+
+def _sent(params: JsonObject) -> bytes:
+    text: str = params["data"]
+    try:
+        if params["encoding"] == "base64":
+            return base64.b64decode(text, validate=True)
+        return text.encode()
+    except (binascii.Error, ValueError):
+        # UnicodeEncodeError is a ValueError: half of a surrogate pair.
+        raise InvalidParams(f"is no {params['encoding']}", path="data") from None
+
+
+@handles("resourceList")
+async def resource_list(connection: Connection, params: JsonObject) -> JsonObject:
+    """Return what is in a folder."""
+    path = _path(params)
+    entries = await _work(connection, params, lambda files: files.list(path))
+    # A name that is no UTF-8 cannot be said in JSON, and so not be asked for either.
+    told = [entry for entry in entries if _is_text(entry.name)]
+    return {"entries": [{"name": entry.name, "type": entry.kind} for entry in told]}
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+@handles("resourceCopy")
+async def resource_copy(connection: Connection, params: JsonObject) -> JsonObject:
+    """Copy a file or a folder."""
+    source, target = _path(params, "source"), _path(params, "destination")
+    fails = params.get("failIfExists", False)
+    await _work(
+        connection,
+        params,
+        lambda files: files.copy(source, target, fail_if_exists=fails),
+        member="destination",
+        writes=True,
+    )
+    return {}
+
+
+@handles("resourceMove")
+async def resource_move(connection: Connection, params: JsonObject) -> JsonObject:
+    """Move a file or a folder."""
+    source, target = _path(params, "source"), _path(params, "destination")
+    fails = params.get("failIfExists", False)
+    await _work(
+        connection,
+        params,
+        lambda files: files.move(source, target, fail_if_exists=fails),
+        member="destination",
+        writes=True,
+    )
+    return {}
+
+
+@handles("resourceDelete")
+async def resource_delete(connection: Connection, params: JsonObject) -> JsonObject:
+    """Remove a file or a folder."""
+    path, recursive = _path(params), params.get("recursive", False)
+    await _work(
+        connection, params, lambda files: files.delete(path, recursive=recursive), writes=True
+    )
+    return {}
+
+
+@handles("resourceMkdir")
+async def resource_mkdir(connection: Connection, params: JsonObject) -> JsonObject:
+    """Make a folder and those above it."""
+    path = _path(params)
+    await _work(connection, params, lambda files: files.make_folder(path), writes=True)
+    return {}
+
+
+@handles("resourceResolve")
+async def resource_resolve(connection: Connection, params: JsonObject) -> JsonObject:
+    """Say what a URI stands for."""
+    uri = params["uri"]
+    if is_content(uri):
+        blob = await stored_content(connection.core, uri)
+        result: JsonObject = {"uri": uri, "type": "file", "size": len(blob.data)}
+        if blob.content_type is not None:
+            result["contentType"] = blob.content_type
+        return result
+    path, follow = _path(params), params.get("followSymlinks", True)
+    found = await _work(connection, params, lambda files: files.details(path, follow=follow))
+    modified = datetime.fromtimestamp(found.modified // 1_000_000 / 1000, UTC)
+    return {
+        "uri": "file://" + quote(bytes(found.real)),
+        "type": found.kind,
+        "size": found.size,
+        "mtime": modified.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "etag": found.etag,
+    }
+
+
+@handles("resourceRequest")
+async def resource_request(connection: Connection, params: JsonObject) -> JsonObject:
+    """Say that somebody may reach a URI; whoever may not is refused."""
+    if is_content(params["uri"]) and not params.get("write", False):
+        return {}
+    path = _path(params)
+    writes = params.get("write", False)
+    await _work(connection, params, lambda files: files.expect_inside(path), writes=writes)
+    return {}

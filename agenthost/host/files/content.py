@@ -1,0 +1,27 @@
+"""Content that the host keeps outside of channel state, read by its URI."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agenthost.errors import NotFound
+from agenthost.protocol.uris import content_uri
+
+if TYPE_CHECKING:
+    from agenthost.host.core import HostCore
+    from agenthost.host.store import Blob
+
+
+def is_content(uri: str) -> bool:
+    """Say whether a URI names content that the host minted."""
+    return uri.startswith(content_uri(""))
+
+
+async def stored_content(core: HostCore, uri: str) -> Blob:
+    """Return stored content, or raise NotFound."""
+    if core.writer.ledger.backlog:
+        await core.writer.ledger.settle()
+    blob = await core.store.blob(uri)
+    if blob is None:
+        raise NotFound(f"there is no content {uri}")
+    return blob
