@@ -21,6 +21,7 @@ from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.content_owners import ContentOwners
 from agenthost.host.channels.session.drafts import Drafts
 from agenthost.host.channels.session.lifecycle import SessionRegistry
+from agenthost.host.channels.session.participants import Participants
 from agenthost.host.channels.session.permissions import Permissions
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.session.workspace_release import WorkspaceReleases
@@ -69,6 +70,8 @@ class HostCore:
     clients: Clients
     active_clients: ActiveClients
     permissions: Permissions
+    # Who may use the files and terminals of which session.
+    participants: Participants
     credentials: Credentials
     tasks: Tasks
     clock: Clock

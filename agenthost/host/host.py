@@ -42,6 +42,7 @@ from agenthost.host.channels.session.directories import Directories
 from agenthost.host.channels.session.drafts import DRAFT_SECONDS, Drafts
 from agenthost.host.channels.session.git_metadata import GitMetadata
 from agenthost.host.channels.session.lifecycle import Disposal, SessionRegistry
+from agenthost.host.channels.session.participants import Participants
 from agenthost.host.channels.session.permissions import Permissions
 from agenthost.host.channels.session.resume_states import ResumeStates
 from agenthost.host.channels.session.trash import Trash
@@ -334,6 +335,7 @@ class Host:
         catalogue = SessionCatalogue(store, writer, directory, effects)
         permissions, credentials = Permissions(ledger), Credentials(clock)
         resume_states = ResumeStates(ledger)
+        participants = Participants(ledger, directory, effects)
         git = GitMetadata(writer, directory, catalogue, effects, tasks)
         trash = Trash(store, ledger, clock)
         drafts = Drafts(store, ledger, directory, clock)
@@ -366,6 +368,7 @@ class Host:
             chats=chats,
             effects=effects,
             permissions=permissions,
+            participants=participants,
             resume_states=resume_states,
             credentials=credentials,
             drafts=drafts,
@@ -416,6 +419,7 @@ class Host:
             clients=clients,
             active_clients=active,
             permissions=permissions,
+            participants=participants,
             credentials=credentials,
             tasks=tasks,
             clock=clock,
@@ -436,7 +440,7 @@ class Host:
             shells=self._shells,
             releases=WorkspaceReleases(effects),
             files=ResourceFiles(
-                Reach(directory, self._roots, [workspace_dir, *self._kept_away]), self._limits
+                Reach(participants, self._roots, [workspace_dir, *self._kept_away]), self._limits
             ),
         )
 

@@ -8,6 +8,7 @@ All it may need to know of the host arrives as ``PolicyContext``; where a path l
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
@@ -30,6 +31,7 @@ _NEW_DIRECTORY = {
     "session/workingDirectorySet": "directory",
     "session/workingDirectoryReplaced": "replacement",
 }
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _OUTSIDE = "operators may work inside the host's roots only, and {} is not there"
 
 
@@ -144,8 +146,17 @@ def _names_content(params: JsonMapping, context: PolicyContext) -> bool:
 
 def _inside_roots(principal: Principal, params: JsonMapping, context: PolicyContext) -> bool:
     named = [params[field] for field in _URI_FIELDS if field in params]
+    here = [uri for uri in named if not _is_elsewhere(uri, context)]
+    if not here:
+        return bool(named)
     roots = context.resource_roots(principal)
-    return bool(named) and all(_inside(uri, context, roots) for uri in named)
+    return all(_inside(uri, context, roots) for uri in here)
+
+
+def _is_elsewhere(uri: object, context: PolicyContext) -> bool:
+    """Say whether a URI may be a client's own: whoever asks that client knows whose it is."""
+    scheme = _SCHEME.match(uri) if isinstance(uri, str) else None
+    return scheme is not None and scheme[1].lower() != "file" and not context.is_content(str(uri))
 
 
 def _inside(uri: object, context: PolicyContext, roots: tuple[str, ...]) -> bool:

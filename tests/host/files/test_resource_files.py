@@ -49,14 +49,14 @@ async def test_owners_reach_the_folders_of_sessions_and_others_nothing(tmp_path:
     (tmp_path / "elsewhere").mkdir()
     async with Host(roots=[tmp_path / "root"]) as host, connect(await host.listen(port=0)) as c:
         reach = host.core.files.reach
-        assert reach.folders(LOCAL_OWNER) == (str(tmp_path / "root"),)
+        assert reach.folders(LOCAL_OWNER).paths == (str(tmp_path / "root"),)
         await c.sessions.create(directories=[(tmp_path / "elsewhere").as_uri()])
-        assert reach.folders(LOCAL_OWNER) == (
+        assert reach.folders(LOCAL_OWNER).paths == (
             str(tmp_path / "root"),
             str(tmp_path / "elsewhere"),
         )
         for role in (Role.OPERATOR, Role.VIEWER):
-            assert reach.folders(Principal("somebody", role)) == ()
+            assert reach.folders(Principal("somebody", role)).paths == ()
 
 
 @pytest.fixture

@@ -141,8 +141,6 @@ def test_a_uri_inside_is_recognised_in_every_spelling(uri: str) -> None:
         "file://server/srv/app/a",
         "file:work/app/a",
         "/srv/app/a",
-        "http://srv/app/a",
-        "virtual:///srv/app/a",
         "file://[",
         "",
         None,
@@ -153,6 +151,13 @@ def test_a_uri_inside_is_recognised_in_every_spelling(uri: str) -> None:
 def test_a_uri_outside_is_recognised_in_every_disguise(uri: Any) -> None:
     assert not may(OPERATOR, "resourceRead", uri=uri)
     assert not may(VIEWER, "resourceRead", uri=uri)
+
+
+@pytest.mark.parametrize("uri", ["virtual:///srv/app/a", "http://srv/app/a", "vscode-vfs:x"])
+def test_what_is_a_clients_own_is_left_to_whoever_asks_that_client(uri: str) -> None:
+    assert may(OPERATOR, "resourceRead", uri=uri)
+    assert not may(VIEWER, "resourceRead", uri=uri)
+    assert not may(OPERATOR, "resourceCopy", source=uri, destination="file:///etc/x")
 
 
 def test_a_link_is_followed_before_going_up(tmp_path: Path) -> None:

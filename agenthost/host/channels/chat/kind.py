@@ -39,7 +39,7 @@ from agenthost.host.channels.chat.session_updates import session_actions
 from agenthost.host.channels.chat.window import cursor_before, first_shown, page_start
 from agenthost.host.channels.instants import is_off
 from agenthost.host.channels.ruled_kind import RuledKind
-from agenthost.host.channels.session.kind import RefreshGit
+from agenthost.host.channels.session.kind import RefreshGit, TakePart
 from agenthost.host.log.channel import AnyChannel, OwnerChannel
 from agenthost.host.log.effects import Apply, Consequence
 from agenthost.host.log.kind import Applied, Find, PreparedAction
@@ -61,6 +61,8 @@ MOST_OFF = timedelta(minutes=5)
 MOST_TOO_LONG = 1000
 # Actions that bring a message, which may attach something.
 _HAS_MESSAGE = frozenset({"chat/turnStarted", "chat/pendingMessageSet"})
+# Actions by which somebody comes to take part in the session.
+_TAKES_PART = _HAS_MESSAGE | {"chat/turnResume"}
 
 
 class ChatKind(RuledKind["ChatState"]):
@@ -195,6 +197,9 @@ def _follow(applied: Applied[ChatState], session: OwnerChannel) -> Sequence[Cons
     if action["type"] == "chat/pendingMessageSet" and applied.dispatch is not None:
         author = applied.dispatch.connection.starter
         follows.append(RememberAuthor(chat, action["id"], author))
+    if action["type"] in _TAKES_PART:
+        starter = applied.dispatch.connection.starter if applied.dispatch else applied.starter
+        follows += [TakePart(session, starter.principal)] if starter is not None else []
     if action["type"] in _HAS_MESSAGE:
         follows.append(KeepAttachments(chat, action))
     follows += [Apply(session, each) for each in session_actions(action, after, session.state)]

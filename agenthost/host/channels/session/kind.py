@@ -31,6 +31,8 @@ SessionChannel: TypeAlias = "LiveChannel[SessionState]"
 PERMISSIONS = "permissions"
 # The record of what a session's agent keeps to go on with it.
 RESUME = "resume"
+# The record of the names of those who take part in a session.
+PARTICIPANTS = "participants"
 # What a summary holds that the session's state does not.
 _OWN_FIELDS = ("createdAt", "changes", "_meta")
 
@@ -44,6 +46,8 @@ class SessionExtra:
     facts: SummaryFacts | None = None
     # Tools that run without asking; agents look at it from their threads.
     allowed: frozenset[str] = frozenset()
+    # The names of those who take part in it; see ``participants``.
+    participants: frozenset[str] = frozenset()
     # What the agent keeps to go on with the session, and which agent that was.
     resume: JsonObject | None = None
 
@@ -75,6 +79,14 @@ class FailCallsOf(Consequence):
 
     session: SessionChannel
     client_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TakePart(Consequence):
+    """Let somebody take part in a session, who has written or become active in it."""
+
+    session: SessionChannel
+    principal: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,18 +151,21 @@ class SessionKind(RuledKind["SessionState"]):
     """Session channels."""
 
     name = "session"
-    buckets = (PERMISSIONS, RESUME)
+    buckets = (PERMISSIONS, PARTICIPANTS, RESUME)
 
     def extra(self) -> SessionExtra:
         """Make what a session keeps besides its state."""
         return SessionExtra()
 
     def restore(self, channel: SessionChannel, whole: WholeChannel) -> None:
-        """Take up a session's summary, what is allowed in it, and what its agent kept."""
+        """Take up a session's summary, what its agent kept, what is allowed and who takes part."""
         extra = extra_of(channel)
         tools = whole.records.get(PERMISSIONS)
         if tools is not None:
             extra.allowed = frozenset(stored_value(tools, channel.uri))
+        people = whole.records.get(PARTICIPANTS)
+        if people is not None:
+            extra.participants = frozenset(stored_value(people, channel.uri))
         kept = whole.records.get(RESUME)
         if kept is not None:
             extra.resume = stored_value(kept, channel.uri)
@@ -230,6 +245,8 @@ class SessionKind(RuledKind["SessionState"]):
         follows.append(RefreshSummary(session))
         if _means_its_chat_too(applied):
             follows.append(ReadDefaultChat(session))
+        if action["type"] == "session/activeClientSet" and applied.dispatch is not None:
+            follows.append(TakePart(session, applied.dispatch.connection.principal.name))
         if action["type"] == "session/activeClientRemoved":
             follows.append(FailCallsOf(session, action["clientId"]))
         return follows

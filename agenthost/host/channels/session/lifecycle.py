@@ -34,6 +34,7 @@ from agenthost.host.channels.session.kind import (
     SessionChannel,
     TellRunOfSession,
 )
+from agenthost.host.channels.session.participants import Participants
 from agenthost.host.channels.session.permissions import Permissions
 from agenthost.host.channels.session.resume_states import ResumeStates
 from agenthost.host.channels.session.trash import Trash
@@ -91,6 +92,7 @@ class SessionRegistry:
         chats: ChatRegistry,
         effects: Effects,
         permissions: Permissions,
+        participants: Participants,
         resume_states: ResumeStates,
         credentials: Credentials,
         drafts: Drafts,
@@ -109,6 +111,7 @@ class SessionRegistry:
         self._chats = chats
         self._effects = effects
         self._permissions = permissions
+        self._participants = participants
         self._resume_states = resume_states
         self._credentials = credentials
         self._drafts = drafts
@@ -192,6 +195,7 @@ class SessionRegistry:
             if is_root(name) or await self._directory.find(name) or self._directory.get(name):
                 raise SessionAlreadyExists(f"{name} is in use")
         session = self._begin(uri, state)
+        self._participants.add(session, starter.principal)
         self._chats.add_default(session, history)
         self.announce(session)
         if (params.get("_meta") or {}).get(KEEP) is not True and not history.turns:
@@ -208,7 +212,9 @@ class SessionRegistry:
         for key in ("workingDirectories", "config"):
             if key in source.state:
                 state[key] = source.state[key]
-        return self._begin(uri, state)
+        session = self._begin(uri, state)
+        self._participants.copy(source, session)
+        return session
 
     def _begin(self, uri: str, state: SessionState) -> SessionChannel:
         session = self._directory.create(uri, SESSION, state)
@@ -285,6 +291,7 @@ class SessionRegistry:
                 raise AlreadyExists(f"{name} is in use")
         session = self._directory.create(uri, SESSION, packed["state"])
         self._directory.create(annotations_uri(uri), ANNOTATIONS, packed["annotations"], uri)
+        self._participants.add(session, *packed.get("participants", ()))
         for chat in packed["chats"]:
             self._chats.restore_from_trash(
                 session, chat["state"], chat["context"], chat["attached"]
@@ -327,6 +334,7 @@ class SessionRegistry:
         if not keep_content:
             self._content_owners.drop(session.uri)
         self._permissions.forget(session)
+        self._participants.forget(session)
         self._resume_states.forget(session)
         self._catalogue.remove(session)
         self._effects.carry_out(ReleaseWorkspace(session.uri, keep=keep_content))

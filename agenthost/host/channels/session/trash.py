@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from agenthost.clock import Clock
 from agenthost.host.channels.annotations_kind import AnnotationsChannel
 from agenthost.host.channels.chat.extra import ChatChannel, extra_of
 from agenthost.host.channels.session.kind import SessionChannel
+from agenthost.host.channels.session.participants import named
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.log.stored_values import stored_value
 from agenthost.host.store import DropRecord, PutRecord, Store
@@ -49,6 +50,8 @@ class TrashedSession(TypedDict):
     state: SessionState
     annotations: AnnotationsState
     chats: list[TrashedChat]
+    # Not in what earlier hosts put here.
+    participants: NotRequired[list[str]]
 
 
 class Trash:
@@ -74,8 +77,9 @@ class Trash:
             "disposedAt": self._clock.now(),
         }
         noted = annotations.state if annotations is not None else {"annotations": []}
-        packed = b'{"createdAt":%b,"state":%b,"annotations":%b,"chats":[%b]}' % (
+        packed = b'{"createdAt":%b,"participants":%b,"state":%b,"annotations":%b,"chats":[%b]}' % (
             dumps(created_at),
+            dumps(named(session)),
             dumps({**session.state, "activeClients": []}),
             dumps(noted),
             b",".join(_packed(chat) for chat in chats),
