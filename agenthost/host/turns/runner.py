@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -44,6 +44,7 @@ from agenthost.host.turns.agent_starts import AgentStarts
 from agenthost.host.turns.background_work import BackgroundWorks
 from agenthost.host.turns.failures import TurnFailure, describe_failure, error_action
 from agenthost.host.turns.running_turn import RunningTurn
+from agenthost.host.turns.turn_hooks import TurnHooks
 from agenthost.protocol.chat.parts import open_requests, tool_calls
 
 if TYPE_CHECKING:
@@ -115,6 +116,8 @@ class TurnRunner:
         self._ending: set[asyncio.Task[None]] = set()
         # What runs beside turns.
         self.works = BackgroundWorks(writer, effects, clock, credentials.mask)
+        # Who else of the host has something to do around turns.
+        self.hooks = TurnHooks()
         # Why no turn runs any more, once the host stops.
         self._closed_because: str | None = None
         effects.on(
@@ -150,8 +153,7 @@ class TurnRunner:
 
         ``resumed_after`` is how many milliseconds a turn that goes on took until it failed.
         """
-        state, owner = chat.state, session.state
-        active = state["activeTurn"]
+        active = chat.state["activeTurn"]
         running = RunningTurn(
             self,
             chat,
@@ -167,21 +169,12 @@ class TurnRunner:
         if self._closed_because is not None:
             self._finish(running, self._ended_by_host(running, "hostStopped", self._closed_because))
             return
-        agent = self._agents.get(owner["provider"])
-        port = AgentPort(running, self._loops.crossing)
-        turn = Turn(
-            port,
-            id=active["id"],
-            chat=chat.uri,
-            message=message_for_agent(chat, active["id"], active["message"]),
-            history=[*extra_of(chat).context, *history_for_agent(chat)],
-            session=session_context(session.uri, owner, state, self.resume_states.get(session)),
-            models=agent.models if agent is not None else (),
-            is_resumed=resumed_after is not None,
-            parts_so_far=[p for p in active["responseParts"] if p["kind"] != "error"],
-        )
+        agent = self._agents.get(session.state["provider"])
+        resumed_parts = None
+        if resumed_after is not None:
+            resumed_parts = [p for p in active["responseParts"] if p["kind"] != "error"]
         name = f"turn {active['id']} in {chat.uri}"
-        running.task = asyncio.create_task(self._run(agent, turn, port, running), name=name)
+        running.task = asyncio.create_task(self._run(agent, running, resumed_parts), name=name)
         if self._silence_limit is not None:
             self._look_after(running)
 
@@ -228,6 +221,7 @@ class TurnRunner:
         if running is not None:
             self._release(running)
             self._cancel(running)
+            self._tell_witnesses(running)
             # A chat that is removed changes no more, and yet somebody may wait for its end.
             self.changed(running.channel)
 
@@ -238,6 +232,7 @@ class TurnRunner:
         """
         self._closed_because = reason
         self.works.close()
+        self.hooks.close()
         for running in list(self._running.values()):
             self._finish(running, self._ended_by_host(running, "hostStopped", reason))
             self._cancel(running)
@@ -313,12 +308,18 @@ class TurnRunner:
             self.starts.end(agent, effect.session.uri, had_turns=effect.had_turns)
 
     async def _run(
-        self, agent: Agent | None, turn: Turn, port: AgentPort, running: RunningTurn
+        self,
+        agent: Agent | None,
+        running: RunningTurn,
+        resumed_parts: Sequence[Mapping[str, Any]] | None,
     ) -> None:
         try:
             if agent is None:
                 raise AgentError("the session's agent is not available here", "agentMissing")
             running.check_tokens(agent)
+            await self._prepare(running)
+            port = AgentPort(running, self._loops.crossing)
+            turn = self._turn(agent, port, running, resumed_parts)
             await self.starts.ensure(agent, turn.session, running.show_activity)
             await self._loops.call(agent, port.run, agent, turn)
         except StoreError:
@@ -328,6 +329,36 @@ class TurnRunner:
             self._finish(running, describe_failure(error, running.channel.uri, self._mask))
         else:
             self._finish(running)
+
+    async def _prepare(self, running: RunningTurn) -> None:
+        """Do all that comes before the agent's work, or raise why the turn cannot begin."""
+        chat, session = running.channel, running.session
+        await self.hooks.prepare(chat, session, running.show_activity)
+        running.is_witnessed = True
+        await self.hooks.begins(chat, session, running.turn_id)
+
+    def _turn(
+        self,
+        agent: Agent,
+        port: AgentPort,
+        running: RunningTurn,
+        resumed_parts: Sequence[Mapping[str, Any]] | None,
+    ) -> Turn:
+        """Describe a turn to its agent, in the folders that the session has by now."""
+        chat, session = running.channel, running.session
+        message = chat.state["activeTurn"]["message"]
+        resume_state = self.resume_states.get(session)
+        return Turn(
+            port,
+            id=running.turn_id,
+            chat=chat.uri,
+            message=message_for_agent(chat, running.turn_id, message),
+            history=[*extra_of(chat).context, *history_for_agent(chat)],
+            session=session_context(session.uri, session.state, chat.state, resume_state),
+            models=agent.models,
+            is_resumed=resumed_parts is not None,
+            parts_so_far=resumed_parts or (),
+        )
 
     def _mask(self, text: str) -> str:
         """Take out what an agent that failed may quote: tokens, and where its pages are."""
@@ -372,6 +403,11 @@ class TurnRunner:
                 failure = replace(failure, resumable=False)
             action = error_action(running.turn_id, running.duration, failure)
         self.writer.apply(running.channel, action)
+        self._tell_witnesses(running)
+
+    def _tell_witnesses(self, running: RunningTurn) -> None:
+        if running.is_witnessed:
+            self.hooks.ended(running.channel, running.session, running.turn_id)
 
     def _release(self, running: RunningTurn) -> None:
         running.end()

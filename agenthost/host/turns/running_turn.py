@@ -117,6 +117,8 @@ class RunningTurn:
         # Milliseconds that it took until it failed, where it goes on after that.
         self._former = former
         self.task: asyncio.Task[None] | None = None
+        # Whether those who look on at turns have been told of its beginning.
+        self.is_witnessed = False
         # Set when the turn has ended; from then on its agent is not heard. Any thread may look.
         self.over = False
         # The chat's state and how many of the agent's actions are in it; any thread may look.

@@ -1,0 +1,110 @@
+"""What others of the host do around turns: before the agent is let in, and when the turn is over.
+
+Whoever makes a turn possible (a working tree of its own) is waited for and may fail it; whoever
+only looks on (a checkpoint of the files) is given little time and fails nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Protocol
+
+from agenthost.host.channels.chat.extra import ChatChannel
+from agenthost.host.channels.session.kind import SessionChannel
+
+log = logging.getLogger(__name__)
+
+# Seconds that a turn waits for those who look on; what takes them longer goes on beside it.
+WITNESS_PATIENCE = 2.0
+
+
+class TurnWitness(Protocol):
+    """Somebody who looks at what lies there before a turn, and after it."""
+
+    async def begins(self, chat: ChatChannel, session: SessionChannel, turn_id: str) -> None:
+        """Look before the agent works; again, with the same id, when a turn is taken up again.
+
+        The agent waits for at most ``WITNESS_PATIENCE`` seconds.
+        """
+        ...
+
+    def ended(self, chat: ChatChannel, session: SessionChannel, turn_id: str) -> None:
+        """Take notice that a turn is over, which all have been told; never without ``begins``."""
+        ...
+
+
+class TurnPreparation(Protocol):
+    """Somebody without whom a turn cannot begin."""
+
+    async def prepare(
+        self, chat: ChatChannel, session: SessionChannel, tell: Callable[[str | None], None]
+    ) -> None:
+        """Do what a turn of the session needs; AgentError ends the turn with that error.
+
+        ``tell`` gets what to show while it takes long, and None afterwards.
+        """
+        ...
+
+
+class TurnHooks:
+    """All who have something to do around turns."""
+
+    def __init__(self) -> None:
+        self._witnesses: list[TurnWitness] = []
+        self._preparations: list[TurnPreparation] = []
+        # Those who still look at the beginning of a turn.
+        self._looking: set[asyncio.Task[None]] = set()
+
+    def add_witness(self, witness: TurnWitness) -> None:
+        """Let somebody look on at every turn from now on."""
+        self._witnesses.append(witness)
+
+    def add_preparation(self, preparation: TurnPreparation) -> None:
+        """Have every turn prepared by somebody from now on, after those who were there before."""
+        self._preparations.append(preparation)
+
+    async def prepare(
+        self, chat: ChatChannel, session: SessionChannel, tell: Callable[[str | None], None]
+    ) -> None:
+        """Do what a turn of the session needs, or raise why it cannot begin."""
+        for preparation in self._preparations:
+            await preparation.prepare(chat, session, tell)
+
+    async def begins(self, chat: ChatChannel, session: SessionChannel, turn_id: str) -> None:
+        """Let all look before a turn begins, and wait for them, but not for long."""
+        looking = {
+            asyncio.create_task(
+                _look(witness, chat, session, turn_id), name=f"look before {turn_id}"
+            )
+            for witness in self._witnesses
+        }
+        if looking:
+            self._looking |= looking
+            for task in looking:
+                task.add_done_callback(self._looking.discard)
+            # A turn that is cancelled now takes nothing away from those who look.
+            await asyncio.wait(looking, timeout=WITNESS_PATIENCE)
+
+    def ended(self, chat: ChatChannel, session: SessionChannel, turn_id: str) -> None:
+        """Tell all that a turn is over."""
+        for witness in self._witnesses:
+            try:
+                witness.ended(chat, session, turn_id)
+            except Exception:
+                log.exception("something that follows the end of a turn failed")
+
+    def close(self) -> None:
+        """Give up on whoever still looks, because the host stops."""
+        for task in self._looking:
+            task.cancel()
+
+
+async def _look(
+    witness: TurnWitness, chat: ChatChannel, session: SessionChannel, turn_id: str
+) -> None:
+    try:
+        await witness.begins(chat, session, turn_id)
+    except Exception:
+        log.exception("something that looks on at turns failed; the turn goes on without it")
