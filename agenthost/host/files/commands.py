@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from agenthost.errors import InvalidParams, NotFound
-from agenthost.host.clients.methods import handles
+from agenthost.host.clients.methods import EncodedResult, handles
 from agenthost.host.files.content import is_content, stored_content
 from agenthost.host.files.reach import Reach
 from agenthost.host.files.refusals import wire_errors
 from agenthost.host.trust import Limits, Role
+from agenthost.protocol.jsonrpc import dumps
 from agenthost.workspace import file_path
 from agenthost.workspace.files import FileLimits, FileLocks, Files, content_type
 
@@ -94,26 +95,39 @@ def _path(params: JsonObject, member: str = "uri") -> Path:
 
 
 @handles("resourceRead")
-async def resource_read(connection: Connection, params: JsonObject) -> JsonObject:
+async def resource_read(connection: Connection, params: JsonObject) -> EncodedResult:
     """Return a file or stored content, as text where that is asked for and possible."""
-    uri = params["uri"]
+    uri, encoding = params["uri"], params.get("encoding")
     if is_content(uri):
         blob = await stored_content(connection.core, uri)
-        return _shown(blob.data, blob.content_type, params.get("encoding"))
+        return await asyncio.to_thread(encode_read, blob.data, blob.content_type, encoding)
     path = _path(params)
-    content = await _work(connection, params, lambda files: files.read(path))
-    return _shown(content.data, content_type(path.name, content.data), params.get("encoding"))
+
+    def read(files: Files) -> EncodedResult:
+        data = files.read(path).data
+        return encode_read(data, content_type(path.name, data), encoding)
+
+    return await _work(connection, params, read)
 
 
-def _shown(data: bytes, kind: str | None, encoding: str | None) -> JsonObject:
-    result: JsonObject = {"contentType": kind} if kind is not None else {}
-    if encoding != "base64":
-        try:
-            return {"data": data.decode(), "encoding": "utf-8", **result}
-        except UnicodeDecodeError:
-            # Bytes that are no text travel as base64, whatever was asked for.
-            pass
-    return {"data": base64.b64encode(data).decode(), "encoding": "base64", **result}
+def encode_read(data: bytes, kind: str | None, encoding: str | None) -> EncodedResult:
+    """Encode the answer to ``resourceRead``, the same in all versions, with few copies of it."""
+    rest = b"}" if kind is None else b',"contentType":%b}' % dumps(kind)
+    text = _as_text(data) if encoding != "base64" else None
+    if text is not None:
+        return EncodedResult(b'{"encoding":"utf-8","data":', text, rest)
+    encoded = binascii.b2a_base64(data, newline=False)
+    return EncodedResult(b'{"encoding":"base64","data":"', encoded, b'"', rest)
+
+
+def _as_text(data: bytes) -> bytes | None:
+    """Return bytes as a JSON string; None for what is no text, or six times as long as one."""
+    try:
+        text = dumps(data.decode())
+    except UnicodeDecodeError:
+        return None
+    # Quotes and line ends double at most: more has control characters, which no text is full of.
+    return text if len(text) <= 2 * len(data) + 2 else None
 
 
 @handles("resourceWrite")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import errno
+import json
 import os
 import threading
 from collections.abc import Iterator
@@ -14,6 +16,7 @@ import pytest
 from agenthost.client import connect
 from agenthost.errors import WireError
 from agenthost.host import Host, Limits, Principal, Role
+from agenthost.host.files.commands import encode_read
 from agenthost.host.files.refusals import wire_errors
 from agenthost.host.trust import LOCAL_OWNER
 from agenthost.workspace.files import Files
@@ -88,3 +91,28 @@ async def test_a_disk_that_hangs_holds_only_so_many_threads(may_end: threading.E
         may_end.set()
         await asyncio.gather(*tasks[2:])
         assert len(running) == 10
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding"),
+    [
+        (b"", "utf-8"),
+        ('"\\\n\r\t é 🎉'.encode(), "utf-8"),
+        (b'"' * 1000, "utf-8"),
+        (b"\x1b[1mred\x1b[0m and some text", "utf-8"),
+        (b"\x00" * 1000, "base64"),
+        (b"\xff\xfe", "base64"),
+        (b"\xed\xa0\x80", "base64"),
+    ],
+)
+def test_what_is_read_travels_as_text_unless_that_would_be_many_times_as_long(
+    data: bytes, encoding: str
+) -> None:
+    for kind in (None, 'text/"plain"'):
+        shown = json.loads(b"".join(encode_read(data, kind, None).json))
+        assert shown["encoding"] == encoding
+        assert shown.get("contentType") == kind
+        found = shown["data"].encode() if encoding == "utf-8" else base64.b64decode(shown["data"])
+        assert found == data
+        asked = json.loads(b"".join(encode_read(data, kind, "base64").json))
+        assert base64.b64decode(asked["data"]) == data
