@@ -16,6 +16,7 @@ from agenthost.clock import Clock
 from agenthost.host.channels.automation.catalogue import AutomationCatalogue
 from agenthost.host.channels.canvas.canvases import Canvases
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
+from agenthost.host.channels.resource_watch.watches import ResourceWatches
 from agenthost.host.channels.session.active_clients import ActiveClients
 from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.content_owners import ContentOwners
@@ -100,6 +101,8 @@ class HostCore:
     shells: ShellPolicy
     # The files that clients ask for.
     files: ResourceFiles
+    # The files that clients want to know the changes of.
+    watches: ResourceWatches
     # Who is told when a session goes.
     releases: WorkspaceReleases
 

@@ -34,6 +34,7 @@ from agenthost.host.channels.canvas.canvases import Canvases
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.content_upgrade import StoredModel
 from agenthost.host.channels.registry import KINDS
+from agenthost.host.channels.resource_watch.watches import ResourceWatches
 from agenthost.host.channels.root import announce_agents, open_root
 from agenthost.host.channels.session.active_clients import ACTIVE_GRACE, ActiveClients
 from agenthost.host.channels.session.catalogue import SessionCatalogue
@@ -402,6 +403,12 @@ class Host:
             templates=templates,
             runs=runs,
         )
+        releases = WorkspaceReleases(effects)
+        reach = Reach(participants, self._roots, [workspace_dir, *self._kept_away])
+        watches = ResourceWatches(
+            writer, directory, effects, self._limits, lambda who: reach.folders(who).paths
+        )
+        releases.on_release(watches.session_goes)
         return HostCore(
             store=store,
             writer=writer,
@@ -438,10 +445,9 @@ class Host:
             roots=self._roots,
             workspace_dir=workspace_dir,
             shells=self._shells,
-            releases=WorkspaceReleases(effects),
-            files=ResourceFiles(
-                Reach(participants, self._roots, [workspace_dir, *self._kept_away]), self._limits
-            ),
+            releases=releases,
+            files=ResourceFiles(reach, self._limits),
+            watches=watches,
         )
 
     def _metrics(
@@ -538,6 +544,7 @@ class Host:
         }
         if farewells:
             await asyncio.wait(farewells, timeout=FAREWELL_SECONDS)
+        core.watches.close()
         core.active_clients.close()
         core.turns.starts.close()
         await core.tasks.close()

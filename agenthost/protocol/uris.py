@@ -130,6 +130,11 @@ def canvas_uri(id: str) -> str:
     return f"ahp-canvas:/{id}"
 
 
+def resource_watch_uri(id: str) -> str:
+    """Return the URI of the channel of a watch."""
+    return f"ahp-resource-watch:/{id}"
+
+
 def content_uri(id: str, name: str | None = None) -> str:
     """Return the URI of a content blob that the host keeps outside of the state.
 

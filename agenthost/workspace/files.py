@@ -140,6 +140,11 @@ class Files:
         self._locks = locks or FileLocks()
         self._limits = limits or FileLimits()
 
+    @property
+    def roots(self) -> Roots:
+        """What they are inside of."""
+        return self._roots
+
     def details(self, path: str | os.PathLike[str], *, follow: bool = True) -> FileDetails:
         """Return what is known of a file, a folder or, not followed, a link."""
         with self._found(path, follow=follow) as place:

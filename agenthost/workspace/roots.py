@@ -111,6 +111,10 @@ class Place:
                 os.close(descriptor)
         self._folder, self.leaf = -1, None
 
+    def __del__(self) -> None:
+        # Of one that nobody waited for, in a thread.
+        self.close()
+
     def __enter__(self) -> Self:
         return self
 
@@ -195,6 +199,15 @@ class Roots:
     def is_denied(self, folder: Identity, name: str, entry: Identity | None = None) -> bool:
         """Say whether an entry of a folder is kept from everybody."""
         return (folder, name) in self._denied_names or entry in self._denied
+
+    def is_hidden(self, folder: Identity, name: str, entry: Identity | None = None) -> bool:
+        """Say whether whoever may see a folder is told nothing of an entry, nor of what is in it.
+
+        That is denied, or the kernel's own.
+        """
+        return self.is_denied(folder, name, entry) or (
+            entry is not None and entry[0] in self._pseudo
+        )
 
     def holds_denied(self, folder: Identity) -> bool:
         """Say whether something that is kept from everybody lies below a folder, or is it."""

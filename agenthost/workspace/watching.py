@@ -52,6 +52,14 @@ _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LISTED = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+# Whether an entry of a folder is told to nobody: the folder, the name, and what it is if known.
+IsHidden = Callable[[Identity, str, Identity | None], bool]
+
+
+def _nothing_hidden(folder: Identity, name: str, entry: Identity | None) -> bool:
+    return False
+
+
 class TooManyFolders(AgentHostError):
     """A tree has more folders than can be watched; the message says whose limit that is."""
 
@@ -59,13 +67,15 @@ class TooManyFolders(AgentHostError):
 class _Folder:
     """A folder that a watch looks at."""
 
-    __slots__ = ("children", "gone", "name", "names", "parent", "watch", "wd")
+    __slots__ = ("children", "gone", "identity", "name", "names", "parent", "watch", "wd")
 
     def __init__(self, watch: TreeWatch, parent: _Folder | None, name: str) -> None:
         self.watch = watch
         self.parent = parent
         self.name = name
         self.wd: int | None = None
+        # What it is; known once it was looked into.
+        self.identity: Identity = (-1, -1)
         # Another one may have its name by now.
         self.gone = False
         self.children: dict[str, _Folder] = {}
@@ -92,11 +102,13 @@ class TreeWatch:
         recursive: bool,
         excludes: Iterable[str],
         includes: Iterable[str] | None,
+        is_hidden: IsHidden | None,
     ) -> None:
         assert place.info is not None
         self._watcher = watcher
         self._excludes = Globs((*ALWAYS_EXCLUDED, *excludes))
         self._includes = Globs(includes) if includes is not None else None
+        self._is_hidden = is_hidden or _nothing_hidden
         self.recursive = recursive
         self.real = str(place.real)
         self.name = place.name
@@ -123,9 +135,16 @@ class TreeWatch:
         if not self.ready.done():
             self.ready.cancel()
 
-    def excludes(self, path: str, name: str) -> bool:
-        """Say whether something is neither told nor looked into."""
-        return is_unfinished(name) or self._excludes.match(path)
+    def excludes(self, folder: _Folder, path: str, name: str) -> bool:
+        """Say whether something in a folder is neither told nor looked into."""
+        if is_unfinished(name) or self._excludes.match(path):
+            return True
+        return self._is_hidden(folder.identity, name, None)
+
+    def hides(self, folder: _Folder) -> bool:
+        """Say whether nothing in a folder is told, whatever it is called."""
+        above = folder.parent.identity if folder.parent is not None else (-1, -1)
+        return self._is_hidden(above, folder.name, folder.identity)
 
     def note(self, path: str, kind: ChangeKind) -> None:
         """Gather a change with those before it, if it is wanted."""
@@ -207,11 +226,12 @@ class FileWatcher:
         recursive: bool = False,
         excludes: Iterable[str] = (),
         includes: Iterable[str] | None = None,
+        is_hidden: IsHidden | None = None,
     ) -> TreeWatch:
         """Watch what a walk has found; return when nothing that happens from now on is missed.
 
         The place may be closed afterwards. A folder that is not watched recursively tells of
-        itself and of what is directly in it.
+        itself and of what is directly in it. Of what ``is_hidden`` nothing is told.
 
         Raises:
             BadGlob: a pattern cannot be used.
@@ -220,7 +240,7 @@ class FileWatcher:
         """
         if place.leaf is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), place.name)
-        watch = TreeWatch(self, place, on_batch, recursive, excludes, includes)
+        watch = TreeWatch(self, place, on_batch, recursive, excludes, includes, is_hidden)
         self._watches.add(watch)
         try:
             self._watch_above(watch, place)
@@ -344,6 +364,9 @@ class FileWatcher:
         parts = folder.parts()
         try:
             with folder.watch.opened(parts) as descriptor:
+                folder.identity = identity(os.fstat(descriptor))
+                if folder.watch.hides(folder):
+                    return
                 self._attach(folder, descriptor, _ENTRIES | _SELF)
                 with os.scandir(descriptor) as entries:
                     self._compare(folder, "/".join(parts), entries, new, since)
@@ -364,7 +387,7 @@ class FileWatcher:
         for entry in entries:
             name = entry.name
             below = f"{path}/{name}" if path else name
-            if watch.excludes(below, name):
+            if watch.excludes(folder, below, name):
                 continue
             gone.discard(name)
             is_folder = entry.is_dir(follow_symlinks=False)
@@ -467,7 +490,7 @@ class FileWatcher:
     def _take_entry(self, folder: _Folder, mask: int, name: str) -> None:
         watch = folder.watch
         path = "/".join((*folder.parts(), name))
-        if watch.excludes(path, name):
+        if watch.excludes(folder, path, name):
             return
         kind = _kind(mask)
         is_folder = bool(mask & events.ISDIR)

@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 # Error answers that are right: method and code. The host serves no watches of stored content, and
 # VS Code goes on without them.
-EXPECTED_ERRORS = {("createResourceWatch", -32601)}
+EXPECTED_ERRORS = {("createResourceWatch", -32008)}
 # Refused actions that are right to be refused, and what the reason says. VS Code approves by itself
 # what a turn that has ended left open, and the calls of its own tools, which nobody asks about; and
 # it notes an empty draft in every chat that it opens, in those of sub-agents too.

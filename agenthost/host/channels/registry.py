@@ -6,6 +6,7 @@ from agenthost.host.channels.annotations_kind import ANNOTATIONS
 from agenthost.host.channels.automation.kinds import CATALOGUE, RUN
 from agenthost.host.channels.canvas.kind import CANVAS
 from agenthost.host.channels.chat.kind import CHAT
+from agenthost.host.channels.resource_watch.kind import RESOURCE_WATCH
 from agenthost.host.channels.root_kind import ROOT_KIND
 from agenthost.host.channels.session.kind import SESSION
 from agenthost.host.log.kind import AnyKind
@@ -18,4 +19,5 @@ KINDS: tuple[AnyKind, ...] = (
     CATALOGUE,
     RUN,
     CANVAS,
+    RESOURCE_WATCH,
 )

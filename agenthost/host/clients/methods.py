@@ -50,7 +50,6 @@ DECLINED: frozenset[str] = frozenset(
         "createTerminal",
         "disposeTerminal",
         "invokeChangesetOperation",
-        "createResourceWatch",
     }
 )
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from agenthost.errors import InvalidParams, NotFound
+from agenthost.host.channels.resource_watch.watches import find_place
 from agenthost.host.clients.methods import EncodedResult, handles
 from agenthost.host.files.content import is_content, stored_content
 from agenthost.host.files.reach import Reach
@@ -24,6 +25,7 @@ from agenthost.host.trust import Limits, Role
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.workspace import file_path
 from agenthost.workspace.files import FileLimits, FileLocks, Files, content_type
+from agenthost.workspace.globs import BadGlob, Globs
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
@@ -259,3 +261,25 @@ async def resource_request(connection: Connection, params: JsonObject) -> JsonOb
     writes = params.get("write", False)
     await _work(connection, params, lambda files: files.expect_inside(path), writes=writes)
     return {}
+
+
+@handles("createResourceWatch")
+async def create_resource_watch(connection: Connection, params: JsonObject) -> JsonObject:
+    """Begin to watch a file or a folder; what changes there is told on a channel of its own."""
+    if is_content(params["uri"]):
+        raise NotFound(f"there is nothing to watch at {params['uri']}: it never changes")
+    core, principal, path = connection.core, connection.principal, _path(params)
+    _check_patterns(params)
+    folders = core.files.reach.folders(principal).paths
+    found = await _work(connection, params, lambda files: find_place(files.roots, folders, path))
+    with found.place, wire_errors("uri", params["uri"]):
+        channel = await core.watches.create(connection.name, principal, params, found)
+    return {"channel": channel}
+
+
+def _check_patterns(params: JsonObject) -> None:
+    for member in ("excludes", "includes"):
+        try:
+            Globs(params.get(member, {}).get("items", ()))
+        except BadGlob as error:
+            raise InvalidParams(str(error), path=member) from error

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from agenthost.host import Host
-from agenthost.host.channels.registry import KINDS
+from agenthost.host.channels import registry
 from agenthost.host.log.channel import AnyChannel
 from agenthost.host.log.effects import Consequence
 from agenthost.host.log.kind import AnyKind, ChannelKind, Kept, Resumed
@@ -27,6 +27,8 @@ from agenthost.transport import Encoded, Transport, memory_pair
 from tests.flags import eventually
 from tests.wire.client import open_client
 
+# Without the host's own watches, in whose place these are.
+KINDS = [kind for kind in registry.KINDS if kind.name != "resourceWatch"]
 WATCH = "ahp-resource-watch:/1"
 CHANGED = {
     "type": "resourceWatch/changed",

@@ -1,0 +1,1 @@
+"""Watches on files and folders: channels that tell clients what changes there."""
