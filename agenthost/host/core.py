@@ -26,6 +26,7 @@ from agenthost.host.channels.session.participants import Participants
 from agenthost.host.channels.session.permissions import Permissions
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.session.workspace_release import WorkspaceReleases
+from agenthost.host.channels.terminal.terminals import HostTerminals
 from agenthost.host.clients.client_records import Clients
 from agenthost.host.clients.pacing import Pacing
 from agenthost.host.clients.wire_log import WireLog
@@ -105,6 +106,7 @@ class HostCore:
     watches: ResourceWatches
     # Who is told when a session goes.
     releases: WorkspaceReleases
+    terminals: HostTerminals
 
     @property
     def root(self) -> LiveChannel[RootState]:

@@ -48,6 +48,7 @@ from agenthost.host.channels.session.permissions import Permissions
 from agenthost.host.channels.session.resume_states import ResumeStates
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.session.workspace_release import WorkspaceReleases
+from agenthost.host.channels.terminal.terminals import HostTerminals
 from agenthost.host.channels.token_expiry import TokenExpiry
 from agenthost.host.clients.client_records import Clients
 from agenthost.host.clients.connection import Connection
@@ -237,6 +238,7 @@ class Host:
             core.tasks.start(self._check_tokens(), "check tokens")
             core.tasks.start(TokenExpiry(core).watch(), "tell of expired tokens")
             core.tasks.start(self._empty_trash(), "empty trash")
+            core.tasks.start(core.terminals.leave_clients(), "leave terminals of absent clients")
             self._stack = stack.pop_all()
         return self
 
@@ -344,6 +346,18 @@ class Host:
         loops = AgentLoops(self._agents, ledger)
         chats = ChatRegistry(store, writer, directory, effects, clock)
         canvases = Canvases(writer, directory, effects)
+        clients = Clients(store, ledger)
+        releases = WorkspaceReleases(effects)
+        terminals = HostTerminals(
+            store=store,
+            writer=writer,
+            directory=directory,
+            effects=effects,
+            tasks=tasks,
+            limits=self._limits,
+            is_here=clients.is_here,
+        )
+        releases.on_release(terminals.end_session)
         turns = TurnRunner(
             writer,
             chats,
@@ -359,7 +373,6 @@ class Host:
             prompt_timeout=self._prompt_timeout,
             silence_limit=self._silence_limit,
         )
-        clients = Clients(store, ledger)
         active = ActiveClients(clients, writer, directory, effects, self._active_grace)
         Directories(writer, directory, effects, self._agents, loops, credentials.mask)
         sessions = SessionRegistry(
@@ -446,6 +459,7 @@ class Host:
             workspace_dir=workspace_dir,
             shells=self._shells,
             releases=releases,
+            terminals=terminals,
             files=ResourceFiles(reach, self._limits),
             watches=watches,
         )
@@ -530,6 +544,7 @@ class Host:
         core.automations.close()
         core.canvases.shut_down()
         await core.turns.close(STOPPING)
+        await core.terminals.close()
         # A store that failed has told everybody already.
         with contextlib.suppress(StoreError):
             await core.writer.ledger.settle()

@@ -5,6 +5,7 @@ from agenthost.host.channels.chat import commands as chats
 from agenthost.host.channels.chat import move_commands as moves
 from agenthost.host.channels.session import commands as sessions
 from agenthost.host.channels.session import config_commands as configuration
+from agenthost.host.channels.terminal import commands as terminals
 from agenthost.host.clients import dispatch as actions
 from agenthost.host.clients import handshake, subscriptions
 from agenthost.host.files import commands as resources
@@ -19,4 +20,5 @@ MODULES = (
     resources,
     sessions,
     subscriptions,
+    terminals,
 )

@@ -135,6 +135,11 @@ def resource_watch_uri(id: str) -> str:
     return f"ahp-resource-watch:/{id}"
 
 
+def terminal_uri(id: str) -> str:
+    """Return the URI of the channel of a terminal that the host makes itself."""
+    return f"ahp-terminal:/{id}"
+
+
 def content_uri(id: str, name: str | None = None) -> str:
     """Return the URI of a content blob that the host keeps outside of the state.
 

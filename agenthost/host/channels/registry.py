@@ -9,6 +9,7 @@ from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.resource_watch.kind import RESOURCE_WATCH
 from agenthost.host.channels.root_kind import ROOT_KIND
 from agenthost.host.channels.session.kind import SESSION
+from agenthost.host.channels.terminal.kind import TERMINAL
 from agenthost.host.log.kind import AnyKind
 
 KINDS: tuple[AnyKind, ...] = (
@@ -20,4 +21,5 @@ KINDS: tuple[AnyKind, ...] = (
     RUN,
     CANVAS,
     RESOURCE_WATCH,
+    TERMINAL,
 )

@@ -47,8 +47,6 @@ _handlers: dict[str, Handler] = {}
 # Methods that the specification has and this host does not serve; they answer MethodNotFound.
 DECLINED: frozenset[str] = frozenset(
     {
-        "createTerminal",
-        "disposeTerminal",
         "invokeChangesetOperation",
     }
 )

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 class MessageQueue(Protocol):
     """What waits for one client."""
 
+    # How much of it.
+    waiting_bytes: int
+
     def put(self, messages: Sequence[Encoded], max_latency: float | None = None) -> None:
         """Add messages at the end."""
         ...

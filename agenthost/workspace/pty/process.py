@@ -136,6 +136,20 @@ class Pty:
         """Whether the program, or anything that it started, may still be there."""
         return not self._over
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether something else than the program itself has the terminal."""
+        if not self.running:
+            return False
+        try:
+            return os.tcgetpgrp(self._spawned.master) != self.pid
+        except OSError:
+            return False
+
+    def takes(self, size: int) -> bool:
+        """Say whether so many bytes can be typed now."""
+        return self.running and len(self._input) + size <= MOST_INPUT
+
     async def ended(self) -> int | None:
         """Wait for the end of all of it; return the exit code, 128 plus a signal's number.
 
@@ -151,7 +165,7 @@ class Pty:
         """
         if not self.running:
             raise InputRefused("the program has ended")
-        if len(self._input) + len(data) > MOST_INPUT:
+        if not self.takes(len(data)):
             raise InputRefused("the program does not read its input")
         if not self._input:
             self._loop.add_writer(self._spawned.master, self._write)

@@ -1,0 +1,1 @@
+"""Terminals: shells and commands on real ptys that clients watch and type into."""

@@ -1,0 +1,123 @@
+"""Terminals that tool calls run their commands in: output, outcome, what is left of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agenthost.agents.api import AgentError
+from agenthost.host import Host, Limits
+from agenthost.host.channels.terminal.host_terminal import HostTerminal
+from agenthost.host.channels.terminal.kind import TERMINAL
+from agenthost.host.store import MemoryBacking, MemoryStore
+from tests.wire.client import open_client
+
+PATIENCE = 30.0
+SESSION, CHAT = "ahp-session:/s", "ahp-chat:/c"
+
+
+@asynccontextmanager
+async def hosting(folder: Path, backing: MemoryBacking | None = None, **options: Any) -> Any:
+    store = MemoryStore(backing or MemoryBacking())
+    async with Host(store=store, default_directory=folder, **options) as host:
+        yield host
+
+
+@pytest.fixture
+async def host(tmp_path: Path) -> AsyncIterator[Host]:
+    async with hosting(tmp_path) as host:
+        yield host
+
+
+async def run(host: Host, command: Any, folder: Path, **options: Any) -> HostTerminal:
+    return await host.core.terminals.run(
+        CHAT,
+        SESSION,
+        command,
+        turn_id="t1",
+        tool_call_id="k1",
+        title="a command",
+        cwd=str(folder),
+        **options,
+    )
+
+
+async def outcome(terminal: HostTerminal) -> Any:
+    async with asyncio.timeout(PATIENCE):
+        return await terminal.ended()
+
+
+def listed(host: Host) -> list[Any]:
+    return list(host.core.root.state["terminals"])
+
+
+async def test_a_command_is_told_with_its_output_and_exit_code(host: Host, tmp_path: Path) -> None:
+    terminal = await run(host, "pwd; echo $A; exit 3", tmp_path, env={"A": "b c"})
+    assert [each["resource"] for each in listed(host)] == [terminal.uri]
+    ended = await outcome(terminal)
+    assert (ended.exit_code, ended.truncated, ended.detached) == (3, False, False)
+    assert ended.output.split("\r\n") == [str(tmp_path), "b c", ""]
+    state = terminal.channel.state
+    (part,) = state["content"]
+    assert part["type"] == "command"
+    assert part["commandLine"] == "pwd; echo $A; exit 3"
+    assert (part["isComplete"], part["exitCode"]) == (True, 3)
+    assert part["output"] == ended.output
+    assert state["lifecycle"] == {"status": "exited", "exitCode": 3}
+    assert state["claim"] == {"kind": "session", "session": SESSION, "chat": CHAT}
+    assert listed(host)[0]["lifecycle"] == state["lifecycle"]
+
+
+async def test_a_program_gets_its_arguments_as_they_are(host: Host, tmp_path: Path) -> None:
+    terminal = await run(host, ["/bin/echo", "$HOME", "a  b"], tmp_path)
+    assert (await outcome(terminal)).output == "$HOME a  b\r\n"
+    assert terminal.command == "/bin/echo '$HOME' 'a  b'"
+
+
+async def test_what_cannot_be_started_is_the_agents_failure(host: Host, tmp_path: Path) -> None:
+    with pytest.raises(AgentError, match="No such file"):
+        await run(host, ["/nowhere/x"], tmp_path)
+    with pytest.raises(AgentError, match="No such file"):
+        await run(host, "true", tmp_path / "gone")
+    assert listed(host) == []
+
+
+async def test_there_are_only_so_many_at_once(tmp_path: Path) -> None:
+    async with hosting(tmp_path, limits=Limits(max_session_terminals=2)) as host:
+        first, _ = [await run(host, "sleep 300", tmp_path) for _ in range(2)]
+        with pytest.raises(AgentError, match="at most 2 terminals"):
+            await run(host, "true", tmp_path)
+        async with asyncio.timeout(PATIENCE):
+            await first.kill()
+        assert (await outcome(await run(host, "true", tmp_path))).exit_code == 0
+
+
+async def test_a_terminal_of_an_old_result_opens_after_a_restart(tmp_path: Path) -> None:
+    backing = MemoryBacking()
+    async with hosting(tmp_path, backing) as host:
+        done = await run(host, "echo hello; exit 4", tmp_path)
+        await outcome(done)
+        cut_off = await run(host, "echo begun; sleep 300", tmp_path)
+        async with asyncio.timeout(PATIENCE):
+            await cut_off.ready.wait()
+    async with hosting(tmp_path, backing) as host:
+        url = await host.listen(port=0)
+        async with open_client(url) as client:
+            await client.initialize()
+            state = await client.subscribe(done.uri)
+            assert state["lifecycle"] == {"status": "exited", "exitCode": 4}
+            assert state["content"][0]["output"] == "hello\r\n"
+            assert (await client.subscribe(cut_off.uri))["content"][0]["output"] == "begun\r\n"
+            typed = {"type": "terminal/input", "data": "x"}
+            assert "has ended" in await client.rejected(done.uri, typed)
+            assert (await client.refusal("disposeTerminal", channel=done.uri)).code == -32009
+            assert (await client.refusal("subscribe", channel="ahp-terminal:/no")).code == -32008
+        assert listed(host) == []
+        found = await host.core.directory.find(done.uri, TERMINAL)
+        assert found is not None
+        assert not found.in_use
