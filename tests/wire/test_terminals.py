@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agenthost.host import SqliteStore
+from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.wire.client import WireClient, open_client
 from tests.wire.hosting import embed
+from tests.wire.shells import (
+    ROOT,
+    TERMINAL,
+    commands_of,
+    create,
+    finished,
+    held_by,
+    listed,
+    run,
+    shows,
+    text_of,
+    types,
+    wait_for_state,
+)
 from tests.workspace.pty.running import shell
-
-ROOT = "ahp-root://"
-T = "ahp-terminal:/t1"
 
 Json = dict[str, Any]
 
@@ -34,51 +49,24 @@ async def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
         yield url
 
 
-def text_of(state: Json) -> str:
-    """Return all that a terminal shows."""
-    return "".join(part.get("value", part.get("output", "")) for part in state["content"])
+@pytest.fixture
+async def client(url: str) -> AsyncIterator[WireClient]:
+    """Somebody who has a terminal open."""
+    async with open_client(url, "user") as client:
+        await client.initialize(ROOT)
+        await create(client)
+        yield client
 
 
-def commands_of(state: Json) -> list[Json]:
-    return [part for part in state["content"] if part["type"] == "command"]
-
-
-async def create(client: WireClient, uri: str = T, **params: Any) -> Json:
-    """Start a terminal that a client holds, and follow it."""
-    claim = {"kind": "client", "clientId": client.client_id}
-    assert await client.request("createTerminal", channel=uri, **{"claim": claim, **params}) is None
-    return await client.subscribe(uri)
-
-
-async def shows(client: WireClient, text: str, uri: str = T) -> Json:
-    """Wait until a terminal shows a text."""
-    return await client.until(
-        lambda: client.states[uri] if text in text_of(client.states[uri]) else None
-    )
-
-
-async def types(client: WireClient, text: str, uri: str = T) -> None:
-    await client.accepted(uri, {"type": "terminal/input", "data": text})
-
-
-async def finished(client: WireClient, line: str, uri: str = T) -> Json:
-    """Wait until a command has ended, and return its part."""
-
-    def find() -> Json | None:
-        parts = commands_of(client.states[uri])
-        return next((p for p in parts if p["commandLine"] == line and p["isComplete"]), None)
-
-    return await client.until(find)
-
-
-async def test_two_clients_watch_one_terminal_and_one_types(url: str, shell_name: str) -> None:
+async def test_two_clients_watch_one_terminal_and_one_types(shell_name: str, url: str) -> None:
     async with open_client(url, "new") as new, open_client(url, "old", "0.5.0") as old:
         for client in (new, old):
             await client.initialize(ROOT)
         state = await create(new)
         assert state["lifecycle"] == {"status": "running"}
         assert (state["cols"], state["rows"], state["isPty"]) == (80, 24, True)
-        await old.subscribe(T)
+        assert state["claim"] == held_by(new)
+        await old.subscribe(TERMINAL)
         await types(old, "echo one; (exit 7)\r")
         for client in (new, old):
             part = await finished(client, "echo one; (exit 7)")
@@ -86,16 +74,266 @@ async def test_two_clients_watch_one_terminal_and_one_types(url: str, shell_name
             assert part["output"].startswith("one\r\n")
             assert part["exitCode"] == 7
             assert part["durationMs"] >= 0
-            assert client.states[T]["supportsCommandDetection"]
-        assert not any(e["action"]["type"] == "terminal/input" for e in new.envelopes[T])
+            assert client.states[TERMINAL]["supportsCommandDetection"]
+        assert not any(e["action"]["type"] == "terminal/input" for e in new.envelopes[TERMINAL])
         await types(new, "exit 3\r")
-        await new.action(T, "terminal/exited", exitCode=3)
-        await old.action(T, "terminal/exited", exitCode=3)
-        await new.action(ROOT, "root/terminalsChanged")
-        (listed,) = (await new.fresh(ROOT))["terminals"]
-        assert listed["lifecycle"] == {"status": "exited", "exitCode": 3}
-        assert (await old.fresh(ROOT))["terminals"][0]["exitCode"] == 3
-        assert "has ended" in await old.rejected(T, {"type": "terminal/input", "data": "x"})
-        assert await old.request("disposeTerminal", channel=T) is None
-        assert (await new.fresh(ROOT))["terminals"] == []
-        assert (await new.refusal("subscribe", channel=T)).code == -32008
+        for client in (new, old):
+            await client.action(TERMINAL, "terminal/exited", exitCode=3)
+        await new.until(lambda: (new.states[ROOT]["terminals"] or [None])[0])
+        (told,) = await listed(new)
+        assert told["lifecycle"] == {"status": "exited", "exitCode": 3}
+        assert (await listed(old))[0]["exitCode"] == 3
+        assert "has ended" in await old.rejected(TERMINAL, {"type": "terminal/input", "data": "x"})
+        size = {"type": "terminal/resized", "cols": 9, "rows": 9}
+        assert "nothing runs" in await old.rejected(TERMINAL, size)
+        assert await old.request("disposeTerminal", channel=TERMINAL) is None
+        assert await listed(new) == []
+        assert (await new.refusal("subscribe", channel=TERMINAL)).code == -32008
+        assert (await new.refusal("disposeTerminal", channel=TERMINAL)).code == -32008
+
+
+async def test_clients_of_all_versions_hold_the_same_terminal(url: str, shell_name: str) -> None:
+    async with AsyncExitStack() as stack:
+        clients = [
+            await stack.enter_async_context(open_client(url, f"c{version}", version))
+            for version in SUPPORTED_VERSIONS
+        ]
+        for client in clients:
+            await client.initialize(ROOT)
+        await create(clients[0])
+        for client in clients[1:]:
+            await client.subscribe(TERMINAL)
+        for number, client in enumerate(clients):
+            await run(client, f"echo from {number}; cd /; (exit {number})")
+        await clients[-1].accepted(TERMINAL, {"type": "terminal/resized", "cols": 90, "rows": 9})
+        await clients[-1].accepted(TERMINAL, {"type": "terminal/titleChanged", "title": "renamed"})
+        await types(clients[0], "exit 5\r")
+        for client in clients:
+            await client.action(TERMINAL, "terminal/exited")
+            held, fresh = await client.compared(TERMINAL)
+            assert held == fresh, client.version
+            codes = [part["exitCode"] for part in commands_of(fresh)[: len(clients)]]
+            assert codes == list(range(len(clients)))
+            assert (fresh["title"], fresh["cols"], fresh["cwd"]) == ("renamed", 90, "file:///")
+            await client.until(
+                lambda client=client: next(  # type: ignore[misc]
+                    (t for t in client.states[ROOT]["terminals"] if t["title"] == "renamed"), None
+                )
+            )
+
+
+async def test_a_program_on_the_whole_screen(
+    shell_name: str, client: WireClient, tmp_path: Path
+) -> None:
+    shell("vim")
+    (tmp_path / "file.txt").write_text("what is in the file\n")
+    await types(client, "vim -u NONE -n file.txt\r")
+    await shows(client, "what is in the file")
+    await types(client, "\x1b:q!\r")
+    assert (await finished(client, "vim -u NONE -n file.txt"))["exitCode"] == 0
+    assert (await run(client, "echo $((40+2))"))["output"].startswith("42\r\n")
+
+
+async def test_a_size_reaches_the_program(shell_name: str, client: WireClient) -> None:
+    assert (await run(client, "stty size"))["output"].startswith("24 80\r\n")
+    size = {"type": "terminal/resized", "cols": 133, "rows": 41}
+    await client.accepted(TERMINAL, size)
+    assert (await run(client, "stty size; true"))["output"].startswith("41 133\r\n")
+    told = await client.accepted(
+        TERMINAL, {"type": "terminal/resized", "cols": 1, "rows": 1_000_000}
+    )
+    assert told["action"] == {"type": "terminal/resized", "cols": 2, "rows": 1000}
+    for number in range(1000):
+        await client.dispatch(TERMINAL, {**size, "cols": 100 + number % 7})
+    await client.accepted(TERMINAL, size)
+    assert (await run(client, "stty size; :"))["output"].startswith("41 133\r\n")
+
+
+@pytest.mark.parametrize("line", ["kill -9 $$", "exec sh -c 'kill -9 $$'"])
+async def test_a_killed_shell_has_exited(line: str, shell_name: str, client: WireClient) -> None:
+    await types(client, line + "\r")
+    await client.action(TERMINAL, "terminal/exited", exitCode=137)
+    # The command that ran was cut off, and so is over.
+    parts = commands_of(client.states[TERMINAL])
+    assert [(part["isComplete"], part.get("exitCode")) for part in parts] == [(True, None)]
+
+
+async def test_what_is_no_text_does_no_harm(shell_name: str, client: WireClient) -> None:
+    line = "head -c 300000 /dev/urandom; echo; printf '\\033c\\033]633;'"
+    await types(client, line + "\r")
+    # A sequence that has begun takes what follows, up to its end.
+    await types(client, "\r\recho all is $((40+2))\r")
+    await shows(client, "all is 42")
+    fresh = await client.fresh(TERMINAL)
+    assert len(text_of(fresh)) <= 100_000
+
+
+async def test_titles_and_folders_are_told(shell_name: str, client: WireClient) -> None:
+    await run(client, "mkdir 'a b'; cd 'a b'")
+    state = await wait_for_state(client, lambda state: state["cwd"].endswith("/a%20b"))
+    assert state["cwd"].startswith("file:///")
+    await types(client, "printf '\\033]2;a new title\\007'; sleep 2\r")
+    await client.action(TERMINAL, "terminal/titleChanged", title="a new title")
+    await client.until(
+        lambda: next(
+            (t for t in client.states[ROOT]["terminals"] if t["title"] == "a new title"), None
+        )
+    )
+
+
+async def test_clearing_is_for_everybody(url: str, client: WireClient) -> None:
+    async with open_client(url, "other", "0.6.0") as other:
+        await other.initialize()
+        await other.subscribe(TERMINAL)
+        await run(client, "echo something")
+        await other.accepted(TERMINAL, {"type": "terminal/cleared"})
+        await client.action(TERMINAL, "terminal/cleared")
+        await run(client, "echo anew")
+        assert "something" not in text_of(client.states[TERMINAL])
+        assert "something" not in text_of(await other.fresh(TERMINAL))
+
+
+async def test_a_shell_without_integration_works(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    async with open_client(url, "user") as client:
+        await client.initialize(ROOT)
+        wanted = {"type": "root/configChanged", "config": {"defaultShell": shell("dash")}}
+        await client.accepted(ROOT, wanted)
+        state = await create(client, name="mine", cols=100, rows=30)
+        assert (state["title"], state["cols"], state["rows"]) == ("mine", 100, 30)
+        await types(client, "echo $((40+2)) $0; exit 4\r")
+        await shows(client, "42 " + shell("dash"))
+        state = await wait_for_state(client, lambda s: s["lifecycle"]["status"] == "exited")
+        assert state["lifecycle"]["exitCode"] == 4
+        assert not state.get("supportsCommandDetection")
+        assert commands_of(state) == []
+
+
+async def test_input_that_nobody_reads_is_refused_in_the_end(client: WireClient) -> None:
+    await types(client, "stty raw -echo; echo ready; sleep 1000\r")
+    await shows(client, "ready\n")
+    too_much = {"type": "terminal/input", "data": "x" * 65_537}
+    assert "65,536 characters" in await client.rejected(TERMINAL, too_much)
+    for _ in range(20):
+        answer = await client.dispatched(TERMINAL, {"type": "terminal/input", "data": "x" * 65_536})
+        if "rejectionReason" in answer:
+            break
+    assert answer["rejectionReason"] == "the program does not read its input"
+    # What it has not read does not keep it from ending.
+    assert await client.request("disposeTerminal", channel=TERMINAL) is None
+
+
+async def test_a_stopped_shell_can_be_disposed_of(shell_name: str, client: WireClient) -> None:
+    await types(client, "echo ready; kill -STOP $$\r")
+    await shows(client, "ready\r\n")
+    assert await client.request("disposeTerminal", channel=TERMINAL) is None
+    assert await listed(client) == []
+
+
+SECRET = "correct-horse-battery"
+
+
+async def test_a_password_is_nowhere_but_in_the_program(
+    shell_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    caplog.set_level("DEBUG")
+    data = tmp_path / "data"
+    data.mkdir()
+    options: Json = {"wire_log": data / "wire.jsonl", "default_directory": tmp_path}
+    async with (
+        embed(store=SqliteStore(data / "store.db"), **options) as url,
+        open_client(url, "one") as one,
+        open_client(url, "two", "0.7.0") as two,
+    ):
+        for client in (one, two):
+            await client.initialize(ROOT)
+        await create(one)
+        await two.subscribe(TERMINAL)
+        await types(one, "stty -echo; echo type; read p; stty echo; echo got ${#p}\r")
+        # Nothing is echoed from here on.
+        await shows(one, "type\r\n")
+        await types(one, SECRET + "\r")
+        for client in (one, two):
+            await shows(client, f"got {len(SECRET)}")
+        assert SECRET not in str(two.received)
+    texts = [path.read_bytes() for path in data.rglob("*") if path.is_file()]
+    assert len(texts) > 1
+    assert not any(SECRET.encode() in text for text in texts)
+    assert f"[{len(SECRET) + 1} characters]" in (data / "wire.jsonl").read_text()
+    assert SECRET not in caplog.text
+
+
+async def test_who_was_away_goes_on_with_a_snapshot(url: str, client: WireClient) -> None:
+    async with open_client(url, "away", "0.9.0") as former:
+        await former.initialize(ROOT)
+        await former.subscribe(TERMINAL)
+        former.abort()
+    await run(client, "echo meanwhile")
+    async with open_client(url, "away", "0.9.0") as again:
+        again.inherit(former)
+        result = await again.reconnect(former.last_seen, ROOT, TERMINAL)
+        assert result["type"] == "snapshot"
+        assert "meanwhile" in text_of(again.states[TERMINAL])
+        await run(client, "echo later")
+        await shows(again, "later\r\n")
+
+
+@pytest.mark.parametrize("version", ["1.0.0", "0.8.0", "0.5.0"])
+async def test_a_session_may_hold_a_terminal(version: str, url: str, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    async with open_client(url, "user", version) as client:
+        await client.initialize(ROOT)
+        work = (tmp_path / "work").as_uri()
+        chat = await client.ready_session("ahp-session:/s", workingDirectories=[work])
+        claim: Json = {"kind": "session", "session": "ahp-session:/s"}
+        if version == "1.0.0":
+            claim["chat"] = chat
+        state = await create(client, claim=claim)
+        assert (state["claim"], state["cwd"]) == (claim, work)
+        async with open_client(url, "newest") as newest:
+            await newest.initialize()
+            seen = await newest.subscribe(TERMINAL)
+            assert seen["claim"] == {**claim, "chat": chat}
+            await newest.accepted(TERMINAL, {"type": "terminal/claimed", "claim": held_by(newest)})
+            changed = {"type": "terminal/claimed", "claim": claim}
+            assert "another client" in await client.rejected(TERMINAL, changed)
+        none: Json = {**claim, "session": "ahp-session:/none"}
+        failure = await client.refusal("createTerminal", channel="ahp-terminal:/2", claim=none)
+        # What has no chat cannot be said in newer words.
+        assert failure.code == (-32001 if version == "1.0.0" else -32602)
+
+
+@pytest.mark.parametrize(
+    ("params", "code"),
+    [
+        ({"claim": {"kind": "client", "clientId": "other"}}, -32602),
+        ({"claim": {"kind": "nobody"}}, -32602),
+        ({"channel": "a\x07b"}, -32602),
+        ({"channel": ROOT}, -32010),
+        ({"channel": TERMINAL}, -32010),
+        ({"cols": 0}, -32602),
+        ({"cols": "80"}, -32602),
+    ],
+)
+async def test_bad_requests_start_nothing(params: Json, code: int, client: WireClient) -> None:
+    asked: Json = {"channel": "ahp-terminal:/2", "claim": held_by(client), **params}
+    assert (await client.refusal("createTerminal", **asked)).code == code
+    assert [each["resource"] for each in await listed(client)] == [TERMINAL]
+
+
+async def test_one_name_is_given_once(client: WireClient) -> None:
+    asked: Json = {"channel": "ahp-terminal:/2", "claim": held_by(client)}
+    answers = await asyncio.gather(
+        *(client.request("createTerminal", **asked) for _ in range(4)), return_exceptions=True
+    )
+    assert sorted(str(answer)[:6] for answer in answers) == ["-32010"] * 3 + ["None"]
+
+
+@pytest.mark.parametrize(
+    "cwd", ["file:///no/such/folder", "http://example.org", "file:///etc/passwd"]
+)
+async def test_a_folder_that_is_none_is_the_hosts_own(
+    cwd: str, client: WireClient, tmp_path: Path
+) -> None:
+    state = await create(client, "ahp-terminal:/2", cwd=cwd)
+    assert state["cwd"] == tmp_path.as_uri()

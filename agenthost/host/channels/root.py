@@ -26,7 +26,12 @@ CONFIG_SCHEMA: ConfigSchema = {
             "title": "Welcome message",
             "description": "Shown by clients when they connect to this host",
             "default": "",
-        }
+        },
+        "defaultShell": {
+            "type": "string",
+            "title": "Shell",
+            "description": "The path of the shell in new terminals; without one, the user's own",
+        },
     },
 }
 

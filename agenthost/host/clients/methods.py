@@ -23,7 +23,7 @@ from agenthost.host.trust.message_bounds import check_lengths
 from agenthost.protocol.inbound import accept_params
 from agenthost.protocol.jsonrpc import Notification, Request, dumps
 from agenthost.protocol.methods import METHODS
-from agenthost.protocol.versions import translator
+from agenthost.protocol.versions import NOWHERE, Whereabouts, translator
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
@@ -42,8 +42,10 @@ class EncodedResult:
 
 
 Handler: TypeAlias = Callable[["Connection", "JsonObject"], Awaitable[object]]
+LookAround: TypeAlias = Callable[["Connection", "JsonObject"], Awaitable[Whereabouts]]
 
 _handlers: dict[str, Handler] = {}
+_looks: dict[str, LookAround] = {}
 # Methods that the specification has and this host does not serve; they answer MethodNotFound.
 DECLINED: frozenset[str] = frozenset(
     {
@@ -58,6 +60,16 @@ def handles(method: str) -> Callable[[Handler], Handler]:
     def register(handler: Handler) -> Handler:
         _handlers[method] = handler
         return handler
+
+    return register
+
+
+def looks_around(method: str) -> Callable[[LookAround], LookAround]:
+    """Register what looks up that which older versions leave unsaid in a method's params."""
+
+    def register(look: LookAround) -> LookAround:
+        _looks[method] = look
+        return look
 
     return register
 
@@ -108,7 +120,8 @@ async def _carry_out(connection: Connection, method: str, params: JsonObject) ->
         raise MethodNotFound(f"this host does not serve {method}")
     if METHODS[method].raw:
         return await handler(connection, params)
-    accepted = accept_params(connection.version, method, params)
+    around = await _around(connection, method, params)
+    accepted = accept_params(connection.version, method, params, around=around)
     core = connection.core
     core.policy.command(connection.principal, method, accepted, core.policy_context)
     too_long = check_lengths(accepted)
@@ -125,3 +138,10 @@ async def _carry_out(connection: Connection, method: str, params: JsonObject) ->
     if isinstance(result, EncodedResult):
         return result
     return translator(connection.version).result_down(method, accepted, result)
+
+
+async def _around(connection: Connection, method: str, params: JsonObject) -> Whereabouts:
+    look = _looks.get(method)
+    if look is None or translator(connection.version).is_identity:
+        return NOWHERE
+    return await look(connection, params)

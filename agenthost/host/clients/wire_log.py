@@ -1,14 +1,18 @@
-"""A record of every message: JSON lines with direction, connection and time, without secrets."""
+"""A record of every message: JSON lines with direction, connection and time, without secrets.
+
+What is typed into a terminal may be one, and nothing shows which: only its length is recorded.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 import os
+import re
 import stat
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Literal, Self
+from typing import IO, TYPE_CHECKING, Any, Literal, Self
 
 from agenthost.clock import Clock
 from agenthost.errors import ParseError
@@ -24,6 +28,9 @@ log = logging.getLogger(__name__)
 MOST_RAW = 4096
 # Deeper than any message that is accepted; the encoder gives up at 254 levels.
 DEEPEST = 200
+_TYPING = "terminal/input"
+# In what is no JSON, or almost.
+_MAY_BE_TYPING = re.compile(rb"terminal.{0,8}input", re.DOTALL)
 
 
 class WireLog:
@@ -76,11 +83,26 @@ def _shown(payload: bytes) -> JsonObject:
     except ParseError:
         message = None
     if isinstance(message, dict):
-        return {"message": redact_value(message)}
+        return {"message": redact_value(_without_typing(message))}
     if message is not None:
         # By its names first: in JSON a name can be spelled so that no text shows it.
-        payload = dumps(redact_value(message))
+        payload = dumps(redact_value(_without_typing(message)))
+    elif _MAY_BE_TYPING.search(payload):
+        return {"raw": f"[{len(payload)} bytes]"}
     return {"raw": redact(payload[:MOST_RAW].decode(errors="replace"))}
+
+
+def _without_typing(value: Any) -> Any:
+    """Return a message with the length of what was typed in its place; the same where none was."""
+    if isinstance(value, list):
+        return [_without_typing(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    typed = value.get("data")
+    if value.get("type") == _TYPING and typed is not None:
+        length = len(typed) if isinstance(typed, str) else 0
+        return {**value, "data": f"[{length} characters]"}
+    return {key: _without_typing(held) for key, held in value.items()}
 
 
 def _open_private(path: str, flags: int) -> int:

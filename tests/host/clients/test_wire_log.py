@@ -213,3 +213,20 @@ def test_a_directory_that_cannot_be_made_is_told_at_once(tmp_path: Path) -> None
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(OSError, match="file"):
         WireLog(tmp_path / "file" / "wire.jsonl", StoppedClock()).__enter__()
+
+
+# What is typed
+
+
+@pytest.mark.parametrize("wrap", [lambda m: m, lambda m: [m, m]])
+def test_of_what_is_typed_only_the_length_is_recorded(wrap: Any, path: Path) -> None:
+    typed = {"type": "terminal/input", "data": SECRET}
+    message = wrap({"method": "dispatchAction", "params": {"clientSeq": 1, "action": typed}})
+    spelled = dumps(message).replace(b"terminal/input", b"terminal\\/\\u0069nput")
+    cut_off = dumps(message)[:-3]
+    told = record(path, dumps(message), spelled, cut_off)
+    assert all("12 characters" in str(line) for line in told[:2])
+    assert told[2]["raw"] == f"[{len(cut_off)} bytes]"
+    printed = {"type": "terminal/data", "data": "ls"}
+    (line,) = record(path.with_name("other"), dumps({"params": {"action": printed}}))
+    assert line["message"]["params"]["action"] == printed

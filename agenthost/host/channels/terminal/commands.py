@@ -18,12 +18,20 @@ from agenthost.errors import (
 )
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.session.kind import SESSION
+from agenthost.host.channels.session.participants import takes_part
 from agenthost.host.channels.terminal.claims import session_of, why_not_asked
-from agenthost.host.channels.terminal.kind import TERMINAL, clamped, may_use, takes_part
+from agenthost.host.channels.terminal.kind import (
+    BELONGS_TO_OTHERS,
+    TERMINAL,
+    around_session,
+    clamped,
+    may_use,
+)
 from agenthost.host.channels.terminal.terminals import file_uri
-from agenthost.host.clients.methods import handles
+from agenthost.host.clients.methods import handles, looks_around
 from agenthost.host.trust import Role
 from agenthost.protocol.uris import is_nameable
+from agenthost.protocol.versions import NOWHERE, Whereabouts
 from agenthost.workspace import file_path
 from agenthost.workspace.roots import OutsideRoots
 
@@ -60,6 +68,16 @@ async def create_terminal(connection: Connection, params: JsonObject) -> None:
         os.close(folder)
 
 
+@looks_around("createTerminal")
+async def look_around(connection: Connection, params: JsonObject) -> Whereabouts:
+    """Find the chat that a session is to hold a terminal for, which older versions do not name."""
+    claim = params.get("claim")
+    session = claim.get("session") if isinstance(claim, dict) else None
+    if not isinstance(session, str):
+        return NOWHERE
+    return await around_session(session, connection.core.directory.find)
+
+
 @handles("disposeTerminal")
 async def dispose_terminal(connection: Connection, params: JsonObject) -> None:
     """End a terminal, with all that runs in it."""
@@ -68,7 +86,7 @@ async def dispose_terminal(connection: Connection, params: JsonObject) -> None:
     if channel is None:
         raise NotFound(f"there is no terminal {uri}")
     if not await may_use(channel, connection.principal, core.directory.find):
-        raise PermissionDenied("this terminal belongs to another session")
+        raise PermissionDenied(BELONGS_TO_OTHERS)
     terminal = core.terminals.get(channel.uri)
     if terminal is None:
         raise PermissionDenied("this terminal is part of a result, and stays with its session")
@@ -88,7 +106,7 @@ async def _check_claim(connection: Connection, claim: TerminalClaim) -> None:
     chat = await directory.find(claim["chat"], CHAT)
     if chat is None or chat.session != session.uri:
         raise InvalidParams("is no chat of the session", path="claim.chat")
-    if not await takes_part(session.uri, connection.principal, directory.find):
+    if not takes_part(session, connection.principal):
         raise PermissionDenied("you take no part in that session")
 
 

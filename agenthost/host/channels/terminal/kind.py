@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from agenthost.host.channels.session.participants import takes_part
 from agenthost.host.channels.terminal.claims import is_in_call, session_of, why_not_changed
 from agenthost.host.channels.terminal.scrollback import length_of, without_oldest
 from agenthost.host.log.channel import LiveChannel, OwnerChannel
@@ -38,6 +39,7 @@ TerminalChannel: TypeAlias = "LiveChannel[TerminalState]"
 # Characters that a terminal keeps before its oldest output goes.
 SCROLLBACK = 100_000
 SMALLEST, LARGEST = 2, 1000
+BELONGS_TO_OTHERS = "this terminal belongs to somebody else, or to a session that is not yours"
 
 
 class TerminalProgram(Protocol):
@@ -141,7 +143,7 @@ class TerminalKind(ChannelKind["TerminalState"]):
         if action["type"] == "terminal/claimed" and action["claim"]["kind"] == "session":
             claim = action["claim"]
             refusal = await why_no_chat(claim["session"], claim["chat"], around.find)
-            if refusal is None and not await takes_part(claim["session"], principal, around.find):
+            if refusal is None and not takes_part(await around.find(claim["session"]), principal):
                 refusal = "you take no part in that session"
         return Asker(around.client_id, allowed, refusal)
 
@@ -154,7 +156,7 @@ class TerminalKind(ChannelKind["TerminalState"]):
 
     def _refusal(self, channel: TerminalChannel, action: Action, asker: Asker) -> str | None:
         if not asker.is_allowed:
-            return "this terminal belongs to another session"
+            return BELONGS_TO_OTHERS
         match action["type"]:
             case "terminal/input":
                 return _why_not_typed(channel, action["data"])
@@ -219,12 +221,7 @@ async def may_use(terminal: TerminalChannel, principal: Principal, find: Find) -
     if principal.role is Role.OWNER or extra_of(terminal).maker == principal.name:
         return True
     session = session_of(terminal.state["claim"])
-    return session is not None and await takes_part(session, principal, find)
-
-
-async def takes_part(session: str, principal: Principal, find: Find) -> bool:
-    """Say whether somebody is among those who work in a session."""
-    return principal.role is Role.OWNER
+    return session is not None and takes_part(await find(session), principal)
 
 
 async def why_no_chat(session: str, chat: str, find: Find) -> str | None:
