@@ -27,6 +27,7 @@ from agenthost.host.store import PutSession
 from agenthost.host.trust.principals import Starter
 from agenthost.protocol.chat.messages import Message
 from agenthost.protocol.uris import chat_uri
+from agenthost.tokens import Role
 from agenthost.transport import Encoded
 from benchmarks.audience import Crowd, crowd, stamp
 from benchmarks.core import turn as completed_turn
@@ -91,7 +92,7 @@ async def running(
         url = await host.listen(port=0)
         core = host.core
         created = {"channel": SESSION, "_meta": {"agenthost.keep": True}}
-        await core.sessions.create(created, Starter("benchmark"))
+        await core.sessions.create(created, Starter("benchmark"), Role.OWNER)
         session = core.directory.get(SESSION)
         assert session is not None
         chat = core.directory.get(session.state["defaultChat"])

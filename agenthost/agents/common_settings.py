@@ -1,4 +1,4 @@
-"""Settings of a session that mean the same to every agent that works on files.
+"""Settings of a session that mean the same to every agent.
 
 Their names and values are those that clients have controls of their own for.
 """
@@ -18,17 +18,14 @@ COMMON_SETTINGS: Final[Mapping[str, Any]] = {
         "default": "default",
         "sessionMutable": True,
     },
-    # Said, and not to be chosen: there are no sessions in work trees of their own.
-    "isolation": {
-        "type": "string",
-        "title": "Isolation",
-        "description": "Where the agent works: in the folder itself",
-        "enum": ["folder"],
-        "enumLabels": ["Folder"],
-        "default": "folder",
-        "readOnly": True,
-    },
 }
+
+
+# Settings that the host adds to those of every agent: they say where a session works.
+ISOLATION: Final = "isolation"
+BRANCH: Final = "branch"
+DIRECTORY: Final = "directory"
+PLACE_SETTINGS: Final = frozenset({ISOLATION, BRANCH, DIRECTORY})
 
 
 def allows_everything(config: Mapping[str, Any]) -> bool:

@@ -24,6 +24,7 @@ from agenthost.host.channels.session.drafts import Drafts
 from agenthost.host.channels.session.lifecycle import SessionRegistry
 from agenthost.host.channels.session.participants import Participants
 from agenthost.host.channels.session.permissions import Permissions
+from agenthost.host.channels.session.places import Places
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.session.workspace_release import WorkspaceReleases
 from agenthost.host.channels.terminal.terminals import HostTerminals
@@ -104,6 +105,8 @@ class HostCore:
     files: ResourceFiles
     # The files that clients want to know the changes of.
     watches: ResourceWatches
+    # Where sessions work, and may work.
+    places: Places
     # Who is told when a session goes.
     releases: WorkspaceReleases
     terminals: HostTerminals

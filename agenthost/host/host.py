@@ -45,6 +45,8 @@ from agenthost.host.channels.session.git_metadata import GitMetadata
 from agenthost.host.channels.session.lifecycle import Disposal, SessionRegistry
 from agenthost.host.channels.session.participants import Participants
 from agenthost.host.channels.session.permissions import Permissions
+from agenthost.host.channels.session.place_records import PlaceRecords
+from agenthost.host.channels.session.places import Places
 from agenthost.host.channels.session.resume_states import ResumeStates
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.session.workspace_release import WorkspaceReleases
@@ -89,6 +91,7 @@ from agenthost.protocol import SUPPORTED_VERSIONS, translator
 from agenthost.protocol.schema.validation import build_validators
 from agenthost.tasks import Tasks
 from agenthost.transport import CloseCode, Transport
+from agenthost.workspace.git.program import GitProgram
 
 if TYPE_CHECKING:
     from agenthost.protocol.commands import Implementation
@@ -339,7 +342,12 @@ class Host:
         permissions, credentials = Permissions(ledger), Credentials(clock)
         resume_states = ResumeStates(ledger)
         participants = Participants(ledger, directory, effects)
-        git = GitMetadata(writer, directory, catalogue, effects, tasks)
+        git_program = GitProgram()
+        places = Places(tasks, self._roots, [workspace_dir, *self._kept_away])
+        place_records = PlaceRecords(store, ledger, effects)
+        git = GitMetadata(
+            writer, directory, catalogue, effects, tasks, git_program, places, place_records
+        )
         trash = Trash(store, ledger, clock)
         drafts = Drafts(store, ledger, directory, clock)
         content_owners = ContentOwners(store, ledger)
@@ -387,6 +395,8 @@ class Host:
             credentials=credentials,
             drafts=drafts,
             git=git,
+            places=places,
+            place_records=place_records,
             trash=trash,
             content_owners=content_owners,
             clock=clock,
@@ -458,6 +468,7 @@ class Host:
             roots=self._roots,
             workspace_dir=workspace_dir,
             shells=self._shells,
+            places=places,
             releases=releases,
             terminals=terminals,
             files=ResourceFiles(reach, self._limits),

@@ -449,7 +449,8 @@ async def test_models_settings_and_tools_are_shown_and_what_is_chosen_arrives() 
             {"name": "dig", "description": "Digs"}
         ]
         resolved = await client.request("resolveSessionConfig", provider="choosy", config={})
-        assert resolved["values"] == {"mode": "ask"}
+        place = {"isolation": "folder", "directory": ""}
+        assert resolved["values"] == {"mode": "ask", **place}
         offers = await client.request(
             "sessionConfigCompletions", provider="choosy", property="mode", query="a"
         )
@@ -460,13 +461,13 @@ async def test_models_settings_and_tools_are_shown_and_what_is_chosen_arrives() 
             await client.accepted(chat.uri, {**action, "message": {**action["message"], **message}})
             return json.loads(said(await chat.end(turn_id)))
 
-        assert await told("t1") == ["small", {"effort": "low"}, {"mode": "ask"}, 0]
+        assert await told("t1") == ["small", {"effort": "low"}, {"mode": "ask", **place}, 0]
         change = {"type": "session/configChanged", "config": {"mode": "act"}}
         await client.accepted(chat.session, change)
         model = {"id": "small", "config": {"effort": "high", "seed": 7}}
         note = {"type": "simple", "label": "note", "modelRepresentation": "n"}
         assert await told("t2", model=model, attachments=[note]) == [
-            *("small", {"effort": "high", "seed": 7}, {"mode": "act"}, 1)
+            *("small", {"effort": "high", "seed": 7}, {"mode": "act", **place}, 1)
         ]
-        assert await told("t3", model={"id": "large"}) == ["large", {}, {"mode": "act"}, 0]
+        assert await told("t3", model={"id": "large"}) == ["large", {}, {"mode": "act", **place}, 0]
         await chat.assert_at_rest()

@@ -26,6 +26,8 @@ ROOT = "ahp-root://"
 INVALID, NO_SESSION, NO_PROVIDER, TAKEN, NOT_FOUND = -32602, -32001, -32002, -32003, -32008
 
 Json = dict[str, Any]
+# What the host adds to the settings of every session, where there is no repository.
+PLACE = {"isolation": "folder", "directory": ""}
 
 
 def types(client: WireClient, channel: str) -> list[str]:
@@ -200,7 +202,7 @@ async def test_settings_are_checked_completed_and_changed_only_where_they_may_be
     async with embed(Puppet()) as url, open_client(url) as client:
         await client.initialize()
         resolved = await client.request("resolveSessionConfig", config={"mode": "act"})
-        assert resolved["values"] == {"mode": "act", "depth": 3}
+        assert resolved["values"] == {"mode": "act", "depth": 3, **PLACE}
         wrong: list[Json] = [{}, {"mode": "dream"}, {"mode": 7}]
         for config in wrong:
             # What must be chosen, and has no default, is asked for.
@@ -211,10 +213,10 @@ async def test_settings_are_checked_completed_and_changed_only_where_they_may_be
             # Editors send what they remember of other hosts.
             uri = f"s:/lenient-{number}"
             await client.ready_session(uri, config={"mode": "ask", **config})
-            assert client.states[uri]["config"]["values"] == {"mode": "ask", "depth": 3}
+            assert client.states[uri]["config"]["values"] == {"mode": "ask", "depth": 3, **PLACE}
         await client.ready_session("s:/1", config={"mode": "ask"})
         config = client.states["s:/1"]["config"]
-        assert config["values"] == {"mode": "ask", "depth": 3}
+        assert config["values"] == {"mode": "ask", "depth": 3, **PLACE}
 
         def changed(values: Json, **more: Any) -> Json:
             return {"type": "session/configChanged", "config": values, **more}
@@ -224,24 +226,28 @@ async def test_settings_are_checked_completed_and_changed_only_where_they_may_be
             changed({"mode": "act"}),
             changed({"depth": "five"}),
             changed({"unknown": 1}),
-            changed({"depth": 6}, replace=True),
+            changed({"depth": 6, **PLACE}, replace=True),
+            changed({"mode": "ask"}, replace=True),
         ):
             await client.rejected("s:/1", refused)
-        await client.accepted("s:/1", changed({"mode": "ask"}, replace=True))
-        assert client.states["s:/1"]["config"]["values"] == {"mode": "ask"}
+        await client.accepted("s:/1", changed({"mode": "ask", **PLACE}, replace=True))
+        assert client.states["s:/1"]["config"]["values"] == {"mode": "ask", **PLACE}
         fork_source = client.states["s:/1"]["defaultChat"]
         await client.subscribe(fork_source)
         await client.run_turn(fork_source, "t1", "hello")
         fork = forked_from(client.version, "s:/1", "t1")
         await client.ready_session("s:/2", **fork, config={"depth": 9})
-        assert client.states["s:/2"]["config"]["values"] == {"mode": "ask", "depth": 9}
+        values = {"mode": "ask", "depth": 9, **PLACE}
+        assert client.states["s:/2"]["config"]["values"] == values
 
 
-async def test_an_agent_without_settings_takes_none(shared_host: ServedHost) -> None:
+async def test_an_agent_without_settings_takes_only_those_of_the_host(
+    shared_host: ServedHost,
+) -> None:
     async with open_client(shared_host.url, "no settings") as client:
         await client.initialize()
         await client.ready_session("n:/1", config={"mode": "ask"})
-        assert "config" not in client.states["n:/1"]
+        assert client.states["n:/1"]["config"]["values"] == PLACE
         reason = await client.rejected(
             "n:/1", {"type": "session/configChanged", "config": {"mode": "ask"}}
         )

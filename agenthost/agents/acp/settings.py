@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agenthost.agents.common_settings import COMMON_SETTINGS
+from agenthost.agents.common_settings import COMMON_SETTINGS, PLACE_SETTINGS
 
 _LATER = "As the agent names it; what there is to choose is known once the agent has run"
 
@@ -47,7 +47,7 @@ _UNKNOWN = (Setting("mode", "Mode", _LATER), Setting("model", "Model", _LATER))
 
 
 # Settings that the host answers for; an agent's own ones of these names get others.
-_OURS: Final = frozenset(COMMON_SETTINGS)
+_OURS: Final = PLACE_SETTINGS.union(COMMON_SETTINGS)
 
 
 def key_of(option: str) -> str:

@@ -25,17 +25,18 @@ async def test_what_there_is_to_choose_is_offered_once_the_agent_has_run(tmp_pat
     async with staged(acp_agent(), tmp_path) as stage:
         client = stage.default.client
         before = (await client.request("resolveSessionConfig", provider="tester"))["schema"]
-        assert list(before["properties"]) == ["autoApprove", "isolation", "mode", "model"]
+        place = ["isolation", "directory"]
+        assert list(before["properties"]) == ["autoApprove", "mode", "model", *place]
         assert all("enum" not in before["properties"][key] for key in ("mode", "model"))
         values = client.states[stage.default.session]["config"]["values"]
-        assert values == {"autoApprove": "default", "isolation": "folder"}
+        assert values == {"autoApprove": "default", "isolation": "folder", "directory": ""}
         await stage.default.run("t1", "hello")
         schema = (await client.request("resolveSessionConfig", provider="tester"))["schema"]
         assert schema["properties"]["mode"]["enum"] == ["ask", "code"]
         assert schema["properties"]["mode"]["enumLabels"] == ["Ask first", "Write code"]
         assert schema["properties"]["model"]["enum"] == ["small", "big"]
         assert schema["properties"]["fast"]["type"] == "boolean"
-        own = [item for key, item in schema["properties"].items() if key != "isolation"]
+        own = [item for key, item in schema["properties"].items() if key not in place]
         assert all(item["sessionMutable"] for item in own)
         query: Json = {"provider": "tester", "property": "mode", "query": "write"}
         offered = await client.request("sessionConfigCompletions", **query)
@@ -101,7 +102,7 @@ async def test_an_agent_without_modes_is_interactive(tmp_path: Path) -> None:
 
 
 def test_an_agent_without_choices_has_no_settings_of_its_own() -> None:
-    assert list(schema_of({})["properties"]) == ["autoApprove", "isolation"]
+    assert list(schema_of({})["properties"]) == ["autoApprove"]
 
 
 def test_an_agent_s_own_option_never_answers_for_the_host() -> None:
@@ -110,6 +111,8 @@ def test_an_agent_s_own_option_never_answers_for_the_host() -> None:
     )
     (setting,) = offered(None, [option]).values()
     assert (setting.key, setting.option) == ("agent.autoApprove", "autoApprove")
+    (place,) = offered(None, [option.model_copy(update={"id": "branch"})]).values()
+    assert (place.key, place.option) == ("agent.branch", "branch")
 
 
 def test_a_switch_is_a_boolean_and_a_choice_a_word() -> None:

@@ -45,11 +45,13 @@ async def test_clients_find_values_that_they_have_controls_for(tmp_path: Path) -
     properties = answer["schema"]["properties"]
     assert properties["autoApprove"]["enum"] == ["default", "autoApprove"]
     assert properties["mode"]["enum"] == ["interactive", "plan", "autopilot"]
-    values = {"autoApprove": "default", "isolation": "folder", "mode": "interactive"}
-    assert answer["values"] == values
+    place = {"isolation": "folder", "directory": ""}
+    assert answer["values"] == {"autoApprove": "default", "mode": "interactive", **place}
 
 
-async def test_a_work_tree_of_one_s_own_is_neither_offered_nor_pretended(tmp_path: Path) -> None:
+async def test_without_git_a_worktree_is_neither_offered_nor_pretended(
+    tmp_path: Path,
+) -> None:
     async with talk_to(LlmAgent(["test"]), tmp_path) as talk:
         wanted = {"isolation": "worktree", "branch": "main"}
         answer = await talk.client.request("resolveSessionConfig", provider="llm", config=wanted)

@@ -8,8 +8,16 @@ import pytest
 
 from agenthost.host.channels.session.git_metadata import git_meta
 from agenthost.workspace.git import program as module
-from agenthost.workspace.git.status import GitStatus, git_status, read_porcelain
-from tests.workspace.git.repositories import git, repository
+from agenthost.workspace.git.program import GitProgram
+from agenthost.workspace.git.repository import find_repository
+from agenthost.workspace.git.status import (
+    GitOverview,
+    GitStatus,
+    git_overview,
+    git_status,
+    read_porcelain,
+)
+from tests.workspace.git.repositories import commit, git, repository
 
 
 async def test_a_repository_tells_its_branch_upstream_and_changes(tmp_path: Path) -> None:
@@ -74,6 +82,66 @@ def test_half_of_what_git_prints_is_half_understood() -> None:
     ],
 )
 def test_what_is_on_github_is_told_by_the_host_of_its_remote(remote: str, github: bool) -> None:
-    meta = git_meta(GitStatus(branch="x", remotes=(remote,)))
+    meta = git_meta(GitOverview(GitStatus(branch="x", remotes=(remote,))))
     assert (meta["hasGitRemote"], meta["hasGitHubRemote"]) == (True, github)
     assert "incomingChanges" not in meta
+
+
+async def overview(folder: Path, base: str | None = None) -> GitOverview:
+    program = GitProgram()
+    found = await find_repository(program, str(folder))
+    assert found is not None
+    told = await git_overview(program, found, base)
+    assert told is not None
+    return told
+
+
+async def test_a_branch_is_compared_with_its_base_and_named_as_on_github(tmp_path: Path) -> None:
+    folder = repository(tmp_path / "r")
+    assert "baseBranchName" not in git_meta(await overview(folder))
+    git(folder, "remote", "add", "fork", "git@github.com:me/mine.git")
+    git(folder, "remote", "add", "fork/deep", "https://github.com/deep/mine")
+    git(folder, "remote", "add", "origin", "https://github.com/them/theirs.git")
+    git(folder, "checkout", "-q", "-b", "work")
+    told = git_meta(await overview(folder))
+    assert told["baseBranchName"] == "main"
+    assert (told["outgoingChanges"], told["hasBaseBranchChanges"]) == (0, False)
+    commit(folder, "one")
+    commit(folder, "two")
+    git(folder, "update-ref", "refs/remotes/fork/deep/work", "HEAD~1")
+    git(folder, "config", "branch.work.remote", "fork/deep")
+    git(folder, "config", "branch.work.merge", "refs/heads/work")
+    (folder / "a").write_text("changed")
+    assert git_meta(await overview(folder)) == {
+        "branchName": "work",
+        "baseBranchName": "main",
+        "upstreamBranchName": "fork/deep/work",
+        "isDetachedHead": False,
+        "hasGitRemote": True,
+        "hasGitHubRemote": True,
+        "incomingChanges": 0,
+        "outgoingChanges": 1,
+        "uncommittedChanges": 1,
+        "hasBaseBranchChanges": True,
+        "githubOwner": "them",
+        "githubRepo": "theirs",
+        "githubHeadOwner": "deep",
+    }
+    git(folder, "branch", "--unset-upstream")
+    unpushed = git_meta(await overview(folder))
+    assert (unpushed["outgoingChanges"], "githubHeadOwner" in unpushed) == (2, False)
+    git(folder, "branch", "older", "HEAD~1")
+    assert (await overview(folder, "older")).beyond_base == 1
+    git(folder, "checkout", "-q", "--detach")
+    detached = git_meta(await overview(folder))
+    assert (detached["isDetachedHead"], "branchName" in detached) == (True, False)
+
+
+async def test_a_repository_without_a_commit_is_told_of(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "trunk")
+    (folder / "new").write_text("x")
+    told = git_meta(await overview(folder))
+    assert (told["branchName"], told["uncommittedChanges"]) == ("trunk", 1)
+    assert "hasBaseBranchChanges" not in told

@@ -11,7 +11,8 @@ from agenthost.workspace.git.program import GitFailed, GitProgram
 from agenthost.workspace.git.repository import Repository, find_repository
 from agenthost.workspace.git.worktrees import (
     Worktree,
-    add_worktree,
+    make_worktree,
+    plan_worktree,
     remove_worktree,
     worktree_name,
 )
@@ -22,6 +23,14 @@ async def found(folder: Path) -> Repository:
     result = await find_repository(GitProgram(), str(folder))
     assert result is not None
     return result
+
+
+async def add_worktree(
+    program: GitProgram, repository: Repository, title: str, base: str | None = None
+) -> Worktree:
+    worktree = await plan_worktree(program, repository, title, base)
+    await make_worktree(program, repository, worktree)
+    return worktree
 
 
 def put(worktree: Worktree, name: str, text: str) -> None:
@@ -35,12 +44,13 @@ async def test_each_session_gets_a_folder_and_a_branch(tmp_path: Path) -> None:
     second = commit(folder, "second")
     top = await found(folder)
     one = await add_worktree(program, top, "Fix the Bug!")
-    assert one == Worktree(str(tmp_path / "r.worktrees/fix-the-bug"), "agents/fix-the-bug")
+    beside = tmp_path / "r.worktrees"
+    assert one == Worktree(str(beside / "fix-the-bug"), "agents/fix-the-bug", second)
     assert git(Path(one.folder), "rev-parse", "HEAD") == second
     assert git(Path(one.folder), "branch", "--show-current") == "agents/fix-the-bug"
     # From inside of another: still beside the repository.
     two = await add_worktree(program, await found(Path(one.folder)), "fix the bug", "old")
-    assert two == Worktree(str(tmp_path / "r.worktrees/fix-the-bug-2"), "agents/fix-the-bug-2")
+    assert two == Worktree(str(beside / "fix-the-bug-2"), "agents/fix-the-bug-2", first)
     assert git(Path(two.folder), "rev-parse", "HEAD") == first
     assert git(folder, "status", "--porcelain") == ""
 

@@ -260,7 +260,9 @@ class AutomationRuns:
         uri = _session_of(run)
         params = session_params(uri, definition)
         origin = _origin(run)
-        await self._sessions.create(params, starter, origin=origin, title=definition["title"])
+        await self._sessions.create(
+            params, starter, book.owner.role, origin=origin, title=definition["title"]
+        )
         if is_active(run.state["lifecycle"]):
             return self._directory.get(uri, SESSION)
         # It was cancelled while its session was being made.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
     from agenthost.protocol.annotations import AnnotationsState
     from agenthost.protocol.common import JsonObject
-    from agenthost.protocol.session.state import SessionSummary
+    from agenthost.protocol.session.state import ProjectInfo, SessionSummary
 
 # Changes of the list that are remembered, the latest of them.
 MOST_REMEMBERED = 10_000
@@ -65,11 +65,18 @@ class SessionCatalogue:
         self.count = await self._store.count_sessions()
 
     def add(
-        self, session: SessionChannel, created_at: str, annotations: AnnotationsState | None = None
+        self,
+        session: SessionChannel,
+        created_at: str,
+        annotations: AnnotationsState | None = None,
+        project: ProjectInfo | None = None,
     ) -> None:
         """Put a session into the catalogue and announce it."""
         extra = extra_of(session)
-        extra.facts = _counted({"createdAt": created_at}, annotations)
+        facts: SummaryFacts = {"createdAt": created_at}
+        if project is not None:
+            facts["project"] = project
+        extra.facts = _counted(facts, annotations)
         extra.summary = summary = summarize(session.uri, session.state, extra.facts)
         self._put(summary)
         self._writer.notify(self._directory.root, "root/sessionAdded", {"summary": summary})
@@ -166,12 +173,26 @@ class SessionCatalogue:
             extra.facts = _counted(extra.facts, effect.annotations)
             self.mark(effect.session)
 
-    def add_meta(self, session: SessionChannel, meta: JsonObject) -> None:
-        """Tell more in a session's line than its state does; whoever changes that refreshes it."""
+    def tell_git(self, session: SessionChannel, git: JsonObject | None) -> None:
+        """Tell of git in a session's line, or no more; whoever changes that refreshes it."""
         extra = extra_of(session)
         if extra.facts is not None:
-            told = {**extra.facts.get("_meta", {}), **meta}
-            extra.facts = {**extra.facts, "_meta": told}
+            told = {key: each for key, each in extra.facts.get("_meta", {}).items() if key != "git"}
+            extra.facts = {**extra.facts, "_meta": told if git is None else {**told, "git": git}}
+
+    def tell_project(self, session: SessionChannel, project: ProjectInfo) -> None:
+        """Tell on which project a session works, to who lists it or comes new."""
+        extra = extra_of(session)
+        if extra.facts is not None and extra.facts.get("project") != project:
+            extra.facts = {**extra.facts, "project": project}
+            self.refresh(session)
+            # No action leads to it: who has heard of all of them has not heard of this.
+            self._news.changed(session.uri, self._writer.ledger.take_seq())
+
+    def project(self, session: SessionChannel) -> ProjectInfo | None:
+        """Return the project that a session is told to work on."""
+        facts = extra_of(session).facts
+        return facts.get("project") if facts is not None else None
 
     async def page(self, limit: int, cursor: str | None) -> tuple[list[bytes], str | None]:
         """Return one page of encoded summaries, most recently modified first."""

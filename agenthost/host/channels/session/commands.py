@@ -29,7 +29,8 @@ async def create_session(connection: Connection, params: JsonObject) -> None:
     if active is not None and active["clientId"] != connection.client_id:
         raise InvalidParams("a client may only announce itself", path="activeClient.clientId")
     with _progress(connection, params.get("progressToken")):
-        await connection.core.sessions.create(params, connection.starter)
+        role = connection.principal.role
+        await connection.core.sessions.create(params, connection.starter, role)
 
 
 @handles("disposeSession")

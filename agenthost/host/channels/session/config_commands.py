@@ -24,11 +24,14 @@ MOST_COMPLETIONS = 50
 @handles("resolveSessionConfig")
 async def resolve_session_config(connection: Connection, params: JsonObject) -> JsonObject:
     """Return the settings a session may be created with, and their values so far."""
-    values = params.get("config", {})
-    agent = connection.core.sessions.agent(params.get("provider"))
-    loops = connection.core.loops
-    offered = await loops.read(agent, agent.config_schema, values, params.get("workingDirectory"))
-    schema = cast("SessionConfigSchema", dict(offered))
+    values, directory = params.get("config", {}), params.get("workingDirectory")
+    core, role = connection.core, connection.principal.role
+    agent = core.sessions.agent(params.get("provider"))
+    offered = await core.loops.read(agent, agent.config_schema, values, directory)
+    place = directory or core.default_directory
+    schema, values = await core.places.schema(
+        cast("SessionConfigSchema", dict(offered)), values, place, role
+    )
     return {"schema": schema, "values": sanitize(schema, values)}
 
 
@@ -38,8 +41,14 @@ async def session_config_completions(connection: Connection, params: JsonObject)
     agent = connection.core.sessions.agent(params.get("provider"))
     loops, values = connection.core.loops, params.get("config", {})
     directory = params.get("workingDirectory")
+    setting, query = params["property"], params.get("query", "")
+    role, places = connection.principal.role, connection.core.places
+    place = directory or connection.core.default_directory
+    completed = await places.complete(setting, query, place, role, MOST_COMPLETIONS)
+    if completed is not None:
+        return {"items": completed}
+    query = query.lower()
     schema = await loops.read(agent, agent.config_schema, values, directory)
-    setting, query = params["property"], params.get("query", "").lower()
     if setting not in schema["properties"]:
         raise InvalidParams(f"there is no setting {setting}", path="property")
     offered = await loops.ask(agent, agent.complete_config, setting, query, values, directory)

@@ -1,53 +1,62 @@
 """What a session and its summary tell of git, under the names that editors read.
 
-Looked up in the background: when a session is made, and after each of its turns. Never for the list
-itself, which would cost a process per session.
+Looked up in the background: when a session is made, after each of its turns, when it works
+elsewhere, and when its repository changes while somebody follows it. Never for the list itself,
+which would cost a process per session.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
+from agenthost.agents.common_settings import BRANCH
 from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.kind import SESSION, RefreshGit, SessionChannel
+from agenthost.host.channels.session.place_records import PlaceRecords, first_directory
+from agenthost.host.channels.session.place_settings import wants_worktree
+from agenthost.host.channels.session.places import Places, in_some_repository, project_of
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
 from agenthost.tasks import Tasks
-from agenthost.workspace import GitStatus, file_path, git_status
+from agenthost.workspace import file_path
+from agenthost.workspace.git.program import GitProgram
+from agenthost.workspace.git.repository import github_repository
+from agenthost.workspace.git.status import GitOverview, git_overview
 
 if TYPE_CHECKING:
     from agenthost.protocol.common import JsonObject
-
-# Repositories that are looked at at the same time.
-MOST_AT_ONCE = 2
+    from agenthost.protocol.session.state import SessionState
 
 
-def git_meta(status: GitStatus) -> JsonObject:
+def git_meta(overview: GitOverview) -> JsonObject:
     """Return what editors read of a repository's state; what is not known is left out."""
+    status = overview.status
+    beyond = overview.beyond_base
+    owner, name = overview.github or (None, None)
     meta: JsonObject = {
         "isDetachedHead": status.branch is None,
         "hasGitRemote": bool(status.remotes),
-        "hasGitHubRemote": any(map(_is_github, status.remotes)),
+        "hasGitHubRemote": any(map(github_repository, status.remotes)),
         "uncommittedChanges": status.uncommitted,
         "branchName": status.branch,
+        "baseBranchName": overview.base,
         "upstreamBranchName": status.upstream,
         "incomingChanges": status.behind,
-        "outgoingChanges": status.ahead,
+        # What was never pushed is all that the base has not.
+        "outgoingChanges": status.ahead if status.upstream is not None else beyond,
+        "hasBaseBranchChanges": beyond > 0 if beyond is not None else None,
+        "githubOwner": owner,
+        "githubRepo": name,
+        "githubHeadOwner": overview.head_owner,
     }
     return {key: value for key, value in meta.items() if value is not None}
 
 
-def _is_github(remote: str) -> bool:
-    # Either a URL, or user@host:path as ssh has it.
-    host = urlsplit(remote).hostname if "://" in remote else remote.partition(":")[0]
-    return (host or "").rpartition("@")[2].lower() == "github.com"
-
-
 class GitMetadata:
-    """Keeps the ``git`` entry of sessions' metadata."""
+    """Keeps the project and the ``git`` entry of sessions' metadata."""
 
     def __init__(
         self,
@@ -56,12 +65,17 @@ class GitMetadata:
         catalogue: SessionCatalogue,
         effects: Effects,
         tasks: Tasks,
+        program: GitProgram,
+        places: Places,
+        records: PlaceRecords,
     ) -> None:
         self._writer = writer
         self._directory = directory
         self._catalogue = catalogue
         self._tasks = tasks
-        self._seats = asyncio.Semaphore(MOST_AT_ONCE)
+        self._program = program
+        self._places = places
+        self._records = records
         # Sessions that are being looked at, and whether somebody asked again meanwhile.
         self._asked: dict[str, bool] = {}
         effects.on(RefreshGit, lambda effect: self.refresh(effect.session))
@@ -80,25 +94,58 @@ class GitMetadata:
             while again:
                 self._asked[uri] = False
                 session = self._directory.get(uri, SESSION)
-                directories = session.state.get("workingDirectories") if session else None
-                folder = file_path(directories[0]) if directories else None
-                if folder is None:
+                if session is None:
                     return
-                async with self._seats:
-                    status = await git_status(folder)
-                if status is not None:
-                    self._tell(uri, git_meta(status))
+                await self._look_at(session)
                 again = self._asked[uri]
         finally:
             del self._asked[uri]
 
-    def _tell(self, uri: str, git: JsonObject) -> None:
-        session = self._directory.get(uri, SESSION)
-        if session is None:
+    async def _look_at(self, session: SessionChannel) -> None:
+        first = first_directory(session.state)
+        folder = file_path(first) if first is not None else None
+        trusted = self._records.is_trusted(session)
+        found = await self._places.repository(first, trusted=trusted)
+        if found is None:
+            is_none = folder is None or not await asyncio.to_thread(in_some_repository, folder)
+            # One that does not answer is not gone. What another chose may be none of theirs.
+            if (is_none or not trusted) and self._works_in(session, first):
+                self._tell_none(session, folder)
             return
+        overview = await git_overview(self._program, found, _wanted_base(session.state))
+        if not self._works_in(session, first):
+            # It works elsewhere by now, and was asked for again.
+            return
+        self._catalogue.tell_project(session, project_of(found))
+        if overview is not None:
+            self._tell(session, git_meta(overview))
+
+    def _works_in(self, session: SessionChannel, first: str | None) -> bool:
+        return self._directory.has(session) and first_directory(session.state) == first
+
+    def _tell_none(self, session: SessionChannel, folder: os.PathLike[str] | None) -> None:
+        if folder is not None and self._catalogue.project(session) is not None:
+            # No update can take a project away; this one is at least the right place.
+            path = os.fspath(folder)
+            name = os.path.basename(path.rstrip("/")) or path
+            uri = first_directory(session.state)
+            assert uri is not None
+            self._catalogue.tell_project(session, {"uri": uri, "displayName": name})
+        self._tell(session, None)
+
+    def _tell(self, session: SessionChannel, git: JsonObject | None) -> None:
         meta = session.state.get("_meta") or {}
         if meta.get("git") != git:
-            self._catalogue.add_meta(session, {"git": git})
-            self._writer.apply(
-                session, {"type": "session/metaChanged", "_meta": {**meta, "git": git}}
-            )
+            self._catalogue.tell_git(session, git)
+            told = {key: value for key, value in meta.items() if key != "git"}
+            if git is not None:
+                told["git"] = git
+            self._writer.apply(session, {"type": "session/metaChanged", "_meta": told})
+
+
+def _wanted_base(state: SessionState) -> str | None:
+    """Return the branch that a session's worktree was made from."""
+    config = state.get("config")
+    values = config["values"] if config is not None else {}
+    chosen = values.get(BRANCH) if wants_worktree(values) else None
+    return chosen if isinstance(chosen, str) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, NotRequired, TypeAlias, TypedDict, cast
 
 from agenthost.host.channels.ruled_kind import Gathered, RuledKind
 from agenthost.host.channels.session.summary import (
@@ -18,6 +18,7 @@ from agenthost.host.log.kind import Applied, PreparedAction, Surroundings
 from agenthost.host.log.stored_values import stored_value
 from agenthost.protocol.json_edits import carry
 from agenthost.protocol.versions import translator
+from agenthost.tokens import Role
 
 if TYPE_CHECKING:
     from agenthost.host.channels.session.summary import SummaryFacts
@@ -33,8 +34,41 @@ PERMISSIONS = "permissions"
 RESUME = "resume"
 # The record of the names of those who take part in a session.
 PARTICIPANTS = "participants"
+# The record of who chose where a session works, and of the worktree that was made for it.
+PLACES = "places"
 # What a summary holds that the session's state does not.
-_OWN_FIELDS = ("createdAt", "changes", "_meta")
+_OWN_FIELDS = ("createdAt", "changes", "project", "_meta")
+# Actions after which a session works elsewhere, and those of them that say where.
+_MOVES = frozenset(
+    {
+        "session/workingDirectorySet",
+        "session/workingDirectoryRemoved",
+        "session/workingDirectoryReplaced",
+    }
+)
+_CHOOSES = _MOVES - {"session/workingDirectoryRemoved"}
+
+
+class WorktreeRecord(TypedDict):
+    """A worktree for a session: where, on which branch, from which commit."""
+
+    folder: str
+    branch: str
+    commit: str
+    # The repository's own folder, which git is asked about it in.
+    top: str
+    # Whether it was there, the last time that anybody looked.
+    made: bool
+    # Whether it was made for this session, and not for one that this was forked from.
+    own: bool
+
+
+class PlaceRecord(TypedDict):
+    """What is kept of the place of a session besides its state."""
+
+    # Whether owners alone have chosen its directories.
+    byOwner: bool
+    worktree: NotRequired[WorktreeRecord]
 
 
 @dataclass(slots=True)
@@ -50,6 +84,8 @@ class SessionExtra:
     participants: frozenset[str] = frozenset()
     # What the agent keeps to go on with the session, and which agent that was.
     resume: JsonObject | None = None
+    # Where it works and who chose that; None for a session that is older than such records.
+    place: PlaceRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +128,13 @@ class TakePart(Consequence):
 @dataclass(frozen=True, slots=True)
 class RefreshGit(Consequence):
     """Look at the git repository of a session again."""
+
+    session: SessionChannel
+
+
+@dataclass(frozen=True, slots=True)
+class DistrustPlace(Consequence):
+    """Note that somebody else than an owner has chosen a directory of a session."""
 
     session: SessionChannel
 
@@ -151,7 +194,7 @@ class SessionKind(RuledKind["SessionState"]):
     """Session channels."""
 
     name = "session"
-    buckets = (PERMISSIONS, PARTICIPANTS, RESUME)
+    buckets = (PERMISSIONS, PARTICIPANTS, RESUME, PLACES)
 
     def extra(self) -> SessionExtra:
         """Make what a session keeps besides its state."""
@@ -169,6 +212,9 @@ class SessionKind(RuledKind["SessionState"]):
         kept = whole.records.get(RESUME)
         if kept is not None:
             extra.resume = stored_value(kept, channel.uri)
+        place = whole.records.get(PLACES)
+        if place is not None:
+            extra.place = stored_value(place, channel.uri)
         if whole.summary is not None:
             summary: SessionSummary = stored_value(whole.summary, channel.uri)
             facts = cast("SummaryFacts", carry(summary, *_OWN_FIELDS))
@@ -190,14 +236,16 @@ class SessionKind(RuledKind["SessionState"]):
     def snapshot(
         self, channel: SessionChannel, owner: OwnerChannel | None, window: int
     ) -> SessionState:
-        """Add what no action tells a session: what its chats do, and its annotations."""
-        state = channel.state
-        noted = annotations_summary(channel.uri, extra_of(channel).facts)
+        """Add what no action tells a session: what its chats do, its project, its annotations."""
+        state, facts = channel.state, extra_of(channel).facts
+        noted = annotations_summary(channel.uri, facts)
         shown: SessionState = {
             **state,
             "annotations": noted,
             "status": aggregated_status(state),
         }
+        if facts is not None and "project" in facts:
+            shown["project"] = facts["project"]
         return shown
 
     async def gather(
@@ -249,6 +297,10 @@ class SessionKind(RuledKind["SessionState"]):
             follows.append(TakePart(session, applied.dispatch.connection.principal.name))
         if action["type"] == "session/activeClientRemoved":
             follows.append(FailCallsOf(session, action["clientId"]))
+        if action["type"] in _MOVES:
+            if action["type"] in _CHOOSES and _is_from_another(applied):
+                follows.append(DistrustPlace(session))
+            follows.append(RefreshGit(session))
         return follows
 
     def unfollowed(self, channel: SessionChannel, client_id: str) -> Sequence[Consequence]:
@@ -266,6 +318,12 @@ def _means_its_chat_too(applied: Applied[SessionState]) -> bool:
     if dispatch is None or action["type"] != "session/isReadChanged" or not action["isRead"]:
         return False
     return not translator(dispatch.connection.version).exists("chat/isReadChanged")
+
+
+def _is_from_another(applied: Applied[SessionState]) -> bool:
+    """Say whether a client dispatched something that is no owner's."""
+    dispatch = applied.dispatch
+    return dispatch is not None and dispatch.connection.principal.role is not Role.OWNER
 
 
 def extra_of(session: SessionChannel) -> SessionExtra:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, ParamSpec, Protocol, TypeVar, cast
 
 from agenthost.agents.api import Agent
+from agenthost.agents.common_settings import DIRECTORY
 from agenthost.clock import Clock
 from agenthost.errors import (
     AlreadyExists,
@@ -36,6 +37,8 @@ from agenthost.host.channels.session.kind import (
 )
 from agenthost.host.channels.session.participants import Participants
 from agenthost.host.channels.session.permissions import Permissions
+from agenthost.host.channels.session.place_records import PlaceRecords, first_directory
+from agenthost.host.channels.session.places import Places
 from agenthost.host.channels.session.resume_states import ResumeStates
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.settings import check_complete, sanitize
@@ -48,12 +51,14 @@ from agenthost.host.trust.principals import Starter
 from agenthost.protocol.own_members import FORK
 from agenthost.protocol.status import IDLE, IS_ARCHIVED, IS_READ
 from agenthost.protocol.uris import annotations_uri, default_chat_uri, is_nameable, is_root
+from agenthost.tokens import Role
 
 if TYPE_CHECKING:
     from agenthost.protocol.annotations import AnnotationsState
     from agenthost.protocol.common import JsonObject, ProtectedResourceMetadata
     from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
     from agenthost.protocol.session.state import (
+        ProjectInfo,
         SessionConfigSchema,
         SessionConfigState,
         SessionOrigin,
@@ -97,6 +102,8 @@ class SessionRegistry:
         credentials: Credentials,
         drafts: Drafts,
         git: GitMetadata,
+        places: Places,
+        place_records: PlaceRecords,
         trash: Trash,
         content_owners: ContentOwners,
         clock: Clock,
@@ -116,6 +123,8 @@ class SessionRegistry:
         self._credentials = credentials
         self._drafts = drafts
         self._git = git
+        self._places = places
+        self._place_records = place_records
         self._trash = trash
         self._content_owners = content_owners
         self._clock = clock
@@ -165,6 +174,7 @@ class SessionRegistry:
         self,
         params: JsonObject,
         starter: Starter,
+        role: Role,
         *,
         origin: SessionOrigin | None = None,
         title: str = UNTITLED_SESSION,
@@ -172,7 +182,7 @@ class SessionRegistry:
         """Carry out ``createSession``: when this returns, the session and its chat take turns.
 
         Its agent is not started before a turn needs it, and it counts as a draft until it is used.
-        ``origin`` says what made it, where that was not a client.
+        ``role`` is the starter's; ``origin`` says what made it, where that was not a client.
         """
         uri = params["channel"]
         if not is_nameable(uri):
@@ -183,12 +193,17 @@ class SessionRegistry:
         missing = self._missing(agent, starter.principal)
         if missing:
             raise AuthRequired(missing, f"{agent.display_name} needs you to sign in")
-        state = await self._first_state(agent, params, source)
+        state = await self._first_state(agent, params, source, role)
+        trusted = role is Role.OWNER
+        if source is not None:
+            trusted = self._place_records.is_trusted(source)
+        project = await self._places.project(first_directory(state), trusted=trusted)
         if origin is not None:
             state["origin"], state["title"] = origin, title
         existing = await self._directory.find(uri, SESSION)
         if existing is not None and await self._is_own_draft(existing, agent, starter):
             # An editor that lost the answer, or forgot that it asked, asks again.
+            self._choose_again(existing, state)
             return
         history = await self._chats.own(history, uri)
         for name in (uri, annotations_uri(uri), default_chat_uri(uri)):
@@ -196,8 +211,12 @@ class SessionRegistry:
                 raise SessionAlreadyExists(f"{name} is in use")
         session = self._begin(uri, state)
         self._participants.add(session, starter.principal)
+        if source is not None:
+            self._place_records.inherit(session, source)
+        else:
+            self._place_records.begin(session, by_owner=trusted)
         self._chats.add_default(session, history)
-        self.announce(session)
+        self.announce(session, project)
         if (params.get("_meta") or {}).get(KEEP) is not True and not history.turns:
             self._drafts.add(uri, starter.client_id or "")
 
@@ -214,6 +233,7 @@ class SessionRegistry:
                 state[key] = source.state[key]
         session = self._begin(uri, state)
         self._participants.copy(source, session)
+        self._place_records.inherit(session, source)
         return session
 
     def _begin(self, uri: str, state: SessionState) -> SessionChannel:
@@ -222,14 +242,21 @@ class SessionRegistry:
         self._directory.create(annotations_uri(uri), ANNOTATIONS, nothing, uri)
         return session
 
-    def announce(self, session: SessionChannel) -> None:
+    def _choose_again(self, session: SessionChannel, wanted: SessionState) -> None:
+        """Take over settings that are chosen anew for a session that nobody has used."""
+        old, new = session.state.get("config"), wanted.get("config")
+        if old is not None and new is not None and old["values"] != new["values"]:
+            changed = {"type": "session/configChanged", "config": new["values"], "replace": True}
+            self._writer.apply(session, changed)
+
+    def announce(self, session: SessionChannel, project: ProjectInfo | None = None) -> None:
         """Let a new session that has its default chat be ready, and tell everybody of it."""
         agent = self.agent(session.state["provider"])
         if agent.tools:
             tools = [dict(tool) for tool in agent.tools]
             self._writer.apply(session, {"type": "session/serverToolsChanged", "tools": tools})
         self._writer.apply(session, {"type": "session/ready"})
-        self._catalogue.add(session, self._clock.now())
+        self._catalogue.add(session, self._clock.now(), project=project)
         self._git.refresh(session)
 
     async def _is_own_draft(self, session: SessionChannel, agent: Agent, starter: Starter) -> bool:
@@ -299,6 +326,8 @@ class SessionRegistry:
         self._trash.drop(uri)
         self._catalogue.add(session, packed["createdAt"], packed["annotations"])
         self._tell_run(session, is_gone=False)
+        await self._place_records.restore(session)
+        self._git.refresh(session)
 
     async def purge(self, uri: str) -> None:
         """Delete a session in the trash for good."""
@@ -346,7 +375,7 @@ class SessionRegistry:
             self._effects.carry_out(TellRunOfSession(session.uri, origin, is_gone))
 
     async def _first_state(
-        self, agent: Agent, params: JsonObject, source: SessionChannel | None
+        self, agent: Agent, params: JsonObject, source: SessionChannel | None, role: Role
     ) -> SessionState:
         state = _empty_state(agent, UNTITLED_SESSION)
         if source is not None:
@@ -358,13 +387,17 @@ class SessionRegistry:
             directories = list(dict.fromkeys(directories))
             if agent.capabilities.get("multipleWorkingDirectories") is None:
                 directories = directories[:1]
-        if directories is not None:
-            state["workingDirectories"] = list(directories)
         if "activeClient" in params:
             state["activeClients"] = [params["activeClient"]]
-        config = await self._config(agent, params, source, directories)
+        config = await self._config(agent, params, source, directories, role)
         if config["schema"]["properties"]:
             state["config"] = config
+        if directories is not None:
+            state["workingDirectories"] = list(directories)
+            inner = await self._places.inner_folder(directories[0], config["values"], role)
+            if inner is not None and source is None:
+                others = [each for each in directories[1:] if each != inner]
+                state["workingDirectories"] = [inner, *others]
         return state
 
     async def _config(
@@ -373,12 +406,18 @@ class SessionRegistry:
         params: JsonObject,
         source: SessionChannel | None,
         directories: Sequence[str] | None,
+        role: Role,
     ) -> SessionConfigState:
         inherited = source.state.get("config") if source is not None else None
         values = {**(inherited["values"] if inherited else {}), **params.get("config", {})}
+        if source is not None:
+            # It works where its source works: inside of what that has chosen there is nothing else.
+            values.pop(DIRECTORY, None)
         primary = directories[0] if directories else None
         offered = await self._loops.read(agent, agent.config_schema, values, primary)
-        schema = cast("SessionConfigSchema", dict(offered))
+        schema, values = await self._places.schema(
+            cast("SessionConfigSchema", dict(offered)), values, primary, role
+        )
         # Editors send what they remember of other hosts: what does not fit here is left out.
         kept = sanitize(schema, values)
         refusal = check_complete(schema, kept)

@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from agenthost.protocol.annotations import AnnotationsSummary
     from agenthost.protocol.chat.state import ChatSummary
     from agenthost.protocol.common import ChangesSummary, JsonObject
-    from agenthost.protocol.session.state import SessionChatSummary, SessionState, SessionSummary
+    from agenthost.protocol.session.state import (
+        ProjectInfo,
+        SessionChatSummary,
+        SessionState,
+        SessionSummary,
+    )
 
 # What a summary may never tell in an update: it identifies the session.
 _IDENTITY = frozenset({"resource", "provider", "createdAt"})
@@ -55,6 +60,7 @@ class SummaryFacts(TypedDict):
     annotationCount: NotRequired[int]
     entryCount: NotRequired[int]
     changes: NotRequired[ChangesSummary]
+    project: NotRequired[ProjectInfo]
     _meta: NotRequired[JsonObject]
 
 
@@ -77,8 +83,8 @@ def summarize(session: str, state: SessionState, facts: SummaryFacts) -> Session
         summary["activity"] = activity
     if "origin" in state:
         summary["origin"] = state["origin"]
-    if "project" in state:
-        summary["project"] = state["project"]
+    if "project" in facts:
+        summary["project"] = facts["project"]
     if "workingDirectories" in state:
         summary["workingDirectories"] = state["workingDirectories"]
     summary["annotations"] = annotations_summary(session, facts)

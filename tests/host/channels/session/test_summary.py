@@ -145,8 +145,8 @@ def test_the_latest_change_of_any_chat_counts() -> None:
     assert summary(*chats, defaultChat="a")["modifiedAt"] == "2026-02-09T00:00:00.000Z"
 
 
-def test_folders_and_project_are_the_sessions() -> None:
-    state = {"workingDirectories": [], "project": {"uri": "file:///p"}}
+def test_folders_are_the_sessions() -> None:
+    state: State = {"workingDirectories": []}
     shown = summary(chat("a", workingDirectories=["file:///chat"]), **state)
     assert {key: shown[key] for key in state} == state
     assert "workingDirectories" not in summary(chat("a", workingDirectories=["file:///chat"]))

@@ -1,0 +1,92 @@
+"""What the host keeps of the place of a session: who chose it, and the worktree made for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agenthost.host.channels.session.kind import (
+    PLACES,
+    DistrustPlace,
+    PlaceRecord,
+    SessionChannel,
+    WorktreeRecord,
+    extra_of,
+)
+from agenthost.host.log.effects import Effects
+from agenthost.host.log.ledger import Ledger
+from agenthost.host.log.stored_values import stored_value
+from agenthost.host.store import DropRecord, PutRecord, Store
+from agenthost.protocol.jsonrpc import dumps
+
+if TYPE_CHECKING:
+    from agenthost.protocol.session.state import SessionState
+
+
+class PlaceRecords:
+    """The record of each session's place; it outlives the session as long as it is in the trash."""
+
+    def __init__(self, store: Store, ledger: Ledger, effects: Effects) -> None:
+        self._store = store
+        self._ledger = ledger
+        effects.on(DistrustPlace, lambda effect: self.distrust(effect.session))
+
+    def begin(self, session: SessionChannel, *, by_owner: bool) -> None:
+        """Note who chose where a new session works."""
+        self._put(session, {"byOwner": by_owner})
+
+    def inherit(self, session: SessionChannel, source: SessionChannel) -> None:
+        """Let a session work where another does; a worktree stays that other one's."""
+        record = extra_of(source).place
+        if record is not None and "worktree" in record:
+            record = {**record, "worktree": {**record["worktree"], "own": False}}
+        if record is not None:
+            self._put(session, record)
+
+    def distrust(self, session: SessionChannel) -> None:
+        """Note that somebody else than an owner has chosen a directory."""
+        record = extra_of(session).place
+        if record is not None and record["byOwner"]:
+            self._put(session, {**record, "byOwner": False})
+
+    def is_trusted(self, session: SessionChannel) -> bool:
+        """Say whether owners alone have chosen where a session works."""
+        record = extra_of(session).place
+        return record is not None and record["byOwner"]
+
+    def worktree(self, session: SessionChannel) -> WorktreeRecord | None:
+        """Return the worktree that was made, or is being made, for a session."""
+        record = extra_of(session).place
+        return record.get("worktree") if record is not None else None
+
+    def keep_worktree(self, session: SessionChannel, worktree: WorktreeRecord | None) -> None:
+        """Note the worktree of a session; None for none."""
+        record = extra_of(session).place or {"byOwner": False}
+        kept: PlaceRecord = {"byOwner": record["byOwner"]}
+        if worktree is not None:
+            kept["worktree"] = worktree
+        self._put(session, kept)
+
+    async def restore(self, session: SessionChannel) -> None:
+        """Take up what is kept of a session that came back from the trash."""
+        extra_of(session).place = await self.stored(session.uri)
+
+    async def stored(self, session: str) -> PlaceRecord | None:
+        """Return what is kept of a session that may be gone."""
+        await self._ledger.settle()
+        kept = await self._store.record(PLACES, session)
+        found: PlaceRecord | None = stored_value(kept, session) if kept is not None else None
+        return found
+
+    def drop(self, session: str) -> None:
+        """Forget what was kept of a session that is gone for good."""
+        self._ledger.write(DropRecord(PLACES, session))
+
+    def _put(self, session: SessionChannel, record: PlaceRecord) -> None:
+        extra_of(session).place = record
+        self._ledger.write(PutRecord(PLACES, session.uri, dumps(record)))
+
+
+def first_directory(state: SessionState) -> str | None:
+    """Return the directory that a session works in before all others."""
+    directories = state.get("workingDirectories")
+    return directories[0] if directories else None

@@ -1,0 +1,254 @@
+"""Where sessions work: which repository a folder is in, and what there is to choose from there.
+
+Answers what a client waits for, so nothing here takes longer than a moment: a repository that is
+slow is one that is not known yet. Nobody learns of a repository outside of what they may reach.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from collections.abc import Awaitable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import quote
+
+from agenthost.agents.common_settings import BRANCH, DIRECTORY
+from agenthost.host.channels.session.place_settings import (
+    PlaceChoices,
+    wants_worktree,
+    with_place_settings,
+)
+from agenthost.host.trust import Role
+from agenthost.tasks import Tasks
+from agenthost.workspace import file_path
+from agenthost.workspace.git.program import GitFailed, GitProgram
+from agenthost.workspace.git.repository import (
+    Repository,
+    base_branch,
+    commit_of,
+    current_branch,
+    find_repository,
+)
+from agenthost.workspace.git.worktrees import find_branches, has_branch, worktrees_folder
+from agenthost.workspace.roots import OutsideRoots, Roots
+
+if TYPE_CHECKING:
+    from agenthost.protocol.commands import SessionConfigValueItem
+    from agenthost.protocol.common import JsonObject
+    from agenthost.protocol.session.state import ProjectInfo, SessionConfigSchema
+
+_T = TypeVar("_T")
+
+# Seconds that whoever makes a session waits for git.
+MOMENT = 1.0
+# Questions of clients that git answers at the same time, beside longer work in repositories.
+QUESTIONS_AT_ONCE = 2
+# Entries of a folder that are looked at to complete the name of another in it.
+MOST_ENTRIES = 10_000
+
+
+class Places:
+    """Looks at the folders that sessions work in, or may work in."""
+
+    def __init__(
+        self,
+        tasks: Tasks,
+        host_roots: Sequence[str],
+        denied: Sequence[str | os.PathLike[str]] = (),
+    ) -> None:
+        self._tasks = tasks
+        self._host_roots = tuple(host_roots)
+        self._denied = tuple(denied)
+        # Of its own: a checkpoint of a large repository must not keep anybody waiting.
+        self.questions = GitProgram(QUESTIONS_AT_ONCE)
+
+    async def repository(self, directory: str | None, *, trusted: bool) -> Repository | None:
+        """Return the repository of a working directory, or None.
+
+        Unless an owner chose the directory, only one that lies in the host's folders as a whole:
+        a folder can say that its repository is anywhere.
+        """
+        folder = file_path(directory) if directory is not None else None
+        if folder is None or not await asyncio.to_thread(in_some_repository, folder):
+            return None
+        found = await find_repository(self.questions, str(folder))
+        if found is None or trusted:
+            return found
+        parts = (found.top, found.git_dir, found.common_dir)
+        return found if all(map(self._is_inside, parts)) else None
+
+    def may_have_worktree(self, repository: Repository, *, trusted: bool) -> bool:
+        """Say whether worktrees of a repository lie where whoever chose it may reach them."""
+        return trusted or self._is_inside(worktrees_folder(repository))
+
+    async def project(self, directory: str | None, *, trusted: bool) -> ProjectInfo | None:
+        """Return the project of a working directory, if that is known in a moment."""
+        found = await self._in_a_moment(self.repository(directory, trusted=trusted), None)
+        return project_of(found) if found is not None else None
+
+    async def schema(
+        self,
+        offered: SessionConfigSchema,
+        values: JsonObject,
+        directory: str | None,
+        role: Role,
+    ) -> tuple[SessionConfigSchema, JsonObject]:
+        """Return an agent's schema with the settings of the place, and values without bad ones."""
+        if directory is None or file_path(directory) is None:
+            return offered, values
+        choices = PlaceChoices()
+        if self._may_look(directory, role):
+            looking = self._choices(values, directory, trusted=role is Role.OWNER)
+            # What is asked for stays so where git is slow: whoever makes the worktree will see.
+            unknown = PlaceChoices(
+                wants_worktree(values), _text(values.get(BRANCH)), has_folders=True
+            )
+            choices = await self._in_a_moment(looking, unknown)
+        if values.get(DIRECTORY) and await self.inner_folder(directory, values, role) is None:
+            values = {key: value for key, value in values.items() if key != DIRECTORY}
+        if values.get(BRANCH) not in (None, choices.branch):
+            # There is none of this name; remembered from another repository perhaps.
+            values = {key: value for key, value in values.items() if key != BRANCH}
+        return with_place_settings(offered, choices, values), values
+
+    async def inner_folder(self, directory: str, values: JsonObject, role: Role) -> str | None:
+        """Return the URI of the folder that the settings choose in a directory; None if none."""
+        chosen = values.get(DIRECTORY)
+        folder = file_path(directory)
+        if not isinstance(chosen, str) or not chosen or folder is None:
+            return None
+        if chosen.startswith("/") or ".." in chosen.split("/"):
+            return None
+        try:
+            found = await asyncio.to_thread(self._is_folder, folder, chosen, role)
+        except (OSError, ValueError, OutsideRoots):
+            return None
+        return f"{directory.rstrip('/')}/{quote(chosen.strip('/'))}" if found else None
+
+    async def complete(
+        self, setting: str, query: str, directory: str | None, role: Role, most: int
+    ) -> list[SessionConfigValueItem] | None:
+        """Offer values for a setting of the place; None for any other setting."""
+        if setting not in (BRANCH, DIRECTORY):
+            return None
+        if directory is None or not self._may_look(directory, role):
+            return []
+        if setting == DIRECTORY:
+            return await self._complete_folder(query, directory, role, most)
+        asked = self._branches(query, directory, role, most)
+        names = await self._in_a_moment(asked, [])
+        return [{"value": name, "label": name} for name in names]
+
+    async def _branches(self, query: str, directory: str, role: Role, most: int) -> list[str]:
+        found = await self.repository(directory, trusted=role is Role.OWNER)
+        try:
+            return await find_branches(self.questions, found, query, most) if found else []
+        except GitFailed:
+            return []
+
+    async def _choices(self, values: JsonObject, directory: str, *, trusted: bool) -> PlaceChoices:
+        found = await self.repository(directory, trusted=trusted)
+        if found is None:
+            return PlaceChoices(has_folders=True)
+        program = self.questions
+        has_worktrees = self.may_have_worktree(found, trusted=trusted)
+        has_worktrees = has_worktrees and await commit_of(program, found) is not None
+        chosen = values.get(BRANCH)
+        may_choose = has_worktrees and wants_worktree(values) and isinstance(chosen, str)
+        if may_choose and await has_branch(program, found, str(chosen)):
+            return PlaceChoices(has_worktrees, str(chosen), has_folders=True)
+        branch = await current_branch(program, found) or await base_branch(program, found)
+        return PlaceChoices(has_worktrees, branch, has_folders=True)
+
+    async def _complete_folder(
+        self, query: str, directory: str, role: Role, most: int
+    ) -> list[SessionConfigValueItem]:
+        folder = file_path(directory)
+        above, _, beginning = query.rpartition("/")
+        if folder is None or query.startswith("/") or ".." in above.split("/"):
+            return []
+        names = await self._in_a_moment(self._listed(folder, above, role), [])
+        wanted = beginning.lower()
+        fitting = sorted(
+            (name for name in names if wanted in name.lower()),
+            key=lambda name: (not name.lower().startswith(wanted), name.lower()),
+        )
+        paths = [f"{above}/{name}" if above else name for name in fitting[:most]]
+        return [{"value": path, "label": path} for path in paths]
+
+    async def _listed(self, folder: Path, below: str, role: Role) -> list[str]:
+        try:
+            return await asyncio.to_thread(self._folders_in, folder, below, role)
+        except (OSError, ValueError, OutsideRoots):
+            return []
+
+    def _folders_in(self, folder: Path, below: str, role: Role) -> list[str]:
+        """List the folders in a folder, without hidden ones; blocking."""
+        found: list[str] = []
+        with self._roots(folder, role).walk(folder / below) as place:
+            descriptor = place.open(os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            with os.scandir(descriptor) as entries:
+                for number, entry in enumerate(entries):
+                    if number >= MOST_ENTRIES:
+                        break
+                    shown = entry.name.isprintable() and not entry.name.startswith(".")
+                    if shown and entry.is_dir(follow_symlinks=False):
+                        found.append(entry.name)
+        finally:
+            os.close(descriptor)
+        return found
+
+    def _is_folder(self, folder: Path, below: str, role: Role) -> bool:
+        with self._roots(folder, role).walk(folder / below) as place:
+            return place.info is not None and stat.S_ISDIR(place.info.st_mode)
+
+    def _roots(self, folder: Path, role: Role) -> Roots:
+        """Return what may be walked to inside of a working directory."""
+        # Owners make sessions anywhere; of what others may choose, the host's folders decide.
+        if role is Role.OWNER:
+            return Roots([folder], self._denied)
+        return Roots([folder], self._denied, within=Roots(self._host_roots, self._denied))
+
+    def _may_look(self, directory: str, role: Role) -> bool:
+        """Say whether somebody could make a session in a directory."""
+        folder = file_path(directory)
+        if folder is None or role is Role.VIEWER:
+            return False
+        return role is Role.OWNER or self._is_inside(os.path.realpath(folder))
+
+    def _is_inside(self, path: str) -> bool:
+        roots = self._host_roots
+        return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
+
+    async def _in_a_moment(self, work: Awaitable[_T], otherwise: _T) -> _T:
+        """Return what comes of work, or something else where that takes too long."""
+
+        async def done() -> _T:
+            return await work
+
+        # It goes on all the same: what runs in a thread cannot be stopped, and keeps its seat.
+        task = self._tasks.start(done(), "look at a folder")
+        ended, _ = await asyncio.wait({task}, timeout=MOMENT)
+        if not ended:
+            return otherwise
+        return task.result()
+
+
+def in_some_repository(folder: str | os.PathLike[str]) -> bool:
+    """Say whether a folder looks as if it were in a repository; reads the disk, starts nothing."""
+    path = Path(os.path.realpath(folder))
+    return any(os.path.lexists(above / ".git") for above in (path, *path.parents))
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def project_of(repository: Repository) -> ProjectInfo:
+    """Return a repository as the project that sessions in it work on."""
+    top = repository.top
+    # As it was given, bytes and all.
+    return {"uri": "file://" + quote(os.fsencode(top)), "displayName": os.path.basename(top) or top}
