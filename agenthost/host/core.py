@@ -15,6 +15,7 @@ from agenthost.agents.api import Agent
 from agenthost.clock import Clock
 from agenthost.host.channels.automation.catalogue import AutomationCatalogue
 from agenthost.host.channels.canvas.canvases import Canvases
+from agenthost.host.channels.changeset.changesets import Changesets
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.resource_watch.watches import ResourceWatches
 from agenthost.host.channels.session.active_clients import ActiveClients
@@ -67,6 +68,7 @@ class HostCore:
     turns: TurnRunner
     automations: AutomationCatalogue
     canvases: Canvases
+    changesets: Changesets
     drafts: Drafts
     trash: Trash
     content_owners: ContentOwners

@@ -31,6 +31,9 @@ from agenthost.host.channels.automation.catalogue import AutomationCatalogue
 from agenthost.host.channels.automation.runs import AutomationRuns
 from agenthost.host.channels.automation.templates import Templates
 from agenthost.host.channels.canvas.canvases import Canvases
+from agenthost.host.channels.changeset.changesets import Changesets
+from agenthost.host.channels.changeset.checkpoint_book import CheckpointBook
+from agenthost.host.channels.changeset.turn_changes import TurnChanges
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.content_upgrade import StoredModel
 from agenthost.host.channels.registry import KINDS
@@ -229,6 +232,7 @@ class Host:
             await core.clients.open()
             await core.drafts.open()
             await core.content_owners.open()
+            await core.changesets.open()
             await open_root(core)
             await core.turns.end_interrupted(store, core.directory)
             await core.automations.open()
@@ -405,6 +409,33 @@ class Host:
             default_directory=self._directory_uri,
             disposal=self._disposal,
         )
+        releases = WorkspaceReleases(effects)
+        book = CheckpointBook(store, ledger, git_program, workspace_dir / "checkpoints")
+        changesets = Changesets(
+            store=store,
+            writer=writer,
+            directory=directory,
+            effects=effects,
+            tasks=tasks,
+            clock=clock,
+            program=git_program,
+            book=book,
+            most_files=self._limits.max_changeset_files,
+            most_bytes=self._limits.max_resource_bytes,
+        )
+        turns.hooks.add_witness(
+            TurnChanges(
+                writer=writer,
+                directory=directory,
+                effects=effects,
+                tasks=tasks,
+                catalogue=catalogue,
+                program=git_program,
+                book=book,
+                changesets=changesets,
+            )
+        )
+        releases.on_release(changesets.end_session)
         context = PolicyContext(host_roots=self._roots)
         templates = Templates(directory, sessions, loops, self._policy, context, self._is_admitted)
         runs = AutomationRuns(
@@ -443,6 +474,7 @@ class Host:
             turns=turns,
             automations=automations,
             canvases=canvases,
+            changesets=changesets,
             drafts=drafts,
             trash=trash,
             content_owners=content_owners,

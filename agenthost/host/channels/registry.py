@@ -5,6 +5,7 @@ from __future__ import annotations
 from agenthost.host.channels.annotations_kind import ANNOTATIONS
 from agenthost.host.channels.automation.kinds import CATALOGUE, RUN
 from agenthost.host.channels.canvas.kind import CANVAS
+from agenthost.host.channels.changeset.kind import CHANGESET
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.resource_watch.kind import RESOURCE_WATCH
 from agenthost.host.channels.root_kind import ROOT_KIND
@@ -22,4 +23,5 @@ KINDS: tuple[AnyKind, ...] = (
     CANVAS,
     RESOURCE_WATCH,
     TERMINAL,
+    CHANGESET,
 )

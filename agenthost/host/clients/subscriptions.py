@@ -30,7 +30,7 @@ async def subscribe(connection: Connection, params: JsonObject) -> EncodedResult
     uri = params["channel"]
     channel = await connection.find(uri)
     if channel is None:
-        raise _missing(uri)
+        raise _missing(connection.core, uri)
     limit = connection.core.limits.max_subscriptions
     if channel not in connection.subscriptions and len(connection.subscriptions) >= limit:
         raise PermissionDenied(f"a connection may follow {limit} channels at once")
@@ -46,8 +46,14 @@ async def subscribe(connection: Connection, params: JsonObject) -> EncodedResult
     return EncodedResult(b'{"snapshot":', *snapshot(connection, channel, subscription), b"}")
 
 
-def _missing(uri: str) -> NotFound | SessionNotFound:
-    """Say what is not there; only a URI in the usual spelling tells that it was to be a session."""
+def _missing(core: HostCore, uri: str) -> NotFound | SessionNotFound:
+    """Say what is not there; only a URI in the usual spelling tells that it was to be a session.
+
+    What is not there of a session that is, is something else.
+    """
+    owner, changeset, _ = uri.partition("/changeset/")
+    if changeset and core.directory.get(owner) is not None:
+        return NotFound(f"there is no changeset {uri}")
     if uri.startswith(session_uri("")) and not uri.endswith(annotations_uri("")):
         return SessionNotFound(f"there is no session {uri}")
     return NotFound(f"there is no channel {uri}")

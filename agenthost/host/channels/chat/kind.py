@@ -101,10 +101,13 @@ class ChatKind(RuledKind["ChatState"]):
         return ChatEncoder()
 
     def snapshot(self, channel: ChatChannel, owner: OwnerChannel | None, window: int) -> ChatState:
-        """Add the title, which only the session keeps true, and the way to older turns."""
+        """Add what only the session keeps true, and the way to older turns."""
         state = channel.state
         if owner is not None:
             state = {**state, "title": title_of(channel, owner)}
+            for entry in owner.state["chats"]:
+                if entry["resource"] == channel.uri and "changes" in entry:
+                    state = {**state, "changes": entry["changes"]}
         if window:
             state = {**state, "turnsNextCursor": cursor_before(state["turns"], window)}
         return state

@@ -27,7 +27,7 @@ from agenthost.protocol.jsonrpc import dumps
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
     from agenthost.protocol.annotations import AnnotationsState
-    from agenthost.protocol.common import JsonObject
+    from agenthost.protocol.common import ChangesSummary, JsonObject
     from agenthost.protocol.session.state import ProjectInfo, SessionSummary
 
 # Changes of the list that are remembered, the latest of them.
@@ -193,6 +193,18 @@ class SessionCatalogue:
         """Return the project that a session is told to work on."""
         facts = extra_of(session).facts
         return facts.get("project") if facts is not None else None
+
+    def changes(self, session: SessionChannel) -> ChangesSummary | None:
+        """Return how much a session's line says that it changed."""
+        facts = extra_of(session).facts
+        return facts.get("changes") if facts is not None else None
+
+    def set_changes(self, session: SessionChannel, changes: ChangesSummary) -> None:
+        """Tell in a session's line how much it changed."""
+        extra = extra_of(session)
+        if extra.facts is not None:
+            extra.facts = {**extra.facts, "changes": changes}
+            self.refresh(session)
 
     async def page(self, limit: int, cursor: str | None) -> tuple[list[bytes], str | None]:
         """Return one page of encoded summaries, most recently modified first."""

@@ -47,6 +47,7 @@ _MOVES = frozenset(
     }
 )
 _CHOOSES = _MOVES - {"session/workingDirectoryRemoved"}
+_CHANGES_WHERE = _MOVES | {"session/ready"}
 
 
 class WorktreeRecord(TypedDict):
@@ -135,6 +136,13 @@ class RefreshGit(Consequence):
 @dataclass(frozen=True, slots=True)
 class DistrustPlace(Consequence):
     """Note that somebody else than an owner has chosen a directory of a session."""
+
+    session: SessionChannel
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshChangesets(Consequence):
+    """Find out anew which changesets a session offers."""
 
     session: SessionChannel
 
@@ -295,6 +303,8 @@ class SessionKind(RuledKind["SessionState"]):
             follows.append(ReadDefaultChat(session))
         if action["type"] == "session/activeClientSet" and applied.dispatch is not None:
             follows.append(TakePart(session, applied.dispatch.connection.principal.name))
+        if action["type"] in _CHANGES_WHERE:
+            follows.append(RefreshChangesets(session))
         if action["type"] == "session/activeClientRemoved":
             follows.append(FailCallsOf(session, action["clientId"]))
         if action["type"] in _MOVES:

@@ -1,0 +1,196 @@
+"""What the files of each session looked like at its start, and around each of its turns.
+
+The trees themselves are git's, in a folder of the session; which of them belongs to which turn is
+kept in the store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agenthost.host.log.ledger import Ledger
+from agenthost.host.log.stored_values import stored_value
+from agenthost.host.store import DropRecord, PutRecord, Store
+from agenthost.protocol.jsonrpc import dumps
+from agenthost.workspace.git.checkpoints import Checkpoints
+from agenthost.workspace.git.program import GitProgram
+from agenthost.workspace.git.repository import Repository, find_repository
+
+if TYPE_CHECKING:
+    from agenthost.protocol.common import JsonObject
+
+log = logging.getLogger(__name__)
+
+CHECKPOINTS = "checkpoints"
+MOST_TURNS = 1000
+# Sessions whose pages are kept in memory.
+MOST_PAGES = 512
+
+# The top of a working tree -> its files at one moment.
+Trees = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """Folders that somebody works in, and the repository that they are in."""
+
+    repository: Repository
+    # Below its top.
+    folders: tuple[str, ...]
+
+    @property
+    def top(self) -> str:
+        """Where its working tree begins."""
+        return self.repository.top
+
+
+async def find_workplaces(program: GitProgram, folders: Sequence[str]) -> list[Workplace]:
+    """Return the repositories that folders are in; those in none are left out."""
+    found: dict[str, Repository] = {}
+    for folder in folders:
+        repository = await find_repository(program, folder)
+        # What is no text could not be kept.
+        if repository is not None and _is_text(repository.top):
+            found[repository.top] = repository
+    return [Workplace(each, each.inside(folders)) for each in found.values()]
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+@dataclass(slots=True)
+class TurnTrees:
+    """The files before and after one turn."""
+
+    chat: str
+    turn: str
+    before: dict[str, str]
+    # None while it runs, and of one that ended with the host.
+    after: dict[str, str] | None = None
+
+
+@dataclass(slots=True)
+class Page:
+    """What is known of one session."""
+
+    checkpoints: Checkpoints
+    start: dict[str, str] = field(default_factory=dict)
+    turns: list[TurnTrees] = field(default_factory=list)
+    # Where the repositories are that contents come from.
+    places: dict[str, Repository] = field(default_factory=dict)
+    # Its session is gone, and nothing more is to be stored of it.
+    is_closed: bool = False
+
+    def begin(self, chat: str, turn: str, before: Trees) -> None:
+        """Note the files before a turn; one that goes on after a failure has begun before."""
+        for top, tree in before.items():
+            self.start.setdefault(top, tree)
+        known = self.find(turn, {chat})
+        if known is not None and known is self.turns[-1]:
+            known.after = None
+            return
+        self.turns = [*self.turns, TurnTrees(chat, turn, dict(before))][-MOST_TURNS:]
+
+    def end(self, chat: str, turn: str, after: Trees) -> None:
+        """Note the files after a turn."""
+        known = self.find(turn, {chat})
+        if known is not None:
+            known.after = dict(after)
+
+    def find(self, turn: str, chats: set[str] | None = None) -> TurnTrees | None:
+        """Return what is known of a turn: of the last one with that id."""
+        for trees in reversed(self.turns):
+            if trees.turn == turn and (chats is None or trees.chat in chats):
+                return trees
+        return None
+
+    def after(self, trees: TurnTrees) -> Trees | None:
+        """Return the files after a turn; if that was not noted, before the one that followed."""
+        if trees.after is not None:
+            return trees.after
+        behind = self.turns[self.turns.index(trees) + 1 :]
+        return behind[0].before if behind else None
+
+    def as_record(self) -> JsonObject:
+        """Return what is to be stored."""
+        return {
+            "start": self.start,
+            "turns": [[each.chat, each.turn, each.before, each.after] for each in self.turns],
+            "places": {top: [p.git_dir, p.common_dir] for top, p in self.places.items()},
+        }
+
+    def restore(self, record: JsonObject) -> None:
+        """Take up what was stored."""
+        self.start = record["start"]
+        self.turns = [TurnTrees(*each) for each in record["turns"]]
+        self.places = {top: Repository(top, *dirs) for top, dirs in record["places"].items()}
+
+
+class CheckpointBook:
+    """The checkpoints of all sessions."""
+
+    def __init__(self, store: Store, ledger: Ledger, program: GitProgram, folder: Path) -> None:
+        self._store = store
+        self._ledger = ledger
+        self._program = program
+        self._folder = folder
+        self._pages: dict[str, Page] = {}
+        self._opening: dict[str, asyncio.Lock] = {}
+
+    async def page(self, session: str) -> Page:
+        """Return what is known of a session."""
+        async with self._opening.setdefault(session, asyncio.Lock()):
+            page = self._pages.pop(session, None)
+            if page is None:
+                page = await self._read(session)
+            # Those asked for longest ago go first.
+            self._pages[session] = page
+            if len(self._pages) > MOST_PAGES:
+                oldest = next(iter(self._pages))
+                del self._pages[oldest]
+                self._opening.pop(oldest, None)
+        return page
+
+    def save(self, session: str, page: Page) -> None:
+        """Store what is known of a session."""
+        if not page.is_closed:
+            self._pages[session] = page
+            self._ledger.write(PutRecord(CHECKPOINTS, session, dumps(page.as_record())))
+
+    def leave(self, session: str) -> None:
+        """Let go of a session that may come back."""
+        page = self._pages.pop(session, None)
+        if page is not None:
+            page.is_closed = True
+
+    async def forget(self, session: str) -> None:
+        """Forget a session, and remove its files."""
+        self._ledger.write(DropRecord(CHECKPOINTS, session))
+        page = self._pages.get(session)
+        self.leave(session)
+        checkpoints = page.checkpoints if page is not None else self._checkpoints(session)
+        await checkpoints.remove()
+
+    async def _read(self, session: str) -> Page:
+        if self._ledger.backlog:
+            await self._ledger.settle()
+        page = Page(self._checkpoints(session))
+        stored = await self._store.record(CHECKPOINTS, session)
+        if stored is not None:
+            page.restore(stored_value(stored, session))
+        return page
+
+    def _checkpoints(self, session: str) -> Checkpoints:
+        name = hashlib.sha256(session.encode()).hexdigest()[:32]
+        return Checkpoints(self._program, self._folder / name)

@@ -1,0 +1,175 @@
+"""What turns do to files: a checkpoint before and after each, and how much has changed since.
+
+Also tells which changesets a session and its chats offer, which may differ after each turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+from agenthost.host.channels.changeset.catalogue import Offer, chat_entries, session_entries
+from agenthost.host.channels.changeset.changesets import Changesets
+from agenthost.host.channels.changeset.checkpoint_book import (
+    CheckpointBook,
+    Trees,
+    Workplace,
+    find_workplaces,
+)
+from agenthost.host.channels.changeset.compute import Scope, wanted_base
+from agenthost.host.channels.chat.extra import ChatChannel
+from agenthost.host.channels.chat.kind import CHAT
+from agenthost.host.channels.session.catalogue import SessionCatalogue
+from agenthost.host.channels.session.kind import RefreshChangesets, SessionChannel
+from agenthost.host.log.directory import Directory
+from agenthost.host.log.effects import Effects
+from agenthost.host.log.writer import Writer
+from agenthost.tasks import Tasks
+from agenthost.workspace.git.program import GitFailed, GitProgram
+from agenthost.workspace.git.repository import base_branch, current_branch
+
+if TYPE_CHECKING:
+    from agenthost.protocol.common import Action, ChangesSummary
+
+log = logging.getLogger(__name__)
+
+
+class TurnChanges:
+    """Looks at the files of sessions before and after their turns."""
+
+    def __init__(
+        self,
+        *,
+        writer: Writer,
+        directory: Directory,
+        effects: Effects,
+        tasks: Tasks,
+        catalogue: SessionCatalogue,
+        program: GitProgram,
+        book: CheckpointBook,
+        changesets: Changesets,
+    ) -> None:
+        self._writer = writer
+        self._directory = directory
+        self._tasks = tasks
+        self._catalogue = catalogue
+        self._program = program
+        self._book = book
+        self._changesets = changesets
+        # What is done for one session is done in order.
+        self._orders: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        effects.on(RefreshChangesets, lambda effect: self.refresh_offer(effect.session))
+
+    async def begins(self, chat: ChatChannel, session: SessionChannel, turn_id: str) -> None:
+        """Keep the files as they are before a turn; nothing else is done to them while it runs."""
+        for channel in self._changesets.of_session(session):
+            self._changesets.tell_operations(channel, session)
+        async with self._order(session):
+            places = await self._places(session)
+            before = await self._take(session, places)
+            if before:
+                page = await self._book.page(session.uri)
+                page.places |= {place.top: place.repository for place in places}
+                page.begin(chat.uri, turn_id, before)
+                self._book.save(session.uri, page)
+            await self._offer(session, chat, places)
+
+    def ended(self, chat: ChatChannel, session: SessionChannel, turn_id: str) -> None:
+        """Keep the files as they are after a turn, and tell what it changed, soon."""
+        self._tasks.start(self._end(chat, session, turn_id), f"look after {turn_id}")
+
+    def refresh_offer(self, session: SessionChannel) -> None:
+        """Find out anew which changesets a session offers, soon."""
+
+        async def refresh() -> None:
+            async with self._order(session):
+                await self._offer(session, None, await self._places(session))
+
+        self._tasks.start(refresh(), f"changesets of {session.uri}")
+
+    def _order(self, session: SessionChannel) -> asyncio.Lock:
+        lock = self._orders.get(session.uri)
+        if lock is None:
+            lock = self._orders[session.uri] = asyncio.Lock()
+        return lock
+
+    async def _end(self, chat: ChatChannel, session: SessionChannel, turn_id: str) -> None:
+        async with self._order(session):
+            places = await self._places(session)
+            after = await self._take(session, places)
+            page = await self._book.page(session.uri)
+            if page.find(turn_id, {chat.uri}) is not None and self._directory.has(session):
+                page.end(chat.uri, turn_id, after)
+                self._book.save(session.uri, page)
+            await self._offer(session, chat, places)
+            await self._count(session, chat, after)
+        if self._directory.has(session):
+            self._changesets.refresh_all(session, after)
+
+    async def _places(self, session: SessionChannel) -> list[Workplace]:
+        return await find_workplaces(self._program, Scope(session).folders)
+
+    async def _take(self, session: SessionChannel, places: list[Workplace]) -> Trees:
+        page = await self._book.page(session.uri)
+        trees: dict[str, str] = {}
+        for place in places:
+            try:
+                kept = await page.checkpoints.take(place.repository, place.folders)
+            except (GitFailed, OSError) as error:
+                log.warning("no checkpoint of %s: %s", place.top, error)
+            else:
+                trees[place.top] = kept.tree
+        return trees
+
+    # What is told.
+
+    async def _offer(
+        self, session: SessionChannel, chat: ChatChannel | None, places: list[Workplace]
+    ) -> None:
+        branch = base = None
+        if places:
+            repository = places[0].repository
+            branch = await current_branch(self._program, repository)
+            base = await base_branch(self._program, repository, wanted_base(session))
+        offer = Offer(bool(places), self._is_used(session), branch, base)
+        if not self._directory.has(session):
+            return
+        entries = session_entries(session.uri, offer)
+        if entries != (session.state.get("changesets") or []):
+            self._writer.apply(
+                session, {"type": "session/changesetsChanged", "changesets": entries}
+            )
+        if chat is not None and self._directory.has(chat):
+            entries = chat_entries(chat.uri, offer)
+            if entries != chat.state.get("changesets"):
+                self._writer.apply(chat, {"type": "chat/changesetsChanged", "changesets": entries})
+
+    def _is_used(self, session: SessionChannel) -> bool:
+        """Say whether there has been a turn, as far as that is known without loading chats."""
+        if any(entry["changeKind"] == "session" for entry in session.state.get("changesets") or ()):
+            return True
+        chats = [self._directory.get(c["resource"], CHAT) for c in session.state["chats"]]
+        return any(chat and (chat.state["turns"] or chat.state.get("activeTurn")) for chat in chats)
+
+    async def _count(self, session: SessionChannel, chat: ChatChannel, now: Trees) -> None:
+        try:
+            ours = await self._changesets.finder.counts(Scope(session), now)
+            chats = await self._changesets.finder.counts(Scope(session, chat), now)
+        except (GitFailed, OSError) as error:
+            log.info("the changes of %s are not counted: %s", session.uri, error)
+            return
+        if not self._directory.has(session):
+            return
+        entry = next((c for c in session.state["chats"] if c["resource"] == chat.uri), None)
+        if entry is not None and _is_news(chats, entry.get("changes"), now):
+            action: Action = {"type": "session/chatUpdated", "chat": chat.uri}
+            self._writer.apply(session, {**action, "changes": {"changes": chats}})
+        if _is_news(ours, self._catalogue.changes(session), now):
+            self._catalogue.set_changes(session, ours)
+
+
+def _is_news(counts: ChangesSummary, told: ChangesSummary | None, now: Trees) -> bool:
+    """Say whether counts are to be told: where git is not asked, nothing may mean unknown."""
+    return counts != (told or {}) and bool(counts["files"] or told or now)
