@@ -1,5 +1,8 @@
 """The client SDK: connect to a host, mirror it, act on it, and come back after every drop."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from agenthost.client.annotations import Annotations
 from agenthost.client.automations import AutomationRun, Automations, define_automation
 from agenthost.client.canvas import CanvasView
@@ -7,6 +10,7 @@ from agenthost.client.chat import Chat, TurnStream
 from agenthost.client.client import Client, connect
 from agenthost.client.errors import (
     CannotConnect,
+    ChangesFailed,
     ChannelGone,
     ClientClosed,
     ClientError,
@@ -18,6 +22,7 @@ from agenthost.client.errors import (
     NoCommonVersion,
     NotAdmitted,
     NotSent,
+    NotText,
     Rejected,
     Superseded,
     TurnFailed,
@@ -56,6 +61,30 @@ from agenthost.client.state.mirror import Mirror
 from agenthost.client.tools import ToolFailure, ToolResult, ToolRun
 from agenthost.clock import Clock, SystemClock
 
+if TYPE_CHECKING:
+    from agenthost.client.changes import ChangesCatalogue, ChangesView
+    from agenthost.client.file_watch import FileWatch, WatchInterrupted
+    from agenthost.client.files import SessionFiles
+    from agenthost.client.terminals import ClientTerminals, TerminalView
+
+# What only those need who work with files: loaded when somebody asks for it.
+_LATE = {
+    "ChangesCatalogue": "changes",
+    "ChangesView": "changes",
+    "ClientTerminals": "terminals",
+    "FileWatch": "file_watch",
+    "SessionFiles": "files",
+    "TerminalView": "terminals",
+    "WatchInterrupted": "file_watch",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
+
+
 __all__ = [
     "Annotations",
     "AutomationRun",
@@ -63,6 +92,9 @@ __all__ = [
     "Backoff",
     "CannotConnect",
     "CanvasView",
+    "ChangesCatalogue",
+    "ChangesFailed",
+    "ChangesView",
     "Channel",
     "ChannelGone",
     "Chat",
@@ -70,6 +102,7 @@ __all__ = [
     "Client",
     "ClientClosed",
     "ClientError",
+    "ClientTerminals",
     "Clock",
     "Closed",
     "ConfirmationNeeded",
@@ -80,6 +113,7 @@ __all__ = [
     "CreationFailed",
     "Dispatch",
     "DispatchFailed",
+    "FileWatch",
     "FindHost",
     "GivenUp",
     "Lagged",
@@ -88,6 +122,7 @@ __all__ = [
     "NoCommonVersion",
     "NotAdmitted",
     "NotSent",
+    "NotText",
     "PartAdded",
     "Question",
     "QuestionClosed",
@@ -98,9 +133,11 @@ __all__ = [
     "Reset",
     "ResourceProvider",
     "Session",
+    "SessionFiles",
     "Sessions",
     "Superseded",
     "SystemClock",
+    "TerminalView",
     "Text",
     "ToolCallChanged",
     "ToolFailure",
@@ -114,6 +151,7 @@ __all__ = [
     "Uncertain",
     "Unsupported",
     "UsageReported",
+    "WatchInterrupted",
     "command",
     "connect",
     "define_automation",

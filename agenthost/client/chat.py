@@ -21,6 +21,7 @@ from agenthost.protocol.chat.active_turn import find_request, find_tool_call
 from agenthost.protocol.json_edits import without
 
 if TYPE_CHECKING:
+    from agenthost.client.changes import ChangesCatalogue
     from agenthost.client.state.channel import Channel
     from agenthost.client.state.client_core import ClientCore
     from agenthost.client.state.dispatches import Dispatch
@@ -221,13 +222,16 @@ class Chat(Handle["ChatState"]):
 
     async def completions(self, text: str, offset: int | None = None) -> list[CompletionItem]:
         """Ask what could be inserted; ``offset`` counts characters and defaults to the end."""
-        before = text if offset is None else text[:offset]
-        # The protocol counts in UTF-16 code units.
-        units = len(before.encode("utf-16-le")) // 2
-        params = {"channel": self.uri, "kind": "userMessage", "text": text, "offset": units}
-        result = await self._core.request("completions", params)
-        items: list[CompletionItem] = result["items"]
-        return items
+        return await completions(self._core, self.uri, text, offset)
+
+    @property
+    def changes(self) -> ChangesCatalogue:
+        """What was changed by this chat's turns; older hosts list that of sessions only."""
+        from agenthost.client.changes import ChangesCatalogue
+
+        return ChangesCatalogue(
+            self._core, lambda: self.state.get("changesets"), self.channel.owner
+        )
 
     # The chat itself.
 
@@ -321,6 +325,22 @@ async def move_chat(core: ClientCore, chat: str, destination: Json, *, repeat: b
         raise Unsupported("this host cannot move chats") from error
     session: str = result["session"]
     return session
+
+
+async def completions(
+    core: ClientCore, chat: str, text: str, offset: int | None
+) -> list[CompletionItem]:
+    """Ask what could be inserted into a message to a chat, which need not be followed."""
+    before = text if offset is None else text[:offset]
+    # The protocol counts in UTF-16 code units.
+    units = len(before.encode("utf-16-le", "surrogatepass")) // 2
+    params = {"channel": chat, "kind": "userMessage", "text": text, "offset": units}
+    try:
+        result = await core.request("completions", params)
+    except MethodNotFound as error:
+        raise Unsupported("this host has no completions") from error
+    items: list[CompletionItem] = result["items"]
+    return items
 
 
 class ChatFeed:

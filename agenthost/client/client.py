@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from agenthost.client.automations import Automations
 from agenthost.client.canvas import CanvasView
+from agenthost.client.chat import Chat, completions
 from agenthost.client.errors import ClientClosed
 from agenthost.client.link.connection_status import Closed, Connected, ConnectionStatus
 from agenthost.client.link.host_link import LinkOptions, Observe
@@ -39,10 +40,13 @@ from agenthost.protocol import SUPPORTED_VERSIONS
 from agenthost.protocol.uris import ROOT
 
 if TYPE_CHECKING:
+    from agenthost.client.files import SessionFiles
     from agenthost.client.link.backoff import Backoff
     from agenthost.client.state.channel import Channel
     from agenthost.client.state.dispatches import Dispatch
     from agenthost.client.state.signals import Reader
+    from agenthost.client.terminals import ClientTerminals
+    from agenthost.protocol.chat.commands import CompletionItem
     from agenthost.protocol.commands import InitializeResult
     from agenthost.protocol.root import RootState
 
@@ -220,6 +224,35 @@ class Client:
     def configure(self, values: Mapping[str, Any]) -> Dispatch:
         """Change settings of the host; those not named stay as they are."""
         return self.dispatch(ROOT, {"type": "root/configChanged", "config": dict(values)})
+
+    @property
+    def terminals(self) -> ClientTerminals:
+        """All terminals of the host; those made here belong to this client."""
+        from agenthost.client.terminals import ClientTerminals
+
+        return ClientTerminals(self._core)
+
+    @property
+    def files(self) -> SessionFiles:
+        """The files of the host, by absolute path or URI; sessions have those of their folders."""
+        from agenthost.client.files import SessionFiles
+
+        return SessionFiles(self._core, lambda: self.host.get("defaultDirectory"))
+
+    async def complete(
+        self, chat: str | Chat, text: str, offset: int | None = None
+    ) -> list[CompletionItem]:
+        """Ask what could be inserted into a message, at a character or at the end.
+
+        Each item says what to insert and which range of the text it replaces, counted in UTF-16
+        code units, and brings the attachment that goes with it. Triggers are the characters in
+        ``host["completionTriggerCharacters"]``.
+
+        Raises:
+            Unsupported: the host has no completions.
+        """
+        uri = chat if isinstance(chat, str) else chat.uri
+        return await completions(self._core, uri, text, offset)
 
     # Everything that has no method of its own.
 

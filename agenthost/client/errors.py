@@ -17,6 +17,8 @@ The tree::
     ├── ChannelGone          the channel does not exist any more
     ├── CreationFailed       a session was created and could not get ready
     ├── TurnFailed           a turn ended otherwise than with an answer
+    ├── ChangesFailed        the host could not find out what was changed
+    ├── NotText              a file was read as text and is none
     ├── Lagged               a reader of envelopes fell too far behind
     └── Unsupported          the host's protocol version cannot say this
 
@@ -136,6 +138,22 @@ class TurnFailed(ClientError):
         self.turn = turn
         error = None if turn is None else error_of(turn)
         super().__init__(_message(error) or f"the turn was {state}")
+
+
+class ChangesFailed(ClientError):
+    """The host could not compute a set of changes; ``error`` is what it says of it."""
+
+    def __init__(self, error: ErrorInfo | None) -> None:
+        self.error = error
+        super().__init__(_message(error) or "the host could not find out what was changed")
+
+
+class NotText(ClientError):
+    """A file was asked for as text and is none; it can be read as bytes."""
+
+    def __init__(self, uri: str) -> None:
+        self.uri = uri
+        super().__init__(f"{uri} is not text in UTF-8")
 
 
 class Lagged(ClientError):

@@ -8,18 +8,22 @@ from typing import TYPE_CHECKING, Any, Self
 
 from agenthost.client import actions
 from agenthost.client.annotations import Annotations
+from agenthost.client.asking import ask_until_done
 from agenthost.client.chat import Chat, move_chat
 from agenthost.client.errors import ConnectionLost, CreationFailed
 from agenthost.client.handle import Handle
 from agenthost.client.state.session_list import SessionList
 from agenthost.client.state.turn_window import TurnWindow
-from agenthost.errors import AlreadyExists, SessionAlreadyExists, SessionNotFound, WireError
+from agenthost.errors import AlreadyExists, SessionAlreadyExists, SessionNotFound
 from agenthost.protocol.session.input_needed import input_needed_in
 from agenthost.protocol.uris import annotations_uri, chat_uri, session_uri
 
 if TYPE_CHECKING:
+    from agenthost.client.changes import ChangesCatalogue
+    from agenthost.client.files import SessionFiles
     from agenthost.client.state.client_core import ClientCore
     from agenthost.client.state.dispatches import Dispatch
+    from agenthost.client.terminals import ClientTerminals
     from agenthost.protocol.chat.state import ChatSummary
     from agenthost.protocol.commands import (
         ListSessionsResult,
@@ -33,8 +37,6 @@ if TYPE_CHECKING:
         SessionState,
         SessionSummary,
     )
-
-_MOST_TRIES = 10
 
 
 class Sessions:
@@ -137,7 +139,9 @@ class Sessions:
 
     async def dispose(self, uri: str) -> None:
         """Give up a session; the host may keep it in its trash for a while."""
-        await _until_done(self._core, "disposeSession", {"channel": uri}, SessionNotFound)
+        await ask_until_done(
+            self._core, "disposeSession", {"channel": uri}, SessionNotFound, lacking="sessions"
+        )
 
     def archive(self, uri: str, archived: bool = True) -> Dispatch:
         """Put a session among the archived ones, or take it back."""
@@ -176,8 +180,9 @@ class Sessions:
     async def _create(self, uri: str | None, params: dict[str, Any], wait: bool) -> Session:
         uri = uri or session_uri(str(uuid.uuid4()))
         # The name is ours: if it is taken after an answer was lost, then by us.
-        await _until_done(
-            self._core, "createSession", {"channel": uri, **params}, SessionAlreadyExists
+        params = {"channel": uri, **params}
+        await ask_until_done(
+            self._core, "createSession", params, SessionAlreadyExists, lacking="sessions"
         )
         session = await self.get(uri)
         try:
@@ -239,12 +244,15 @@ class Session(Handle["SessionState"]):
 
     async def chat(self, uri: str | None = None, *, turns: int | None = None) -> Chat:
         """Follow a chat, the default one if none is named; ``turns`` limits how many are loaded."""
-        if uri is None:
-            state = await self.channel.until(lambda state: _default_chat(self.uri, state))
-            uri = _default_chat(self.uri, state)
-            assert uri is not None
+        uri = uri or await self._default_chat()
         channel = await self._core.subscribe(uri, TurnWindow(turns), owner=self.uri)
         return Chat(self._core, channel)
+
+    async def _default_chat(self) -> str:
+        state = await self.channel.until(lambda state: _default_chat(self.uri, state))
+        uri = _default_chat(self.uri, state)
+        assert uri is not None
+        return uri
 
     async def create_chat(
         self,
@@ -263,7 +271,9 @@ class Session(Handle["SessionState"]):
             params["source"] = dict(source)
         if directories is not None:
             params["workingDirectories"] = list(directories)
-        await _until_done(self._core, "createChat", params, AlreadyExists)
+        await ask_until_done(
+            self._core, "createChat", params, AlreadyExists, lacking="further chats"
+        )
         return await self.chat(uri)
 
     async def fork_chat(self, chat: str, turn_id: str) -> Chat:
@@ -283,6 +293,29 @@ class Session(Handle["SessionState"]):
         uri = annotations_uri(self.uri) if summary is None else summary["resource"]
         channel = await self._core.subscribe(uri, owner=self.uri)
         return Annotations(self._core, channel)
+
+    # What it works on. Loaded when it is asked for: most clients only talk.
+
+    @property
+    def files(self) -> SessionFiles:
+        """The files of the session's folders."""
+        from agenthost.client.files import SessionFiles, folder_of
+
+        return SessionFiles(self._core, lambda: folder_of(self.state.get("workingDirectories")))
+
+    @property
+    def terminals(self) -> ClientTerminals:
+        """The session's terminals; ``client.terminals`` has all of the host."""
+        from agenthost.client.terminals import ClientTerminals
+
+        return ClientTerminals(self._core, self.uri, self._default_chat)
+
+    @property
+    def changes(self) -> ChangesCatalogue:
+        """What was changed in the session's folders."""
+        from agenthost.client.changes import ChangesCatalogue
+
+        return ChangesCatalogue(self._core, lambda: self.state.get("changesets"), self.uri)
 
     # The session itself.
 
@@ -318,27 +351,6 @@ class Session(Handle["SessionState"]):
     async def dispose(self) -> None:
         """Give up the session; the host may keep it in its trash for a while."""
         await Sessions(self._core).dispose(self.uri)
-
-
-async def _until_done(
-    core: ClientCore, method: str, params: Mapping[str, Any], done: type[WireError]
-) -> None:
-    """Repeat an idempotent request until it is confirmed.
-
-    Where an answer was lost, the request is made again, and ``done`` then means success.
-    """
-    tried = False
-    for _ in range(_MOST_TRIES):
-        try:
-            await core.request(method, params)
-            return
-        except ConnectionLost:
-            tried = True
-        except done:
-            if tried:
-                return
-            raise
-    raise ConnectionLost(f"the connection is lost whenever {method} is asked for")
 
 
 def _default_chat(uri: str, state: SessionState) -> str | None:
