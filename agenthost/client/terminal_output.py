@@ -7,22 +7,23 @@ snapshot begins with was the end of what was told.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
+from agenthost.client.errors import Lagged
 from agenthost.client.state.channel import Reset
+from agenthost.client.state.scrollback import printed
 
 if TYPE_CHECKING:
     from agenthost.client.state.channel import Channel
+    from agenthost.protocol.envelopes import ActionEnvelope
     from agenthost.protocol.terminal import TerminalState
 
 # Characters of what was told that are remembered; more than hosts keep themselves.
 _REMEMBERED = 256 * 1024
 
-
-def printed(state: Mapping[str, Any]) -> str:
-    """Return all output that a terminal's state holds."""
-    return "".join(part.get("output") or part.get("value") or "" for part in state["content"])
+# Actions that may wait to be read. Whoever is slower goes on with what the state still holds.
+_MOST_WAITING = 512
 
 
 async def told_output(channel: Channel[TerminalState]) -> AsyncIterator[str]:
@@ -30,44 +31,79 @@ async def told_output(channel: Channel[TerminalState]) -> AsyncIterator[str]:
 
     Raises:
         ChannelGone: the terminal went while its process ran.
-        Lagged: it was read too slowly.
     """
     # Nothing can come between these two.
-    reader = channel.envelopes()
-    state = channel.confirmed
-    told = ToldText()
-    if text := told.joined(printed(state)):
-        yield text
-    while not _ended(state):
-        item = await anext(reader)
-        if isinstance(item, Reset):
-            state = item.state
-            text = told.joined(printed(state))
-        elif item.get("rejectionReason") is None:
-            text, over = _told(item["action"], told)
-            if over:
-                return
-        else:
-            continue
+    reader = channel.envelopes(_MOST_WAITING)
+    output = _Output(channel)
+    text = output.begin()
+    while True:
         if text:
             yield text
+        if output.ended:
+            return
+        try:
+            text = output.told(await anext(reader))
+        except Lagged:
+            reader = channel.envelopes(_MOST_WAITING)
+            text = output.catch_up()
 
 
-def _told(action: Mapping[str, Any], told: ToldText) -> tuple[str, bool]:
-    """Return what an action adds to the output, and whether it is the last one."""
-    match action:
-        case {"type": "terminal/data", "data": str(text)}:
-            told.add(text)
-            return text, False
-        case {"type": "terminal/cleared"}:
-            told.forget()
-        case {"type": "terminal/exited"}:
-            return "", True
-    return "", False
+class _Output:
+    """How far somebody has read a terminal's output."""
+
+    def __init__(self, channel: Channel[TerminalState]) -> None:
+        self._channel = channel
+        self._told = ToldText()
+        # As the mirror counts them.
+        self._position = self._epoch = 0
+        self.ended = False
+
+    def begin(self) -> str:
+        """Return what the state holds now, as far as it was not told."""
+        scrollback = self._channel.mirror.scrollback
+        assert scrollback is not None
+        self._position, self._epoch = scrollback.total, scrollback.epoch
+        return self._joined(self._channel.confirmed)
+
+    def told(self, item: ActionEnvelope | Reset[TerminalState]) -> str:
+        """Return what an item of the channel adds to the output."""
+        if isinstance(item, Reset):
+            self._epoch += 1
+            return self._joined(item.state)
+        if item.get("rejectionReason") is not None:
+            return ""
+        match item["action"]:
+            case {"type": "terminal/data", "data": str(text)}:
+                self._position += len(text)
+                self._told.add(text)
+                return text
+            case {"type": "terminal/cleared"}:
+                self._told.forget()
+            case {"type": "terminal/exited"}:
+                self.ended = True
+        return ""
+
+    def catch_up(self) -> str:
+        """Return what came since this was last read, as far as the state still holds it."""
+        scrollback = self._channel.mirror.scrollback
+        assert scrollback is not None
+        if scrollback.epoch != self._epoch:
+            return self.begin()
+        missed, self._position = scrollback.total - self._position, scrollback.total
+        state = self._channel.confirmed
+        self.ended = _has_ended(state)
+        text = printed(state)
+        text = text[max(0, len(text) - missed) :]
+        self._told.add(text)
+        return text
+
+    def _joined(self, state: TerminalState) -> str:
+        self.ended = _has_ended(state)
+        return self._told.joined(printed(state))
 
 
-def _ended(state: Mapping[str, Any]) -> bool:
-    return bool(state["lifecycle"]["status"] == "exited")
+def _has_ended(state: TerminalState) -> bool:
+    return state["lifecycle"]["status"] == "exited"
 
 
 class ToldText:
@@ -116,7 +152,7 @@ def overlap(before: str, after: str) -> int:
     before = before[-len(after) :] if after else ""
     if after.startswith(before):
         return len(before)
-    # How long a beginning of ``after`` ends at each of its characters, but not at its first.
+    # How long a beginning of ``after`` ends at each of its characters, itself left out.
     borders = [0] * len(after)
     length = 0
     for index in range(1, len(after)):

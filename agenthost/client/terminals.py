@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from agenthost.client.asking import ask_until_done
 from agenthost.client.handle import Handle
-from agenthost.client.terminal_output import printed, told_output
+from agenthost.client.state.scrollback import printed
+from agenthost.client.terminal_output import told_output
 from agenthost.errors import AlreadyExists, NotFound
 from agenthost.protocol.uris import ROOT
 
@@ -148,11 +149,11 @@ class TerminalView(Handle["TerminalState"]):
         """Yield what it has printed and then what it prints, until its process has ended.
 
         The text is that of the program with its escape sequences. Nothing is told twice after a
-        reconnect, and nothing left out but what the host itself threw away meanwhile.
+        reconnect, and nothing left out but what the host itself threw away meanwhile; whoever
+        reads too slowly misses what scrolled out of the state.
 
         Raises:
             ChannelGone: somebody disposed of the terminal while it ran.
-            Lagged: it was read too slowly.
         """
         return told_output(self.channel)
 

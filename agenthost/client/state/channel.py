@@ -145,13 +145,14 @@ class Channel(Generic[S]):
                 return state
             await self.changed.wait_past(count)
 
-    def envelopes(self) -> Reader[ActionEnvelope | Reset[S]]:
+    def envelopes(self, bound: int | None = None) -> Reader[ActionEnvelope | Reset[S]]:
         """Return an iterator over every envelope from now on, and over fresh starts (``Reset``).
 
         Actions are in the newest version; those of an older host that cannot be said in it are
-        left out. The iterator raises Lagged when it is read too slowly, ChannelGone at the end.
+        left out. The iterator raises Lagged when it is read too slowly, so that more than ``bound``
+        wait, and ChannelGone at the end.
         """
-        return self._told.read()
+        return self._told.read(bound)
 
     def check(self) -> None:
         """Raise ChannelGone if the channel no longer exists."""
@@ -199,9 +200,9 @@ class Channel(Generic[S]):
         else:
             self._mirror.reset(state, from_seq, version=version)
         self._followed()
-        self.apply_early(now)
         if self._told.is_read:
             self._told.publish(Reset(self.confirmed))
+        self.apply_early(now)
 
     def reset_to_stateless(self) -> None:
         """Record that the channel is subscribed and has no state."""

@@ -63,6 +63,10 @@ _MOST_TRIES = 6
 _LISTING_CHATS = frozenset({"session/chatAdded", "session/chatRemoved"})
 
 
+# The action by which the host tells which terminals there are; nothing else tells of their end.
+_LISTING_TERMINALS = "root/terminalsChanged"
+
+
 class ClientCore:
     """The state of a client that outlives its links, and the operations on it."""
 
@@ -400,17 +404,31 @@ class ClientCore:
             log.info("the host sent an action that is no envelope")
             return
         self.high_water = max(self.high_water, envelope["serverSeq"])
+        action = envelope["action"]
+        unlisted = self._unlisted(action) if action["type"] == _LISTING_TERMINALS else ()
         channel = self.channels.get(envelope["channel"])
         if channel is not None:
             self._apply(channel, envelope)
+        for terminal in unlisted:
+            # It may have ended long ago, and can be read on; or it is gone.
+            terminal.removed = "the terminal was removed"
+            self.ensure_open(terminal, again=True)
         origin = envelope.get("origin")
         if isinstance(origin, Mapping) and origin.get("clientId") == self.client_id:
             told = cast("ActionEnvelope", envelope)
             answered = self.dispatches.answer(origin.get("clientSeq"), told)
             if answered is not None:
                 self._forget(answered)
-        if envelope["action"]["type"] in _LISTING_CHATS and envelope.get("rejectionReason") is None:
-            self._on_chats(envelope["channel"], envelope["action"])
+        if action["type"] in _LISTING_CHATS and envelope.get("rejectionReason") is None:
+            self._on_chats(envelope["channel"], action)
+
+    def _unlisted(self, action: JsonObject) -> list[Channel[Any]]:
+        """Return the followed terminals that the host's list has and is about to have no more."""
+        root = self.channels.get(ROOT)
+        if root is None or not root.has_state:
+            return []
+        gone = _listed(root.mirror.raw.get("terminals")) - _listed(action.get("terminals"))
+        return [self.channels[uri] for uri in gone if uri in self.channels]
 
     def _on_chats(self, session: str, action: JsonObject) -> None:
         """Take note that a session lost or gained a chat."""
@@ -553,6 +571,11 @@ def _is_envelope(envelope: Any) -> bool:
         and isinstance(envelope.get("action"), dict)
         and isinstance(envelope["action"].get("type"), str)
     )
+
+
+def _listed(terminals: Any) -> set[str]:
+    found = terminals if isinstance(terminals, list) else []
+    return {str(info.get("resource")) for info in found if isinstance(info, dict)}
 
 
 def _is_usable(method: str, params: JsonObject) -> bool:

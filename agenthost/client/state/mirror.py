@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from agenthost.client.state.pending_overlay import PendingOverlay
+from agenthost.client.state.scrollback import Scrollback, cut
 from agenthost.client.state.upgraded_state import UpgradedState
 from agenthost.errors import RemoteProtocolError
 from agenthost.protocol import NEWEST, reduce, translator
@@ -68,6 +69,8 @@ class Mirror:
         self.client_id = client_id
         # Our unanswered actions in the order of their dispatch.
         self._pending: dict[int, _Pending] = {}
+        # Of a terminal: how much of its output has come, and when it has to be cut.
+        self.scrollback = Scrollback() if kind == "terminal" else None
         self.reset(state, from_seq, version=version)
 
     def reset(self, state: Any, from_seq: int, *, version: str | None = None) -> None:
@@ -78,6 +81,8 @@ class Mirror:
         # The last serverSeq that counts; may go down when a host starts to count anew.
         self.seq = from_seq
         self._confirmed: Any = state
+        if self.scrollback is not None:
+            self.scrollback.restart()
         # Text that is folded into the state when somebody looks.
         self._run: AppendRun | None = None
         self._pending.clear()
@@ -144,6 +149,9 @@ class Mirror:
             # Nobody applies it, whoever sent it; ours is not shown any more.
             return Received("rejected", own)
         self._apply_action(envelope["action"], now)
+        if self.scrollback is not None and self.scrollback.take(envelope["action"]):
+            self._fold()
+            self._confirmed = cut(self._confirmed)
         return Received("applied", own)
 
     def forget(self, client_seq: Any) -> bool:

@@ -98,9 +98,9 @@ class Feed(Generic[T]):
         """Whether anybody reads."""
         return len(self._readers) > 0
 
-    def read(self) -> Reader[T]:
+    def read(self, bound: int | None = None) -> Reader[T]:
         """Start to read; who does not go on to read has to let go of the reader."""
-        reader = Reader(self, self._bound)
+        reader = Reader(self, bound or self._bound)
         if self._end is not None:
             reader.end(self._end)
         self._readers.add(reader)
