@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agenthost.cli.format.diff_rows import diff_rows
 from agenthost.cli.format.state_format import directory_text
 from agenthost.cli.format.terminal_text import one_line, visible
 from agenthost.cli.interactive.display import diffs
@@ -157,7 +158,7 @@ class ReferencedContent:
                 return _Known(_name(edit), what, problem=problem)
             texts.append(text)
         # Not here, because others type meanwhile.
-        rows = await asyncio.to_thread(diffs.changes, *texts)
+        rows = await asyncio.to_thread(diff_rows, *texts)
         return _Known(_name(edit), what, rows or ["  (the content stays the same)"])
 
     async def _input(self, ref: Json) -> _Known:
