@@ -7,6 +7,7 @@ goes to a model nobody has, or to an agent in a folder that is not, fails later 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -104,6 +105,37 @@ async def open_session(client: Client, text: str) -> Session:
         return await client.sessions.get(uri)
     except (SessionNotFound, NotFound):
         raise CommandFailed(f"there is no session {uri}", kind="notFound") from None
+
+
+async def open_session_or_latest(client: Client, args: argparse.Namespace) -> Session:
+    """Follow the session that ``args.session`` names, or else the latest one, which is told.
+
+    The latest is the one that changed last; of a host on this machine, one that works in the
+    current directory comes before all others.
+
+    Raises:
+        CommandFailed: there is none, or what is named means several.
+    """
+    if args.session is not None:
+        return await open_session(client, args.session)
+    here = Path.cwd() if args.url is None else None
+    latest: SessionSummary | None = None
+    async for summary in client.sessions:
+        if is_archived(summary["status"]):
+            continue
+        if here is None or _works_in(summary, here):
+            latest = summary
+            break
+        latest = latest or summary
+    if latest is None:
+        raise CommandFailed("there is no session yet", kind="notFound")
+    print(f"session {session_id(latest['resource'])}  {_title(latest)}", file=sys.stderr)
+    return await open_session(client, latest["resource"])
+
+
+def _works_in(summary: SessionSummary, here: Path) -> bool:
+    folders = map(directory_text, summary.get("workingDirectories") or ())
+    return any(here.is_relative_to(folder) for folder in folders)
 
 
 def _the_one(summaries: Sequence[SessionSummary], text: str, where: str) -> str | CommandFailed:

@@ -39,11 +39,17 @@ def test_it_is_given_back_as_it_was_also_after_an_exception(pty: tuple[int, int]
     before = modes(slave)
     tty = RawTty(slave, slave)
     tty.undo = lambda: "\x1b[?25h"
-    with pytest.raises(ZeroDivisionError), tty:
-        flags = modes(slave)[3]
-        assert isinstance(flags, int)
-        assert not flags & (termios.ECHO | termios.ICANON | termios.ISIG)
-        raise ZeroDivisionError
+    during: list[object] = []
+
+    def fail() -> None:
+        with tty:
+            during.extend(modes(slave))
+            raise ZeroDivisionError
+
+    pytest.raises(ZeroDivisionError, fail)
+    flags = during[3]
+    assert isinstance(flags, int)
+    assert not flags & (termios.ECHO | termios.ICANON | termios.ISIG)
     assert modes(slave) == before
     assert b"\x1b[?25h" in said(master, b"\x1b[23;0t")
 
