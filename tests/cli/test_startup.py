@@ -96,7 +96,10 @@ def among(modules: set[str], names: tuple[str, ...]) -> set[str]:
 
 @pytest.mark.parametrize(
     "command",
-    ["sessions", "send", "chat", "watch", "automations", "export", "inspect", "doctor"],
+    [
+        *("sessions", "send", "chat", "watch", "diff", "terminal", "files"),
+        *("automations", "export", "inspect", "doctor"),
+    ],
 )
 def test_a_command_for_a_host_loads_no_host_and_no_validators(command: str) -> None:
     modules = loaded(RUN, command, "--help")

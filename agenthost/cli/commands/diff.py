@@ -8,7 +8,7 @@ import json
 import shutil
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agenthost.cli.arguments import Subparsers, add_command, add_json_option
@@ -39,6 +39,7 @@ from agenthost.errors import AgentHostError, NotFound
 if TYPE_CHECKING:
     from agenthost.client import Chat, Session
     from agenthost.client.changes import ChangesView
+    from agenthost.protocol.changeset import ChangesetFile
 
 Json = Mapping[str, Any]
 
@@ -99,21 +100,81 @@ def run(args: argparse.Namespace) -> int:
 async def _diff(args: argparse.Namespace) -> int:
     async with connected(args) as client:
         session = await open_session_or_latest(client, args)
-        changes = await _open(session, args)
+        view = await _open(session, args)
         async with asyncio.timeout(COMPUTING):
-            files = await changes.ready()
-        directories = session.state.get("workingDirectories") or []
-        described = [describe_file(file, directories) for file in files]
+            files = await view.ready()
+        found = _Found(session, view, files)
         if args.json:
-            await _print_json(changes, session, files, described, args)
+            await _print_json(found, with_diffs=not args.stat)
         elif not files:
-            what = one_line(changes.entry["label"]).lower()
-            print(f"There are no {what} in {short_id(session.uri)}.", file=sys.stderr)
+            what = one_line(view.entry["label"])
+            print(f"There is nothing in the {what} of {short_id(session.uri)}.", file=sys.stderr)
         elif args.stat:
-            _print_stat(files, described, args)
+            _print_stat(found, Ink(_is_coloured(args)))
         else:
-            await _print_diff(changes, files, described, args)
+            await _print_diff(found, Ink(_is_coloured(args)))
     return OK
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The changed files of a session."""
+
+    session: Session
+    view: ChangesView
+    files: Sequence[ChangesetFile]
+
+    def described(self) -> list[FileDiff]:
+        """Return the files as the host describes them."""
+        directories = self.session.state.get("workingDirectories") or []
+        described = [describe_file(file, directories) for file in self.files]
+        return [
+            replace(item, is_binary=item.added is None and _is_kept(file))
+            for file, item in zip(self.files, described, strict=True)
+        ]
+
+    async def compared(self, *, keep_returns: bool) -> AsyncIterator[FileDiff]:
+        """Yield the files with their diffs, in order; some are fetched at the same time."""
+        pairs = list(zip(self.files, self.described(), strict=True))
+        for start in range(0, len(pairs), _AT_ONCE):
+            batch = pairs[start : start + _AT_ONCE]
+            work = (self._compare(file, item, keep_returns) for file, item in batch)
+            for compared in await asyncio.gather(*work):
+                yield compared
+
+    async def _compare(self, file: ChangesetFile, item: FileDiff, keep_returns: bool) -> FileDiff:
+        """Return a file with its diff, or with why it has none."""
+        if not _is_kept(file) and await self._is_folder(item.uri):
+            return replace(item, unshown="a submodule, which is at another commit")
+        size = max(_size_hint(file, name) for name in ("before", "after"))
+        if size > LARGEST:
+            return replace(item, unshown=f"too large to be shown: {size:,} bytes")
+        try:
+            before, after = await self.view.contents(file)
+        except (AgentHostError, TimeoutError) as error:
+            why = one_line(str(error)) or "no answer in time"
+            return replace(item, unshown=f"cannot be shown: {why}")
+        if max(len(before or b""), len(after or b"")) > LARGEST:
+            return replace(item, unshown=f"too large to be shown: {_sizes(before, after)}")
+        try:
+            texts = _text(before), _text(after)
+        except ValueError:
+            return replace(item, unshown=f"binary: {_sizes(before, after)}", is_binary=True)
+        # Elsewhere, so that what comes from the host is read meanwhile.
+        rows = await asyncio.to_thread(
+            diff_rows, *texts, context=_CONTEXT, keep_returns=keep_returns
+        )
+        if item.added is not None:
+            return replace(item, rows=rows)
+        added, removed = (sum(row.startswith(sign) for row in rows) for sign in "+-")
+        return replace(item, rows=rows, added=added, removed=removed, is_binary=False)
+
+    async def _is_folder(self, uri: str) -> bool:
+        """Return whether what changed is a folder, as a submodule is."""
+        try:
+            return (await self.session.files.stat(uri))["type"] == "directory"
+        except (AgentHostError, TimeoutError):
+            return False
 
 
 # Which changes.
@@ -126,14 +187,13 @@ async def _open(session: Session, args: argparse.Namespace) -> ChangesView:
         named = None if args.chat is None else find_chat(session, args.chat)
         chat = await session.chat(named)
     catalogue = session.changes if args.chat is None or chat is None else chat.changes
-    turn, compare = None, None
-    if args.turn is not None and chat is not None:
-        first, dots, second = decode_argument(args.turn).partition("..")
-        turn = find_turn(chat, first)
-        if dots:
-            turn, compare = None, (turn, find_turn(chat, second))
     try:
-        return await catalogue.open(args.kind, turn=turn, compare=compare)
+        if args.turn is None or chat is None:
+            return await catalogue.open(args.kind)
+        first, dots, second = decode_argument(args.turn).partition("..")
+        if dots:
+            return await catalogue.open(compare=(find_turn(chat, first), find_turn(chat, second)))
+        return await catalogue.open(turn=find_turn(chat, first))
     except NotFound as error:
         listed = [entry["changeKind"] for entry in catalogue.catalogue]
         if args.kind is None or args.kind in listed:
@@ -172,43 +232,31 @@ def find_turn(chat: Chat, text: str) -> str:
 # Printing.
 
 
-async def _print_diff(
-    changes: ChangesView, files: Sequence[Any], described: Sequence[FileDiff], args: Any
-) -> None:
-    ink = Ink(_is_coloured(args))
+async def _print_diff(found: _Found, ink: Ink) -> None:
     is_patch = not sys.stdout.isatty()
-    async for file in _compared(changes, files, described, keep_returns=is_patch):
+    async for file in found.compared(keep_returns=is_patch):
         for line in diff_lines(file, ink, patch=is_patch):
             print(line)
 
 
-def _print_stat(files: Sequence[Any], described: Sequence[FileDiff], args: Any) -> None:
+def _print_stat(found: _Found, ink: Ink) -> None:
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    marked = [
-        replace(item, is_binary=item.added is None and not _has_no_content(file))
-        for file, item in zip(files, described, strict=True)
-    ]
-    for line in stat_lines(marked, width, Ink(_is_coloured(args))):
+    for line in stat_lines(found.described(), width, ink):
         print(line)
 
 
-async def _print_json(
-    changes: ChangesView,
-    session: Session,
-    files: Sequence[Any],
-    described: Sequence[FileDiff],
-    args: argparse.Namespace,
-) -> None:
-    shown = list(described)
-    if not args.stat:
-        shown = [file async for file in _compared(changes, files, described, keep_returns=True)]
+async def _print_json(found: _Found, *, with_diffs: bool) -> None:
+    files = found.described()
+    if with_diffs:
+        files = [file async for file in found.compared(keep_returns=True)]
+    entry = found.view.entry
     document = {
-        "session": session.uri,
-        "changeset": changes.uri,
-        "kind": changes.entry["changeKind"],
-        "label": changes.entry["label"],
-        **sum_json(shown),
-        "changes": [file_json(file, with_diff=not args.stat) for file in shown],
+        "session": found.session.uri,
+        "changeset": found.view.uri,
+        "kind": entry["changeKind"],
+        "label": entry["label"],
+        **sum_json(files),
+        "changes": [file_json(file, with_diff=with_diffs) for file in files],
     }
     print(json.dumps(document, indent=2))
 
@@ -218,52 +266,6 @@ def _is_coloured(args: argparse.Namespace) -> bool:
 
 
 # Contents.
-
-
-async def _compared(
-    changes: ChangesView,
-    files: Sequence[Any],
-    described: Sequence[FileDiff],
-    *,
-    keep_returns: bool,
-) -> AsyncIterator[FileDiff]:
-    """Yield the files with their diffs, in order; some are fetched at the same time."""
-    pairs = list(zip(files, described, strict=True))
-    for start in range(0, len(pairs), _AT_ONCE):
-        batch = pairs[start : start + _AT_ONCE]
-        work = (_compare(changes, file, item, keep_returns) for file, item in batch)
-        for file in await asyncio.gather(*work):
-            yield file
-
-
-async def _compare(
-    changes: ChangesView, file: Any, described: FileDiff, keep_returns: bool
-) -> FileDiff:
-    """Return a file with its diff, or with why it has none."""
-    if _has_no_content(file):
-        return replace(described, unshown="a repository of its own, which is at another commit")
-    sizes = [_side(file, name).get("sizeHint") or 0 for name in ("before", "after")]
-    if max(sizes) > LARGEST:
-        return replace(described, unshown=f"too large to be shown: {max(sizes):,} bytes")
-    try:
-        before, after = await changes.contents(file)
-    except (AgentHostError, TimeoutError) as error:
-        why = one_line(str(error)) or "no answer in time"
-        return replace(described, unshown=f"cannot be shown: {why}")
-    try:
-        texts = [_text(side) for side in (before, after)]
-    except ValueError:
-        told = f"binary, {_size(before)} before, {_size(after)} now"
-        return replace(described, unshown=told, is_binary=True)
-    largest = max(len(text or "") for text in texts)
-    if largest > LARGEST:
-        return replace(described, unshown=f"too large to be shown: {largest:,} characters")
-    rows = await asyncio.to_thread(
-        diff_rows, *texts, context=_CONTEXT, keep_returns=keep_returns
-    )
-    added, removed = (sum(row.startswith(sign) for row in rows) for sign in "+-")
-    counted = replace(described, rows=rows)
-    return counted if described.added is not None else replace(counted, added=added, removed=removed)
 
 
 def _text(data: bytes | None) -> str | None:
@@ -279,16 +281,19 @@ def _text(data: bytes | None) -> str | None:
     return data.decode()
 
 
-def _size(data: bytes | None) -> str:
-    return "nothing" if data is None else f"{len(data):,} bytes"
+def _sizes(before: bytes | None, after: bytes | None) -> str:
+    if before is None or after is None:
+        return f"{len(before or after or b''):,} bytes"
+    return f"{len(before):,} bytes before, {len(after):,} now"
 
 
-def _side(file: Json, name: str) -> Json:
-    side = file["edit"].get(name) or {}
-    content: Json = side.get("content") or {}
-    return content
+def _size_hint(file: Json, name: str) -> int:
+    content = (file["edit"].get(name) or {}).get("content") or {}
+    hint: int = content.get("sizeHint") or 0
+    return hint
 
 
-def _has_no_content(file: Json) -> bool:
-    """Return whether neither side can be read: of a submodule there are only commits."""
-    return not any(_side(file, name).get("uri") for name in ("before", "after"))
+def _is_kept(file: Json) -> bool:
+    """Return whether the host kept what was in a file, rather than naming the file itself."""
+    sides = [file["edit"].get(name) or {} for name in ("before", "after")]
+    return any((side.get("content") or {}).get("uri") != side.get("uri") for side in sides if side)

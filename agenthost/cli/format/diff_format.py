@@ -197,7 +197,7 @@ def _clipped_name(name: str, width: int) -> str:
 
 def _stat_count(file: FileDiff) -> str:
     if file.added is None and file.removed is None:
-        return "binary" if file.is_binary else "?"
+        return "binary" if file.is_binary else "not compared"
     return str((file.added or 0) + (file.removed or 0))
 
 

@@ -46,7 +46,8 @@ def test_it_is_given_back_as_it_was_also_after_an_exception(pty: tuple[int, int]
             during.extend(modes(slave))
             raise ZeroDivisionError
 
-    pytest.raises(ZeroDivisionError, fail)
+    with pytest.raises(ZeroDivisionError):
+        fail()
     flags = during[3]
     assert isinstance(flags, int)
     assert not flags & (termios.ECHO | termios.ICANON | termios.ISIG)
