@@ -259,7 +259,9 @@ async def _watch(args: argparse.Namespace) -> int:
         root = files.uri(path)
         excludes = list(map(decode_argument, args.exclude))
         async with await files.watch(path, recursive=not args.flat, excludes=excludes) as watch:
-            if not args.json:
+            if args.json:
+                print(json.dumps({"event": "watching", "uri": root}), flush=True)
+            else:
                 print(f"watching {quoted_name(relative_path(root, ()))}", file=sys.stderr)
             async for item in watch:
                 if isinstance(item, WatchInterrupted):
