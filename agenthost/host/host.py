@@ -409,7 +409,6 @@ class Host:
             default_directory=self._directory_uri,
             disposal=self._disposal,
         )
-        releases = WorkspaceReleases(effects)
         book = CheckpointBook(store, ledger, git_program, workspace_dir / "checkpoints")
         changesets = Changesets(
             store=store,
@@ -457,7 +456,6 @@ class Host:
             templates=templates,
             runs=runs,
         )
-        releases = WorkspaceReleases(effects)
         reach = Reach(participants, self._roots, [workspace_dir, *self._kept_away])
         watches = ResourceWatches(
             writer, directory, effects, self._limits, lambda who: reach.folders(who).paths
