@@ -1,9 +1,8 @@
 """The folders that a session may touch: reads and writes files inside of them only.
 
-The one place where agents decide what is inside; where a name leads ``workspace`` says. Symbolic
-links are followed before that is decided and never after it: files are opened step by step from the
-folder down, so a link that somebody puts there in between leads nowhere. Knows no agents and no
-protocols.
+Says what agents are told of names; where one leads, and whether that is inside, ``workspace.roots``
+decides. Files are opened by the descriptors that its walk ends with, so a link that somebody puts
+there in between leads nowhere. Knows no agents and no protocols.
 """
 
 from __future__ import annotations
@@ -17,11 +16,9 @@ from typing import BinaryIO
 
 from agenthost.errors import AgentHostError
 from agenthost.workspace import file_path, resolve
+from agenthost.workspace.roots import OutsideRoots, Place, Roots
 
-# Enough to go through a folder without the right to list it, where the system knows that.
-_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# Opening a pipe must not wait for whoever is at its other end.
-_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class FileRefused(AgentHostError):
@@ -45,6 +42,7 @@ class Folders:
         # Not the next one where the first leads nowhere: nobody chose to work there.
         self._primary = folders[0] if folders else None
         self.paths: Sequence[Path] = [path for path in folders if path is not None]
+        self._roots = Roots(self.paths)
 
     @property
     def primary(self) -> Path:
@@ -59,13 +57,11 @@ class Folders:
         Raises:
             OutsideFolders: it lies elsewhere, or leads elsewhere or nowhere by a link.
         """
-        try:
-            path = resolve(os.path.join(self.primary, name))
-        except OSError as error:
-            raise OutsideFolders(f"{name} leads nowhere: {error.strerror}") from error
-        if self._root_of(path) is None:
-            raise OutsideFolders(f"{name} lies outside of the working directories")
-        return path
+        with _outside_refused(name):
+            try:
+                return self._roots.real(self._path(name))
+            except OSError as error:
+                raise OutsideFolders(f"{name} leads nowhere: {error.strerror}") from error
 
     def shown(self, path: Path) -> str:
         """Return how to call a path: relative to the primary folder where possible."""
@@ -80,12 +76,11 @@ class Folders:
             NoSuchFile: there is none.
             FileRefused: it is outside, no regular file, or cannot be read.
         """
-        with (
-            refusing(name, "read"),
-            self._opened(name, os.O_RDONLY) as number,
-            open(number, "rb", closefd=False) as file,
-        ):
-            yield file
+        with refusing(name, "read"):
+            with _outside_refused(name), self._roots.walk(self._path(name)) as place:
+                number = _open_file(name, place, os.O_RDONLY)
+            with open(number, "rb") as file:
+                yield file
 
     def read(self, name: str, most: int) -> bytes:
         """Return what a regular file contains; one that is longer than ``most`` is refused.
@@ -104,31 +99,22 @@ class Folders:
         Raises:
             FileRefused: it is outside, something else than a regular file, or cannot be written.
         """
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-        with (
-            refusing(name, "written"),
-            self._opened(name, flags) as number,
-            open(number, "wb", closefd=False) as file,
-        ):
-            file.write(data)
+        with refusing(name, "written"):
+            with _outside_refused(name), self._place_to_write(name) as place:
+                number = _open_to_write(name, place)
+            with open(number, "wb") as file:
+                file.write(data)
 
-    def _root_of(self, path: Path) -> Path | None:
-        return next((folder for folder in self.paths if path.is_relative_to(folder)), None)
+    def _path(self, name: str) -> str:
+        return os.path.join(self.primary, name)
 
-    @contextlib.contextmanager
-    def _opened(self, name: str, flags: int) -> Iterator[int]:
-        path = self.resolve(name)
-        root = self._root_of(path)
-        if root is None or path == root:
-            raise FileRefused(f"{name} is no file")
-        with _folder(root, path.parent.relative_to(root), make=bool(flags & os.O_CREAT)) as folder:
-            number = os.open(path.name, flags | _FILE, 0o666, dir_fd=folder)
+    def _place_to_write(self, name: str) -> Place:
         try:
-            if not stat.S_ISREG(os.fstat(number).st_mode):
-                raise FileRefused(f"{name} is no file")
-            yield number
-        finally:
-            os.close(number)
+            return self._roots.walk(self._path(name))
+        except FileNotFoundError:
+            path = self._roots.real(self._path(name))
+            self._roots.walk(path.parent, make_folders=True).close()
+            return self._roots.walk(path)
 
 
 @contextlib.contextmanager
@@ -141,25 +127,28 @@ def refusing(name: str, done: str) -> Iterator[None]:
         raise refusal(f"{name} cannot be {done}: {error.strerror}") from error
 
 
+@contextlib.contextmanager
+def _outside_refused(name: str) -> Iterator[None]:
+    try:
+        yield
+    except OutsideRoots as error:
+        raise OutsideFolders(f"{name} lies outside of the working directories") from error
+
+
+def _open_file(name: str, place: Place, flags: int) -> int:
+    if place.info is not None and not stat.S_ISREG(place.info.st_mode):
+        raise FileRefused(f"{name} is no file")
+    return place.open(flags)
+
+
+def _open_to_write(name: str, place: Place) -> int:
+    if place.leaf is None:
+        return os.open(place.name, _NEW, 0o666, dir_fd=place.folder)
+    return _open_file(name, place, os.O_WRONLY | os.O_TRUNC)
+
+
 def _resolved(path: Path) -> Path | None:
     try:
         return resolve(path)
     except OSError:
         return None
-
-
-@contextlib.contextmanager
-def _folder(root: Path, inner: Path, *, make: bool) -> Iterator[int]:
-    """Open a folder below another one, through no link; make those that are missing if told."""
-    number = os.open(root, _FOLDER)
-    try:
-        for step in inner.parts:
-            if make:
-                with contextlib.suppress(FileExistsError):
-                    os.mkdir(step, dir_fd=number)
-            below = os.open(step, _FOLDER, dir_fd=number)
-            os.close(number)
-            number = below
-        yield number
-    finally:
-        os.close(number)

@@ -8,7 +8,8 @@ walk ends with. A folder that is moved out of a root while its descriptor is hel
 until it is closed; no system call could prevent that. A hard link to a file outside is a file
 inside.
 
-Needs Linux (``O_PATH``, ``/proc/self/fd``).
+Made for Linux (``O_PATH``, ``/proc/self/fd``). Elsewhere files are opened to be looked at, so only
+what may be read is found, and a link cannot be held.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import stat
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -28,8 +30,8 @@ from typing import Self
 from agenthost.errors import AgentHostError
 from agenthost.workspace.paths import LONGEST_PATH, MOST_LINKS
 
-# Opens nothing: neither waits for the other end of a pipe nor wakes a device.
-_PINNED = getattr(os, "O_PATH", 0) | os.O_NOFOLLOW | os.O_CLOEXEC
+# Opens nothing where the system can do that, and never waits for the other end of a pipe.
+_PINNED = getattr(os, "O_PATH", os.O_NONBLOCK) | os.O_NOFOLLOW | os.O_CLOEXEC
 _ANYTHING = getattr(os, "O_PATH", 0) | os.O_CLOEXEC
 _FOLDER = getattr(os, "O_PATH", 0) | os.O_DIRECTORY | os.O_CLOEXEC
 # Filesystems whose files are the kernel's own words: memory, devices, settings of the machine.
@@ -42,6 +44,18 @@ _PSEUDO = frozenset(
 
 # Device and inode: what a file or folder is, whatever it is called.
 Identity = tuple[int, int]
+
+
+# Whether a descriptor can be opened anew by its number.
+_REOPENS = hasattr(os, "O_PATH")
+
+
+class _Missing(Enum):
+    """What becomes of names that are missing on the way to the last one."""
+
+    REFUSED = "the walk fails"
+    MADE = "they become folders, the last one too"
+    TOLD = "they are part of the answer"
 
 
 class OutsideRoots(AgentHostError):
@@ -102,7 +116,22 @@ class Place:
             raise _error(errno.ENOENT, str(self.real))
         if not (stat.S_ISREG(self.info.st_mode) or stat.S_ISDIR(self.info.st_mode)):
             raise _error(errno.EINVAL, str(self.real))
-        return os.open(opened_path(self.leaf), flags | os.O_CLOEXEC)
+        if _REOPENS:
+            return os.open(opened_path(self.leaf), flags | os.O_CLOEXEC)
+        return self._open_by_name(flags)
+
+    def _open_by_name(self, flags: int) -> int:
+        if self.is_root:
+            return os.dup(self.leaf or -1)
+        flags |= os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        # Emptied only once it is known to be the one that was found.
+        found = os.open(self.name, flags & ~os.O_TRUNC, dir_fd=self._folder)
+        if self.info is None or identity(os.fstat(found)) != identity(self.info):
+            os.close(found)
+            raise _error(errno.ENOENT, str(self.real))
+        if flags & os.O_TRUNC:
+            os.ftruncate(found, 0)
+        return found
 
     def close(self) -> None:
         """Let go of the descriptors."""
@@ -187,14 +216,27 @@ class Roots:
             FileNotFoundError: a folder on the way is missing.
             OSError: the kernel refuses it.
         """
-        text = os.fspath(path)
+        missing = _Missing.MADE if make_folders else _Missing.REFUSED
+        return self._find(os.fspath(path), follow, missing)
+
+    def real(self, path: str | os.PathLike[str]) -> Path:
+        """Return where a path leads; the last names may be missing if none of them goes up.
+
+        Raises:
+            OutsideRoots: as ``walk`` does.
+            OSError: the kernel refuses it.
+        """
+        with self._find(os.fspath(path), True, _Missing.TOLD) as place:
+            return place.real
+
+    def _find(self, text: str, follow: bool, missing: _Missing) -> Place:
         try:
-            return self._walk(text, follow, make_folders)
+            return self._walk(text, follow, missing)
         except OutsideRoots:
             # A root may have been made, or replaced, since it was looked for.
             if not self._reopened():
                 raise
-        return self._walk(text, follow, make_folders)
+        return self._walk(text, follow, missing)
 
     def is_denied(self, folder: Identity, name: str, entry: Identity | None = None) -> bool:
         """Say whether an entry of a folder is kept from everybody."""
@@ -213,11 +255,11 @@ class Roots:
         """Say whether something that is kept from everybody lies below a folder, or is it."""
         return folder in self._above_denied or folder in self._denied
 
-    def _walk(self, text: str, follow: bool, make_folders: bool) -> Place:
+    def _walk(self, text: str, follow: bool, missing: _Missing) -> Place:
         walk = _Walk(self, text)
         try:
             while walk.names:
-                walk.step(follow, make_folders)
+                walk.step(follow, missing)
             return walk.end()
         except (OSError, ValueError) as error:
             if isinstance(error, ValueError) or not self._is_inside(walk.steps):
@@ -295,9 +337,9 @@ class _Walk:
         self._here = os.open("/", _FOLDER)
         self._info: os.stat_result | None = os.fstat(self._here)
         self.steps = [_Step("", identity(os.fstat(self._here)))]
-        self._missing: str | None = None
+        self._missing: list[str] = []
 
-    def step(self, follow: bool, make_folders: bool) -> None:
+    def step(self, follow: bool, missing: _Missing) -> None:
         """Go one name further."""
         name = self.names.pop()
         if name == "..":
@@ -307,15 +349,22 @@ class _Walk:
             found = os.open(name, _PINNED, dir_fd=self._here)
         except FileNotFoundError:
             inside = self._roots._is_inside([*self.steps, _Step(name, (-1, -1))])
-            if make_folders and inside:
+            if missing is _Missing.MADE and inside:
                 with contextlib.suppress(FileExistsError):
                     os.mkdir(name, dir_fd=self._here)
                 found = os.open(name, _PINNED, dir_fd=self._here)
-            elif self.names:
-                raise
-            else:
-                self._missing = name
+            elif not self.names or (missing is _Missing.TOLD and ".." not in self.names):
+                self._missing = [name, *reversed(self.names)]
+                self.names.clear()
                 return
+            else:
+                raise
+        except OSError as error:
+            # Where links cannot be held; what is no link any more by then fails.
+            if _REOPENS or error.errno != errno.ELOOP:
+                raise
+            self._follow(os.readlink(name, dir_fd=self._here))
+            return
         info = os.fstat(found)
         if stat.S_ISLNK(info.st_mode) and (self.names or follow):
             try:
@@ -329,8 +378,8 @@ class _Walk:
         """Return where we are, if that is inside."""
         steps = self.steps
         leaf: int | None = self._here
-        if self._missing is not None:
-            steps = [*steps, _Step(self._missing, (-1, -1))]
+        if self._missing:
+            steps = [*steps, *(_Step(name, (-1, -1)) for name in self._missing)]
             folder, leaf, info = self._here, None, None
         else:
             folder, info = self._before, self._info
@@ -351,7 +400,7 @@ class _Walk:
         )
         # They are the place's now.
         self._here = -1
-        if self._missing is None:
+        if not self._missing:
             self._before = -1
         return place
 

@@ -79,10 +79,10 @@ def test_what_is_no_text_file_is_refused(tmp_path: Path) -> None:
     with (tmp_path / "large").open("wb") as file:
         file.truncate(MOST_BYTES + 1)
     for name, reason in (("binary", "no text"), ("pipe", "no file"), ("large", "too large"),
-                         ("", "no file"), ("a\0b", "nowhere")):  # fmt: skip
+                         ("", "no file"), ("a\0b", "outside")):  # fmt: skip
         with pytest.raises(FileRefused, match=reason):
             read_text(folders, name)
-    with pytest.raises(FileRefused, match="nowhere: Not a directory"):
+    with pytest.raises(FileRefused, match="Not a directory"):
         write_text(folders, "binary/below", "text")
     with pytest.raises(FileRefused, match="cannot be written"):
         write_text(folders, "f", "\ud800")
