@@ -13,12 +13,10 @@ import asyncio
 import contextlib
 import itertools
 import logging
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from importlib import metadata
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -64,14 +62,16 @@ from agenthost.host.delivery.budget import Budget
 from agenthost.host.delivery.fanout import Fanout
 from agenthost.host.files.commands import ResourceFiles
 from agenthost.host.files.reach import Reach
+from agenthost.host.host_metrics import host_metrics
+from agenthost.host.housekeeping import collect_drafts, empty_trash, sweep
 from agenthost.host.http.admission import admit
-from agenthost.host.http.metrics import Metrics
 from agenthost.host.http.pages import Pages
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.kind import AnyKind
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.log.writer import Writer
+from agenthost.host.startup import own_folder, prepare_for_clients, server_info
 from agenthost.host.store import MemoryStore, SqliteStore, Store, StoreError
 from agenthost.host.transports import ServerWebSocket, WebSocketServer
 from agenthost.host.trust import (
@@ -90,26 +90,17 @@ from agenthost.host.trust.credentials import Credentials
 from agenthost.host.turns.agent_loops import AgentLoops
 from agenthost.host.turns.agent_starts import AgentStarts
 from agenthost.host.turns.runner import PROMPT_TIMEOUT, SILENCE_LIMIT, TurnRunner
-from agenthost.protocol import SUPPORTED_VERSIONS, translator
-from agenthost.protocol.schema.validation import build_validators
 from agenthost.tasks import Tasks
 from agenthost.transport import CloseCode, Transport
 from agenthost.workspace.git.program import GitProgram
 
 if TYPE_CHECKING:
-    from agenthost.protocol.commands import Implementation
+    pass
 
 log = logging.getLogger(__name__)
 
-# Seconds between looks at what may leave memory.
-SWEEP_INTERVAL = 15.0
-# Seconds between two looks for drafts that nobody follows any more.
-DRAFT_INTERVAL = 5.0
 # Seconds that somebody may stay whose token was revoked or has expired.
 TOKEN_CHECK_INTERVAL = 10.0
-
-# Seconds between two looks for disposed sessions whose time is over.
-TRASH_INTERVAL = 3600.0
 
 # What clients are told at the end.
 STOPPING = "the host is shutting down"
@@ -239,12 +230,12 @@ class Host:
             self._listen_to_agents(core)
             core.tasks.start(core.automations.run(), "automations")
             core.tasks.start(core.catalogue.tell_of_chats(core.clock), "tell of chats")
-            core.tasks.start(self._sweep(), "sweep")
+            core.tasks.start(sweep(core), "sweep")
             if self._draft_seconds is not None:
-                core.tasks.start(self._collect_drafts(self._draft_seconds), "collect drafts")
+                core.tasks.start(collect_drafts(core, self._draft_seconds), "collect drafts")
             core.tasks.start(self._check_tokens(), "check tokens")
             core.tasks.start(TokenExpiry(core).watch(), "tell of expired tokens")
-            core.tasks.start(self._empty_trash(), "empty trash")
+            core.tasks.start(empty_trash(core), "empty trash")
             core.tasks.start(core.terminals.leave_clients(), "leave terminals of absent clients")
             self._stack = stack.pop_all()
         return self
@@ -491,7 +482,9 @@ class Host:
             large_frames=asyncio.Lock(),
             policy=self._policy,
             kind_methods={name: h for kind in self._kinds for name, h in kind.methods.items()},
-            metrics=self._metrics(ledger, fanout, turns, catalogue, runs),
+            metrics=host_metrics(
+                lambda: len(self._connections), ledger, fanout, turns, catalogue, runs
+            ),
             wire_log=wire_log,
             server_info=server_info(),
             default_directory=self._directory_uri,
@@ -504,47 +497,6 @@ class Host:
             files=ResourceFiles(reach, self._limits),
             watches=watches,
         )
-
-    def _metrics(
-        self,
-        ledger: Ledger,
-        fanout: Fanout,
-        turns: TurnRunner,
-        catalogue: SessionCatalogue,
-        runs: AutomationRuns,
-    ) -> Metrics:
-        metrics = Metrics()
-        gauge, counter = metrics.gauge, metrics.counter
-        gauge("agenthost_connections", "Open connections", lambda: len(self._connections))
-        gauge("agenthost_sessions", "Sessions in the catalogue", lambda: catalogue.count)
-        gauge("agenthost_turns_running", "Turns at work", lambda: turns.running)
-        gauge("agenthost_automation_runs", "Runs of automations not over", lambda: runs.active)
-        gauge("agenthost_server_seq", "Newest sequence number", lambda: ledger.last_seq)
-        gauge("agenthost_log_backlog", "Writes not durable yet", lambda: ledger.backlog)
-        gauge("agenthost_envelopes_sent", "Envelopes handed out", lambda: fanout.delivered)
-        counter("agenthost_requests_total", "Requests by method")
-        counter("agenthost_messages_received_total", "Messages received")
-        counter("agenthost_actions_dispatched_total", "Actions that clients dispatched")
-        counter("agenthost_actions_rejected_total", "Actions that were refused")
-        counter("agenthost_protocol_violations_total", "Messages that broke the protocol")
-        counter("agenthost_slow_clients_total", "Clients disconnected because they fell behind")
-        return metrics
-
-    async def _sweep(self) -> None:
-        while True:
-            await asyncio.sleep(SWEEP_INTERVAL)
-            self.core.directory.sweep()
-
-    async def _collect_drafts(self, seconds: float) -> None:
-        while True:
-            await asyncio.sleep(min(DRAFT_INTERVAL, max(seconds / 4, 0.01)))
-            await self.core.sessions.collect_drafts(seconds)
-
-    async def _empty_trash(self) -> None:
-        while True:
-            for session in await self.core.trash.expired():
-                await self.core.sessions.purge(session)
-            await asyncio.sleep(TRASH_INTERVAL)
 
     def _listen_to_agents(self, core: HostCore) -> None:
         """Let agents say, from their own threads, that clients must be told of them again."""
@@ -612,30 +564,3 @@ class Host:
             # Whoever awaited the failure has seen it; nobody has to.
             self._failed.exception()
         self._core = None
-
-
-def prepare_for_clients() -> None:
-    """Do what would be done once, for the first client to come, before it comes."""
-    # First what no client can do without, because one may be there already.
-    build_validators()
-    for version in SUPPORTED_VERSIONS:
-        translator(version)
-
-
-@contextlib.contextmanager
-def own_folder(path: Path | None) -> Iterator[Path]:
-    """Make a folder that is the host's alone; without a path one that ends with it."""
-    if path is not None:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        yield path
-        return
-    with tempfile.TemporaryDirectory(prefix="agenthost-", ignore_cleanup_errors=True) as made:
-        yield Path(made)
-
-
-def server_info() -> Implementation:
-    """Say what this host is."""
-    try:
-        return {"name": "agenthost", "title": "agenthost", "version": metadata.version("agenthost")}
-    except metadata.PackageNotFoundError:
-        return {"name": "agenthost", "title": "agenthost"}

@@ -1,0 +1,38 @@
+"""What a host does now and then by itself: sweep, collect drafts, empty the trash."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agenthost.host.core import HostCore
+
+# Seconds between looks at what may leave memory.
+SWEEP_INTERVAL = 15.0
+# Seconds between two looks for drafts that nobody follows any more.
+DRAFT_INTERVAL = 5.0
+# Seconds between two looks for disposed sessions whose time is over.
+TRASH_INTERVAL = 3600.0
+
+
+async def sweep(core: HostCore) -> None:
+    """Send channels that nobody uses back to the store."""
+    while True:
+        await asyncio.sleep(SWEEP_INTERVAL)
+        core.directory.sweep()
+
+
+async def collect_drafts(core: HostCore, seconds: float) -> None:
+    """Remove sessions that hold nothing and that nobody has followed for so long."""
+    while True:
+        await asyncio.sleep(min(DRAFT_INTERVAL, max(seconds / 4, 0.01)))
+        await core.sessions.collect_drafts(seconds)
+
+
+async def empty_trash(core: HostCore) -> None:
+    """Delete disposed sessions whose time is over for good."""
+    while True:
+        for session in await core.trash.expired():
+            await core.sessions.purge(session)
+        await asyncio.sleep(TRASH_INTERVAL)

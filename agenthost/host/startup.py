@@ -1,0 +1,43 @@
+"""What is made ready before a host serves anybody: its folder, its name, its validators."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agenthost.protocol import SUPPORTED_VERSIONS, translator
+from agenthost.protocol.schema.validation import build_validators
+
+if TYPE_CHECKING:
+    from agenthost.protocol.commands import Implementation
+
+
+def prepare_for_clients() -> None:
+    """Do what would be done once, for the first client to come, before it comes."""
+    # First what no client can do without, because one may be there already.
+    build_validators()
+    for version in SUPPORTED_VERSIONS:
+        translator(version)
+
+
+@contextlib.contextmanager
+def own_folder(path: Path | None) -> Iterator[Path]:
+    """Make a folder that is the host's alone; without a path one that ends with it."""
+    if path is not None:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="agenthost-", ignore_cleanup_errors=True) as made:
+        yield Path(made)
+
+
+def server_info() -> Implementation:
+    """Say what this host is."""
+    try:
+        return {"name": "agenthost", "title": "agenthost", "version": metadata.version("agenthost")}
+    except metadata.PackageNotFoundError:
+        return {"name": "agenthost", "title": "agenthost"}
