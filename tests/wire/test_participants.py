@@ -243,3 +243,46 @@ async def test_many_people_keep_no_more_folders_open_than_are_needed(root: Path)
                 await session_of(client, folder)
                 assert await client.request("resourceList", uri=folder.as_uri()) == {"entries": []}
         assert len(os.listdir("/proc/self/fd")) < descriptors + 100
+
+
+async def test_watches_terminals_and_completions_of_others_are_not_there(root: Path) -> None:
+    """Bea has one of each; Ann sees her terminal, and can use none of them until she takes part."""
+    async with hosting(root) as people, people.client("ann") as ann, people.client("bea") as bea:
+        chat = await session_of(bea, root / "bea")
+        folder = (root / "bea").as_uri()
+        watch = (await bea.request("createResourceWatch", uri=folder))["channel"]
+        claim = {"kind": "session", "session": "ahp-session:/bea", "chat": chat}
+        terminal = "ahp-terminal:/bea"
+        await bea.request("createTerminal", channel=terminal, claim=claim)
+        await bea.subscribe(terminal)
+
+        assert (await ann.refusal("createResourceWatch", uri=folder)).code == DENIED
+        assert (await ann.refusal("createResourceWatch", uri=root.as_uri())).code == DENIED
+        assert (await ann.refusal("subscribe", channel=watch)).code == -32008
+        mine = {"channel": "ahp-terminal:/ann", "claim": claim}
+        assert (await ann.refusal("createTerminal", **mine)).code == DENIED
+        own = {"kind": "client", "clientId": ann.client_id}
+        elsewhere = {"channel": "ahp-terminal:/ann", "claim": own, "cwd": folder}
+        assert (await ann.refusal("createTerminal", **elsewhere)).code == DENIED
+        assert (await ann.refusal("disposeTerminal", channel=terminal)).code == DENIED
+        await ann.subscribe(terminal)
+        for action in (
+            {"type": "terminal/input", "data": "exit\r"},
+            {"type": "terminal/resized", "cols": 10, "rows": 10},
+            {"type": "terminal/claimed", "claim": own},
+            {"type": "terminal/titleChanged", "title": "mine"},
+            {"type": "terminal/cleared"},
+        ):
+            assert await ann.rejected(terminal, action)
+        completions = await ann.request(
+            "completions", channel=chat, kind="userMessage", text="@dia", offset=4
+        )
+        assert completions["items"] == []
+        assert "diary" not in str(ann.received)
+
+        await ann.subscribe(chat)
+        await ann.run_turn(chat, "t1", "hello")
+        await ann.accepted(terminal, {"type": "terminal/resized", "cols": 100, "rows": 40})
+        assert (await ann.request("createResourceWatch", uri=folder))["channel"] != watch
+        # What others watch stays theirs.
+        assert (await ann.refusal("subscribe", channel=watch)).code == -32008
