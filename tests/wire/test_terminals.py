@@ -278,6 +278,29 @@ async def test_who_was_away_goes_on_with_a_snapshot(url: str, client: WireClient
         await shows(again, "later\r\n")
 
 
+async def test_what_is_typed_again_after_a_lost_connection_is_typed_once(
+    url: str, client: WireClient
+) -> None:
+    await run(client, "n=0")
+    async with open_client(url, "away") as former:
+        await former.initialize(ROOT)
+        await former.subscribe(TERMINAL)
+        before = former.last_seen
+        typed: Json = {"type": "terminal/input", "data": "n=$((n+1)); echo once\r"}
+        seq = await former.dispatch(TERMINAL, typed)
+        await finished(former, "n=$((n+1)); echo once")
+        former.abort()
+    async with open_client(url, "away") as again:
+        again.inherit(former)
+        await again.reconnect(before, ROOT, TERMINAL)
+        params = {"channel": TERMINAL, "clientSeq": seq, "action": typed}
+        await again.send({"method": "dispatchAction", "params": params})
+        origin = {"clientId": "away", "clientSeq": seq}
+        answer = await again.envelope(TERMINAL, lambda e: e.get("origin") == origin)
+        assert "rejectionReason" not in answer
+    assert (await run(client, "echo $n"))["output"].startswith("1\r\n")
+
+
 @pytest.mark.parametrize("version", ["1.0.0", "0.8.0", "0.5.0"])
 async def test_a_session_may_hold_a_terminal(version: str, url: str, tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()

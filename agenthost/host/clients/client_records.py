@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agenthost.errors import InvalidParams, PermissionDenied
+from agenthost.host.clients.resent_actions import UnloggedActions
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.log.stored_values import stored_value
 from agenthost.host.store import DropRecord, PutRecord, Store
@@ -77,6 +78,7 @@ class Clients:
         self._ledger = ledger
         self._records: dict[str, ClientRecord] = {}
         self._live: dict[str, Connection] = {}
+        self._unlogged: dict[str, UnloggedActions] = {}
         self._bindings = ClientBindings(on_forgotten=self._forget)
 
     async def open(self) -> None:
@@ -92,6 +94,10 @@ class Clients:
         refusal = self._bindings.claim(client_id, principal)
         if refusal is not None:
             raise PermissionDenied(refusal)
+
+    def unlogged(self, client_id: str) -> UnloggedActions:
+        """Return what a client has done of late that no log tells of."""
+        return self._unlogged.setdefault(client_id, UnloggedActions())
 
     def recall(self, client_id: str) -> ClientRecord | None:
         """Return what is known of a client, if it ever initialized here."""
@@ -145,5 +151,6 @@ class Clients:
         return is_gone
 
     def _forget(self, client_id: str) -> None:
+        self._unlogged.pop(client_id, None)
         if self._records.pop(client_id, None) is not None:
             self._ledger.write(DropRecord(CLIENTS, client_id))

@@ -54,6 +54,7 @@ async def dispatch_action(connection: Connection, params: JsonObject) -> None:
     for consequence in prepared.first:
         core.effects.carry_out(consequence)
     if prepared.action is None:
+        core.clients.unlogged(connection.client_id).add(channel.uri, client_seq, action)
         return core.writer.acknowledge(dispatch)
     if prepared.awaited is not None:
         try:

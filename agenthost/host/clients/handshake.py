@@ -97,7 +97,8 @@ async def reconnect(connection: Connection, params: JsonObject) -> EncodedResult
     connection.establish(record)
     await core.writer.ledger.settle()
     uris = [channel.uri for channel in channels.values()]
-    connection.resent = await done_since(core.store, record.client_id, uris, last_seen)
+    unlogged = core.clients.unlogged(record.client_id)
+    connection.resent = await done_since(core.store, record.client_id, uris, last_seen, unlogged)
     # Nothing may be awaited between this and the answer, or what happens now would overtake it.
     result = await catch_up(connection, channels, missing, last_seen)
     if core.clients.is_live(connection):

@@ -2,17 +2,20 @@
 
 They keep their ``clientSeq``. Some were done before the connection was lost, and must not be done
 twice: a queued message would run a second time. Owns which ones those are, as the log tells, also
-after a restart. Number 0 is never compared: editors give it to everything that they do not track.
+after a restart; of what is in no log, such as what is typed into a terminal, the newest. Number 0
+is never compared: editors give it to everything that they do not track.
 """
 
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from agenthost.host.log.stored_values import stored_value
 from agenthost.host.store import Append, Store, StoreDamaged
+from agenthost.protocol.jsonrpc import dumps
 
 if TYPE_CHECKING:
     from agenthost.protocol.common import Action
@@ -21,14 +24,43 @@ log = logging.getLogger(__name__)
 
 # Log entries that are looked through; a client that missed more starts from a snapshot anyway.
 MOST_ENTRIES = 20_000
+# Actions of one client that are in no log, as many as are on their way at once.
+MOST_UNLOGGED = 256
 # What the host fills in for clients that do not send it.
 _FILLED_IN = ("duration", "startedAt")
+
+
+class UnloggedActions:
+    """The newest of a client's actions that were done and that no log tells of."""
+
+    def __init__(self) -> None:
+        # Never the actions themselves: what was typed is nobody's business.
+        self._done: deque[tuple[str, int, int]] = deque(maxlen=MOST_UNLOGGED)
+
+    def add(self, channel: str, client_seq: int, action: Action) -> None:
+        """Note that an action was done."""
+        if client_seq:
+            self._done.append((channel, client_seq, hash(dumps(action))))
+
+    def take(self, channel: str, client_seq: int, action: Action) -> bool:
+        """Say whether this very action was done; it is asked for once."""
+        key = (channel, client_seq, hash(dumps(action)))
+        if key not in self._done:
+            return False
+        self._done.remove(key)
+        return True
 
 
 class ResentActions:
     """A client's own actions that were done and that it has not seen."""
 
-    def __init__(self, client_id: str = "", entries: Iterable[Append] = ()) -> None:
+    def __init__(
+        self,
+        client_id: str = "",
+        entries: Iterable[Append] = (),
+        unlogged: UnloggedActions | None = None,
+    ) -> None:
+        self._unlogged = unlogged
         self._done: dict[tuple[str, int], Action] = {}
         for entry in entries:
             if entry.origin is not None:
@@ -40,6 +72,8 @@ class ResentActions:
     def is_done(self, channel: str, client_seq: int, action: Action) -> bool:
         """Say whether this action was done before; it is asked for once."""
         key = (channel, client_seq)
+        if self._unlogged is not None and self._unlogged.take(channel, client_seq, action):
+            return True
         if self._done.get(key) != _compared(action):
             return False
         del self._done[key]
@@ -51,7 +85,11 @@ def _compared(action: Action) -> Action:
 
 
 async def done_since(
-    store: Store, client_id: str, channels: Collection[str], last_seen: int
+    store: Store,
+    client_id: str,
+    channels: Collection[str],
+    last_seen: int,
+    unlogged: UnloggedActions | None = None,
 ) -> ResentActions:
     """Return what a client has done in these channels since what it saw last."""
     try:
@@ -59,5 +97,5 @@ async def done_since(
     except StoreDamaged as error:
         # The client can come back all the same; what it sends again is done again.
         log.error("what %s has done is not known: %s", ascii(client_id), error)
-        return ResentActions()
-    return ResentActions(client_id, entries)
+        return ResentActions(unlogged=unlogged)
+    return ResentActions(client_id, entries, unlogged)

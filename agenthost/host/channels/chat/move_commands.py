@@ -143,6 +143,7 @@ def _transfer(
         # To look through all that stays takes as long as that is.
         staying = content_of(each for uri, each in chats.items() if uri not in gone)
         core.content_owners.move(source.uri, target.uri, moved=moved, staying=staying)
+    core.terminals.follow_chats(gone, target.uri)
     for uri in gone:
         core.directory.give(chats[uri], target)
     for entry in plan.moved:

@@ -15,7 +15,7 @@ from agenthost.host.channels.chat.extra import ChatChannel, extra_of
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.store import DropBlobs, DropRecord, MoveBlobs, PutRecord, Store
 from agenthost.protocol.jsonrpc import dumps
-from agenthost.protocol.uris import content_uri
+from agenthost.protocol.uris import content_uri, terminal_uri
 
 if TYPE_CHECKING:
     from agenthost.host.store import Write
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 SHARED = "shared_content"
 # No session can be named like this: its name has no line breaks.
 _BETWEEN = "\n"
-# A reference to content wherever it stands in JSON; such a name needs no escaping.
-_REFERENCE = re.compile(rb'"(%b[^"\\]*)"' % re.escape(content_uri("").encode()))
+# A reference to what is kept as content, wherever it stands in JSON; its name needs no escaping.
+_KEPT = b"|".join(re.escape(uri("").encode()) for uri in (content_uri, terminal_uri))
+_REFERENCE = re.compile(rb'"((?:%b)[^"\\]*)"' % _KEPT)
 
 Sessions = frozenset[str]
 
@@ -87,6 +88,11 @@ class ContentOwners:
             return ()
         self._shared.add(owner)
         return (PutRecord(SHARED, _name(owner), b""),)
+
+
+def sessions_of(owner: str) -> list[str]:
+    """Return the sessions that an owner of content stands for."""
+    return owner.split(_BETWEEN)
 
 
 def _name(owner: Sessions) -> str:

@@ -7,11 +7,13 @@ import errno
 import logging
 import os
 import stat
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agenthost.errors import (
     InvalidParams,
+    MethodNotFound,
     NotFound,
     PermissionDenied,
     SessionNotFound,
@@ -49,6 +51,8 @@ COLS, ROWS = 80, 24
 async def create_terminal(connection: Connection, params: JsonObject) -> None:
     """Start a shell for a client, which may type as soon as this is answered."""
     uri, claim = params["channel"], params["claim"]
+    if sys.platform != "linux":
+        raise MethodNotFound("this host serves no terminals: they need Linux")
     if not is_nameable(uri):
         raise InvalidParams("is no name for a channel", path="channel")
     await _check_claim(connection, claim)

@@ -76,6 +76,8 @@ class HostTerminal:
         self._pty: Pty | None = None
         self._interpreter = OutputInterpreter(self._answer, nonce=nonce, followed=self._is_followed)
         self._tail = TextTail(MOST_OUTPUT)
+        # Characters that it has printed.
+        self.printed = 0
         self._began = 0
         self._exit_code: int | None = None
         self._next_title = ""
@@ -229,6 +231,7 @@ class HostTerminal:
         text = "".join(printed)
         if text:
             self._tail.add(text)
+            self.printed += len(text)
             self._apply({"type": "terminal/data", "data": text})
             self.ready.set()
 

@@ -7,8 +7,10 @@ what was run.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from agenthost.host.channels.session.content_owners import sessions_of
 from agenthost.host.channels.terminal.claims import narrowed
 from agenthost.host.channels.terminal.kind import SCROLLBACK, TERMINAL, TerminalChannel
 from agenthost.host.channels.terminal.scrollback import without_oldest
@@ -52,8 +54,16 @@ class StoredTerminals:
         blob = await self._store.blob(uri)
         if blob is None:
             return None
-        state: TerminalState = stored_value(blob.data, uri)
+        state = _owned(stored_value(blob.data, uri), sessions_of(blob.owner))
         return self._directory.get(uri, TERMINAL) or self._directory.create(uri, TERMINAL, state)
+
+
+def _owned(state: TerminalState, sessions: Sequence[str]) -> TerminalState:
+    """Return a state that names a session which still has it: its chat may have moved."""
+    claim = state["claim"]
+    if claim["kind"] != "session" or claim["session"] in sessions:
+        return state
+    return {**state, "claim": {**claim, "session": sessions[0]}}
 
 
 def as_ended(state: TerminalState) -> TerminalState:

@@ -13,7 +13,7 @@ import logging
 import os
 import shlex
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -56,6 +56,8 @@ PROMPT_SECONDS = 10.0
 CLOSE_SECONDS = 3.0
 # Seconds between two lists that differ in nothing but titles.
 TITLE_SECONDS = 1.0
+# Seconds after which a command's output is kept, and then after twice as long each time.
+KEEP_SECONDS = 1.0
 # Bytes that wait for a follower before the program waits for it as well.
 BEHIND = 512 * 1024
 # Seconds that a client may be away before its terminals go: those that wait for it, and those in
@@ -106,6 +108,8 @@ class HostTerminals:
         self._starting: dict[str, _Start] = {}
         # Those of tool calls that have ended and are still listed -> what takes them off the list.
         self._lingering: dict[str, asyncio.TimerHandle] = {}
+        # Those of tool calls that run -> what keeps what they show.
+        self._keeping: dict[str, asyncio.TimerHandle] = {}
         self._list_timer: asyncio.TimerHandle | None = None
         # Terminal -> since when its client is away.
         self._away: dict[str, float] = {}
@@ -207,6 +211,7 @@ class HostTerminals:
         except WireError as error:
             raise AgentError(error.message, "tooManyTerminals") from error
         self._keep(terminal)
+        self._keep_again(terminal, 0, KEEP_SECONDS)
         return terminal
 
     def _shell_for_commands(self) -> str:
@@ -289,6 +294,7 @@ class HostTerminals:
     async def _attend(self, terminal: HostTerminal) -> None:
         """Wait for the end of a terminal's program, and tell it."""
         exit_code = await terminal.pty.ended()
+        self._stop_keeping(terminal)
         extra_of(terminal.channel).program = None
         terminal.finish(exit_code)
         self._keep(terminal)
@@ -310,6 +316,22 @@ class HostTerminals:
         session = session_of(terminal.channel.state["claim"])
         if terminal.is_kept and session is not None:
             self._stored.keep(terminal.channel, session)
+
+    def _keep_again(self, terminal: HostTerminal, printed: int, seconds: float) -> None:
+        """Keep what a command has printed so far, more and more rarely, should the host crash."""
+        if terminal.printed != printed:
+            self._keep(terminal)
+        again = (terminal, terminal.printed, 2 * seconds)
+        loop = asyncio.get_running_loop()
+        self._keeping[terminal.uri] = loop.call_later(seconds, self._keep_again, *again)
+
+    def follow_chats(self, chats: Collection[str], session: str) -> None:
+        """Let the terminals of chats that move to another session belong to that one."""
+        for terminal in list(self._listed.values()):
+            claim = terminal.channel.state["claim"]
+            if claim["kind"] == "session" and claim["chat"] in chats:
+                moved: Action = {"type": "terminal/claimed", "claim": {**claim, "session": session}}
+                self._writer.apply(terminal.channel, moved)
 
     # Their list.
 
@@ -384,9 +406,15 @@ class HostTerminals:
             if not end.done():
                 end.cancel()
                 self._keep(terminal)
-        for timer in (*self._lingering.values(), self._list_timer):
+        timers = (*self._lingering.values(), *self._keeping.values(), self._list_timer)
+        for timer in timers:
             if timer is not None:
                 timer.cancel()
+
+    def _stop_keeping(self, terminal: HostTerminal) -> None:
+        timer = self._keeping.pop(terminal.uri, None)
+        if timer is not None:
+            timer.cancel()
 
     def _linger(self, terminal: HostTerminal) -> None:
         loop = asyncio.get_running_loop()

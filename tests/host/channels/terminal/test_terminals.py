@@ -12,10 +12,12 @@ import pytest
 
 from agenthost.agents.api import AgentError
 from agenthost.host import Host, Limits
+from agenthost.host.channels.terminal import terminals
 from agenthost.host.channels.terminal.host_terminal import HostTerminal
 from agenthost.host.channels.terminal.kind import TERMINAL
 from agenthost.host.store import MemoryBacking, MemoryStore
-from tests.wire.client import open_client
+from tests.flags import eventually
+from tests.wire.client import WireClient, open_client
 
 PATIENCE = 30.0
 SESSION, CHAT = "ahp-session:/s", "ahp-chat:/c"
@@ -121,3 +123,62 @@ async def test_a_terminal_of_an_old_result_opens_after_a_restart(tmp_path: Path)
         found = await host.core.directory.find(done.uri, TERMINAL)
         assert found is not None
         assert not found.in_use
+
+
+async def test_what_a_command_shows_survives_a_crash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(terminals, "KEEP_SECONDS", 0.01)
+    backing = MemoryBacking()
+    async with hosting(tmp_path, backing) as host:
+        terminal = await run(host, "echo begun; sleep 300", tmp_path)
+        await host.core.writer.ledger.settle()
+        blob = backing.blobs[terminal.uri]
+        assert (blob.owner, b"echo begun" in blob.data) == (SESSION, True)
+        await eventually(lambda: b"begun\\r\\n" in backing.blobs[terminal.uri].data)
+
+
+async def test_an_ended_command_leaves_the_list_and_can_still_be_opened(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(terminals, "MOST_LINGERING", 1)
+    url = await host.listen(port=0)
+    async with open_client(url) as client:
+        await client.initialize()
+        followed = await run(host, "read line", tmp_path)
+        await client.subscribe(followed.uri)
+        followed.type("x\r")
+        await outcome(followed)
+        other = await run(host, "echo other", tmp_path)
+        await outcome(other)
+        await eventually(lambda: [each["resource"] for each in listed(host)] == [other.uri])
+        await outcome(await run(host, "true", tmp_path))
+        await eventually(lambda: other.uri not in [each["resource"] for each in listed(host)])
+        # Who follows one still sees it, and who comes later may open it.
+        assert client.states[followed.uri]["lifecycle"]["status"] == "exited"
+        assert await client.fresh(followed.uri)
+        assert host.core.directory.get(other.uri) is None
+        assert "other" in str(await client.subscribe(other.uri))
+
+
+async def ready(client: WireClient, session: str) -> str:
+    await client.initialize("ahp-root://")
+    return await client.ready_session(session)
+
+
+async def test_a_chat_that_moves_takes_its_terminals_along(host: Host, tmp_path: Path) -> None:
+    url = await host.listen(port=0)
+    async with open_client(url) as client:
+        await ready(client, "ahp-session:/a")
+        await client.ready_session("ahp-session:/b")
+        await client.request("createChat", channel="ahp-session:/a", chat="ahp-chat:/moves")
+        directory = host.core.directory
+        chat = await directory.find("ahp-chat:/moves")
+        assert chat is not None
+        claim = {"kind": "session", "session": "ahp-session:/a", "chat": "ahp-chat:/moves"}
+        await client.request("createTerminal", channel="ahp-terminal:/t", claim=claim)
+        destination = {"kind": "session", "session": "ahp-session:/b"}
+        await client.request("moveChat", channel="ahp-chat:/moves", destination=destination)
+        assert listed(host)[0]["claim"]["session"] == "ahp-session:/b"
+        await client.request("disposeSession", channel="ahp-session:/a")
+        assert await client.fresh("ahp-terminal:/t")
