@@ -106,6 +106,24 @@ async def test_a_flood_harms_nobody_else_and_is_not_stored(
         assert b"97 98 99" not in text
 
 
+async def test_who_does_not_read_holds_nobody_up(host: ServedHost) -> None:
+    async with open_client(host.url, "user") as user, open_client(host.url, "stuck") as stuck:
+        for client in (user, stuck):
+            await client.initialize(ROOT)
+        await create(user)
+        await stuck.subscribe(TERMINAL)
+        stuck.socket.transport.pause_reading()
+        # Without a mirror, which would take the square of the flood's length.
+        del user.states[TERMINAL]
+        data = "yes $(seq 99) | head -c 30M; exit 6\r"
+        await user.dispatch(TERMINAL, {"type": "terminal/input", "data": data})
+        assert await exited(user) == 6
+        # It was sent away, and may come back for what it missed.
+        stuck.socket.transport.resume_reading()
+        code, reason = await asyncio.wait_for(asyncio.shield(stuck.closed), 30)
+        assert (code, "reconnect to resume" in reason) == (1013, True)
+
+
 async def exited(client: WireClient) -> object:
     # It takes as long as it takes, as long as something comes.
     while True:

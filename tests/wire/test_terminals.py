@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from agenthost.host import SqliteStore
+from agenthost.host.channels.terminal import terminals
 from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.wire.client import WireClient, open_client
 from tests.wire.hosting import embed
@@ -220,6 +221,55 @@ async def test_input_that_nobody_reads_is_refused_in_the_end(client: WireClient)
     assert answer["rejectionReason"] == "the program does not read its input"
     # What it has not read does not keep it from ending.
     assert await client.request("disposeTerminal", channel=TERMINAL) is None
+
+
+async def test_a_paste_arrives_whole(shell_name: str, client: WireClient, tmp_path: Path) -> None:
+    pasted = "".join(f"line {number} of what was pasted\n" for number in range(2200))
+    assert 60_000 < len(pasted) <= 65_536
+    await types(client, "cat > pasted\r")
+    await client.action(TERMINAL, "terminal/commandExecuted", commandLine="cat > pasted")
+    await types(client, pasted)
+    await types(client, "\x04")
+    await finished(client, "cat > pasted")
+    assert (tmp_path / "pasted").read_text() == pasted
+
+
+async def test_a_flood_of_titles_is_told_now_and_then(shell_name: str, client: WireClient) -> None:
+    line = "for n in $(seq 20000); do printf '\\033]2;title %s\\007' $n; done"
+    await types(client, line + "; sleep 2\r")
+    await client.action(TERMINAL, "terminal/titleChanged", title="title 20000")
+    told = [e["action"]["type"] for e in client.envelopes[TERMINAL]]
+    assert told.count("terminal/titleChanged") < 1000
+    lists = [e["action"]["type"] for e in client.envelopes[ROOT]]
+    assert lists.count("root/terminalsChanged") < 200
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("exec vim -u NONE -n +q", 0),
+        ("exec 0<&- 1>&- 2>&-; exit 9", 9),
+        ("exec sh -c 'exit 11'", 11),
+    ],
+)
+async def test_a_shell_that_becomes_something_else_ends_with_it(
+    line: str, code: int, shell_name: str, client: WireClient
+) -> None:
+    await types(client, line + "\r")
+    await client.action(TERMINAL, "terminal/exited", exitCode=code)
+
+
+async def test_a_shell_that_does_not_come_up_keeps_nobody_waiting(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(terminals, "PROMPT_SECONDS", 0.1)
+    monkeypatch.setenv("SHELL", shell("bash"))
+    (tmp_path / ".bashrc").write_text("sleep 300\n")
+    async with open_client(url, "user") as client:
+        await client.initialize(ROOT)
+        assert (await create(client))["content"] == []
+        await client.request("disposeTerminal", channel=TERMINAL)
+        assert await listed(client) == []
 
 
 async def test_a_stopped_shell_can_be_disposed_of(shell_name: str, client: WireClient) -> None:

@@ -34,6 +34,8 @@ SMALLEST, LARGEST = 2, 1000
 MOST_LEFT = 1024 * 1024
 # Seconds in which a keeper must have started its program.
 START_PATIENCE = 10.0
+# Seconds that a keeper gets to end what it keeps; programs may stop it, or kill it.
+END_PATIENCE = 8.0
 # Seconds after which a terminal that nobody has open is looked at again: it can be opened again.
 REOPEN = 0.25
 # Tells the terminal that an erased character may be several bytes; `termios` does not name it.
@@ -84,6 +86,7 @@ class Pty:
         # Whether output is given out; whether the keeper has left; whether all is closed.
         self._begun = self._left = self._over = False
         self._next_look: asyncio.TimerHandle | None = None
+        self._insisting: asyncio.TimerHandle | None = None
         self.pid = 0
         for descriptor in (spawned.master, spawned.report):
             os.set_blocking(descriptor, False)
@@ -181,6 +184,17 @@ class Pty:
         if self._leashed:
             self._leashed = False
             os.close(self._spawned.leash)
+            if not self._over:
+                # Should a program have stopped it.
+                self._spawned.keeper.send_signal(signal.SIGCONT)
+                self._insisting = self._loop.call_later(END_PATIENCE, self.insist)
+
+    def insist(self) -> None:
+        """Kill all of it, the keeper too, should that not come to do so."""
+        self.end()
+        if not self._over:
+            _kill_all_below(self._spawned.keeper.pid)
+            self._spawned.keeper.kill()
 
     async def close(self) -> None:
         """End all of it and wait until it has."""
@@ -233,8 +247,9 @@ class Pty:
         self._over = True
         if self.pid and self._exit_code is None:
             _kill_session(self.pid)
-        if self._next_look is not None:
-            self._next_look.cancel()
+        for timer in (self._next_look, self._insisting):
+            if timer is not None:
+                timer.cancel()
         self._loop.remove_reader(self._spawned.master)
         self._loop.remove_writer(self._spawned.master)
         self._input.clear()
@@ -367,11 +382,36 @@ def _erase_whole_characters(terminal: int) -> None:
 
 def _kill_session(session: int) -> None:
     """Kill what is left of a shell whose keeper was killed: all that is in its session."""
+    for process, (_, theirs) in _processes().items():
+        if theirs == session:
+            _send(process, signal.SIGKILL)
+
+
+def _kill_all_below(keeper: int) -> None:
+    """Kill all descendants of a keeper, which is theirs as long as it is there."""
+    # Again and again: each may have forked before it was stopped.
+    for number in (signal.SIGSTOP, signal.SIGSTOP, signal.SIGSTOP, signal.SIGKILL):
+        processes = _processes()
+        below = {keeper}
+        while more := {p for p, (parent, _) in processes.items() if parent in below} - below:
+            below |= more
+        for process in below - {keeper}:
+            _send(process, number)
+
+
+def _processes() -> dict[int, tuple[int, int]]:
+    """Return the parent and the session of each process."""
+    found: dict[int, tuple[int, int]] = {}
     for name in os.listdir("/proc"):
         if not name.isdigit():
             continue
         with contextlib.suppress(OSError, ValueError):
             stat = Path(f"/proc/{name}/stat").read_bytes()
-            # State, parent, process group, session.
-            if int(stat.rpartition(b")")[2].split()[3]) == session:
-                os.kill(int(name), signal.SIGKILL)
+            _, parent, _, session = stat.rpartition(b")")[2].split()[:4]
+            found[int(name)] = int(parent), int(session)
+    return found
+
+
+def _send(process: int, number: signal.Signals) -> None:
+    with contextlib.suppress(OSError):
+        os.kill(process, number)

@@ -16,6 +16,7 @@ import pytest
 from agenthost.workspace.pty.process import MOST_INPUT, READ_AT_ONCE, InputRefused, Pty
 from agenthost.workspace.pty.shells import ShellLaunch, one_command
 from tests.children import gone, is_alive
+from tests.flags import eventually
 from tests.workspace.pty.running import PATIENCE, RunningTerminal, shell, variables
 
 
@@ -142,6 +143,35 @@ async def test_should_the_keeper_be_killed_its_shell_ends_too(tmp_path: Path) ->
         os.kill(parent(terminal.pty.pid), signal.SIGKILL)
         assert await ended(terminal) is None
         await gone(terminal.pty.pid)
+
+
+async def test_a_program_that_stops_its_keeper_ends_all_the_same(tmp_path: Path) -> None:
+    line = (
+        f"trap '' HUP; {LEFT_BEHIND.replace('echo ready', '')} kill -STOP $PPID; echo ready; wait"
+    )
+    async with running(line, tmp_path) as terminal:
+        await ready(terminal)
+        children = written(tmp_path)
+        await eventually(lambda: stopped(parent(terminal.pty.pid)))
+        terminal.pty.end()
+        await ended(terminal)
+        assert not any(map(is_alive, [terminal.pty.pid, *children]))
+
+
+async def test_what_keeps_its_keeper_from_working_is_killed(tmp_path: Path) -> None:
+    stop = "while :; do kill -STOP $KEEPER; done"
+    line = f"trap '' HUP; {LEFT_BEHIND.replace('echo ready', '')} export KEEPER=$PPID;"
+    line += f" setsid sh -c 'trap \"\" HUP; {stop}' & echo ready; {stop}"
+    async with running(line, tmp_path) as terminal:
+        await ready(terminal)
+        children = written(tmp_path)
+        terminal.pty.insist()
+        await ended(terminal)
+        await gone(terminal.pty.pid, *children)
+
+
+def stopped(process: int) -> bool:
+    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
 HOST = """

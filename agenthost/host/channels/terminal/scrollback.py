@@ -29,7 +29,7 @@ def without_oldest(state: TerminalState, most: int) -> TerminalState:
     content = list(state["content"])
     excess = length_of(state) - most
     first = 0
-    while first < len(content) - 1 and excess >= _length(content[first]):
+    while first < len(content) - 1 and excess > 0 and excess >= len(_text(content[first])):
         excess -= _length(content[first])
         first += 1
     kept = content[first:]

@@ -360,7 +360,10 @@ class HostTerminals:
     # Ending them.
 
     async def dispose(self, terminal: HostTerminal) -> None:
-        """End a terminal and take it off the list."""
+        """End a terminal and take it off the list, also if nobody waits for it any more."""
+        await asyncio.shield(self._tasks.start(self._dispose(terminal), f"end {terminal.uri}"))
+
+    async def _dispose(self, terminal: HostTerminal) -> None:
         await terminal.kill()
         self._remove(terminal)
 
@@ -374,14 +377,14 @@ class HostTerminals:
         for terminal in list(self._listed.values()):
             if session_of(terminal.channel.state["claim"]) == session:
                 terminal.is_kept &= keep
-                self._tasks.start(self.dispose(terminal), f"end {terminal.uri}")
+                self._tasks.start(self._dispose(terminal), f"end {terminal.uri}")
 
     async def leave_clients(self) -> None:
         """End the terminals of clients that do not come back, again and again."""
         while True:
             await asyncio.sleep(CLIENT_INTERVAL)
             for terminal in self._deserted(asyncio.get_running_loop().time()):
-                self._tasks.start(self.dispose(terminal), f"end {terminal.uri}")
+                self._tasks.start(self._dispose(terminal), f"end {terminal.uri}")
 
     def _deserted(self, now: float) -> Iterator[HostTerminal]:
         away, self._away = self._away, {}
@@ -406,6 +409,7 @@ class HostTerminals:
             if not end.done():
                 end.cancel()
                 self._keep(terminal)
+                terminal.pty.insist()
         timers = (*self._lingering.values(), *self._keeping.values(), self._list_timer)
         for timer in timers:
             if timer is not None:
