@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 from agenthost.agents import content, inputs
 from agenthost.agents.api import Agent, AgentError, SessionContext, SlashCommand
 from agenthost.agents.approval_options import option, standard_options
+from agenthost.agents.approvals import Confirmation
 from agenthost.agents.background_work import BackgroundWork
 from agenthost.agents.canvas import Canvas
-from agenthost.agents.tool_call import Confirmation, ToolCall
+from agenthost.agents.tool_call import ToolCall
 from agenthost.agents.turn import Turn
 
 __all__ = [

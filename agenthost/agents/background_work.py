@@ -7,13 +7,13 @@ ended, and how.
 from __future__ import annotations
 
 import asyncio
-import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from agenthost.agents.api import AgentError
 from agenthost.agents.processes import CommandResult, run_command
 from agenthost.agents.sanitize import checked_action, valid_text
+from agenthost.agents.terminal_run import command_line
 
 if TYPE_CHECKING:
     from agenthost.agents.turn_port import TurnPort
@@ -67,10 +67,7 @@ async def start_shell(
     run: Callable[[], Awaitable[CommandResult]] | None,
 ) -> BackgroundWork[CommandResult]:
     """Run a command beside the turns of a chat, or list one that ``run`` sees through."""
-    shown = command if isinstance(command, str) else shlex.join(command)
-    work: dict[str, Any] = {"kind": "shell", "command": _clipped(shown, LONGEST_COMMAND)}
-    if terminal is not None:
-        work["terminal"] = terminal
+    work = shell_work(label, command_line(command), terminal)
 
     async def run_it() -> CommandResult:
         try:
@@ -78,15 +75,19 @@ async def start_shell(
         except OSError as error:
             raise AgentError(f"the command cannot be run: {error.strerror}", "notRun") from error
 
-    return await _start(port, label, work, run or run_it)
-
-
-async def _start(
-    port: TurnPort, label: str, work: dict[str, Any], run: Callable[[], Awaitable[_T]]
-) -> BackgroundWork[_T]:
     id = port.new_id("work")
-    listed = checked_work({"id": id, "label": _clipped(label, LONGEST_LABEL), **work})
-    return BackgroundWork(port, id, await port.start_work(listed, run))
+    ended = await port.start_work(checked_work({"id": id, **work}), run or run_it)
+    return BackgroundWork(port, id, ended)
+
+
+def shell_work(label: str, command: str, terminal: str | None = None) -> dict[str, Any]:
+    """Describe a command that runs on, perhaps in a terminal that people can follow."""
+    work = {
+        "kind": "shell",
+        "label": _clipped(label, LONGEST_LABEL),
+        "command": _clipped(command, LONGEST_COMMAND),
+    }
+    return work if terminal is None else {**work, "terminal": terminal}
 
 
 def checked_work(work: dict[str, Any]) -> dict[str, Any]:

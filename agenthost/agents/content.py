@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from agenthost.agents.turn import Turn
 
-__all__ = ["embedded", "file_edit", "resource", "subagent", "text"]
+__all__ = ["embedded", "file_edit", "resource", "subagent", "terminal", "text"]
 
 Content = dict[str, Any]
 
@@ -49,6 +49,12 @@ def subagent(
     told = {"agentName": agent_name, "description": description}
     known = {key: value for key, value in told.items() if value is not None}
     return {"type": "subagent", "resource": chat, "title": title, **known}
+
+
+def terminal(uri: str, title: str, result: Mapping[str, Any] | None = None) -> Content:
+    """Return a pointer to the terminal in which a tool works; without ``result`` it still does."""
+    block = {"type": "terminal", "resource": uri, "title": title, "isPty": True}
+    return block if result is None else {**block, "result": dict(result)}
 
 
 async def stored_edit(turn: Turn, file: Path, before: str | None, after: str) -> dict[str, Any]:

@@ -101,7 +101,7 @@ class Demo(Agent):
         await turn.write(f"There are {len(names)} entries.")
 
     async def _run(self, turn: Turn, rest: str) -> None:
-        """CMD: runs a shell command, after asking; the input may be edited."""
+        """CMD: runs a shell command in a terminal, after asking; the input may be edited."""
         if not rest:
             raise AgentError("usage: /run CMD", "badArguments")
         async with turn.tool(
@@ -113,8 +113,11 @@ class Demo(Agent):
             if not answer:
                 await turn.write(_refused(answer.reason_message, answer.suggestion))
                 return
-            result = await call.run(answer.input or rest, cwd=_folder(turn))
-        await turn.write(f"The command ended with exit code {result.exit_code}.")
+            result = await call.run_in_terminal(answer.input or rest, cwd=_folder(turn))
+        if result.background is not None:
+            await turn.write("The command runs in the background now.")
+        else:
+            await turn.write(f"The command ended with exit code {result.exit_code}.")
 
     async def _edit(self, turn: Turn, rest: str) -> None:
         """PATH TEXT: writes a file, after showing the change and asking."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, get_args
 
@@ -21,10 +20,26 @@ from agenthost.agents.approval_options import (
     standard_options,
     without_remembering,
 )
+from agenthost.agents.approvals import Confirmation, prompt_fields
 from agenthost.agents.background_work import BackgroundWork, checked_work
-from agenthost.agents.processes import CommandResult, run_command
+from agenthost.agents.processes import CommandResult, command_environment, run_command
 from agenthost.agents.sanitize import emit, json_copy, text_pieces, valid_text
-from agenthost.agents.turn_port import Interactivity, TurnPort, Worker
+from agenthost.agents.terminal_run import (
+    TerminalRun,
+    command_line,
+    plain_text,
+    shown_result,
+    title_of,
+    work_id_of,
+)
+from agenthost.agents.turn_port import (
+    AgentTerminal,
+    Interactivity,
+    TerminalEnd,
+    TerminalsUnsupported,
+    TurnPort,
+    Worker,
+)
 from agenthost.protocol.chat.active_turn import find_tool_call
 from agenthost.protocol.markdown import markdown_of
 
@@ -33,24 +48,6 @@ MOST_LIVE_TEXT = 16 * 1024
 # A larger result travels as a reference.
 MOST_INLINE_RESULT = 64 * 1024
 _NOT_ENTERED = "the agent made a mistake: a tool call is used with async with turn.tool(…) as call"
-
-
-@dataclass(frozen=True, slots=True)
-class Confirmation:
-    """The decision on a tool call; true when it was approved."""
-
-    approved: bool
-    # The input as it may run now: people may have edited it.
-    input: str | None = None
-    # The id of the option they picked.
-    option: str | None = None
-    # Why they did not approve: denied or skipped, in their own words, and what to do instead.
-    reason: str | None = None
-    reason_message: str | None = None
-    suggestion: str | None = None
-
-    def __bool__(self) -> bool:
-        return self.approved
 
 
 class ToolCall:
@@ -168,7 +165,7 @@ class ToolCall:
         fields: dict[str, Any] = {"options": shown} if shown else {}
         if editable:
             fields["editable"] = True
-        self._ready(input, invocation, **fields, **_prompt(title, edits, risk))
+        self._ready(input, invocation, **fields, **prompt_fields(title, edits, risk))
         if not await self._left("pending-confirmation"):
             self._give_up("nobody answered in time")
         return self._read_answer()
@@ -187,7 +184,7 @@ class ToolCall:
         """
         if self.status != "pending-confirmation":
             return False
-        self._ready(None, invocation, **_prompt(title, None, risk))
+        self._ready(None, invocation, **prompt_fields(title, None, risk))
         await self._port.flow()
         return True
 
@@ -258,7 +255,7 @@ class ToolCall:
                 command, cwd=cwd, env=env, on_output=self.write, timeout=timeout
             )
         except TimeoutError:
-            await self.fail(f"the command took longer than {timeout:g} seconds", code="timeout")
+            await self.fail(_took_too_long(timeout), code="timeout")
             raise
         except OSError as error:
             await self.fail(f"the command cannot be run: {error.strerror}", code="notRun")
@@ -273,9 +270,53 @@ class ToolCall:
         cwd: str | None = None,
         env: Mapping[str, str] | None = None,
         timeout: float | None = None,
-    ) -> CommandResult:
-        """Run a command where people can watch it; for now as ``run`` does."""
-        return await self.run(command, cwd=cwd, env=env, timeout=timeout)
+        background: bool = False,
+    ) -> TerminalRun:
+        """Run a command in a terminal that people can watch and type into, and end the call.
+
+        A shell's line, or a program with its arguments; in the session's folder, without ``cwd``.
+        ``env`` is added to the host's environment without its secrets.
+        With ``background`` the call ends at once and the command runs on beside the chat's turns,
+        as it does when somebody lets it: see ``TerminalRun.background``. All others end with their
+        turn. Where the host has no terminals the command runs as with ``run``.
+
+        Raises:
+            TimeoutError: it took longer than ``timeout`` and was ended; the call has failed.
+            AgentError: it cannot be run, there are too many, or the call was not approved.
+        """
+        await self._begin()
+        line = command_line(command)
+        try:
+            terminal = await self._port.open_terminal(
+                command, title=title_of(line), tool_call_id=self.id, cwd=cwd, env=env
+            )
+        except TerminalsUnsupported:
+            plain = None if env is None else command_environment(env)
+            result = await self.run(command, cwd=cwd, env=plain, timeout=timeout)
+            return TerminalRun(None, result.exit_code, result.output, result.truncated)
+        except AgentError as error:
+            await self.fail(str(error), code=error.error_type)
+            raise
+        # Before anything is awaited: whoever is shown the call can be shown its terminal.
+        blocks = self._announce_terminal(terminal)
+        if background:
+            return await self._leave_running(terminal, line, blocks)
+        try:
+            async with asyncio.timeout(timeout):
+                end = await terminal.wait()
+        except TimeoutError:
+            await terminal.kill()
+            failure = {"message": _took_too_long(timeout), "code": "timeout"}
+            await self._end_in_terminal(terminal, await terminal.wait(), blocks, failure)
+            raise
+        except asyncio.CancelledError:
+            # It ends with the call, so the call must not say that it goes on.
+            self._blocks = [*blocks, contents.terminal(terminal.uri, terminal.title, {})]
+            terminal.end()
+            raise
+        if end.detached:
+            return await self._leave_running(terminal, line, blocks)
+        return await self._end_in_terminal(terminal, end, blocks)
 
     async def delegate(
         self,
@@ -431,20 +472,70 @@ class ToolCall:
             fields["toolInput"] = self._input
         self._emit("chat/toolCallReady", invocationMessage=self._invocation, **fields)
 
-    async def _end_command(self, result: CommandResult) -> None:
-        if len(result.output) > MOST_INLINE_RESULT:
-            ref = await self._port.store_content(result.output.encode(), "text/plain")
-            shown = [contents.text(result.output[-MOST_LIVE_TEXT:]), contents.resource(ref)]
-        else:
-            shown = [contents.text(result.output)]
+    def _announce_terminal(self, terminal: AgentTerminal) -> Sequence[Mapping[str, Any]]:
+        """Show the terminal in which the call runs; return what was shown besides."""
+        others = _content(self._live_text, self._blocks)
+        self._live_text = ""
+        self._blocks = [*others, contents.terminal(terminal.uri, terminal.title)]
+        meta = self.state.get("_meta") or {}
+        more = {} if "toolKind" in meta else {"_meta": {**meta, "toolKind": "terminal"}}
+        self._emit("chat/toolCallContentChanged", content=self._blocks, **more)
+        return others
+
+    async def _leave_running(
+        self, terminal: AgentTerminal, line: str, blocks: Sequence[Mapping[str, Any]]
+    ) -> TerminalRun:
+        """End the call of a command that goes on."""
+        try:
+            ended = await terminal.run_on(line)
+        except AgentError as error:
+            await terminal.kill()
+            failure = {"message": str(error), "code": error.error_type}
+            await self._end_in_terminal(terminal, await terminal.wait(), blocks, failure)
+            raise
+        await self.complete("The command runs in the background", self._blocks)
+        work = BackgroundWork(self._port, work_id_of(terminal.uri), ended)
+        output = plain_text(await terminal.output())
+        return TerminalRun(terminal.uri, None, output, truncated=False, background=work)
+
+    async def _end_in_terminal(
+        self,
+        terminal: AgentTerminal,
+        end: TerminalEnd,
+        blocks: Sequence[Mapping[str, Any]],
+        failure: Mapping[str, str] | None = None,
+    ) -> TerminalRun:
+        """End the call of a command that has ended, or had to be."""
+        block = contents.terminal(terminal.uri, terminal.title, shown_result(end))
+        output = plain_text(end.output)
+        run = TerminalRun(terminal.uri, end.exit_code, output, end.truncated)
+        if failure is None and end.exit_code is None:
+            failure = {"message": "the command was ended, and nobody knows how"}
+        await self._end_command(run, [*blocks, block], failure)
+        return run
+
+    async def _end_command(
+        self,
+        result: CommandResult | TerminalRun,
+        blocks: Sequence[Mapping[str, Any]] = (),
+        failure: Mapping[str, str] | None = None,
+    ) -> None:
+        shown = [*blocks, *await self._as_content(result.output)]
         structured = {"exitCode": result.exit_code, "truncated": result.truncated}
-        if result.exit_code == 0:
+        if result.exit_code == 0 and failure is None:
             await self.complete("Ran the command", shown, structured=structured)
             return
         failed = self._result(False, "The command failed", shown, structured)
-        failed["error"] = {"message": f"exit code {result.exit_code}"}
+        failed["error"] = failure or {"message": f"exit code {result.exit_code}"}
         self._finish(failed)
         await self._port.flow()
+
+    async def _as_content(self, output: str) -> list[Mapping[str, Any]]:
+        """Return a command's output as content: a long one by reference, with its end shown."""
+        if len(output) <= MOST_INLINE_RESULT:
+            return [contents.text(output)]
+        ref = await self._port.store_content(output.encode(), "text/plain")
+        return [contents.text(output[-MOST_LIVE_TEXT:]), contents.resource(ref)]
 
     def _finish(self, result: dict[str, Any], **fields: Any) -> None:
         if self.status == "streaming":
@@ -488,22 +579,14 @@ def _content(text: str, blocks: Sequence[Mapping[str, Any]]) -> list[Mapping[str
     return [contents.text(text), *blocks] if text else list(blocks)
 
 
+def _took_too_long(timeout: float | None) -> str:
+    return f"the command took longer than {timeout:g} seconds"
+
+
 def _as_text(input: Any) -> str | None:
     if input is None or isinstance(input, str):
         return input
     return json.dumps(json_copy(input), ensure_ascii=False)
-
-
-def _prompt(
-    title: str | None, edits: Sequence[Mapping[str, Any]] | None, risk: Mapping[str, Any] | None
-) -> dict[str, Any]:
-    """Return the fields of an approval under the protocol's names."""
-    fields = {
-        "confirmationTitle": title,
-        "edits": None if edits is None else {"items": list(edits)},
-        "riskAssessment": risk,
-    }
-    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _check_interactivity(interactivity: str) -> None:

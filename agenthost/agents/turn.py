@@ -27,8 +27,9 @@ from agenthost.agents.sanitize import (
     text_pieces,
     valid_text,
 )
+from agenthost.agents.terminal_run import command_line, title_of
 from agenthost.agents.tool_call import ToolCall
-from agenthost.agents.turn_port import Interactivity, TurnPort, Worker
+from agenthost.agents.turn_port import AgentTerminal, Interactivity, TurnPort, Worker
 from agenthost.protocol.chat.active_turn import find_request
 
 # Seconds that a client's tool may take.
@@ -250,6 +251,30 @@ class Turn:
         cwd = self.session.folder if cwd is None else cwd
         return await start_shell(
             self._port, label, command, cwd=cwd, env=env, terminal=terminal, run=run
+        )
+
+    async def open_terminal(
+        self,
+        command: str | Sequence[str],
+        *,
+        title: str | None = None,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> AgentTerminal:
+        """Run a command in a terminal that people can watch and type into.
+
+        For agents that run commands on their own terms; a tool call does it by itself, see
+        ``ToolCall.run_in_terminal``. Show it by ``call.show(content.terminal(uri, title))``. The
+        command runs in the session's folder without ``cwd``, with ``env`` added to the host's
+        environment without its secrets, and ends with the turn unless it is let ``run_on``.
+
+        Raises:
+            TerminalsUnsupported: this host has none.
+            AgentError: there are too many, or the command cannot be run.
+        """
+        title = valid_text(title) if title is not None else title_of(command_line(command))
+        return await self._port.open_terminal(
+            command, title=title, tool_call_id=None, cwd=cwd, env=env
         )
 
     async def background_worker(

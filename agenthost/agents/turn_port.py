@@ -6,9 +6,11 @@ The host implements ``TurnPort``; agents never see it, they see ``Turn``. Knows 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
+
+from agenthost.agents.api import AgentError
 
 _T = TypeVar("_T")
 
@@ -26,6 +28,62 @@ class Worker:
     # How its turn ended: complete, cancelled or error.
     state: str
     error: str | None = None
+
+
+class TerminalsUnsupported(AgentError):
+    """This host has no terminals; commands can run without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalEnd:
+    """How a command in a terminal ended, or that it goes on without whoever ran it."""
+
+    # 128 plus a signal's number for a signalled one; None if it goes on, or nobody knows.
+    exit_code: int | None
+    # The end of what it printed, with the sequences that terminals obey, and whether more came
+    # before that.
+    output: str
+    truncated: bool
+    # Whether somebody let it go on in the background.
+    detached: bool = False
+
+
+class AgentTerminal(Protocol):
+    """A terminal that runs one command, which people can watch and type into."""
+
+    @property
+    def uri(self) -> str:
+        """The terminal's channel."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """What it was called when it was opened."""
+        ...
+
+    async def wait(self) -> TerminalEnd:
+        """Wait until the command has ended, or somebody lets it go on in the background."""
+        ...
+
+    async def output(self) -> str:
+        """Return the end of what was printed so far, also after the turn."""
+        ...
+
+    def end(self) -> None:
+        """Begin to end the command and all that it started; also after the turn."""
+        ...
+
+    async def kill(self) -> None:
+        """End the command and all that it started, and wait for that; also after the turn."""
+        ...
+
+    async def run_on(self, label: str) -> asyncio.Future[TerminalEnd]:
+        """Let the command outlive the turn, listed in the chat; return how it will end.
+
+        Raises AgentError when too much runs already. Who stops the work ends the command, and the
+        future fails with AgentError.
+        """
+        ...
 
 
 class TurnPort(Protocol):
@@ -141,6 +199,25 @@ class TurnPort(Protocol):
 
     async def stop_work(self, id: str) -> bool:
         """Stop what runs beside the chat's turns, also after the turn; False if there is none."""
+        ...
+
+    async def open_terminal(
+        self,
+        command: str | Sequence[str],
+        *,
+        title: str,
+        tool_call_id: str | None,
+        cwd: str | None,
+        env: Mapping[str, str] | None,
+    ) -> AgentTerminal:
+        """Run a command in a terminal until the turn ends at the latest, unless it ``run_on``s.
+
+        Without ``cwd`` it runs in the session's folder.
+
+        Raises:
+            TerminalsUnsupported: there are no terminals here.
+            AgentError: there are too many, or the command cannot be run.
+        """
         ...
 
     async def open_canvas(self, described: Mapping[str, str]) -> str:

@@ -373,6 +373,8 @@ class Host:
             resume_states=resume_states,
             credentials=credentials,
             canvases=canvases,
+            terminals=terminals,
+            shells=self._shells,
             prompt_timeout=self._prompt_timeout,
             silence_limit=self._silence_limit,
         )

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from agenthost.agents import SessionContext, Turn
 from agenthost.agents.api import AgentError
-from agenthost.agents.turn_port import Interactivity, TurnPort, Worker
+from agenthost.agents.processes import command_environment, run_command
+from agenthost.agents.terminal_run import command_line
+from agenthost.agents.turn_port import (
+    AgentTerminal,
+    Interactivity,
+    TerminalEnd,
+    TerminalsUnsupported,
+    TurnPort,
+    Worker,
+)
 from agenthost.protocol import reduce
 
 __all__ = ["FakePort", "make_turn"]
@@ -21,6 +31,67 @@ NOW = "1970-01-01T00:00:09.999Z"
 TURN = "t1"
 # Seconds that anything here may take before the test is broken rather than slow.
 PATIENCE = 30.0
+
+
+class FakeTerminal:
+    """A command that runs without a terminal, as little of one as agents can tell."""
+
+    def __init__(self, port: FakePort, title: str, line: str) -> None:
+        self.uri, self.title = f"ahp-terminal:/{port.new_id('terminal')}", title
+        self._port, self._line = port, line
+        self._printed = ""
+        # Set by somebody who lets it go on in the background.
+        self.detached = asyncio.Event()
+        self.task: asyncio.Task[TerminalEnd] | None = None
+
+    async def run(self, command: str | Sequence[str], cwd: str | None, env: Any) -> TerminalEnd:
+        try:
+            result = await run_command(
+                command, cwd=cwd, env=command_environment(env), on_output=self._take
+            )
+        except asyncio.CancelledError:
+            return TerminalEnd(129, self._printed, truncated=False)
+        output = result.output.replace("\n", "\r\n")
+        return TerminalEnd(result.exit_code, output, result.truncated)
+
+    async def _take(self, text: str) -> None:
+        self._printed += text.replace("\n", "\r\n")
+
+    async def wait(self) -> TerminalEnd:
+        assert self.task is not None
+        detaching = asyncio.ensure_future(self.detached.wait())
+        await asyncio.wait({self.task, detaching}, return_when=asyncio.FIRST_COMPLETED)
+        detaching.cancel()
+        if self.task.done():
+            return self.task.result()
+        return TerminalEnd(None, self._printed, truncated=False, detached=True)
+
+    async def output(self) -> str:
+        return self._printed
+
+    def end(self) -> None:
+        assert self.task is not None
+        self.task.cancel()
+
+    async def kill(self) -> None:
+        self.end()
+        assert self.task is not None
+        await asyncio.wait({self.task})
+
+    async def run_on(self, label: str) -> asyncio.Future[TerminalEnd]:
+        if self._port.most_works <= len(self._port.works):
+            raise AgentError("too many works", "tooMuchBackgroundWork")
+        work = {"kind": "shell", "id": self.uri.rpartition("/")[2], "label": label}
+        work |= {"command": self._line, "terminal": self.uri}
+        return await self._port.start_work(work, self.exited)
+
+    async def exited(self) -> TerminalEnd:
+        assert self.task is not None
+        try:
+            return await asyncio.shield(self.task)
+        except asyncio.CancelledError:
+            self.end()
+            raise
 
 
 class FakePort:
@@ -39,6 +110,10 @@ class FakePort:
         self.resume_state: Mapping[str, Any] | None = None
         # What runs beside the turns, by its id.
         self.works: dict[str, asyncio.Task[Any]] = {}
+        self.most_works = 32
+        # What was opened; None where this host has no terminals.
+        self.terminals: list[FakeTerminal] | None = []
+        self.most_terminals = 16
         self.client: str | None = "c1"
         self.session_state: Json = {"activeClients": []}
         # Every action of the agent, and what it stored and was allowed.
@@ -175,6 +250,26 @@ class FakePort:
         if isinstance(end, AgentError):
             raise end
         return end
+
+    async def open_terminal(
+        self,
+        command: str | Sequence[str],
+        *,
+        title: str,
+        tool_call_id: str | None,
+        cwd: str | None,
+        env: Mapping[str, str] | None,
+    ) -> AgentTerminal:
+        if self.terminals is None:
+            raise TerminalsUnsupported("this host has no terminals", "noTerminals")
+        if len(self.terminals) >= self.most_terminals:
+            raise AgentError("there are too many terminals", "tooManyTerminals")
+        if cwd is not None and not Path(cwd).is_dir():  # noqa: ASYNC240
+            raise AgentError("the command could not be started: no such directory", "notStarted")
+        terminal = FakeTerminal(self, title, command_line(command))
+        terminal.task = asyncio.ensure_future(terminal.run(command, cwd, env))
+        self.terminals.append(terminal)
+        return terminal
 
     async def open_canvas(self, described: Mapping[str, str]) -> str:
         uri = f"ahp-canvas:/{len(self.canvases)}"

@@ -213,7 +213,8 @@ def _result(call: Mapping[str, Any], was_cut_short: bool) -> tuple[Outcome, str]
             return "interrupted", _interruption(call, was_cut_short)
         suggestion = (call.get("userSuggestion") or {}).get("text")
         return "denied", denial(markdown_of(call.get("reasonMessage")), suggestion)
-    text = "\n".join(_block(block) for block in call.get("content") or ())
+    told = (_block(block) for block in call.get("content") or ())
+    text = "\n".join(each for each in told if each)
     if call.get("success"):
         return "success", text or markdown_of(call.get("pastTenseMessage"))
     why = (call.get("error") or {}).get("message", "it failed")
@@ -234,4 +235,7 @@ def _block(block: Mapping[str, Any]) -> str:
     if block["type"] == "fileEdit":
         side = block.get("after") or block.get("before") or {}
         return f"(the file {side.get('uri', '')} was changed)"
+    if block["type"] == "terminal":
+        # What a command printed by its end stands beside it as text.
+        return "" if "result" in block else f"({block['title']} ran on in the background)"
     return f"({block['type']} is not repeated here)"

@@ -19,6 +19,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from agenthost.agents import content
 from agenthost.agents.api import AgentError
+from agenthost.agents.approvals import Confirmation
 from agenthost.agents.folders import FileRefused, Folders, OutsideFolders
 from agenthost.agents.llm.files import (
     IGNORED,
@@ -31,7 +32,7 @@ from agenthost.agents.llm.history import clipped, denial
 from agenthost.agents.llm.settings import auto_approves, is_plan_mode
 from agenthost.agents.llm.turn_bridge import TurnBridge
 from agenthost.agents.processes import run_command as run_process
-from agenthost.agents.tool_call import Confirmation, ToolCall
+from agenthost.agents.tool_call import ToolCall
 from agenthost.agents.turn import Turn
 
 # Seconds that a command may take, and a search.
@@ -198,10 +199,11 @@ def _write(folders: Folders, name: str, file: Path, before: str | None, after: s
 async def run_command(ctx: RunContext[ToolContext], command: str) -> str:
     """Run a shell command in the working directory and return its output and exit code.
 
-    The user may refuse the command or change it first. It gets no input and must not need any.
+    The user may refuse the command or change it first, and watches it in a terminal. You cannot
+    type into it, so it must not need any input. Do not start what runs on by itself with it.
 
     Args:
-        command: the command line for /bin/sh.
+        command: the command line for the shell.
     """
     context, call = ctx.deps, ctx.deps.bridge.call(ctx)
     context.check_may_act()
@@ -219,11 +221,14 @@ async def run_command(ctx: RunContext[ToolContext], command: str) -> str:
     chosen = answer.input or command
     changed = f"The user changed the command to: {chosen}\n" if chosen != command else ""
     try:
-        result = await call.run(chosen, cwd=folder, timeout=COMMAND_TIMEOUT)
+        result = await call.run_in_terminal(chosen, cwd=folder, timeout=COMMAND_TIMEOUT)
     except TimeoutError:
         return f"{changed}The command was ended after {COMMAND_TIMEOUT:g} seconds."
     except AgentError as error:
         return f"{changed}{error}"
+    if result.background is not None:
+        told = "The user let the command run on in the background; so far it printed:"
+        return f"{changed}{told}\n{clipped(result.output)}"
     left_out = "(the beginning of the output is left out)\n" if result.truncated else ""
     return f"{changed}{left_out}{clipped(result.output)}\n(exit code {result.exit_code})"
 

@@ -50,10 +50,11 @@ from pydantic_ai.tools import (
 
 from agenthost.agents import content
 from agenthost.agents.api import AgentError
+from agenthost.agents.approvals import Confirmation
 from agenthost.agents.folders import Folders
 from agenthost.agents.llm.attachments import prompt_of
 from agenthost.agents.llm.history import denial
-from agenthost.agents.tool_call import Confirmation, ToolCall
+from agenthost.agents.tool_call import ToolCall
 from agenthost.agents.turn import Turn
 
 # A call with one of these has not ended.

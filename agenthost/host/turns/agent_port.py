@@ -12,11 +12,12 @@ import asyncio
 import hashlib
 import uuid
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agenthost.agents.turn_port import Interactivity, Worker
+from agenthost.agents.turn_port import AgentTerminal, Interactivity, Worker
+from agenthost.host.turns.crossed_terminal import CrossedTerminal
 from agenthost.host.turns.crossing import Crossing
 from agenthost.host.turns.running_turn import AgentRequest
 from agenthost.protocol.versions import reduce
@@ -129,7 +130,7 @@ class AgentPort:
             self._post(self._running.emit, action)
         if self._under_way >= WINDOW // 2 and not self._asked:
             self._asked = self._under_way
-            self._send(self._running.stored).answer.add_done_callback(self._acknowledged)
+            self.send(self._running.stored).answer.add_done_callback(self._acknowledged)
 
     async def run(self, agent: Agent, turn: Turn) -> None:
         """Let the agent answer, on its loop."""
@@ -141,6 +142,15 @@ class AgentPort:
             raise
         finally:
             self.flush()
+
+    async def run_on_host(self, work: Awaitable[None]) -> None:
+        """Do the host's own work in the turn, on its loop; what it emits is there by then."""
+        try:
+            await work
+        except Exception:
+            await self.ask(_nothing)
+            raise
+        await self.ask(_nothing)
 
     def flush(self) -> None:
         """Let everything cross over that waits for company."""
@@ -190,7 +200,7 @@ class AgentPort:
 
     async def wait_for(self, look: Callable[[ChatState], _T | None]) -> _T:
         """Wait until looking at the chat's state finds something; the host looks."""
-        return await self._ask(lambda: self._running.wait_for(look))
+        return await self.ask(lambda: self._running.wait_for(look))
 
     async def next_steering(self) -> Message:
         """Wait for a steering message, take it off the chat, and return it.
@@ -212,7 +222,7 @@ class AgentPort:
         self, data: bytes, content_type: str | None, name: str | None = None
     ) -> JsonObject:
         """Keep content outside of the state and return a ContentRef to it."""
-        uri = await self._ask(lambda: self._running.store_content(data, content_type, name))
+        uri = await self.ask(lambda: self._running.store_content(data, content_type, name))
         # Here, because it takes time with much data.
         nonce = hashlib.sha256(data).hexdigest()[:16]
         ref: JsonObject = {"uri": uri, "sizeHint": len(data), "nonce": nonce}
@@ -229,9 +239,9 @@ class AgentPort:
     ) -> Worker:
         """Let the same agent answer ``text`` in a chat of its own; ``announce`` gets its URI."""
         running = self._running
-        chat = await self._ask(lambda: running.open_worker(title, tool_call_id, interactivity))
+        chat = await self.ask(lambda: running.open_worker(title, tool_call_id, interactivity))
         announce(chat.uri)
-        return await self._ask(lambda: running.run_worker(chat, text))
+        return await self.ask(lambda: running.run_worker(chat, text))
 
     async def start_work(
         self, work: JsonObject, run: Callable[[], Awaitable[_T]]
@@ -251,33 +261,51 @@ class AgentPort:
     ) -> asyncio.Future[Worker]:
         """Let the same agent answer ``text`` in a chat of its own, beside the turns of this one."""
         opening = self._running.open_background_worker
-        chat = await self._ask(lambda: opening(title, tool_call_id, interactivity))
+        chat = await self.ask(lambda: opening(title, tool_call_id, interactivity))
         announce(chat.uri)
         listed = {**work, "chat": chat.uri}
         return await self._start_beside(listed, lambda: self._running.run_worker(chat, text))
 
     async def stop_work(self, id: str) -> bool:
         """Stop what runs beside the chat's turns, also after the turn; False if there is none."""
-        return await self._ask(lambda: self._running.stop_work(id), after_turn=True)
+        return await self.ask(lambda: self._running.stop_work(id), after_turn=True)
 
     async def _start_beside(
         self, work: JsonObject, run: Callable[[], Awaitable[_T]]
     ) -> asyncio.Future[_T]:
         request = AgentRequest(run)
-        await self._ask(lambda: self._running.start_work(work, request))
+        await self.ask(lambda: self._running.start_work(work, request))
         return request.answer
+
+    async def open_terminal(
+        self,
+        command: str | Sequence[str],
+        *,
+        title: str,
+        tool_call_id: str | None,
+        cwd: str | None,
+        env: Mapping[str, str] | None,
+    ) -> AgentTerminal:
+        """Run a command in a terminal until the turn ends, or beyond if it is let."""
+        running = self._running
+        opened = await self.ask(
+            lambda: running.open_terminal(
+                command, title=title, tool_call_id=tool_call_id, cwd=cwd, env=env
+            )
+        )
+        return CrossedTerminal(self, running.terminals, opened, title)
 
     async def open_canvas(self, described: Mapping[str, str]) -> str:
         """Show a canvas beside the chat and return its URI."""
-        return await self._ask(lambda: self._running.open_canvas(described))
+        return await self.ask(lambda: self._running.open_canvas(described))
 
     async def update_canvas(self, uri: str, changes: Mapping[str, str | None]) -> None:
         """Change a canvas, also after the turn."""
-        await self._ask(lambda: self._running.update_canvas(uri, changes), after_turn=True)
+        await self.ask(lambda: self._running.update_canvas(uri, changes), after_turn=True)
 
     async def close_canvas(self, uri: str) -> None:
         """Take a canvas away, also after the turn."""
-        await self._ask(lambda: self._running.close_canvas(uri), after_turn=True)
+        await self.ask(lambda: self._running.close_canvas(uri), after_turn=True)
 
     def is_allowed(self, tool: str) -> bool:
         """Say whether somebody allowed this tool for the whole session."""
@@ -321,12 +349,14 @@ class AgentPort:
         self.flush()
         self._crossing.post(function, argument)
 
-    async def _ask(self, work: Callable[[], Awaitable[_T]], *, after_turn: bool = False) -> _T:
+    # For those who cross over as this does.
+
+    async def ask(self, work: Callable[[], Awaitable[_T]], *, after_turn: bool = False) -> _T:
         """Have the host do something after all that was emitted, and wait for the result.
 
         ``after_turn`` says whether that can be asked for when the turn is over.
         """
-        request = self._send(work, after_turn=after_turn)
+        request = self.send(work, after_turn=after_turn)
         try:
             return await request.answer
         except asyncio.CancelledError:
@@ -334,9 +364,10 @@ class AgentPort:
             self._crossing.post(AgentRequest.cancel, request)
             raise
 
-    def _send(
+    def send(
         self, work: Callable[[], Awaitable[_T]], *, after_turn: bool = False
     ) -> AgentRequest[_T]:
+        """Have the host do something after all that was emitted, without waiting."""
         request = AgentRequest(work)
         if after_turn:
             self._post(AgentRequest.begin_unseen, request)
@@ -351,3 +382,7 @@ class AgentPort:
         self._under_way -= self._asked
         self._asked = 0
         self._room.set()
+
+
+async def _nothing() -> None:
+    """Ask for nothing but to be next."""

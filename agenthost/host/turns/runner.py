@@ -28,6 +28,7 @@ from agenthost.host.channels.chat.consequences import (
 from agenthost.host.channels.chat.extra import ChatChannel, extra_of, nothing_runs
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
+from agenthost.host.channels.chat.shell_turns import is_shell_turn, shell_command
 from agenthost.host.channels.instants import milliseconds_between
 from agenthost.host.channels.session.kind import SESSION, EndAgentSession, SessionChannel
 from agenthost.host.channels.session.permissions import Permissions
@@ -38,16 +39,19 @@ from agenthost.host.log.writer import Writer
 from agenthost.host.store import DropRecord, PutRecord, Store, StoreDamaged, StoreError
 from agenthost.host.trust.credentials import Credentials
 from agenthost.host.trust.principals import NOBODY, Starter
+from agenthost.host.trust.shell_policy import ShellPolicy
 from agenthost.host.turns.agent_loops import AgentLoops
 from agenthost.host.turns.agent_port import AgentPort
 from agenthost.host.turns.agent_starts import AgentStarts
 from agenthost.host.turns.background_work import BackgroundWorks
 from agenthost.host.turns.failures import TurnFailure, describe_failure, error_action
 from agenthost.host.turns.running_turn import RunningTurn
+from agenthost.host.turns.shell_turn import run_shell_turn
 from agenthost.host.turns.turn_hooks import TurnHooks
 from agenthost.protocol.chat.parts import open_requests, tool_calls
 
 if TYPE_CHECKING:
+    from agenthost.host.channels.terminal.terminals import HostTerminals
     from agenthost.protocol.chat.state import ActiveTurn, ChatState
     from agenthost.protocol.common import Action, ProtectedResourceMetadata
     from agenthost.protocol.session.state import SessionState
@@ -93,6 +97,8 @@ class TurnRunner:
         resume_states: ResumeStates,
         starts: AgentStarts,
         canvases: Canvases,
+        terminals: HostTerminals | None = None,
+        shells: ShellPolicy | None = None,
         prompt_timeout: float | None = PROMPT_TIMEOUT,
         silence_limit: float | None = SILENCE_LIMIT,
     ) -> None:
@@ -106,6 +112,8 @@ class TurnRunner:
         self.prompt_timeout = prompt_timeout
         self._silence_limit = silence_limit
         self.canvases = canvases
+        self.terminals = terminals
+        self._shells = shells or ShellPolicy()
         self._agents = agents
         self._loops = loops
         # Chat URI -> its running turn. One slot per chat, never per session.
@@ -161,6 +169,7 @@ class TurnRunner:
             turn_id=active["id"],
             starter=starter,
             former=resumed_after or 0,
+            command=shell_command(active["message"], self._shells.prefix),
         )
         self._running[chat.uri] = running
         extra_of(chat).elapsed = lambda: running.duration
@@ -278,7 +287,8 @@ class TurnRunner:
 
     def _ended_by_host(self, running: RunningTurn, error_type: str, message: str) -> TurnFailure:
         """Describe an end of a turn that is none of its agent's doing."""
-        return TurnFailure(error_type, message, self._can_resume(running.session))
+        resumable = running.command is None and self._can_resume(running.session)
+        return TurnFailure(error_type, message, resumable)
 
     def _can_resume(self, session: SessionChannel | None) -> bool:
         agent = self._agents.get(session.state["provider"]) if session is not None else None
@@ -288,7 +298,8 @@ class TurnRunner:
         """Build the action that ends a turn which was running when the last host died."""
         message = "the host stopped while this turn was running"
         session = directory.get(chat.session or "", SESSION)
-        resumable = takes_messages(chat) and self._can_resume(session)
+        resumable = takes_messages(chat) and not is_shell_turn(active)
+        resumable = resumable and self._can_resume(session)
         failure = TurnFailure("hostRestarted", message, resumable)
         return error_action(active["id"], self._since(active), failure)
 
@@ -313,15 +324,20 @@ class TurnRunner:
         running: RunningTurn,
         resumed_parts: Sequence[Mapping[str, Any]] | None,
     ) -> None:
+        port = AgentPort(running, self._loops.crossing)
         try:
-            if agent is None:
+            if running.command is not None:
+                await self._prepare(running)
+                turn = self._turn(agent, port, running, None)
+                await port.run_on_host(run_shell_turn(turn, running.command))
+            elif agent is None:
                 raise AgentError("the session's agent is not available here", "agentMissing")
-            running.check_tokens(agent)
-            await self._prepare(running)
-            port = AgentPort(running, self._loops.crossing)
-            turn = self._turn(agent, port, running, resumed_parts)
-            await self.starts.ensure(agent, turn.session, running.show_activity)
-            await self._loops.call(agent, port.run, agent, turn)
+            else:
+                running.check_tokens(agent)
+                await self._prepare(running)
+                turn = self._turn(agent, port, running, resumed_parts)
+                await self.starts.ensure(agent, turn.session, running.show_activity)
+                await self._loops.call(agent, port.run, agent, turn)
         except StoreError:
             # Nothing can be recorded any more; the host is stopping.
             return
@@ -339,7 +355,7 @@ class TurnRunner:
 
     def _turn(
         self,
-        agent: Agent,
+        agent: Agent | None,
         port: AgentPort,
         running: RunningTurn,
         resumed_parts: Sequence[Mapping[str, Any]] | None,
@@ -355,7 +371,7 @@ class TurnRunner:
             message=message_for_agent(chat, running.turn_id, message),
             history=[*extra_of(chat).context, *history_for_agent(chat)],
             session=session_context(session.uri, session.state, chat.state, resume_state),
-            models=agent.models,
+            models=agent.models if agent is not None else (),
             is_resumed=resumed_parts is not None,
             parts_so_far=resumed_parts or (),
         )

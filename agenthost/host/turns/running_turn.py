@@ -19,8 +19,10 @@ from agenthost.host.channels.chat.attachments import message_for_agent
 from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.session.kind import SessionChannel
 from agenthost.host.store import PutBlob
+from agenthost.host.turns.turn_terminals import OpenTerminal, TurnTerminals
 from agenthost.protocol.chat.parts import error_of
 from agenthost.protocol.uris import content_uri
+from agenthost.workspace import file_path
 
 if TYPE_CHECKING:
     from agenthost.host.trust.principals import Starter
@@ -107,12 +109,15 @@ class RunningTurn:
         turn_id: str,
         starter: Starter,
         former: int = 0,
+        command: str | None = None,
     ) -> None:
         self._runner = runner
         self.channel = channel
         self.session = session
         self.turn_id = turn_id
         self.starter = starter
+        # The user's own command that it runs, without any agent; None where the agent works.
+        self.command = command
         self.started = runner.clock.monotonic()
         # Milliseconds that it took until it failed, where it goes on after that.
         self._former = former
@@ -127,6 +132,10 @@ class RunningTurn:
         # How often the chat changed otherwise, and when to look whether anything happens.
         self._changes = 0
         self.alarm: asyncio.TimerHandle | None = None
+        # What it runs in terminals.
+        self.terminals = TurnTerminals(
+            runner.terminals, runner.works, runner.writer, channel, session, turn_id
+        )
         # What the host is doing for the agent right now.
         self._asked: set[asyncio.Task[object]] = set()
 
@@ -161,6 +170,7 @@ class RunningTurn:
             self.alarm.cancel()
         for task in self._asked:
             task.cancel()
+        self.terminals.end()
 
     def publish(self) -> None:
         """Let the agent see the chat as it is now; something has happened in it."""
@@ -277,6 +287,29 @@ class RunningTurn:
             if self._runner.is_running(chat):
                 self._runner.cancel(chat)
         return _outcome(chat.uri, state)
+
+    async def open_terminal(
+        self,
+        command: str | Sequence[str],
+        *,
+        title: str,
+        tool_call_id: str | None,
+        cwd: str | None,
+        env: Mapping[str, str] | None,
+    ) -> OpenTerminal:
+        """Run a command in a terminal, in the session's folder if no other is given."""
+        if cwd is None:
+            state = self.channel.state
+            directories = state.get("workingDirectories") or self.session.state.get(
+                "workingDirectories"
+            )
+            folder = file_path(directories[0]) if directories else None
+            if folder is None:
+                raise AgentError("this session has no folder to work in", "noFolder")
+            cwd = str(folder)
+        return await self.terminals.open(
+            command, title=title, tool_call_id=tool_call_id, cwd=cwd, env=env
+        )
 
     async def start_work(self, work: JsonObject, request: AgentRequest[_T]) -> None:
         """List work that runs beside the chat's turns, and begin it."""

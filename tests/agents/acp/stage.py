@@ -13,7 +13,8 @@ from agenthost.agents.acp import AcpAgent
 from agenthost.host import SqliteStore
 from tests.wire.client import WireClient, open_client, user_message
 from tests.wire.hosting import embed
-from tests.wire.talking import ACTIVITY, IDLE, NEWEST, Chat, at_chat, calls_of, said
+from tests.wire.talking import ACTIVITY, IDLE, NEWEST, Chat, at_chat, said
+from tests.wire.terminal_blocks import numbers_printed
 
 __all__ = [
     "EXAMPLE",
@@ -104,18 +105,8 @@ async def spoken(chat: Chat, start: str) -> str:
 
 
 async def pids_shown(chat: Chat, count: int) -> list[int]:
-    """Wait until a running command has printed so many process ids."""
-
-    def find() -> Json | None:
-        for call in calls_of(chat.state.get("activeTurn") or {"responseParts": []}):
-            for block in call.get("content", ()):
-                words = block.get("text", "").split()
-                if len([word for word in words if word.isdecimal()]) >= count:
-                    return {"pids": [int(word) for word in words if word.isdecimal()]}
-        return None
-
-    pids: list[int] = (await chat.client.until(find))["pids"]
-    return pids
+    """Wait until a running command has printed so many process ids in its terminal."""
+    return await numbers_printed(chat.client, chat.uri, count)
 
 
 async def read_content(client: WireClient, ref: Json) -> str:

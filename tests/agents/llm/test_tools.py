@@ -12,6 +12,7 @@ from agenthost.agents.llm import LlmAgent
 from tests.agents.llm.scripted import Call, Script
 from tests.agents.llm.talking import SESSION, Talk, calls_of, talk_to, text_of
 from tests.children import gone, is_alive
+from tests.wire.terminal_blocks import numbers_printed
 
 
 def run(command: str) -> Call:
@@ -39,7 +40,9 @@ async def test_a_command_runs_once_it_is_approved(tmp_path: Path) -> None:
         turn = await talk.end("t1")
     (ended,) = calls_of(turn)
     assert ended["structuredContent"]["exitCode"] == 0
-    assert ended["content"] == [{"type": "text", "text": "hi\n"}]
+    terminal, text = ended["content"]
+    assert text == {"type": "text", "text": "hi\n"}
+    assert terminal["result"] == {"exitCode": 0, "preview": "hi\r\n", "truncated": False}
     assert script.results() == ["hi\n\n(exit code 0)"]
     assert text_of(turn) == "It is made."
 
@@ -84,7 +87,7 @@ async def test_what_is_allowed_in_the_session_is_not_asked_again(tmp_path: Path)
         (third,) = calls_of(await talk.say("t2", "go on"))
     assert first["confirmed"] == "user-action"
     assert second["confirmed"] == third["confirmed"] == "setting"
-    assert third["content"] == [{"type": "text", "text": "three\n"}]
+    assert third["content"][1] == {"type": "text", "text": "three\n"}
 
 
 async def test_a_session_that_allows_everything_asks_nothing(tmp_path: Path) -> None:
@@ -289,8 +292,7 @@ async def test_cancelling_ends_the_command_that_runs(tmp_path: Path) -> None:
     everything = {"autoApprove": "autoApprove"}
     async with talk_to(LlmAgent([script.model]), tmp_path, config=everything) as talk:
         await talk.start("t1", "sleep")
-        shown = await talk.client.action(talk.chat, "chat/toolCallContentChanged")
-        pid = int(shown["content"][0]["text"])
+        (pid,) = await numbers_printed(talk.client, talk.chat, 1)
         assert is_alive(pid)
         await talk.cancel("t1")
         await gone(pid)

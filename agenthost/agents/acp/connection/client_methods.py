@@ -105,7 +105,8 @@ class AcpClientMethods:
         if not isinstance(session.sink, TurnUpdates):
             raise _refusal("commands run only during a turn")
         try:
-            id = session.terminals.create(
+            id = await session.terminals.create(
+                session.sink.turn,
                 command,
                 args or (),
                 cwd=str(session.folders.resolve(cwd or ".")),
@@ -121,7 +122,7 @@ class AcpClientMethods:
     ) -> TerminalOutputResponse:
         """Return what a command has printed so far."""
         terminal = self._terminal(session_id, terminal_id)
-        output, truncated = terminal.limited()
+        output, truncated = await terminal.limited()
         status = None
         if terminal.has_ended:
             status = TerminalExitStatus(exit_code=terminal.exit_code, signal=terminal.signal)

@@ -56,7 +56,7 @@ class AcpTurn:
         self._agent = agent
         # Seconds that the agent gets to stop when the turn is cancelled.
         self._cancel_timeout = cancel_timeout
-        self._updates = TurnUpdates()
+        self._updates = TurnUpdates(turn)
         self._calls: dict[str, ShownToolCall] = {}
         # Ends the tool calls that the agent leaves open.
         self._open_calls = AsyncExitStack()

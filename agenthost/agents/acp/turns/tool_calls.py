@@ -28,8 +28,9 @@ from agenthost.agents import content
 from agenthost.agents.acp.connection.terminals import Terminal, Terminals
 from agenthost.agents.acp.turns.content_blocks import as_content, as_edit, as_text, text_of
 from agenthost.agents.acp.turns.permissions import as_options, cancelled, may_allow_once, verdict
+from agenthost.agents.approvals import Confirmation
 from agenthost.agents.common_settings import allows_everything
-from agenthost.agents.tool_call import Confirmation, ToolCall
+from agenthost.agents.tool_call import ToolCall
 from agenthost.agents.turn import Turn
 from agenthost.protocol.markdown import without_code_marks
 
@@ -58,7 +59,8 @@ MOST_REASON = 300
 _ENDED = ("completed", "cancelled")
 
 
-# What one piece of a call's content has become: text, a terminal whose output is text, or blocks.
+# What one piece of a call's content has become: text, a terminal (in which people see what is
+# printed, or whose output is text), or blocks.
 Part = str | Terminal | list[dict[str, Any]]
 OpenCall = Callable[[ToolCall], Awaitable[ToolCall]]
 
@@ -217,7 +219,7 @@ class ShownToolCall:
                 self._shown_texts.pop(source, None)
                 self._shown_texts[source] = text
                 await call.write(gap + more)
-        blocks = [block for part in self._parts if isinstance(part, list) for block in part]
+        blocks = [block for part in self._parts for block in _blocks(part)]
         known = len(self._shown)
         if blocks[:known] == self._shown and len(blocks) > known:
             self._shown = blocks
@@ -227,18 +229,20 @@ class ShownToolCall:
         if call.status == "streaming":
             await call.start(self._input, invocation=self._title)
         await self._show(call)
-        words = "\n".join(_texts(self._parts).values()) or _as_text(
-            self._said.get("raw_output") or ""
-        )
+        if any(isinstance(part, Terminal) and part.block for part in self._parts):
+            # How its command ended is part of what is known of the terminal.
+            await call.replace(*await self._result())
+        texts = [part for part in self._parts if isinstance(part, str)]
+        texts += [part.output for part in self._parts if isinstance(part, Terminal)]
+        words = "\n".join(texts) or _as_text(self._said.get("raw_output") or "")
         lines = [line.strip() for line in words.splitlines() if line.strip()]
         await call.fail(lines[-1][:MOST_REASON] if lines else "the agent says that it failed")
 
     async def _result(self) -> list[dict[str, Any]]:
         blocks: list[dict[str, Any]] = []
         for part in self._parts:
-            if isinstance(part, list):
-                blocks += part
-            else:
+            blocks += _blocks(part)
+            if not isinstance(part, list):
                 blocks += await as_text(self._turn, part if isinstance(part, str) else part.output)
         if not blocks and self._said.get("raw_output") is not None:
             blocks = await as_text(self._turn, _as_text(self._said["raw_output"]))
@@ -276,11 +280,19 @@ def _meta(kind: str, title: str) -> dict[str, str] | None:
     return (meta | {"mcpServerName": tool["server"]} if tool else meta) or None
 
 
+def _blocks(part: Part) -> list[dict[str, Any]]:
+    """Return what a part shows besides text."""
+    if isinstance(part, Terminal):
+        return [part.block] if part.block is not None else []
+    return part if isinstance(part, list) else []
+
+
 def _texts(parts: Sequence[Part]) -> dict[str, str]:
-    """Return texts by source: terminals by id, others by number."""
+    """Return texts by source: terminals that are no more than text by id, others by number."""
     others = [part for part in parts if isinstance(part, str)]
     texts = {str(number): text for number, text in enumerate(others)}
-    return texts | {part.id: part.output for part in parts if isinstance(part, Terminal)}
+    plain = (part for part in parts if isinstance(part, Terminal) and part.block is None)
+    return texts | {part.id: part.output for part in plain}
 
 
 def _as_text(value: Any) -> str:

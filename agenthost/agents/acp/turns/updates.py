@@ -16,6 +16,7 @@ from acp.schema import (
 )
 
 from agenthost.agents.acp.turns.content_blocks import text_of
+from agenthost.agents.turn import Turn
 
 # Items at which the agent has to wait until the turn has caught up.
 MOST_WAITING = 256
@@ -35,7 +36,8 @@ class PermissionRequest:
 class TurnUpdates:
     """Updates and requests on their way to a running turn."""
 
-    def __init__(self) -> None:
+    def __init__(self, turn: Turn) -> None:
+        self.turn = turn
         self._items: asyncio.Queue[Any] = asyncio.Queue()
         self._has_room = asyncio.Event()
         self._has_room.set()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, cast
 
 from agenthost.host.channels.chat.extra import ATTACHED, ChatChannel, extra_of
+from agenthost.host.channels.chat.shell_turns import is_shell_turn
 from agenthost.host.log.channel import AnyChannel
 from agenthost.host.store import PutRecord
 from agenthost.protocol.jsonrpc import dumps
@@ -79,11 +80,17 @@ def turn_for_agent(chat: ChatChannel, turn: CompletedTurn) -> CompletedTurn:
     return turn if message is turn["message"] else {**turn, "message": message}
 
 
-def history_for_agent(chat: ChatChannel) -> Sequence[CompletedTurn]:
-    """Return a chat's completed turns as its agent is given them."""
-    turns: list[CompletedTurn] = chat.state["turns"]
-    # Few chats attach others, and a long one is not to be walked through at each of its turns.
-    return [turn_for_agent(chat, turn) for turn in turns] if extra_of(chat).attached else turns
+def history_for_agent(
+    chat: ChatChannel, turns: Sequence[CompletedTurn] | None = None
+) -> Sequence[CompletedTurn]:
+    """Return completed turns of a chat, all or these, as its agent is given them."""
+    told = [
+        turn
+        for turn in (chat.state["turns"] if turns is None else turns)
+        if not is_shell_turn(turn)
+    ]
+    # Few chats attach others.
+    return [turn_for_agent(chat, turn) for turn in told] if extra_of(chat).attached else told
 
 
 def _pending(id: str) -> str:

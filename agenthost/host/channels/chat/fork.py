@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from agenthost.errors import InvalidParams
-from agenthost.host.channels.chat.attachments import turn_for_agent
+from agenthost.host.channels.chat.attachments import history_for_agent
 from agenthost.host.channels.chat.extra import extra_of
 from agenthost.host.store import PutBlob
 from agenthost.protocol.uris import content_uri
@@ -61,7 +61,7 @@ def new_chat_from(
         kept = {"workingDirectories": inherited} if inherited is not None else {}
         return {**kept, "title": forked.title, "origin": origin}, forked
     turns = _turns_so_far(source.state, wanted["turnId"])
-    context = [*extra_of(source).context, *(turn_for_agent(source, turn) for turn in turns)]
+    context = [*extra_of(source).context, *history_for_agent(source, turns)]
     return {**_directories(params, session), "origin": origin}, History(context=context)
 
 

@@ -43,7 +43,12 @@ from agenthost.workspace.pty.shells import ShellLaunch, find_shell, interactive,
 
 if TYPE_CHECKING:
     from agenthost.protocol.common import Action
-    from agenthost.protocol.terminal import TerminalClaim, TerminalInfo, TerminalState
+    from agenthost.protocol.terminal import (
+        TerminalClaim,
+        TerminalInfo,
+        TerminalSessionClaim,
+        TerminalState,
+    )
 
 log = logging.getLogger(__name__)
 
@@ -174,7 +179,7 @@ class HostTerminals:
         command: str | Sequence[str],
         *,
         turn_id: str,
-        tool_call_id: str,
+        tool_call_id: str | None,
         title: str,
         cwd: str,
         env: Mapping[str, str] | None = None,
@@ -182,6 +187,8 @@ class HostTerminals:
         rows: int = 30,
     ) -> HostTerminal:
         """Run a command for a tool call: a line for the shell, or a program and its arguments.
+
+        Not every agent says which call it is for, and then its turn has it.
 
         Raises:
             AgentError: there are too many, or it cannot be started.
@@ -193,13 +200,14 @@ class HostTerminals:
             command=line,
             most_input=self._limits.max_terminal_input,
         )
-        claim: TerminalClaim = {
+        claim: TerminalSessionClaim = {
             "kind": "session",
             "session": session,
             "chat": chat,
             "turnId": turn_id,
-            "toolCallId": tool_call_id,
         }
+        if tool_call_id is not None:
+            claim["toolCallId"] = tool_call_id
         path = str(file_path(cwd) or cwd)
         state = _first_state(title, file_uri(path), claim, cols, rows)
         launch = one_command(command, self._shell_for_commands(), command_environment(env))

@@ -10,6 +10,7 @@ import pytest
 
 from agenthost.agents.acp.connection.line_transport import AcpLineTransport
 from agenthost.agents.acp.turns.updates import MOST_WAITING, TurnUpdates
+from tests.agents.fakes import FakePort, make_turn
 
 
 async def no_hurry() -> None:
@@ -51,7 +52,7 @@ async def test_a_line_without_end_is_trouble() -> None:
 
 
 async def test_nothing_is_read_while_the_turn_is_behind() -> None:
-    reader, inbox = asyncio.StreamReader(), TurnUpdates()
+    reader, inbox = asyncio.StreamReader(), TurnUpdates(make_turn(FakePort()))
     lines = transport(reader, inbox.has_room)
     for number in range(MOST_WAITING):
         reader.feed_data(b'{"id": %d}\n' % number)
@@ -65,7 +66,7 @@ async def test_nothing_is_read_while_the_turn_is_behind() -> None:
 
 
 async def test_nobody_waits_for_a_turn_that_is_over() -> None:
-    inbox = TurnUpdates()
+    inbox = TurnUpdates(make_turn(FakePort()))
     for number in range(MOST_WAITING):
         inbox.put(number)
     waiting = asyncio.ensure_future(inbox.has_room())

@@ -25,7 +25,11 @@ async def test_a_command_runs_in_the_folder_and_its_output_is_shown(stage: Stage
     command = "pwd; echo $FROM_AGENT; echo oops >&2"
     assert call["invocationMessage"] == call["pastTenseMessage"] == f"Run {command}"
     assert (call["status"], call["success"]) == ("completed", True)
-    assert [block["text"] for block in call["content"]] == [output, "note"]
+    terminal, *texts = call["content"]
+    assert [block["text"] for block in texts] == [output, "note"]
+    assert terminal["title"] == command
+    preview = output.replace("\n", "\r\n")
+    assert terminal["result"] == {"exitCode": 0, "preview": preview, "truncated": False}
     assert call["structuredContent"] == {"kind": "execute", "exitCode": 0}
 
 
@@ -48,7 +52,7 @@ async def test_output_is_shown_while_the_command_runs(stage: Stage) -> None:
     assert await pids_shown(chat, 1) == [4711]
     fifo.write_text("on\n")
     (call,) = calls_of(await chat.end("t1"))
-    assert call["content"][0]["text"] == "4711\non\n"
+    assert call["content"][1]["text"] == "4711\non\n"
 
 
 async def test_a_command_that_fails_makes_the_call_fail(stage: Stage) -> None:
@@ -56,14 +60,16 @@ async def test_a_command_that_fails_makes_the_call_fail(stage: Stage) -> None:
     (call,) = calls_of(await chat.run("t1", "/run echo broken; exit 3"))
     assert (call["status"], call["success"]) == ("completed", False)
     assert call["error"]["message"] == "broken"
-    assert call["content"][0]["text"] == "note\nbroken\n"
+    terminal, *texts = call["content"]
+    assert terminal["result"]["exitCode"] == 3
+    assert [block["text"] for block in texts] == ["broken\n", "note"]
 
 
 async def test_terminals_are_killed_bounded_and_released(stage: Stage) -> None:
     chat = await stage.chat()
     turn = await chat.run("t1", "/terminals")
     assert json.loads(said(turn)) == [
-        "SIGTERM",
+        "SIGHUP",
         "890\n",
         True,
         127,
