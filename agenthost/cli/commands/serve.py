@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from agenthost.host.store.upgrade import UpgradeProgress, UpgradeReport
 
 STDOUT, STDERR = 1, 2
+# What begins a message that is a command of the user's own; editors know this one.
+SHELL_PREFIX = "!"
 
 
 def register(subparsers: Subparsers) -> None:
@@ -112,6 +114,11 @@ def register(subparsers: Subparsers) -> None:
         default="normal",
         help="what survives: a killed process, or a power cut as well (%(default)s)",
     )
+    add(
+        "--no-shell-prefix",
+        action="store_true",
+        help="give the agent messages that begin with !, instead of running them as commands",
+    )
     add("--wire-log", type=Path, metavar="FILE", help="append every message to FILE, as JSON lines")
     add(
         "--allow-origin",
@@ -160,7 +167,7 @@ def _load_host() -> None:
 
 async def _serve(args: argparse.Namespace, stopping: Shutdown) -> None:
     from agenthost.agents.loader import CONFIG_FILE, configured_specs, load_agents
-    from agenthost.host import Host, SqliteStore
+    from agenthost.host import Host, ShellPolicy, SqliteStore
     from agenthost.host.trust import admitted_names, check_bind
 
     import_from_here()
@@ -186,6 +193,7 @@ async def _serve(args: argparse.Namespace, stopping: Shutdown) -> None:
             silence_limit=args.silence_limit or None,
             is_admitted=admitted_names(data_dir),
             workspace_dir=data_dir / WORKSPACE_FOLDER,
+            shells=ShellPolicy(prefix=None if args.no_shell_prefix else SHELL_PREFIX),
             kept_away=[data_dir, *filter(None, [_token_file(args, data_dir)])],
         ) as host:
             stopping.on_hurry = host.hurry
