@@ -62,6 +62,9 @@ class FakeTerminal:
         detaching = asyncio.ensure_future(self.detached.wait())
         await asyncio.wait({self.task, detaching}, return_when=asyncio.FIRST_COMPLETED)
         detaching.cancel()
+        if self.task.cancelled():
+            # Before it began.
+            return TerminalEnd(129, "", truncated=False)
         if self.task.done():
             return self.task.result()
         return TerminalEnd(None, self._printed, truncated=False, detached=True)
