@@ -450,14 +450,14 @@ async def test_models_and_settings_are_chosen_as_the_guide_says(
         tools = chat.client.states[chat.session]["serverTools"]
         assert tools == [{"name": "dig", "description": "Digs a hole"}]
         offered = await chat.client.request(
-            "sessionConfigCompletions", provider="choosy", property="branch", query="ma"
+            "sessionConfigCompletions", provider="choosy", property="release", query="ma"
         )
         assert offered["items"] == [{"value": "main", "label": "main"}]
-        other = await chat.client.ready_session("ahp-session:/next", config={"branch": "next"})
+        other = await chat.client.ready_session("ahp-session:/next", config={"release": "next"})
         await chat.client.subscribe(other)
         await chat.client.run_turn(other, "t1", "go")
         (turn,) = chat.client.states[other]["turns"]
-        assert failure(turn)["message"] == "there is no branch next yet"
+        assert failure(turn)["message"] == "there is no release next yet"
 
 
 async def test_tokens_are_asked_for_as_the_guide_says(guide: Callable[[str], Any]) -> None:

@@ -28,6 +28,7 @@ from agenthost.host.channels.session.permissions import Permissions
 from agenthost.host.channels.session.places import Places
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.session.workspace_release import WorkspaceReleases
+from agenthost.host.channels.session.worktrees import SessionWorktrees
 from agenthost.host.channels.terminal.terminals import HostTerminals
 from agenthost.host.clients.client_records import Clients
 from agenthost.host.clients.pacing import Pacing
@@ -109,6 +110,7 @@ class HostCore:
     watches: ResourceWatches
     # Where sessions work, and may work.
     places: Places
+    worktrees: SessionWorktrees
     # Who is told when a session goes.
     releases: WorkspaceReleases
     terminals: HostTerminals

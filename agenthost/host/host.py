@@ -51,6 +51,7 @@ from agenthost.host.channels.session.places import Places
 from agenthost.host.channels.session.resume_states import ResumeStates
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.session.workspace_release import WorkspaceReleases
+from agenthost.host.channels.session.worktrees import SessionWorktrees
 from agenthost.host.channels.terminal.terminals import HostTerminals
 from agenthost.host.channels.token_expiry import TokenExpiry
 from agenthost.host.clients.client_records import Clients
@@ -236,6 +237,7 @@ class Host:
             core.tasks.start(self._check_tokens(), "check tokens")
             core.tasks.start(TokenExpiry(core).watch(), "tell of expired tokens")
             core.tasks.start(empty_trash(core), "empty trash")
+            core.tasks.start(core.worktrees.clear_left_behind(), "clear worktrees away")
             core.tasks.start(core.terminals.leave_clients(), "leave terminals of absent clients")
             self._stack = stack.pop_all()
         return self
@@ -378,6 +380,10 @@ class Host:
             prompt_timeout=self._prompt_timeout,
             silence_limit=self._silence_limit,
         )
+        worktrees = SessionWorktrees(
+            writer, directory, catalogue, effects, tasks, git_program, places, place_records
+        )
+        turns.hooks.add_preparation(worktrees)
         active = ActiveClients(clients, writer, directory, effects, self._active_grace)
         Directories(writer, directory, effects, self._agents, loops, credentials.mask)
         sessions = SessionRegistry(
@@ -454,6 +460,8 @@ class Host:
             writer, directory, effects, self._limits, lambda who: reach.folders(who).paths
         )
         releases.on_release(watches.session_goes)
+        # Last: nothing runs or watches in there any more.
+        releases.on_release(worktrees.release)
         return HostCore(
             store=store,
             writer=writer,
@@ -494,6 +502,7 @@ class Host:
             workspace_dir=workspace_dir,
             shells=self._shells,
             places=places,
+            worktrees=worktrees,
             releases=releases,
             terminals=terminals,
             files=ResourceFiles(reach, self._limits),

@@ -99,7 +99,15 @@ class GitProgram:
         async with self._seats:
             # In a thread: a child of the event loop whose end is noticed twice, when it is killed
             # just as it ends, would be complained about.
-            return await asyncio.to_thread(_run, folder, arguments, variables, data, patience)
+            child = _Child()
+            try:
+                return await asyncio.to_thread(
+                    _run, folder, arguments, variables, data, patience, child
+                )
+            except asyncio.CancelledError:
+                # Nobody waits for it any more; the thread ends with it.
+                child.end()
+                raise
 
     async def configured(self, folder: str | os.PathLike[str]) -> Configured:
         """Return the filters and the remotes of a repository.
@@ -156,12 +164,36 @@ def environment(settings: Settings, more: Mapping[str, str] | None = None) -> di
     return {**env, **(more or {})}
 
 
+class _Child:
+    """A git that may have to end before it is done, or before it has begun."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._unwanted = False
+
+    def begin(self, process: subprocess.Popen[bytes]) -> None:
+        """Take note that it runs."""
+        with self._lock:
+            self._process = process
+            if self._unwanted:
+                _kill(process)
+
+    def end(self) -> None:
+        """End it, from any thread."""
+        with self._lock:
+            self._unwanted = True
+            if self._process is not None and self._process.returncode is None:
+                _kill(self._process)
+
+
 def _run(
     folder: str | os.PathLike[str],
     arguments: Sequence[str],
     env: Mapping[str, str],
     data: bytes,
     patience: float,
+    child: _Child,
 ) -> bytes:
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as complaints:
         given.write(data)
@@ -178,6 +210,7 @@ def _run(
             )
         except (OSError, ValueError) as error:
             raise GitFailed(f"git cannot be run: {error}") from error
+        child.begin(process)
         late = threading.Event()
 
         def impatient() -> None:

@@ -45,13 +45,18 @@ def worktree_name(title: str) -> str:
     return name or "session"
 
 
+def main_folder(repository: Repository) -> str:
+    """Return the working tree that others of a repository belong to; it may be this one."""
+    is_linked = repository.git_dir != repository.common_dir
+    if is_linked and os.path.basename(repository.common_dir) == ".git":
+        return os.path.dirname(repository.common_dir)
+    return repository.top
+
+
 def worktrees_folder(repository: Repository) -> str:
     """Return the folder in which all working trees for sessions of a repository are."""
     # Beside the repository, not beside a working tree of it.
-    main = os.path.dirname(repository.common_dir)
-    if os.path.basename(repository.common_dir) != ".git":
-        main = repository.top
-    return f"{main}.worktrees"
+    return f"{main_folder(repository)}.worktrees"
 
 
 async def plan_worktree(

@@ -21,6 +21,9 @@ from agenthost.protocol.jsonrpc import dumps
 if TYPE_CHECKING:
     from agenthost.protocol.session.state import SessionState
 
+# The record of worktrees whose sessions are gone: folder -> worktree.
+LEFT_BEHIND = "worktrees left behind"
+
 
 class PlaceRecords:
     """The record of each session's place; it outlives the session as long as it is in the trash."""
@@ -77,9 +80,20 @@ class PlaceRecords:
         found: PlaceRecord | None = stored_value(kept, session) if kept is not None else None
         return found
 
-    def drop(self, session: str) -> None:
-        """Forget what was kept of a session that is gone for good."""
+    def drop(self, session: str, worktree: WorktreeRecord | None) -> None:
+        """Forget what was kept of a session that is gone for good, but its worktree, if any."""
         self._ledger.write(DropRecord(PLACES, session))
+        if worktree is not None:
+            self._ledger.write(PutRecord(LEFT_BEHIND, worktree["folder"], dumps(worktree)))
+
+    async def left_behind(self) -> list[WorktreeRecord]:
+        """Return the worktrees of sessions that are gone which nobody has dealt with yet."""
+        stored = await self._store.records(LEFT_BEHIND)
+        return [stored_value(kept, folder) for folder, kept in stored.items()]
+
+    def drop_left_behind(self, worktree: WorktreeRecord) -> None:
+        """Note that a worktree was dealt with."""
+        self._ledger.write(DropRecord(LEFT_BEHIND, worktree["folder"]))
 
     def _put(self, session: SessionChannel, record: PlaceRecord) -> None:
         extra_of(session).place = record

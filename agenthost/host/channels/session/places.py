@@ -31,7 +31,12 @@ from agenthost.workspace.git.repository import (
     current_branch,
     find_repository,
 )
-from agenthost.workspace.git.worktrees import find_branches, has_branch, worktrees_folder
+from agenthost.workspace.git.worktrees import (
+    find_branches,
+    has_branch,
+    main_folder,
+    worktrees_folder,
+)
 from agenthost.workspace.roots import OutsideRoots, Roots
 
 if TYPE_CHECKING:
@@ -248,7 +253,7 @@ def _text(value: object) -> str | None:
 
 
 def project_of(repository: Repository) -> ProjectInfo:
-    """Return a repository as the project that sessions in it work on."""
-    top = repository.top
+    """Return a repository as the project that sessions in it work on, whichever its worktree."""
+    top = main_folder(repository)
     # As it was given, bytes and all.
     return {"uri": "file://" + quote(os.fsencode(top)), "displayName": os.path.basename(top) or top}
