@@ -221,7 +221,8 @@ async def test_a_chat_becomes_a_session_that_works_as_its_former_one_did() -> No
         assert (state["defaultChat"], listed(client, session)) == ("c:/1", ["c:/1"])
         assert state["title"] == "first"
         assert state["workingDirectories"] == folders
-        assert state["config"]["values"] == {"mode": "act", "depth": 3}
+        place = {"isolation": "folder", "directory": ""}
+        assert state["config"]["values"] == {"mode": "act", "depth": 3, **place}
         assert "chat/movableChanged" in happened(client, "c:/1")
         assert client.states["c:/1"]["movable"] is False
         assert entry_of(client, session, "c:/1")["movable"] is False
