@@ -409,30 +409,8 @@ class Host:
             disposal=self._disposal,
         )
         book = CheckpointBook(store, ledger, git_program, workspace_dir / "checkpoints")
-        changesets = Changesets(
-            store=store,
-            writer=writer,
-            directory=directory,
-            effects=effects,
-            tasks=tasks,
-            clock=clock,
-            program=git_program,
-            book=book,
-            most_files=self._limits.max_changeset_files,
-            most_bytes=self._limits.max_resource_bytes,
-        )
-        turns.hooks.add_witness(
-            TurnChanges(
-                writer=writer,
-                directory=directory,
-                effects=effects,
-                tasks=tasks,
-                catalogue=catalogue,
-                program=git_program,
-                book=book,
-                changesets=changesets,
-            )
-        )
+        changesets = Changesets(writer, directory, effects, tasks, clock, book, self._limits)
+        turns.hooks.add_witness(TurnChanges(writer, directory, effects, tasks, changesets))
         releases.on_release(changesets.end_session)
         context = PolicyContext(host_roots=self._roots)
         templates = Templates(directory, sessions, loops, self._policy, context, self._is_admitted)

@@ -1,6 +1,7 @@
 """What each method does, one module per area; importing this registers them all."""
 
 from agenthost.host.channels.automation import commands as automations
+from agenthost.host.channels.changeset import operations as changesets
 from agenthost.host.channels.chat import commands as chats
 from agenthost.host.channels.chat import move_commands as moves
 from agenthost.host.channels.session import commands as sessions
@@ -13,6 +14,7 @@ from agenthost.host.files import commands as resources
 MODULES = (
     actions,
     automations,
+    changesets,
     chats,
     configuration,
     handshake,

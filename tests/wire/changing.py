@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ class Handy(Agent):
     """Does to files what a test tells it to, by the text of the message."""
 
     provider, display_name = "handy", "Handy"
-    capabilities = {
+    capabilities: Mapping[str, Any] = {
         "multipleChats": {"fork": True, "sideChat": True},
         "multipleWorkingDirectories": {},
     }

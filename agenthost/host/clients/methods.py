@@ -47,9 +47,7 @@ LookAround: TypeAlias = Callable[["Connection", "JsonObject"], Awaitable[Whereab
 _handlers: dict[str, Handler] = {}
 _looks: dict[str, LookAround] = {}
 # Methods that the specification has and this host does not serve; they answer MethodNotFound.
-DECLINED: frozenset[str] = frozenset(
-    {
-        "invokeChangesetOperation",
+DECLINED: frozenset[str] = frozenset()
     }
 )
 

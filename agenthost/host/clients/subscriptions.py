@@ -30,7 +30,7 @@ async def subscribe(connection: Connection, params: JsonObject) -> EncodedResult
     uri = params["channel"]
     channel = await connection.find(uri)
     if channel is None:
-        raise _missing(connection.core, uri)
+        raise missing_channel(connection.core, uri)
     limit = connection.core.limits.max_subscriptions
     if channel not in connection.subscriptions and len(connection.subscriptions) >= limit:
         raise PermissionDenied(f"a connection may follow {limit} channels at once")
@@ -46,7 +46,7 @@ async def subscribe(connection: Connection, params: JsonObject) -> EncodedResult
     return EncodedResult(b'{"snapshot":', *snapshot(connection, channel, subscription), b"}")
 
 
-def _missing(core: HostCore, uri: str) -> NotFound | SessionNotFound:
+def missing_channel(core: HostCore, uri: str) -> NotFound | SessionNotFound:
     """Say what is not there; only a URI in the usual spelling tells that it was to be a session.
 
     What is not there of a session that is, is something else.

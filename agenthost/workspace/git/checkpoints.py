@@ -117,6 +117,21 @@ class Checkpoints:
             raise GitFailed(f"the content has {sizes[blob]} bytes; {most} at most are read")
         return await self._run(repository, (), "cat-file", "blob", blob, ours=True)
 
+    async def restore(self, repository: Repository, source: str, paths: Sequence[str]) -> None:
+        """Make files of a working tree as they are in a tree or commit; remove those it has not.
+
+        Only of files that the last checkpoint has. The user's index stays as it is.
+
+        Raises:
+            GitFailed: they cannot be written.
+        """
+        async with self._locks.setdefault(repository.top, asyncio.Lock()):
+            off = (await self._program.configured(repository.top)).filters_off
+            listed = b"".join(os.fsencode(path) + b"\0" for path in paths)
+            words = ("restore", "--quiet", f"--source={source}", "--worktree")
+            by_name = ("--pathspec-from-file=-", "--pathspec-file-nul")
+            await self._run(repository, off, *words, *by_name, ours=True, data=listed)
+
     async def sizes(self, repository: Repository, blobs: Iterable[str]) -> dict[str, int]:
         """Return how many bytes contents have; those that are not there any more are left out."""
         asked = "".join(f"{blob}\n" for blob in blobs if blob.isalnum()).encode()

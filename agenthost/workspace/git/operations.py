@@ -31,6 +31,22 @@ async def stage(program: GitProgram, repository: Repository, paths: Sequence[str
         await _run(program, repository, *words, data=listed)
 
 
+async def known_paths(
+    program: GitProgram, repository: Repository, paths: Sequence[str]
+) -> list[str]:
+    """Return the paths that there is something to stage of.
+
+    One that is neither there nor in the index, because that it is gone is staged already, is not.
+    """
+    told = await program.run(repository.top, "ls-files", "-z", patience=LONG_PATIENCE)
+    indexed = set(os.fsdecode(told).split("\0"))
+
+    def is_known(path: str) -> bool:
+        return path in indexed or os.path.lexists(os.path.join(repository.top, path))
+
+    return await asyncio.to_thread(lambda: [path for path in paths if is_known(path)])
+
+
 async def has_staged(program: GitProgram, repository: Repository) -> bool:
     """Say whether the index differs from the last commit."""
     if await commit_of(program, repository) is None:
@@ -58,6 +74,8 @@ async def commit_changes(
     saved = await asyncio.to_thread(_read, repository)
     try:
         await stage(program, repository, paths)
+        if not await has_staged(program, repository):
+            raise GitFailed("there is nothing to commit")
         return await _commit(program, repository, message)
     except BaseException:
         await asyncio.to_thread(_restore, repository, saved)

@@ -85,7 +85,7 @@ class Offer:
 
     # Whether any of the folders is in a repository.
     has_git: bool = False
-    # Whether there has been a turn.
+    # Whether there may be changes yet.
     is_used: bool = True
     # The current branch, and the one to compare it with.
     branch: str | None = None
@@ -109,14 +109,8 @@ def session_entries(session: str, offer: Offer) -> list[Changeset]:
 
 def chat_entries(chat: str, offer: Offer) -> list[Changeset]:
     """Return a chat's catalogue."""
-    kinds: tuple[ChangeKind, ...] = (
-        ("session", "turn", "compare")
-        if offer.has_git
-        else (
-            "session",
-            "turn",
-        )
-    )
+    kinds: list[ChangeKind] = ["session", "turn"] if offer.is_used else []
+    kinds += ["compare"] if offer.is_used and offer.has_git else []
     return [_entry(chat, kind, review=False) for kind in kinds]
 
 

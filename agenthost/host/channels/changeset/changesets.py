@@ -24,6 +24,7 @@ from agenthost.host.channels.changeset.kind import (
     changeset_extra,
 )
 from agenthost.host.channels.changeset.offered_operations import offered_operations
+from agenthost.host.channels.changeset.operations import ChangesetOperations
 from agenthost.host.channels.changeset.reviews import Reviews, shown_files
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.session.kind import SESSION, SessionChannel
@@ -31,10 +32,11 @@ from agenthost.host.log.channel import AnyChannel
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
-from agenthost.host.store import Blob, Store
+from agenthost.host.store import Blob
+from agenthost.host.trust import Limits
 from agenthost.tasks import Tasks
 from agenthost.workspace.git.checkpoints import TooManyFiles
-from agenthost.workspace.git.program import GitFailed, GitProgram
+from agenthost.workspace.git.program import GitFailed
 from agenthost.workspace.git.repository import Repository
 
 if TYPE_CHECKING:
@@ -58,35 +60,31 @@ class Changesets:
 
     def __init__(
         self,
-        *,
-        store: Store,
         writer: Writer,
         directory: Directory,
         effects: Effects,
         tasks: Tasks,
         clock: Clock,
-        program: GitProgram,
         book: CheckpointBook,
-        most_files: int,
-        most_bytes: int,
+        limits: Limits,
     ) -> None:
-        self._store = store
         self._writer = writer
         self._directory = directory
         self._tasks = tasks
         self._clock = clock
-        self._program = program
-        self._book = book
-        self._most_bytes = most_bytes
+        self.book = book
+        self._most_bytes = limits.max_resource_bytes
         self._blobs = BlobUris()
-        self._reviews = Reviews(store, writer.ledger, effects)
-        self.finder = ChangeFinder(program, directory, book, self._blobs, most_files)
+        self._reviews = Reviews(book.store, writer.ledger, effects)
+        most = limits.max_changeset_files
+        self.finder = ChangeFinder(directory, book, self._blobs, most)
+        self.operations = ChangesetOperations(self, writer, directory, effects, tasks)
         effects.on(CloseChangeset, lambda effect: self._close(effect.channel))
         directory.on_missing(self._open)
 
     async def open(self) -> None:
         """Take up what is kept for all of them."""
-        await self._blobs.open(self._store, self._writer.ledger)
+        await self._blobs.open(self.book.store, self._writer.ledger)
 
     async def content(self, uri: str) -> Blob:
         """Return a file as it was, by the name under which a changeset tells of it.
@@ -99,9 +97,9 @@ class Changesets:
         session = await self._directory.find(name.session, SESSION) if name is not None else None
         if name is None or session is None:
             raise NotFound(f"there is no content {uri}")
-        page = await self._book.page(session.uri)
+        page = await self.book.page(session.uri)
         places = {**page.places}
-        for place in await find_workplaces(self._program, Scope(session).folders):
+        for place in await find_workplaces(self.book.program, Scope(session).folders):
             places[place.top] = place.repository
         for repository in places.values():
             size = await self._size(session, repository, name.blob)
@@ -115,7 +113,7 @@ class Changesets:
         raise NotFound(f"the content {uri} is not there any more")
 
     async def _size(self, session: SessionChannel, repository: Repository, blob: str) -> int | None:
-        page = await self._book.page(session.uri)
+        page = await self.book.page(session.uri)
         try:
             return (await page.checkpoints.sizes(repository, [blob])).get(blob)
         except GitFailed:
@@ -126,7 +124,7 @@ class Changesets:
 
     async def _open(self, uri: str) -> AnyChannel | None:
         name = read_name(uri)
-        scope = await self._scope(name) if name is not None else None
+        scope = await self.scope(name) if name is not None else None
         if name is None or scope is None:
             return None
         owner = scope.chat or scope.session
@@ -146,7 +144,7 @@ class Changesets:
         extra.looking = self._tasks.start(self._look(channel), f"look after {name.uri}")
         return channel
 
-    async def _scope(self, name: ChangesetName) -> Scope | None:
+    async def scope(self, name: ChangesetName) -> Scope | None:
         """Return whose changes a name means; None if it is not there, or has none such."""
         owner = await self._directory.find(name.owner)
         if owner is not None and owner.kind is SESSION:
@@ -170,10 +168,10 @@ class Changesets:
             if channel.session == session:
                 self._end(channel)
         if keep:
-            self._book.leave(session)
+            self.book.leave(session)
         else:
             self._reviews.forget(session)
-            self._tasks.start(self._book.forget(session), f"forget checkpoints of {session}")
+            self._tasks.start(self.book.forget(session), f"forget checkpoints of {session}")
 
     def _end(self, channel: ChangesetChannel) -> None:
         self._apply(channel, {"type": "changeset/cleared"})
@@ -237,7 +235,7 @@ class Changesets:
             self._apply(channel, {"type": "changeset/statusChanged", "status": again})
         try:
             async with asyncio.timeout(PATIENCE):
-                scope = await self._scope(name)
+                scope = await self.scope(name)
                 if scope is None:
                     return self._end(channel)
                 self._follow_chat(channel, scope)

@@ -141,9 +141,9 @@ class CheckpointBook:
     """The checkpoints of all sessions."""
 
     def __init__(self, store: Store, ledger: Ledger, program: GitProgram, folder: Path) -> None:
-        self._store = store
+        self.store = store
         self._ledger = ledger
-        self._program = program
+        self.program = program
         self._folder = folder
         self._pages: dict[str, Page] = {}
         self._opening: dict[str, asyncio.Lock] = {}
@@ -186,11 +186,11 @@ class CheckpointBook:
         if self._ledger.backlog:
             await self._ledger.settle()
         page = Page(self._checkpoints(session))
-        stored = await self._store.record(CHECKPOINTS, session)
+        stored = await self.store.record(CHECKPOINTS, session)
         if stored is not None:
             page.restore(stored_value(stored, session))
         return page
 
     def _checkpoints(self, session: str) -> Checkpoints:
         name = hashlib.sha256(session.encode()).hexdigest()[:32]
-        return Checkpoints(self._program, self._folder / name)
+        return Checkpoints(self.program, self._folder / name)

@@ -29,7 +29,6 @@ from agenthost.host.log.directory import Directory
 from agenthost.protocol.chat.parts import turns_of
 from agenthost.workspace import file_path
 from agenthost.workspace.git.diffs import MOST_FILES, ChangedFile, changes_between
-from agenthost.workspace.git.program import GitProgram
 from agenthost.workspace.git.repository import (
     base_branch,
     commit_of,
@@ -77,6 +76,8 @@ class FoundFile:
     # None for one that git knows nothing of.
     place: Workplace | None = None
     change: ChangedFile | None = None
+    # The tree or commit that it is compared with.
+    base: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +107,12 @@ class ChangeFinder:
 
     def __init__(
         self,
-        program: GitProgram,
         directory: Directory,
         book: CheckpointBook,
         blobs: BlobUris,
         most: int = MOST_FILES,
     ) -> None:
-        self._program = program
+        self._program = book.program
         self._directory = directory
         self._book = book
         self._blobs = blobs
@@ -288,7 +288,7 @@ class ChangeFinder:
             blobs = {blob for c in changes for blob in (c.old_blob, c.new_blob) if blob is not None}
             sizes = await page.checkpoints.sizes(each.place.repository, blobs) if blobs else {}
             session = scope.session.uri
-            files += [self._file(session, each.place, change, sizes) for change in changes]
+            files += [self._file(session, each, change, sizes) for change in changes]
             files += [_left_out(each.place, path) for path in each.left_out]
         files += [FoundFile(file, mark_of(file)) for file in edited]
         if len(files) > self._most:
@@ -298,8 +298,9 @@ class ChangeFinder:
         return Found(files, is_live, frozenset(each.place.top for each in compared))
 
     def _file(
-        self, session: str, place: Workplace, change: ChangedFile, sizes: Mapping[str, int]
+        self, session: str, compared: _Compared, change: ChangedFile, sizes: Mapping[str, int]
     ) -> FoundFile:
+        place = compared.place
         is_text = change.added is not None
 
         def side(path: str, blob: str) -> FileEditSide:
@@ -324,7 +325,7 @@ class ChangeFinder:
         if change.added is not None and change.removed is not None:
             file["edit"]["diff"] = {"added": change.added, "removed": change.removed}
         mark = change.new_blob or f"gone {change.old_blob}"
-        return FoundFile(file, mark, place, change)
+        return FoundFile(file, mark, place, change, compared.before)
 
     # What tools said.
 

@@ -13,25 +13,29 @@ from weakref import WeakValueDictionary
 from agenthost.host.channels.changeset.catalogue import Offer, chat_entries, session_entries
 from agenthost.host.channels.changeset.changesets import Changesets
 from agenthost.host.channels.changeset.checkpoint_book import (
-    CheckpointBook,
     Trees,
     Workplace,
     find_workplaces,
 )
 from agenthost.host.channels.changeset.compute import Scope, wanted_base
+from agenthost.host.channels.changeset.tool_edits import edits_in
 from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.chat.kind import CHAT
-from agenthost.host.channels.session.catalogue import SessionCatalogue
-from agenthost.host.channels.session.kind import RefreshChangesets, SessionChannel
+from agenthost.host.channels.session.kind import (
+    CountChanges,
+    RefreshChangesets,
+    SessionChannel,
+    extra_of,
+)
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
 from agenthost.tasks import Tasks
-from agenthost.workspace.git.program import GitFailed, GitProgram
+from agenthost.workspace.git.program import GitFailed
 from agenthost.workspace.git.repository import base_branch, current_branch
 
 if TYPE_CHECKING:
-    from agenthost.protocol.common import Action, ChangesSummary
+    from agenthost.protocol.common import Action
 
 log = logging.getLogger(__name__)
 
@@ -41,22 +45,18 @@ class TurnChanges:
 
     def __init__(
         self,
-        *,
         writer: Writer,
         directory: Directory,
         effects: Effects,
         tasks: Tasks,
-        catalogue: SessionCatalogue,
-        program: GitProgram,
-        book: CheckpointBook,
         changesets: Changesets,
     ) -> None:
         self._writer = writer
         self._directory = directory
         self._tasks = tasks
-        self._catalogue = catalogue
-        self._program = program
-        self._book = book
+        self._book = changesets.book
+        self._program = changesets.book.program
+        self._effects = effects
         self._changesets = changesets
         # What is done for one session is done in order.
         self._orders: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -133,27 +133,35 @@ class TurnChanges:
             repository = places[0].repository
             branch = await current_branch(self._program, repository)
             base = await base_branch(self._program, repository, wanted_base(session))
-        offer = Offer(bool(places), self._is_used(session), branch, base)
+        is_used = self._is_used(session, chat, has_git=bool(places))
+        offer = Offer(bool(places), is_used, branch, base)
         if not self._directory.has(session):
             return
         entries = session_entries(session.uri, offer)
         if entries != (session.state.get("changesets") or []):
-            self._writer.apply(
-                session, {"type": "session/changesetsChanged", "changesets": entries}
-            )
+            action: Action = {"type": "session/changesetsChanged", "changesets": entries}
+            self._writer.apply(session, action)
         if chat is not None and self._directory.has(chat):
             entries = chat_entries(chat.uri, offer)
-            if entries != chat.state.get("changesets"):
-                self._writer.apply(chat, {"type": "chat/changesetsChanged", "changesets": entries})
+            if entries != (chat.state.get("changesets") or []):
+                action = {"type": "chat/changesetsChanged", "changesets": entries}
+                self._writer.apply(chat, action)
 
-    def _is_used(self, session: SessionChannel) -> bool:
-        """Say whether there has been a turn, as far as that is known without loading chats."""
+    def _is_used(self, session: SessionChannel, chat: ChatChannel | None, *, has_git: bool) -> bool:
+        """Say whether there may be changes, as far as that is known without loading chats.
+
+        With git that is so after a turn, without it when a tool says that it edited a file.
+        """
         if any(entry["changeKind"] == "session" for entry in session.state.get("changesets") or ()):
             return True
+        if not has_git:
+            return chat is not None and _has_edited(chat)
         chats = [self._directory.get(c["resource"], CHAT) for c in session.state["chats"]]
         return any(chat and (chat.state["turns"] or chat.state.get("activeTurn")) for chat in chats)
 
     async def _count(self, session: SessionChannel, chat: ChatChannel, now: Trees) -> None:
+        if not now and not _has_edited(chat):
+            return
         try:
             ours = await self._changesets.finder.counts(Scope(session), now)
             chats = await self._changesets.finder.counts(Scope(session, chat), now)
@@ -163,13 +171,14 @@ class TurnChanges:
         if not self._directory.has(session):
             return
         entry = next((c for c in session.state["chats"] if c["resource"] == chat.uri), None)
-        if entry is not None and _is_news(chats, entry.get("changes"), now):
+        if entry is not None and chats != entry.get("changes"):
             action: Action = {"type": "session/chatUpdated", "chat": chat.uri}
             self._writer.apply(session, {**action, "changes": {"changes": chats}})
-        if _is_news(ours, self._catalogue.changes(session), now):
-            self._catalogue.set_changes(session, ours)
+        facts = extra_of(session).facts
+        if facts is not None and ours != facts.get("changes"):
+            self._effects.carry_out(CountChanges(session, ours))
 
 
-def _is_news(counts: ChangesSummary, told: ChangesSummary | None, now: Trees) -> bool:
-    """Say whether counts are to be told: where git is not asked, nothing may mean unknown."""
-    return counts != (told or {}) and bool(counts["files"] or told or now)
+def _has_edited(chat: ChatChannel) -> bool:
+    """Say whether a tool of a chat's last turn says that it edited a file."""
+    return next(edits_in(chat.state["turns"][-1:]), None) is not None

@@ -10,7 +10,13 @@ from agenthost.clock import Clock
 from agenthost.errors import InvalidParams
 from agenthost.host.channels.annotations_kind import CountAnnotations
 from agenthost.host.channels.instants import sortable
-from agenthost.host.channels.session.kind import SESSION, RefreshSummary, SessionChannel, extra_of
+from agenthost.host.channels.session.kind import (
+    SESSION,
+    CountChanges,
+    RefreshSummary,
+    SessionChannel,
+    extra_of,
+)
 from agenthost.host.channels.session.summary import (
     SummaryFacts,
     all_fields,
@@ -27,7 +33,7 @@ from agenthost.protocol.jsonrpc import dumps
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
     from agenthost.protocol.annotations import AnnotationsState
-    from agenthost.protocol.common import ChangesSummary, JsonObject
+    from agenthost.protocol.common import JsonObject
     from agenthost.protocol.session.state import ProjectInfo, SessionSummary
 
 # Changes of the list that are remembered, the latest of them.
@@ -59,6 +65,7 @@ class SessionCatalogue:
         effects.on(RefreshSummary, lambda effect: self.mark(effect.session))
         writer.ledger.before_commit(self._refresh_marked)
         effects.on(CountAnnotations, self._count_annotations)
+        effects.on(CountChanges, self._count_changes)
 
     async def open(self) -> None:
         """Count what is stored."""
@@ -194,17 +201,13 @@ class SessionCatalogue:
         facts = extra_of(session).facts
         return facts.get("project") if facts is not None else None
 
-    def changes(self, session: SessionChannel) -> ChangesSummary | None:
-        """Return how much a session's line says that it changed."""
-        facts = extra_of(session).facts
-        return facts.get("changes") if facts is not None else None
-
-    def set_changes(self, session: SessionChannel, changes: ChangesSummary) -> None:
-        """Tell in a session's line how much it changed."""
-        extra = extra_of(session)
+    def _count_changes(self, effect: CountChanges) -> None:
+        extra = extra_of(effect.session)
         if extra.facts is not None:
-            extra.facts = {**extra.facts, "changes": changes}
-            self.refresh(session)
+            extra.facts = {**extra.facts, "changes": effect.changes}
+            self.refresh(effect.session)
+            # No action leads to it: who has heard of all of them has not heard of this.
+            self._news.changed(effect.session.uri, self._writer.ledger.take_seq())
 
     async def page(self, limit: int, cursor: str | None) -> tuple[list[bytes], str | None]:
         """Return one page of encoded summaries, most recently modified first."""

@@ -23,7 +23,7 @@ from agenthost.tokens import Role
 if TYPE_CHECKING:
     from agenthost.host.channels.session.summary import SummaryFacts
     from agenthost.host.store import WholeChannel
-    from agenthost.protocol.common import Action, JsonObject
+    from agenthost.protocol.common import Action, ChangesSummary, JsonObject
     from agenthost.protocol.session.state import SessionOrigin, SessionState, SessionSummary
 
 SessionChannel: TypeAlias = "LiveChannel[SessionState]"
@@ -145,6 +145,14 @@ class RefreshChangesets(Consequence):
     """Find out anew which changesets a session offers."""
 
     session: SessionChannel
+
+
+@dataclass(frozen=True, slots=True)
+class CountChanges(Consequence):
+    """Tell in a session's line how much it changed."""
+
+    session: SessionChannel
+    changes: ChangesSummary
 
 
 @dataclass(frozen=True, slots=True)
