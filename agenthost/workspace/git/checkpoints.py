@@ -45,10 +45,11 @@ class Checkpoint:
 
 @dataclass(slots=True)
 class _Copy:
-    """Our copy of an index: what it was copied from, and what was added to it since."""
+    """Our copy of an index: what it was copied from, and what became of it since."""
 
     origin: tuple[int, ...]
     added: frozenset[bytes] = frozenset()
+    removed: frozenset[bytes] = frozenset()
 
 
 class Checkpoints:
@@ -94,12 +95,15 @@ class Checkpoints:
         # Ours has the files that were new, and tells whether they have changed.
         comparing = ("diff-files", "--name-only", "--ignore-submodules=dirty")
         changed = await self._names(repository, off, comparing, folders, ours=True)
-        ready = await asyncio.to_thread(_sort, repository.top, new, changed)
+        # Which it does not of those that were gone: it has forgotten them.
+        back = await asyncio.to_thread(_come_back, repository.top, copy.removed, folders)
+        ready = await asyncio.to_thread(_sort, repository.top, new, [*changed, *back])
         # No longer there, or ignored by now. Only where this checkpoint looks.
         lost = {name for name in copy.added - set(new) if _is_below(name, folders)}
         await self._update(repository, off, ready.recorded, "--add", "--remove", "--replace")
         await self._update(repository, off, (*ready.gone, *lost), "--force-remove")
         copy.added = (copy.added - lost) | ready.added
+        copy.removed = (copy.removed - set(ready.recorded)) | ready.missing | set(ready.gone)
         tree = await self._run(repository, off, "write-tree", ours=True)
         left_out = tuple(os.fsdecode(name) for name in ready.left_out)
         return Checkpoint(tree.decode().strip(), left_out)
@@ -123,8 +127,11 @@ class Checkpoints:
         Only of files that the last checkpoint has. The user's index stays as it is.
 
         Raises:
-            GitFailed: they cannot be written.
+            GitFailed: they cannot be written, or something else would have to go for them.
         """
+        in_the_way = await asyncio.to_thread(_in_the_way, repository.top, paths)
+        if in_the_way is not None:
+            raise GitFailed(f"{in_the_way} is in the way")
         async with self._locks.setdefault(repository.top, asyncio.Lock()):
             off = (await self._program.configured(repository.top)).filters_off
             listed = b"".join(os.fsencode(path) + b"\0" for path in paths)
@@ -216,6 +223,8 @@ class _Sorted:
     recorded: tuple[bytes, ...]
     # Of those, what git did not know.
     added: frozenset[bytes]
+    # Those that are not there, and those that are no files any more.
+    missing: frozenset[bytes]
     gone: tuple[bytes, ...]
     left_out: tuple[bytes, ...]
 
@@ -227,15 +236,22 @@ def _sort(top: str, new: Sequence[bytes], changed: Sequence[bytes]) -> _Sorted:
     if len(new) > MOST_UNTRACKED:
         raise TooManyFiles(len(new), MOST_UNTRACKED)
     base, fresh = os.fsencode(top), frozenset(new)
-    added, recorded, gone, left_out = set[bytes](), list[bytes](), list[bytes](), list[bytes]()
+    added, missing = set[bytes](), set[bytes]()
+    recorded, gone, left_out = list[bytes](), list[bytes](), list[bytes]()
     for name in dict.fromkeys((*changed, *new)):
         path = os.path.join(base, name)
         is_new = name in fresh
+        if not is_new and _is_beyond_link(base, os.path.dirname(name)):
+            # What is there now is a file of another folder.
+            gone.append(name)
+            continue
         try:
             status = os.lstat(path)
         except OSError:
             # Gone: for git to notice, if it ever knew it.
-            recorded += [] if is_new else [name]
+            if not is_new:
+                recorded.append(name)
+                missing.add(name)
             continue
         if stat.S_ISLNK(status.st_mode) or stat.S_ISDIR(status.st_mode):
             recorded.append(name)
@@ -249,7 +265,45 @@ def _sort(top: str, new: Sequence[bytes], changed: Sequence[bytes]) -> _Sorted:
             recorded.append(name)
         if is_new:
             added.add(name)
-    return _Sorted(tuple(recorded), frozenset(added), tuple(gone), tuple(left_out))
+    return _Sorted(
+        tuple(recorded), frozenset(added), frozenset(missing), tuple(gone), tuple(left_out)
+    )
+
+
+def _come_back(top: str, removed: Iterable[bytes], folders: Sequence[str]) -> list[bytes]:
+    """Return the files that were gone and are there again."""
+    base = os.fsencode(top)
+    found: list[bytes] = []
+    for name in removed:
+        path = os.path.join(base, name)
+        is_file = os.path.isfile(path) or os.path.islink(path)
+        if is_file and _is_below(name, folders):
+            found += [] if _is_beyond_link(base, os.path.dirname(name)) else [name]
+    return found
+
+
+def _in_the_way(top: str, paths: Iterable[str]) -> str | None:
+    """Return what git would remove to write files: a folder, or a file where a folder was."""
+    for path in paths:
+        place = os.path.join(top, path)
+        if os.path.isdir(place) and not os.path.islink(place):
+            return path
+        folder = os.path.dirname(path)
+        while folder:
+            above = os.path.join(top, folder)
+            if os.path.lexists(above) and (os.path.islink(above) or not os.path.isdir(above)):
+                return folder
+            folder = os.path.dirname(folder)
+    return None
+
+
+def _is_beyond_link(base: bytes, folder: bytes) -> bool:
+    """Say whether the way to a folder leads through a link, which git does not follow."""
+    while folder:
+        if os.path.islink(os.path.join(base, folder)):
+            return True
+        folder = os.path.dirname(folder)
+    return False
 
 
 def _is_below(name: bytes, folders: Sequence[str]) -> bool:

@@ -409,3 +409,96 @@ def is_as_in_head(folder: Path, name: str) -> bool:
     if not path.exists():
         return not listed
     return bool(listed) and git(folder, "hash-object", "--", name) in listed
+
+
+async def test_files_that_were_gone_are_noticed_when_they_come_back(
+    tmp_path: Path, own: Path
+) -> None:
+    folder = repository(tmp_path / "r")
+    session = Session(folder, own)
+    first = (await session.take()).tree
+    (folder / "a").unlink()
+    (folder / "b").unlink()
+    os.mkfifo(folder / "b")
+    second = (await session.take()).tree
+    assert set(await session.changes(first, second)) == {"a", "b"}
+    (folder / "a").write_text("back\n")
+    (folder / "b").unlink()
+    (folder / "b").write_text("b\n")
+    third = (await session.take()).tree
+    assert set(await session.changes(second, third)) == {"a", "b"}
+    assert set(await session.changes(first, third)) == {"a"}
+    assert set(await session.uncommitted()) == status(folder)
+
+
+async def test_a_folder_that_became_a_link_is_one_and_nothing_behind_it_is_taken(
+    tmp_path: Path, own: Path
+) -> None:
+    folder = repository(tmp_path / "r")
+    (folder / "sub").mkdir()
+    (folder / "sub" / "x").write_text("x\n")
+    commit(folder, "second")
+    session = Session(folder, own)
+    first = (await session.take()).tree
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "x").write_text("secret\n")
+    shutil.rmtree(folder / "sub")
+    (folder / "sub").symlink_to(elsewhere)
+    for _ in range(2):
+        # Twice: what was removed does not come back by the link.
+        second = (await session.take()).tree
+        assert set(await session.changes(first, second)) == {"sub", "sub/x"} == status(folder)
+    (folder / "sub").unlink()
+    git(folder, "checkout", "-q", "--", "sub")
+    assert await session.changes(first, (await session.take()).tree) == {}
+
+
+async def test_files_are_made_as_a_checkpoint_has_them(tmp_path: Path, own: Path) -> None:
+    folder = repository(tmp_path / "r")
+    (folder / "run").write_text("#!/bin/sh\n")
+    (folder / "run").chmod(0o755)
+    (folder / "link").symlink_to("a")
+    (folder / "crlf").write_bytes(b"one\r\ntwo\r\n")
+    (folder / ".gitattributes").write_text("crlf text eol=crlf\n")
+    commit(folder, "second")
+    session = Session(folder, own)
+    first = (await session.take()).tree
+    touched = ("run", "link", "crlf", "a", "deep/-new\n")
+    for name in touched[:4]:
+        (folder / name).unlink()
+    (folder / "deep").mkdir()
+    (folder / "deep" / "-new\n").write_text("x\n")
+    (folder / "b").write_text("stays\n")
+    before = digest(folder)
+    await session.take()
+    found = await session.repository()
+    await session.checkpoints.restore(found, first, touched)
+    assert os.access(folder / "run", os.X_OK)
+    assert os.readlink(folder / "link") == "a"
+    assert (folder / "crlf").read_bytes() == b"one\r\ntwo\r\n"
+    assert (folder / "a").read_text() == "a\n" * 20
+    assert not (folder / "deep").exists()
+    assert set(await session.changes(first, (await session.take()).tree)) == {"b"}
+    assert digest(folder) == before
+
+
+async def test_nothing_else_goes_to_make_a_file_as_it_was(tmp_path: Path, own: Path) -> None:
+    folder = repository(tmp_path / "r")
+    (folder / "sub").mkdir()
+    (folder / "sub" / "x").write_text("x\n")
+    commit(folder, "second")
+    session = Session(folder, own)
+    first = (await session.take()).tree
+    (folder / "a").unlink()
+    (folder / "a").mkdir()
+    (folder / "a" / "precious").write_text("x\n")
+    shutil.rmtree(folder / "sub")
+    (folder / "sub").write_text("precious\n")
+    await session.take()
+    found = await session.repository()
+    for path, named in (("a", "a"), ("sub/x", "sub")):
+        with pytest.raises(GitFailed, match=f"^{named} is in the way"):
+            await session.checkpoints.restore(found, first, [path])
+    assert (folder / "a" / "precious").exists()
+    assert (folder / "sub").read_text() == "precious\n"

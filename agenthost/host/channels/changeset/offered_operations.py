@@ -51,8 +51,8 @@ def offered_operations(channel: ChangesetChannel, is_busy: bool) -> list[Changes
     extra = changeset_extra(channel)
     if extra.name is None or extra.found is None or not extra.is_sessions:
         return []
-    # What git knows nothing of can only be looked at.
-    if not any(each.place is not None for each in extra.found.files):
+    # What git knows nothing of can only be looked at. What runs is told until it is over.
+    if not extra.running and not any(each.place is not None for each in extra.found.files):
         return []
     offered: list[ChangesetOperation] = []
     for id in _OF_KIND.get(extra.name.kind, ()):

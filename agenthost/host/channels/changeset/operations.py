@@ -60,6 +60,8 @@ async def invoke_changeset_operation(connection: Connection, params: JsonObject)
     """Carry out an operation on a changeset or a file of it, and say what was done."""
     core = connection.core
     channel = await core.directory.find(params["channel"], CHANGESET)
+    if channel is None and core.directory.get(params["channel"]) is not None:
+        raise NotFound(f"{params['channel']} is no changeset")
     if channel is None:
         raise missing_channel(core, params["channel"])
     session = core.directory.get(channel.session or "", SESSION)
@@ -173,6 +175,8 @@ class ChangesetOperations:
         finally:
             extra.running.discard(id)
         self._tell(channel, id, "idle")
+        if self._directory.has(channel):
+            self._changesets.tell_operations(channel, session)
         return {"message": told}
 
     def _tell(
