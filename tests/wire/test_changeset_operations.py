@@ -49,7 +49,9 @@ def staged(folder: Path) -> set[str]:
 
 
 async def invoke(client: WireClient, uri: str, id: str, file: Path | None = None) -> Json:
-    target = {"target": {"kind": "resource", "resource": file.as_uri()}} if file else {}
+    target: Json = {}
+    if file is not None:
+        target["target"] = {"kind": "resource", "resource": file.as_uri()}
     result: Json = await client.request(
         "invokeChangesetOperation", channel=uri, operationId=id, **target
     )
