@@ -32,6 +32,7 @@ from agenthost.host.channels.canvas.canvases import Canvases
 from agenthost.host.channels.changeset.changesets import Changesets
 from agenthost.host.channels.changeset.checkpoint_book import CheckpointBook
 from agenthost.host.channels.changeset.turn_changes import TurnChanges
+from agenthost.host.channels.changeset.workplaces import Workplaces
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.content_upgrade import StoredModel
 from agenthost.host.channels.registry import KINDS
@@ -409,7 +410,10 @@ class Host:
             disposal=self._disposal,
         )
         book = CheckpointBook(store, ledger, git_program, workspace_dir / "checkpoints")
-        changesets = Changesets(writer, directory, effects, tasks, clock, book, self._limits)
+        workplaces = Workplaces(places, place_records)
+        changesets = Changesets(
+            writer, directory, effects, tasks, clock, book, workplaces, self._limits
+        )
         turns.hooks.add_witness(TurnChanges(writer, directory, effects, tasks, changesets))
         releases.on_release(changesets.end_session)
         context = PolicyContext(host_roots=self._roots)

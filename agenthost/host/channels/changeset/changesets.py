@@ -15,7 +15,7 @@ from agenthost.clock import Clock
 from agenthost.errors import InvalidParams, NotFound
 from agenthost.host.channels.changeset.blobs import BlobUris, content_type_of
 from agenthost.host.channels.changeset.catalogue import ChangesetName, is_of_chats, read_name
-from agenthost.host.channels.changeset.checkpoint_book import CheckpointBook, find_workplaces
+from agenthost.host.channels.changeset.checkpoint_book import CheckpointBook
 from agenthost.host.channels.changeset.compute import ChangeFinder, Found, Scope, Uncomputable
 from agenthost.host.channels.changeset.kind import (
     CHANGESET,
@@ -26,6 +26,7 @@ from agenthost.host.channels.changeset.kind import (
 from agenthost.host.channels.changeset.offered_operations import offered_operations
 from agenthost.host.channels.changeset.operations import ChangesetOperations
 from agenthost.host.channels.changeset.reviews import Reviews, shown_files
+from agenthost.host.channels.changeset.workplaces import Workplaces
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.session.kind import SESSION, SessionChannel
 from agenthost.host.log.channel import AnyChannel
@@ -66,6 +67,7 @@ class Changesets:
         tasks: Tasks,
         clock: Clock,
         book: CheckpointBook,
+        workplaces: Workplaces,
         limits: Limits,
     ) -> None:
         self._writer = writer
@@ -73,11 +75,12 @@ class Changesets:
         self._tasks = tasks
         self._clock = clock
         self.book = book
+        self.workplaces = workplaces
         self._most_bytes = limits.max_resource_bytes
         self._blobs = BlobUris()
         self._reviews = Reviews(book.store, writer.ledger, effects)
         most = limits.max_changeset_files
-        self.finder = ChangeFinder(directory, book, self._blobs, most)
+        self.finder = ChangeFinder(directory, book, workplaces, self._blobs, most)
         self.operations = ChangesetOperations(self, writer, directory, effects, tasks)
         effects.on(CloseChangeset, lambda effect: self._close(effect.channel))
         directory.on_missing(self._open)
@@ -99,7 +102,7 @@ class Changesets:
             raise NotFound(f"there is no content {uri}")
         page = await self.book.page(session.uri)
         places = {**page.places}
-        for place in await find_workplaces(self.book.program, Scope(session).folders):
+        for place in await self.workplaces.find(session, Scope(session).directories):
             places[place.top] = place.repository
         for repository in places.values():
             size = await self._size(session, repository, name.blob)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ from agenthost.host.store import DropRecord, PutRecord, Store
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.workspace.git.checkpoints import Checkpoints
 from agenthost.workspace.git.program import GitProgram
-from agenthost.workspace.git.repository import Repository, find_repository
+from agenthost.workspace.git.repository import Repository
 
 if TYPE_CHECKING:
     from agenthost.protocol.common import JsonObject
@@ -34,39 +34,6 @@ MOST_PAGES = 512
 
 # The top of a working tree -> its files at one moment.
 Trees = Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Workplace:
-    """Folders that somebody works in, and the repository that they are in."""
-
-    repository: Repository
-    # Below its top.
-    folders: tuple[str, ...]
-
-    @property
-    def top(self) -> str:
-        """Where its working tree begins."""
-        return self.repository.top
-
-
-async def find_workplaces(program: GitProgram, folders: Sequence[str]) -> list[Workplace]:
-    """Return the repositories that folders are in; those in none are left out."""
-    found: dict[str, Repository] = {}
-    for folder in folders:
-        repository = await find_repository(program, folder)
-        # What is no text could not be kept.
-        if repository is not None and _is_text(repository.top):
-            found[repository.top] = repository
-    return [Workplace(each, each.inside(folders)) for each in found.values()]
-
-
-def _is_text(path: str) -> bool:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 @dataclass(slots=True)

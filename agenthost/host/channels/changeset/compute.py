@@ -18,10 +18,9 @@ from agenthost.host.channels.changeset.checkpoint_book import (
     Page,
     Trees,
     TurnTrees,
-    Workplace,
-    find_workplaces,
 )
 from agenthost.host.channels.changeset.tool_edits import edited_files, mark_of
+from agenthost.host.channels.changeset.workplaces import Workplace, Workplaces, folders_of
 from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.session.kind import SessionChannel
@@ -58,12 +57,12 @@ class Scope:
     chat: ChatChannel | None = None
 
     @property
-    def folders(self) -> list[str]:
+    def directories(self) -> Sequence[str]:
         """The folders that are worked in."""
         told = self.session.state.get("workingDirectories") or ()
         if self.chat is not None:
             told = self.chat.state.get("workingDirectories") or told
-        return [str(path) for path in map(file_path, told) if path is not None]
+        return told
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +108,14 @@ class ChangeFinder:
         self,
         directory: Directory,
         book: CheckpointBook,
+        workplaces: Workplaces,
         blobs: BlobUris,
         most: int = MOST_FILES,
     ) -> None:
         self._program = book.program
         self._directory = directory
         self._book = book
+        self._workplaces = workplaces
         self._blobs = blobs
         self._most = most
 
@@ -125,7 +126,7 @@ class ChangeFinder:
             Uncomputable: there is no such turn, or nothing to compare.
             GitFailed: git gave no answer.
         """
-        places = await find_workplaces(self._program, scope.folders)
+        places = await self._workplaces.find(scope.session, scope.directories)
         page = await self._book.page(scope.session.uri)
         page.places |= {place.top: place.repository for place in places}
         match name.kind:
@@ -143,7 +144,7 @@ class ChangeFinder:
 
     async def counts(self, scope: Scope, now: Trees) -> ChangesSummary:
         """Count what a session or a chat has changed, up to some moment."""
-        places = await find_workplaces(self._program, scope.folders)
+        places = await self._workplaces.find(scope.session, scope.directories)
         page = await self._book.page(scope.session.uri)
         before = self._beginning(scope, page)
         compared = [
@@ -332,7 +333,7 @@ class ChangeFinder:
     async def _edited(self, scope: Scope, places: Sequence[Workplace]) -> list[ChangesetFile]:
         turns: list[CompletedTurn | ActiveTurn] = []
         # Where all folders are in repositories nothing else is looked for.
-        if not _all_inside(scope.folders, places):
+        if not _all_inside(folders_of(scope.directories), places):
             for chat in await self._chats(scope):
                 turns += turns_of(chat.state)
         return _outside(turns, places)

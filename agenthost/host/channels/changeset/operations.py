@@ -109,7 +109,9 @@ class ChangesetOperations:
             Conflict: a file is not what the changeset shows.
             InternalError: git says no.
         """
-        await self._changesets.settled(channel)
+        # What whoever asks has seen, not what is found out just now.
+        if changeset_extra(channel).found is None:
+            await self._changesets.settled(channel)
         files = self._files(channel, id, target)
         key = (channel.uri, id, target["resource"] if target is not None else "")
         task = self._running.get(key)

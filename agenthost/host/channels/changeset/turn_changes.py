@@ -14,11 +14,10 @@ from agenthost.host.channels.changeset.catalogue import Offer, chat_entries, ses
 from agenthost.host.channels.changeset.changesets import Changesets
 from agenthost.host.channels.changeset.checkpoint_book import (
     Trees,
-    Workplace,
-    find_workplaces,
 )
 from agenthost.host.channels.changeset.compute import Scope, wanted_base
 from agenthost.host.channels.changeset.tool_edits import edits_in
+from agenthost.host.channels.changeset.workplaces import Workplace
 from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.session.kind import (
@@ -109,7 +108,7 @@ class TurnChanges:
             self._changesets.refresh_all(session, after)
 
     async def _places(self, session: SessionChannel) -> list[Workplace]:
-        return await find_workplaces(self._program, Scope(session).folders)
+        return await self._changesets.workplaces.find(session, Scope(session).directories)
 
     async def _take(self, session: SessionChannel, places: list[Workplace]) -> Trees:
         page = await self._book.page(session.uri)
