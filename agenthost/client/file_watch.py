@@ -112,7 +112,8 @@ class FileWatch:
                 return
             except (ConnectionLost, ChannelGone, NotFound, TimeoutError):
                 # A watch that was made on another connection is gone with it.
-                if self._core.link is link or not tries_left:
+                is_up = self._core.link is link and link.ended is None
+                if is_up or not tries_left:
                     raise
 
     async def _follow(self, uri: str) -> None:
