@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-NAMES = ("core", "store", "transport", "host", "versions", "client", "small")
+NAMES = ("core", "store", "transport", "host", "versions", "client", "workspace", "small")
 
 
 def main() -> int:
