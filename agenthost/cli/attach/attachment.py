@@ -92,8 +92,11 @@ class Attachment:
             await self._tasks.close()
 
     def say(self, text: str) -> None:
-        """Print a notice amidst what the program prints."""
-        self._start(self._tty.write(f"\r\n{_notice(text)}\r\n"), "say")
+        """Print a notice amidst what the program prints; on the last row of what an editor drew."""
+        told = f"\r\n{_notice(text)}\r\n"
+        if self._modes.is_alternate:
+            told = f"\x1b7\x1b[{self._tty.size[1]};1H\x1b[2K{_notice(text)}\x1b8"
+        self._start(self._tty.write(told), "say")
 
     # From the host.
 

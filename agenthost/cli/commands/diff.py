@@ -159,7 +159,7 @@ class _Found:
         try:
             texts = _text(before), _text(after)
         except ValueError:
-            return replace(item, unshown=f"binary: {_sizes(before, after)}", is_binary=True)
+            return replace(item, unshown=_sizes(before, after), is_binary=True)
         # Elsewhere, so that what comes from the host is read meanwhile.
         rows = await asyncio.to_thread(
             diff_rows, *texts, context=_CONTEXT, keep_returns=keep_returns
@@ -187,6 +187,9 @@ async def _open(session: Session, args: argparse.Namespace) -> ChangesView:
         named = None if args.chat is None else find_chat(session, args.chat)
         chat = await session.chat(named)
     catalogue = session.changes if args.chat is None or chat is None else chat.changes
+    if args.kind in ("turn", "compare-turns"):
+        hint = command_for_host(args, "diff", short_id(session.uri), "--turn", "last")
+        raise CommandFailed(f"--kind: use --turn, as in `{hint}`", USAGE)
     try:
         if args.turn is None or chat is None:
             return await catalogue.open(args.kind)
@@ -199,9 +202,6 @@ async def _open(session: Session, args: argparse.Namespace) -> ChangesView:
         if args.kind is None or args.kind in listed:
             raise
         kinds = [kind for kind in listed if kind not in ("turn", "compare-turns")]
-        if args.kind in ("turn", "compare-turns"):
-            hint = command_for_host(args, "diff", short_id(session.uri), "--turn", "last")
-            raise CommandFailed(f"--kind: use --turn, as in `{hint}`", USAGE) from error
         message = f"--kind: there are no changes of the kind {args.kind!r}; there are: "
         raise CommandFailed(message + one_line(", ".join(kinds) or "none"), USAGE) from error
 

@@ -330,7 +330,8 @@ def _tell_end(end: AttachmentEnd, title: str, again: str) -> int:
             # A number that no process can end with still is no success.
             return end.code if end.code is not None and 0 <= end.code <= 255 else FAILED
         case "gone":
-            raise CommandFailed(f"{title} is gone: somebody removed it", kind="notFound")
+            told = "somebody removed it, or its host was started anew"
+            raise CommandFailed(f"{title} is gone: {told}", kind="notFound")
         case "stopped":
             print(f"\nleft {title}, which runs on; `{again}` comes back", file=sys.stderr)
             return INTERRUPTED if end.code is None else 128 + end.code

@@ -103,17 +103,24 @@ def diff_lines(file: FileDiff, ink: Ink, *, patch: bool = False) -> Iterator[str
 def _heading(file: FileDiff) -> Iterator[str]:
     old, new = _side("a", file.old_path), _side("b", file.path)
     yield f"diff --git {old} {new}"
+    if file.unshown and not file.is_binary:
+        # No more, or a program that applies the diff would make an empty file of it.
+        return
     match file.change:
         case "added":
+            old = "/dev/null"
             yield "new file mode 100644"
         case "deleted":
+            new = "/dev/null"
             yield "deleted file mode 100644"
         case "renamed":
             yield f"rename from {quoted_name(file.old_path)}"
             yield f"rename to {quoted_name(file.path)}"
-    if file.rows:
-        yield f"--- {'/dev/null' if file.change == 'added' else old}"
-        yield f"+++ {'/dev/null' if file.change == 'deleted' else new}"
+    if file.is_binary:
+        yield f"Binary files {old} and {new} differ"
+    elif file.rows:
+        yield f"--- {old}"
+        yield f"+++ {new}"
 
 
 def _side(letter: str, path: str) -> str:

@@ -100,13 +100,30 @@ def test_lines_are_coloured_by_what_they_are() -> None:
     assert lines[4:] == ["\x1b[31m-x\x1b[0m", "\x1b[32m+y\x1b[0m", " z"]
 
 
+UNSHOWN = [
+    FileDiff("p.png", "p.png", "added", "", unshown="20 bytes", is_binary=True),
+    FileDiff("huge", "huge", "added", "", unshown="too large to be shown: 9 GB"),
+]
+
+
 def test_what_cannot_be_shown_is_named() -> None:
-    file = FileDiff("p.png", "p.png", "added", "", unshown="binary, 20 bytes", is_binary=True)
-    assert list(diff_lines(file, PLAIN)) == [
+    binary, huge = (list(diff_lines(file, PLAIN)) for file in UNSHOWN)
+    assert binary == [
         "diff --git a/p.png b/p.png",
         "new file mode 100644",
-        "  binary, 20 bytes",
+        "Binary files /dev/null and b/p.png differ",
+        "  20 bytes",
     ]
+    assert huge == ["diff --git a/huge b/huge", "  too large to be shown: 9 GB"]
+
+
+@pytest.mark.parametrize("file", UNSHOWN)
+def test_nothing_is_made_of_a_file_that_is_not_shown(tmp_path: Path, file: FileDiff) -> None:
+    patch = "".join(f"{line}\n" for line in diff_lines(file, PLAIN, patch=True))
+    command = ["git", "apply", "-"]
+    done = subprocess.run(command, input=patch.encode(), cwd=tmp_path, capture_output=True)
+    assert done.returncode != 0
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_counts_are_laid_out_like_gits() -> None:

@@ -79,6 +79,14 @@ class Terminal:
         except TimeoutError:
             raise AssertionError(f"waited for {texts}, without {gone!r}; saw:\n{shown}") from None
 
+    async def resize(self, columns: int, rows: int) -> None:
+        """Give its window another size."""
+        await self._tmux("resize-window", "-t", "test", "-x", str(columns), "-y", str(rows))
+
+    async def flag(self, name: str) -> str:
+        """Return one of tmux's variables of the pane, such as ``cursor_flag``."""
+        return (await self._tmux("display-message", "-p", "-t", "test", f"#{{{name}}}")).strip()
+
     async def close(self) -> None:
         """End the server and all that runs in it."""
         await self._tmux("kill-server", check=False)
