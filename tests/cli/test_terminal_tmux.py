@@ -50,7 +50,8 @@ def attach(host: ServedHost, shell: TerminalView, *options: str) -> str:
     """Return a command that attaches to a terminal, and then says what the tty's modes are."""
     words = ("terminal", "attach", shell.uri, "--data-dir", str(host.data_dir), *options)
     command = f"{AGENTHOST} {shlex.join(words)}"
-    return f"stty -g > modes; {command}; code=$?; stty -g | cmp - modes && echo modes kept; (exit $code)"
+    kept = "stty -g | cmp - modes && echo modes kept"
+    return f"stty -g > modes; {command}; code=$?; {kept}; (exit $code)"
 
 
 async def test_what_is_typed_reaches_the_shell_and_the_key_leaves_it_running(
@@ -172,13 +173,16 @@ async def test_the_terminal_is_given_back_on_a_signal(
         assert shell.running
 
 
+def children(pid: str) -> list[str]:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
 async def child(tty: Terminal) -> int:
     """Return the process of the command that runs in a terminal."""
     shell = await tty.flag("pane_pid")
     async with asyncio.timeout(PATIENCE):
         while True:
-            found = Path(f"/proc/{shell}/task/{shell}/children").read_text().split()
-            if found:
+            if found := children(shell):
                 return int(found[-1])
             await asyncio.sleep(0.05)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from agenthost.cli.attach.raw_tty import RawTty
-from agenthost.cli.attach.screen_modes import ScreenModes
+from agenthost.cli.attach.screen_modes import ScreenModes, after_last_clear
 from agenthost.cli.attach.typed_keys import DETACH_KEY, QUESTION, ReplyFilter, until_detach
 from agenthost.cli.format.terminal_text import one_line, safe_text
 from agenthost.client import ChannelGone, Lagged, Rejected, Reset
@@ -32,6 +32,9 @@ ANSWERING = 1.0
 
 ASKING = 5.0
 """Seconds in which a host must have said whether the terminal takes a size from here."""
+
+GREETING = 0.8
+"""Seconds for which the greeting is there alone, where an editor is drawn over it."""
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
@@ -132,6 +135,12 @@ class Attachment:
         if first:
             # What is on the screen scrolls away and stays; the program finds an empty one.
             before += "\r\n" * self._tty.size[1] + "\x1b[H" + self._greeting(state)
+            text = after_last_clear(text)
+            if self._modes.is_alternate:
+                # It is drawn over; first it should be read.
+                await self._tty.write(before)
+                await asyncio.sleep(GREETING)
+                before = ""
         else:
             before += "\x1b[H\x1b[2J"
         await self._tty.write(f"{before}{text}{QUESTION}")
@@ -148,7 +157,8 @@ class Attachment:
         told = f"attached to {title} · {DETACH_KEY} detaches"
         if self.read_only:
             told = f"watching {title}, nothing can be typed: {self.read_only} · {DETACH_KEY} leaves"
-        return f"{_notice(told)}\r\n"
+        # And a row for a prompt that takes two in a window of another width.
+        return f"{_notice(told)}\r\n\r\n"
 
     async def _tell(self, action: Json) -> None:
         match action["type"]:

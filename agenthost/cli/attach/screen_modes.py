@@ -23,6 +23,8 @@ _SEQUENCE = re.compile(
     r"|(?P<keypad>[=>])"
     r"|(?P<reset>c|\[!p))"
 )
+# What ``clear`` and Ctrl-L write.
+_CLEAR = re.compile(r"\x1b\[H\x1b\[2?J(?:\x1b\[3J)?")
 _UNFINISHED = re.compile(r"\x1b(?:\[[0-9;?<>! ]*)?$")
 
 
@@ -99,3 +101,16 @@ class ScreenModes:
         # Last, because it goes back to where the cursor was.
         told += [f"\x1b[?{mode}l" for mode in _ALTERNATE if self._changed.get(mode)]
         return "".join(told)
+
+
+def after_last_clear(text: str) -> str:
+    """Return what of an output is on the screen still, as far as that is easily said.
+
+    What changed modes, and so is not done with once it is out of sight, is kept.
+    """
+    ends = [found.end() for found in _CLEAR.finditer(text)]
+    if not ends:
+        return text
+    before = ScreenModes()
+    before.see(text[: ends[-1]])
+    return text[ends[-1] :] if before.undo() == ScreenModes().undo() else text

@@ -194,7 +194,8 @@ async def _new(args: argparse.Namespace) -> int:
         terminals = await _owner(client, args)
         folder = None if args.dir is None else directory_uri(args.dir)
         title = None if args.title is None else decode_argument(args.title)
-        terminal = await terminals.create(name=title, cwd=folder)
+        columns, rows = shutil.get_terminal_size() if args.attach else (None, None)
+        terminal = await terminals.create(name=title, cwd=folder, cols=columns, rows=rows)
         async with terminal:
             if args.command_line is not None:
                 # To press Enter is to send a carriage return.

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agenthost.cli.attach.screen_modes import ScreenModes
+from agenthost.cli.attach.screen_modes import ScreenModes, after_last_clear
 
 USUAL = "\x1b[0m\x1b(B"
 
@@ -56,3 +56,17 @@ def test_it_does_not_matter_where_the_output_is_cut(data: st.DataObject) -> None
     pieces = [whole[a:b] for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
     assert seen(*pieces).undo() == seen(whole).undo()
     assert seen(*pieces).is_alternate
+
+
+@pytest.mark.parametrize(
+    ("output", "left"),
+    [
+        ("no clear", "no clear"),
+        ("a\x1b[H\x1b[2J\x1b[3Jb\x1b[H\x1b[Jc", "c"),
+        # What it switched on has to be switched on again.
+        ("a\x1b[?1h\x1b[H\x1b[2Jb", "a\x1b[?1h\x1b[H\x1b[2Jb"),
+        ("a\x1b[?2004h\x1b[?2004l\x1b[H\x1b[2Jb", "b"),
+    ],
+)
+def test_what_was_cleared_is_left_out(output: str, left: str) -> None:
+    assert after_last_clear(output) == left
