@@ -256,6 +256,15 @@ def test_no_walk_leaves_a_descriptor_behind_and_deep_paths_need_few(
     assert descriptors() == before
 
 
+def test_a_place_that_nobody_waits_for_any_more_holds_no_descriptors(
+    top: Path, roots: Roots
+) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(10):
+        roots.walk(top / "root" / "d" / "f")
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
 def test_roots_that_nobody_needs_any_more_hold_no_descriptors(top: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(20):

@@ -102,8 +102,8 @@ class Directory:
     def loaded(self, kind: ChannelKind[S]) -> list[LiveChannel[S]]: ...
 
     def loaded(self, kind: AnyKind | None = None) -> list[Any]:
-        """Return the channels that are in memory, or those of one kind."""
-        return [channel for channel in self._loaded.values() if _of_kind(channel, kind)]
+        """Return the channels that are in memory, or those of one kind; any thread may ask."""
+        return [channel for channel in list(self._loaded.values()) if _of_kind(channel, kind)]
 
     def owner(self, channel: AnyChannel) -> OwnerChannel | None:
         """Return the session that a channel belongs to, which is in memory as long as it is."""
