@@ -550,6 +550,7 @@ class Host:
         core.turns.starts.close()
         await core.tasks.close()
         await core.loops.close()
+        core.files.close()
         if core.writer.ledger.failure is None:
             core.directory.save_all()
             await core.writer.ledger.close()

@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import contextlib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,7 +21,7 @@ from agenthost.errors import InvalidParams, NotFound
 from agenthost.host.channels.resource_watch.watches import find_place
 from agenthost.host.clients.methods import EncodedResult, handles
 from agenthost.host.files.content import is_content, stored_content
-from agenthost.host.files.reach import Reach
+from agenthost.host.files.reach import Reach, ReachableFolders
 from agenthost.host.files.refusals import wire_errors
 from agenthost.host.trust import Limits, Role
 from agenthost.protocol.jsonrpc import dumps
@@ -47,24 +49,40 @@ class ResourceFiles:
             copy_bytes=limits.max_copy_bytes,
         )
         self._locks = FileLocks()
+        # Its own threads: those that all share must not wait for a disk that hangs.
+        self._executor = ThreadPoolExecutor(limits.file_threads, thread_name_prefix="files")
         self._threads = asyncio.Semaphore(limits.file_threads)
+        # An operator has half of them at most; there are no more of these than tokens.
+        self._share = max(1, limits.file_threads // 2)
+        self._shares: dict[str, asyncio.Semaphore] = {}
 
     async def work(self, principal: Principal, work: Callable[[Files], _T]) -> _T:
         """Do something with the files that somebody may reach, in a thread."""
-        folders = self.reach.folders(principal)
-
-        def carry_out() -> _T:
-            roots = self.reach.roots(folders)
-            return work(Files(roots, locks=self._locks, limits=self._limits))
-
-        await self._threads.acquire()
-        running = asyncio.get_running_loop().run_in_executor(None, carry_out)
-        running.add_done_callback(self._ended)
-        # Whoever leaves meanwhile does not end the thread, and so does not make room either.
+        taken = [self._threads]
+        if principal.role is not Role.OWNER:
+            share = self._shares.setdefault(principal.name, asyncio.Semaphore(self._share))
+            taken.insert(0, share)
+        async with contextlib.AsyncExitStack() as stack:
+            for semaphore in taken:
+                await stack.enter_async_context(semaphore)
+            running = asyncio.get_running_loop().run_in_executor(
+                self._executor, self._carry_out, self.reach.folders(principal), work
+            )
+            # Whoever leaves meanwhile does not end the thread, and so does not make room either.
+            stack.pop_all()
+            running.add_done_callback(lambda _: self._ended(running, taken))
         return await asyncio.shield(running)
 
-    def _ended(self, running: asyncio.Future[Any]) -> None:
-        self._threads.release()
+    def close(self) -> None:
+        """Begin nothing more."""
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+    def _carry_out(self, folders: ReachableFolders, work: Callable[[Files], _T]) -> _T:
+        return work(Files(self.reach.roots(folders), locks=self._locks, limits=self._limits))
+
+    def _ended(self, running: asyncio.Future[Any], taken: list[asyncio.Semaphore]) -> None:
+        for semaphore in taken:
+            semaphore.release()
         if not running.cancelled():
             # Perhaps nobody waits for it any more.
             running.exception()

@@ -93,6 +93,31 @@ async def test_a_disk_that_hangs_holds_only_so_many_threads(may_end: threading.E
         assert len(running) == 10
 
 
+async def test_an_operator_whose_disk_hangs_leaves_threads_for_the_others(
+    may_end: threading.Event,
+) -> None:
+    async with Host(limits=Limits(file_threads=4)) as host:
+        running: list[Files] = []
+
+        def hang(files: Files) -> None:
+            running.append(files)
+            may_end.wait()
+
+        work, ann = host.core.files.work, Principal("ann", Role.OPERATOR)
+        tasks = [asyncio.create_task(work(ann, hang)) for _ in range(10)]
+        await eventually(lambda: len(running) == 2)
+        for other in (LOCAL_OWNER, Principal("bea", Role.OPERATOR)):
+            assert await work(other, lambda _: "done") == "done"
+        # Nor do those wait that share the threads of everybody.
+        assert await asyncio.to_thread(lambda: "done") == "done"
+        assert len(running) == 2
+        # One that gives up before its turn comes leaves nothing taken.
+        tasks[-1].cancel()
+        may_end.set()
+        await asyncio.gather(*tasks[:-1])
+        assert await work(ann, lambda _: "done") == "done"
+
+
 @pytest.mark.parametrize(
     ("data", "encoding"),
     [
