@@ -4,6 +4,21 @@
 All it may need to know of the host arrives as ``PolicyContext``; where a path leads it asks
 ``workspace``, as whoever opens the file does. Whether a command is *valid* is asked elsewhere
 (validation, reducers, the workspace's roots); here only whether *this* principal may try it.
+
+What the roles may do with a session's workspace, of which this says the first half (the role), and
+``channels.session.participants`` and ``files.reach`` the second (whose session, which folder):
+
+==========================================  =======  =============================  ======
+..                                          owner    operator                       viewer
+==========================================  =======  =============================  ======
+see terminals, changes and their content    yes      yes                            yes
+read, list, write and watch files           yes      where it takes part            no
+make, type into, end terminals              yes      its own, where it takes part   no
+review changes, stage, revert, commit       yes      where it takes part            no
+complete names of files                     yes      where it takes part            no
+==========================================  =======  =============================  ======
+
+Which methods belong to which line is a column of ``protocol.methods``.
 """
 
 from __future__ import annotations

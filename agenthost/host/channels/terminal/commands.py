@@ -8,6 +8,7 @@ import logging
 import os
 import stat
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -136,11 +137,27 @@ async def _folder(connection: Connection, claim: TerminalClaim, cwd: str | None)
 
 async def _opened(connection: Connection, path: Path, *, is_asked_for: bool) -> tuple[int, str]:
     if not is_asked_for or connection.principal.role is Role.OWNER:
-        return await asyncio.to_thread(os.open, path, os.O_PATH | os.O_DIRECTORY), str(path)
+        flags = os.O_PATH | os.O_DIRECTORY
+        return await _opening(lambda: os.open(path, flags)), str(path)
     try:
-        return await asyncio.to_thread(_open_inside, connection, path), str(path)
+        return await _opening(lambda: _open_inside(connection, path)), str(path)
     except OutsideRoots:
         raise PermissionDenied("that is outside of the folders that you may reach") from None
+
+
+async def _opening(open_folder: Callable[[], int]) -> int:
+    """Open a descriptor in a thread; what comes after its client has left is closed."""
+    opening = asyncio.ensure_future(asyncio.to_thread(open_folder))
+    try:
+        return await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        opening.add_done_callback(_close_unwanted)
+        raise
+
+
+def _close_unwanted(opened: asyncio.Future[int]) -> None:
+    if not opened.cancelled() and opened.exception() is None:
+        os.close(opened.result())
 
 
 def _open_inside(connection: Connection, path: Path) -> int:
