@@ -16,6 +16,9 @@ LONGEST_PATTERN = 1000
 # A pattern with braces stands for several.
 MOST_ALTERNATIVES = 100
 MOST_PATTERNS = 200
+# What all together stand for: the expression is made in some ten milliseconds.
+MOST_EXPRESSIONS = 500
+MOST_LETTERS = 20_000
 
 _END = r"(?=/|\Z)"
 
@@ -31,7 +34,10 @@ class Globs:
         given = list(patterns)
         if len(given) > MOST_PATTERNS:
             raise BadGlob(f"these are more than {MOST_PATTERNS} patterns")
-        expressions = [_expression(one) for pattern in given for one in _expanded(pattern)]
+        expanded = [one for pattern in given for one in _expanded(pattern)]
+        if len(expanded) > MOST_EXPRESSIONS or sum(map(len, expanded)) > MOST_LETTERS:
+            raise BadGlob("these patterns stand for too many, or are too long together")
+        expressions = [_expression(one) for one in expanded]
         self._matches = re.compile("|".join(expressions)).match if expressions else None
 
     def match(self, path: str) -> bool:

@@ -15,30 +15,31 @@ import contextlib
 import errno
 import logging
 import os
-import stat
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 
 from inotify_simple import INotify, parse_events  # type: ignore[import-untyped]
 from inotify_simple import flags as events
 
 from agenthost.errors import AgentHostError
-from agenthost.workspace.change_batches import ChangeBatches, ChangeKind, FileChange
-from agenthost.workspace.file_trees import is_unfinished
-from agenthost.workspace.globs import Globs
-from agenthost.workspace.roots import Identity, Place, identity, opened_path
+from agenthost.workspace.change_batches import ChangeKind, FileChange
+from agenthost.workspace.roots import Place, identity, opened_path
+from agenthost.workspace.tree_watch import IsHidden, TreeWatch, WatchedFolder
 
 log = logging.getLogger(__name__)
 
-# What nobody wants to be told of, and what changes in great numbers.
-ALWAYS_EXCLUDED = ("**/.git/objects", "**/.git/lfs")
 MOST_FOLDERS = 50_000
-# Names that one watch remembers, to find out what changed when the kernel has lost count.
+# Names that one watch remembers, to find out what changed when the kernel has lost count, and
+# that all do together.
 MOST_REMEMBERED = 50_000
-# Bytes of events, and folders to be looked into, before others get their turn.
+MOST_REMEMBERED_BY_ALL = 200_000
+# Bytes of events, and seconds, before others get their turn, and the seconds of that; entries
+# between two looks at the time.
 _READ = 128 * 1024
-_LOOKS = 32
+_TURN = 0.003
+_PAUSE = 0.001
+_ENTRIES_AT_ONCE = 100
 # What may lie between the kernel's coarse clock and ours, in nanoseconds.
 _CLOCKS = 1_000_000_000
 
@@ -48,140 +49,10 @@ _SELF = int(events.DELETE_SELF | events.MOVE_SELF | events.UNMOUNT)
 _ENTRIES = _ADDED | _GONE | int(events.MODIFY | events.CLOSE_WRITE | events.ATTRIB)
 # Adds to what others, who watch the same folder, want to know.
 _HOW = int(events.MASK_ADD | events.ONLYDIR | events.EXCL_UNLINK)
-_FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_LISTED = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-# Whether an entry of a folder is told to nobody: the folder, the name, and what it is if known.
-IsHidden = Callable[[Identity, str, Identity | None], bool]
-
-
-def _nothing_hidden(folder: Identity, name: str, entry: Identity | None) -> bool:
-    return False
 
 
 class TooManyFolders(AgentHostError):
     """A tree has more folders than can be watched; the message says whose limit that is."""
-
-
-class _Folder:
-    """A folder that a watch looks at."""
-
-    __slots__ = ("children", "gone", "identity", "name", "names", "parent", "watch", "wd")
-
-    def __init__(self, watch: TreeWatch, parent: _Folder | None, name: str) -> None:
-        self.watch = watch
-        self.parent = parent
-        self.name = name
-        self.wd: int | None = None
-        # What it is; known once it was looked into.
-        self.identity: Identity = (-1, -1)
-        # Another one may have its name by now.
-        self.gone = False
-        self.children: dict[str, _Folder] = {}
-        self.names: set[str] = set()
-
-    def parts(self) -> list[str]:
-        """Return the names that lead here from what is watched."""
-        parts: list[str] = []
-        folder = self
-        while folder.parent is not None:
-            parts.append(folder.name)
-            folder = folder.parent
-        return parts[::-1]
-
-
-class TreeWatch:
-    """One watch: on a file, on a folder, or on a folder with all that is below it."""
-
-    def __init__(
-        self,
-        watcher: FileWatcher,
-        place: Place,
-        on_batch: Callable[[Sequence[FileChange]], None],
-        recursive: bool,
-        excludes: Iterable[str],
-        includes: Iterable[str] | None,
-        is_hidden: IsHidden | None,
-    ) -> None:
-        assert place.info is not None
-        self._watcher = watcher
-        self._excludes = Globs((*ALWAYS_EXCLUDED, *excludes))
-        self._includes = Globs(includes) if includes is not None else None
-        self._is_hidden = is_hidden or _nothing_hidden
-        self.recursive = recursive
-        self.real = str(place.real)
-        self.name = place.name
-        self.is_folder = stat.S_ISDIR(place.info.st_mode)
-        self.identity: Identity = identity(place.info)
-        self.ended = False
-        # Of a file: whether it is there, for it may come again.
-        self.exists = True
-        # What is watched, if it is a folder, and the folder that holds it.
-        self.top = _Folder(self, None, "")
-        self.above = _Folder(self, None, "")
-        # Folders that are still to be looked into.
-        self.unseen = 0
-        self.ready: asyncio.Future[None] = watcher.loop.create_future()
-        # How many names it remembers, and whether these are all: once too many, never again.
-        self.remembered = 0
-        self.remembers = True
-        self._batches = ChangeBatches(watcher.loop, on_batch)
-
-    def close(self) -> None:
-        """Tell nothing any more."""
-        self._watcher.forget(self)
-        self._batches.close()
-        if not self.ready.done():
-            self.ready.cancel()
-
-    def excludes(self, folder: _Folder, path: str, name: str) -> bool:
-        """Say whether something in a folder is neither told nor looked into."""
-        if is_unfinished(name) or self._excludes.match(path):
-            return True
-        return self._is_hidden(folder.identity, name, None)
-
-    def hides(self, folder: _Folder) -> bool:
-        """Say whether nothing in a folder is told, whatever it is called."""
-        above = folder.parent.identity if folder.parent is not None else (-1, -1)
-        return self._is_hidden(above, folder.name, folder.identity)
-
-    def note(self, path: str, kind: ChangeKind) -> None:
-        """Gather a change with those before it, if it is wanted."""
-        wanted = not path or self._includes is None or self._includes.match(path)
-        if wanted and not self.ended:
-            self._batches.add(path, kind)
-
-    def end(self) -> None:
-        """Tell that what was watched is gone; nothing comes after that."""
-        if not self.ended:
-            self.note("", "deleted")
-            self.ended = True
-            self._watcher.forget(self)
-
-    @contextlib.contextmanager
-    def opened(self, parts: Sequence[str]) -> Iterator[int]:
-        """Open a folder below the one that is watched, through no link, to list it.
-
-        Raises:
-            OSError: it is not there, or what is there is not what was watched.
-        """
-        descriptor = os.open(self.real, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            # Whatever the path leads to now: it must be the folder that we were given.
-            if identity(os.fstat(descriptor)) != self.identity:
-                raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
-            for part in parts:
-                below = os.open(part, _FOLDER, dir_fd=descriptor)
-                os.close(descriptor)
-                descriptor = below
-            listed = os.open(".", _LISTED, dir_fd=descriptor)
-        finally:
-            os.close(descriptor)
-        try:
-            yield listed
-        finally:
-            os.close(listed)
 
 
 class FileWatcher:
@@ -193,11 +64,20 @@ class FileWatcher:
         self._inotify = INotify(nonblocking=True)
         self._descriptor: int = self._inotify.fileno()
         self._watches: set[TreeWatch] = set()
+        # Folders that watches have entered, each as often as it is watched, and names remembered.
+        self._entered = 0
+        self._remembered = 0
         # The kernel's number of a watched folder -> those who watch it.
-        self._folders: dict[int, list[_Folder]] = {}
+        self._folders: dict[int, list[WatchedFolder]] = {}
         # Folders to be looked into; whether all in them is new; since when files count as changed.
-        self._unseen: deque[tuple[_Folder, bool, int | None]] = deque()
+        self._unseen: deque[tuple[WatchedFolder, bool, int | None]] = deque()
         self._looking: asyncio.Handle | None = None
+        # The one that is being looked into, how to go on, and what has happened in it meanwhile.
+        self._current: tuple[WatchedFolder, Generator[None, None, None]] | None = None
+        self._meanwhile: list[tuple[int, str]] = []
+        # Folders to be let go of.
+        self._leaving: list[WatchedFolder] = []
+        self._letting_go: asyncio.Handle | None = None
         # Events were lost while folders were being looked into.
         self._lost = False
         # When there were no events left to be read, by the wall clock.
@@ -213,8 +93,14 @@ class FileWatcher:
         """End all watches."""
         for watch in list(self._watches):
             watch.close()
-        if self._looking is not None:
-            self._looking.cancel()
+        for handle in (self._looking, self._letting_go):
+            if handle is not None:
+                handle.cancel()
+        if self._current is not None:
+            self._current[1].close()
+        # All at once, and with it all its watches.
+        self._leaving.clear()
+        self._folders.clear()
         self.loop.remove_reader(self._descriptor)
         self._inotify.close()
 
@@ -253,10 +139,16 @@ class FileWatcher:
         return watch
 
     def forget(self, watch: TreeWatch) -> None:
-        """Let go of all folders of a watch."""
+        """Let go of all folders of a watch; nothing of it is told any more."""
+        if watch not in self._watches:
+            return
         self._watches.discard(watch)
-        self._detach(watch.top)
-        self._detach(watch.above)
+        watch.ended = True
+        # There is room for others at once, although it takes a while.
+        self._entered -= watch.entered
+        self._remembered -= watch.remembered
+        self._leaving += (watch.top, watch.above)
+        self._let_go_of_some()
 
     # Folders come and go
 
@@ -283,7 +175,7 @@ class FileWatcher:
         finally:
             os.close(above)
 
-    def _attach(self, folder: _Folder, descriptor: int, mask: int) -> None:
+    def _attach(self, folder: WatchedFolder, descriptor: int, mask: int) -> None:
         try:
             wd: int = self._inotify.add_watch(opened_path(descriptor), mask | _HOW)
         except OSError as error:
@@ -293,14 +185,11 @@ class FileWatcher:
             raise TooManyFolders(f"the machine watches no more folders: see {limit}") from None
         if folder.wd == wd:
             return
-        if wd not in self._folders and len(self._folders) >= self._most_folders:
-            self._inotify.rm_watch(wd)
-            raise TooManyFolders(f"no more than {self._most_folders} folders are watched at once")
         self._release(folder)
         folder.wd = wd
         self._folders.setdefault(wd, []).append(folder)
 
-    def _release(self, folder: _Folder) -> None:
+    def _release(self, folder: WatchedFolder) -> None:
         wd, folder.wd = folder.wd, None
         if wd is None or wd not in self._folders:
             return
@@ -312,23 +201,32 @@ class FileWatcher:
             with contextlib.suppress(OSError):
                 self._inotify.rm_watch(wd)
 
-    def _detach(self, folder: _Folder) -> None:
-        """Let go of a folder and of those below it."""
+    def _detach(self, folder: WatchedFolder) -> None:
+        """Let go of a folder and of those below it, which are marked as gone already."""
         if folder.parent is not None and folder.parent.children.get(folder.name) is folder:
             del folder.parent.children[folder.name]
-        below = [folder]
-        while below:
-            one = below.pop()
+        self._leaving.append(folder)
+        self._let_go_of_some()
+
+    def _let_go_of_some(self) -> None:
+        self._letting_go = None
+        until = self.loop.time() + _TURN
+        while self._leaving and self.loop.time() < until:
+            one = self._leaving.pop()
             one.gone = True
-            below.extend(one.children.values())
+            self._leaving += one.children.values()
             one.children.clear()
-            one.watch.remembered -= len(one.names)
+            if not one.watch.ended:
+                self._count_names(one.watch, -len(one.names))
+                self._count_folders(one.watch, -1)
             one.names.clear()
             self._release(one)
+        if self._leaving and self._letting_go is None:
+            self._letting_go = self.loop.call_later(_PAUSE, self._let_go_of_some)
 
     # Looking into folders
 
-    def _look_later(self, folder: _Folder, *, new: bool, since: int | None = None) -> None:
+    def _look_later(self, folder: WatchedFolder, *, new: bool, since: int | None = None) -> None:
         folder.watch.unseen += 1
         self._unseen.append((folder, new, since))
         self._look_soon()
@@ -339,24 +237,50 @@ class FileWatcher:
 
     def _look_at_some(self) -> None:
         self._looking = None
-        for _ in range(min(_LOOKS, len(self._unseen))):
-            folder, new, since = self._unseen.popleft()
-            watch = folder.watch
-            watch.unseen -= 1
-            if not folder.gone:
-                try:
-                    self._look(folder, new, since)
-                except TooManyFolders as error:
-                    self._too_many(watch, error)
-            if watch.unseen == 0 and not watch.ready.done():
-                watch.ready.set_result(None)
-        if self._unseen:
-            self._look_soon()
+        until = self.loop.time() + _TURN
+        while self.loop.time() < until and self._look_on():
+            pass
+        if self._unseen or self._current is not None:
+            self._looking = self.loop.call_later(_PAUSE, self._look_at_some)
         elif self._lost:
             self._look_again()
 
-    def _look(self, folder: _Folder, new: bool, since: int | None) -> None:
-        """Watch a folder and compare what is in it with what is known of it.
+    def _look_on(self) -> bool:
+        """Look at some more entries; False when there are none."""
+        if self._current is None:
+            if not self._unseen:
+                return False
+            folder, new, since = self._unseen.popleft()
+            self._current = folder, self._look(folder, new, since)
+        folder, look = self._current
+        if folder.gone or folder.watch.ended or self._is_over(folder, look):
+            look.close()
+            self._looked(folder)
+        return True
+
+    def _is_over(self, folder: WatchedFolder, look: Generator[None, None, None]) -> bool:
+        try:
+            next(look)
+        except StopIteration:
+            return True
+        except TooManyFolders as error:
+            self._too_many(folder.watch, error)
+            return True
+        return False
+
+    def _looked(self, folder: WatchedFolder) -> None:
+        watch, self._current = folder.watch, None
+        meanwhile, self._meanwhile = self._meanwhile, []
+        for mask, name in meanwhile:
+            self._take(folder, mask, name)
+        watch.unseen -= 1
+        if watch.unseen == 0 and not watch.ready.done():
+            watch.ready.set_result(None)
+
+    def _look(
+        self, folder: WatchedFolder, new: bool, since: int | None
+    ) -> Generator[None, None, None]:
+        """Watch a folder and compare what is in it with what is known of it, a little at a time.
 
         Entries that nobody knew of are told if they are new, that is if this is not the first look
         at what was there before.
@@ -369,22 +293,24 @@ class FileWatcher:
                     return
                 self._attach(folder, descriptor, _ENTRIES | _SELF)
                 with os.scandir(descriptor) as entries:
-                    self._compare(folder, "/".join(parts), entries, new, since)
+                    yield from self._compare(folder, "/".join(parts), entries, new, since)
         except OSError:
             # Gone meanwhile, or nobody's to be read: the folder above tells.
             return
 
     def _compare(
         self,
-        folder: _Folder,
+        folder: WatchedFolder,
         path: str,
         entries: Iterable[os.DirEntry[str]],
         new: bool,
         since: int | None,
-    ) -> None:
+    ) -> Generator[None, None, None]:
         watch = folder.watch
         gone = set(folder.names)
-        for entry in entries:
+        for number, entry in enumerate(entries):
+            if number % _ENTRIES_AT_ONCE == _ENTRIES_AT_ONCE - 1:
+                yield
             name = entry.name
             below = f"{path}/{name}" if path else name
             if watch.excludes(folder, below, name):
@@ -405,43 +331,60 @@ class FileWatcher:
             self._forget_entry(folder, name)
             watch.note(f"{path}/{name}" if path else name, "deleted")
 
-    def _enter(self, folder: _Folder, name: str, *, new: bool) -> None:
-        child = folder.children[name] = _Folder(folder.watch, folder, name)
+    def _enter(self, folder: WatchedFolder, name: str, *, new: bool) -> None:
+        if self._entered >= self._most_folders:
+            most = f"no more than {self._most_folders} folders are watched at once"
+            self._too_many(folder.watch, TooManyFolders(most))
+            return
+        self._count_folders(folder.watch, +1)
+        child = folder.children[name] = WatchedFolder(folder.watch, folder, name)
         self._look_later(child, new=new)
 
-    def _remember(self, folder: _Folder, name: str) -> None:
+    def _remember(self, folder: WatchedFolder, name: str) -> None:
         watch = folder.watch
         if watch.remembers and name not in folder.names:
             folder.names.add(name)
-            watch.remembered += 1
-            watch.remembers = watch.remembered <= MOST_REMEMBERED
+            self._count_names(watch, +1)
+            watch.remembers = (
+                watch.remembered <= MOST_REMEMBERED and self._remembered <= MOST_REMEMBERED_BY_ALL
+            )
 
-    def _forget_entry(self, folder: _Folder, name: str) -> None:
+    def _count_folders(self, watch: TreeWatch, change: int) -> None:
+        watch.entered += change
+        self._entered += change
+
+    def _count_names(self, watch: TreeWatch, change: int) -> None:
+        watch.remembered += change
+        self._remembered += change
+
+    def _forget_entry(self, folder: WatchedFolder, name: str) -> None:
         if name in folder.names:
             folder.names.discard(name)
-            folder.watch.remembered -= 1
+            self._count_names(folder.watch, -1)
         if (child := folder.children.get(name)) is not None:
             self._tell_gone(child)
             self._detach(child)
 
-    def _tell_gone(self, folder: _Folder) -> None:
-        """Tell that all that is known below a folder is gone: one that is moved away says nothing.
+    def _tell_gone(self, folder: WatchedFolder) -> None:
+        """Tell that a folder is gone, and all that is known below it.
 
         Were it told of the folder alone, a new one of that name would hide what is missing in it.
         """
         below = [(folder, "/".join(folder.parts()))]
         while below:
             one, path = below.pop()
+            one.gone = True
             for name in one.names:
                 one.watch.note(f"{path}/{name}", "deleted")
             below.extend((child, f"{path}/{name}") for name, child in one.children.items())
 
     def _too_many(self, watch: TreeWatch, error: TooManyFolders) -> None:
-        if watch.ready.done():
+        if not watch.ready.done():
+            watch.ready.set_exception(error)
+        elif not watch.is_partial:
             # Told to nobody who could do something about it; the rest goes on.
             log.warning("%s is watched in part: %s", watch.real, error)
-        else:
-            watch.ready.set_exception(error)
+        watch.is_partial = True
 
     # Events
 
@@ -462,9 +405,14 @@ class FileWatcher:
         if len(data) < _READ // 2:
             self._drained = time.time_ns()
 
-    def _take(self, folder: _Folder, mask: int, name: str) -> None:
+    def _take(self, folder: WatchedFolder, mask: int, name: str) -> None:
         watch = folder.watch
-        if mask & _SELF:
+        if folder.gone or watch.ended:
+            return
+        if self._current is not None and self._current[0] is folder:
+            # It may be about something that is still to be looked at.
+            self._meanwhile.append((mask, name))
+        elif mask & _SELF:
             # Of other folders the one above tells.
             if folder is watch.top or (folder is watch.above and not watch.is_folder):
                 watch.end()
@@ -487,7 +435,7 @@ class FileWatcher:
         elif mask & _GONE:
             watch.end()
 
-    def _take_entry(self, folder: _Folder, mask: int, name: str) -> None:
+    def _take_entry(self, folder: WatchedFolder, mask: int, name: str) -> None:
         watch = folder.watch
         path = "/".join((*folder.parts(), name))
         if watch.excludes(folder, path, name):

@@ -123,3 +123,11 @@ def test_what_is_too_much_is_refused() -> None:
     ):
         with pytest.raises(BadGlob):
             Globs(patterns)
+
+
+def test_patterns_that_are_too_much_together_are_refused() -> None:
+    many = "{" + ",".join(f"a{number}" for number in range(90)) + "}"
+    assert Globs([many] * 5).match("a1")
+    for patterns in ([many] * 6, ["x" * 900] * 30):
+        with pytest.raises(BadGlob):
+            Globs(patterns)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from agenthost.errors import InvalidParams, NotFound
-from agenthost.host.channels.resource_watch.watches import find_place
+from agenthost.host.channels.resource_watch.watches import WatchedPlace, check_patterns, find_place
 from agenthost.host.clients.methods import EncodedResult, handles
 from agenthost.host.files.content import is_content, stored_content
 from agenthost.host.files.reach import Reach, ReachableFolders
@@ -27,7 +27,6 @@ from agenthost.host.trust import Limits, Role
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.workspace import file_path
 from agenthost.workspace.files import FileLimits, FileLocks, Files, content_type
-from agenthost.workspace.globs import BadGlob, Globs
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
@@ -287,17 +286,13 @@ async def create_resource_watch(connection: Connection, params: JsonObject) -> J
     if is_content(params["uri"]):
         raise NotFound(f"there is nothing to watch at {params['uri']}: it never changes")
     core, principal, path = connection.core, connection.principal, _path(params)
-    _check_patterns(params)
     folders = core.files.reach.folders(principal).paths
-    found = await _work(connection, params, lambda files: find_place(files.roots, folders, path))
+
+    def find(files: Files) -> WatchedPlace:
+        check_patterns(params)
+        return find_place(files.roots, folders, path)
+
+    found = await _work(connection, params, find)
     with found.place, wire_errors("uri", params["uri"]):
         channel = await core.watches.create(connection.name, principal, params, found)
     return {"channel": channel}
-
-
-def _check_patterns(params: JsonObject) -> None:
-    for member in ("excludes", "includes"):
-        try:
-            Globs(params.get(member, {}).get("items", ()))
-        except BadGlob as error:
-            raise InvalidParams(str(error), path=member) from error

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from agenthost.errors import MethodNotFound, PermissionDenied
+from agenthost.errors import InvalidParams, MethodNotFound, PermissionDenied
 from agenthost.host.channels.resource_watch.kind import (
     RESOURCE_WATCH,
     ReleaseWatch,
@@ -31,13 +31,16 @@ from agenthost.host.log.writer import Writer
 from agenthost.host.trust import Limits, Principal
 from agenthost.protocol.uris import resource_watch_uri
 from agenthost.workspace import file_path
+from agenthost.workspace.globs import BadGlob, Globs
 from agenthost.workspace.roots import Place, Roots, identity
+from agenthost.workspace.tree_watch import ALWAYS_EXCLUDED
 
 if TYPE_CHECKING:
     from agenthost.protocol.common import JsonObject
     from agenthost.protocol.resource_watch import ResourceChange, ResourceWatchState
     from agenthost.workspace.change_batches import FileChange
-    from agenthost.workspace.watching import FileWatcher, TreeWatch
+    from agenthost.workspace.tree_watch import TreeWatch
+    from agenthost.workspace.watching import FileWatcher
 
 # Seconds after which a watch ends that nobody has followed.
 UNFOLLOWED_SECONDS = 30.0
@@ -53,6 +56,18 @@ class WatchedPlace:
     roots: Roots
     # The folders of theirs that it lies in.
     grounds: frozenset[str]
+
+
+def check_patterns(params: JsonObject) -> None:
+    """Raise InvalidParams for patterns that cannot be used; blocks, and makes the later use quick.
+
+    Python keeps the expressions that they become.
+    """
+    for member, always in (("excludes", ALWAYS_EXCLUDED), ("includes", ())):
+        try:
+            Globs((*always, *params.get(member, {}).get("items", ())))
+        except BadGlob as error:
+            raise InvalidParams(str(error), path=member) from error
 
 
 def find_place(roots: Roots, folders: Collection[str], path: Path) -> WatchedPlace:
