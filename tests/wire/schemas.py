@@ -34,7 +34,10 @@ RESULTS = {
     "listAutomationTriggerDefinitions": "ListAutomationTriggerDefinitionsResult",
 }
 # Their result is null.
-SILENT = {"ping", "createSession", "disposeSession", "createChat", "disposeChat"}
+SILENT = {
+    "ping", "createSession", "disposeSession", "createChat", "disposeChat", "createTerminal",
+    "disposeTerminal",
+}  # fmt: skip
 NOTIFICATIONS = {
     "root/sessionAdded": "SessionAddedParams",
     "root/sessionRemoved": "SessionRemovedParams",

@@ -15,6 +15,7 @@ from agenthost.host.channels.terminal import terminals
 from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.wire.client import WireClient, open_client
 from tests.wire.hosting import embed
+from tests.wire.schemas import complaints_about, needs_schemas
 from tests.wire.shells import (
     ROOT,
     TERMINAL,
@@ -93,6 +94,7 @@ async def test_two_clients_watch_one_terminal_and_one_types(shell_name: str, url
         assert (await new.refusal("disposeTerminal", channel=TERMINAL)).code == -32008
 
 
+@needs_schemas
 async def test_clients_of_all_versions_hold_the_same_terminal(url: str, shell_name: str) -> None:
     async with AsyncExitStack() as stack:
         clients = [
@@ -113,6 +115,7 @@ async def test_clients_of_all_versions_hold_the_same_terminal(url: str, shell_na
             await client.action(TERMINAL, "terminal/exited")
             held, fresh = await client.compared(TERMINAL)
             assert held == fresh, client.version
+            assert complaints_about(client) == [], client.version
             codes = [part["exitCode"] for part in commands_of(fresh)[: len(clients)]]
             assert codes == list(range(len(clients)))
             assert (fresh["title"], fresh["cols"], fresh["cwd"]) == ("renamed", 90, "file:///")

@@ -237,7 +237,11 @@ async def why_no_chat(session: str, chat: str, find: Find) -> str | None:
 async def around_session(uri: str, find: Find) -> Whereabouts:
     """Say which chat of a session is meant where none is named."""
     session = await _session(uri, find)
-    return around_chat(uri, session.state.get("defaultChat") if session is not None else None)
+    if session is None:
+        return around_chat(uri, None)
+    chats = [chat["resource"] for chat in session.state["chats"]]
+    only = chats[0] if len(chats) == 1 else None
+    return around_chat(uri, session.state.get("defaultChat") or only)
 
 
 def around_chat(session: str, chat: str | None) -> Whereabouts:

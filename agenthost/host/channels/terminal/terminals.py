@@ -63,6 +63,8 @@ CLOSE_SECONDS = 3.0
 TITLE_SECONDS = 1.0
 # Seconds after which a command's output is kept, and then after twice as long each time.
 KEEP_SECONDS = 1.0
+# The exit code of what SIGKILL has ended.
+KILLED = 137
 # Bytes that wait for a follower before the program waits for it as well.
 BEHIND = 512 * 1024
 # Seconds that a client may be away before its terminals go: those that wait for it, and those in
@@ -302,6 +304,10 @@ class HostTerminals:
     async def _attend(self, terminal: HostTerminal) -> None:
         """Wait for the end of a terminal's program, and tell it."""
         exit_code = await terminal.pty.ended()
+        if exit_code is None:
+            # Somebody killed its keeper, so the host killed it. Without a code older clients would
+            # take it for running.
+            exit_code = KILLED
         self._stop_keeping(terminal)
         extra_of(terminal.channel).program = None
         terminal.finish(exit_code)
