@@ -36,8 +36,12 @@ def shell_name(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.fixture
-async def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ServedHost]:
+async def host(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[ServedHost]:
     """A host that works in a folder of its own."""
+    if "shell_name" not in request.fixturenames:
+        monkeypatch.setenv("SHELL", shell("bash"))
     (tmp_path / "work").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "work"))
     async with serve(tmp_path / "data", cwd=tmp_path / "work") as served:

@@ -44,9 +44,13 @@ def shell_name(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.fixture
-async def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[str]:
+async def url(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[str]:
     """A host in this process whose shells are those of a user without any settings."""
     monkeypatch.setenv("HOME", str(tmp_path))
+    if "shell_name" not in request.fixturenames:
+        monkeypatch.setenv("SHELL", shell("bash"))
     async with embed(default_directory=tmp_path) as url:
         yield url
 
@@ -273,6 +277,30 @@ async def test_a_shell_that_does_not_come_up_keeps_nobody_waiting(
         assert (await create(client))["content"] == []
         await client.request("disposeTerminal", channel=TERMINAL)
         assert await listed(client) == []
+
+
+ASK = r"""stty raw -echo; printf '\033[6n'; read -r -d R answer; stty sane; echo "${answer#?}R" """
+
+
+async def test_a_program_hears_once_where_the_cursor_is(url: str, client: WireClient) -> None:
+    async with open_client(url, "other") as other:
+        await other.initialize()
+        await other.subscribe(TERMINAL)
+        await types(client, f"{ASK}; cat > answers\r")
+        await shows(client, "\x1b[6n")
+        for each in (client, other):
+            await types(each, "\x1b[7;9R")
+        await shows(client, "[7;9R")
+        await types(client, "typed\r\x04")
+        await client.action(TERMINAL, "terminal/commandFinished")
+        assert (await run(client, "cat answers"))["output"] == "typed\r\n"
+
+
+async def test_a_program_hears_where_the_cursor_is_although_nobody_answers(
+    client: WireClient,
+) -> None:
+    await types(client, ASK + "\r")
+    await shows(client, "[1;1R")
 
 
 async def test_a_stopped_shell_can_be_disposed_of(shell_name: str, client: WireClient) -> None:

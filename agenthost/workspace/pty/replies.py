@@ -23,6 +23,8 @@ _NOWHERE = "\x1b[1;1R"
 _POSITION = re.compile("\x1b\\[[0-9]{1,4};[0-9]{1,4}R")
 # Seconds in which others' answers to the same question may still come.
 LATE = 1.0
+# The same once the terminal has answered in place of those who follow it.
+TOO_LATE = 5.0
 
 
 class Replies:
@@ -42,6 +44,19 @@ class Replies:
         self._open = self._open + 1 if now < self._until else 1
         self._until = now + LATE
         return None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether those who follow the terminal have yet to answer."""
+        return self._open > 0
+
+    def overdue(self, now: float) -> str:
+        """Return what the terminal answers in place of those who follow it and did not."""
+        if now < self._until:
+            return ""
+        answers, self._open = _NOWHERE * self._open, 0
+        self._until = now + TOO_LATE
+        return answers
 
     def typed(self, text: str, now: float) -> str:
         """Return what reaches the program of what somebody typed: no second answer."""

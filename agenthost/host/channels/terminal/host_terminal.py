@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import platform
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from agenthost.workspace.pty.command_tracker import (
 )
 from agenthost.workspace.pty.interpreter import OutputInterpreter
 from agenthost.workspace.pty.osc import FolderMark, Printed, TitleMark
+from agenthost.workspace.pty.replies import LATE
 from agenthost.workspace.pty.tail import TextTail
 
 if TYPE_CHECKING:
@@ -74,7 +76,9 @@ class HostTerminal:
         self._most_input = most_input
         self._channel: TerminalChannel | None = None
         self._pty: Pty | None = None
-        self._interpreter = OutputInterpreter(self._answer, nonce=nonce, followed=self._is_followed)
+        self._interpreter = OutputInterpreter(
+            self._answer, nonce=nonce, machine=platform.node(), followed=self._is_followed
+        )
         self._tail = TextTail(MOST_OUTPUT)
         # Characters that it has printed.
         self.printed = 0
@@ -82,6 +86,7 @@ class HostTerminal:
         self._exit_code: int | None = None
         self._next_title = ""
         self._title_timer: asyncio.TimerHandle | None = None
+        self._reply_timer: asyncio.TimerHandle | None = None
         # Set when something was printed or detected; when it has ended and all was told; and when
         # whoever ran a command is to wait for it no longer.
         self.ready = asyncio.Event()
@@ -187,12 +192,16 @@ class HostTerminal:
         if self._is_dropped:
             return
         self._tell(self._interpreter.feed(data, time.time()))
+        if self._interpreter.replies.is_waiting and self._reply_timer is None:
+            self._await_replies()
 
     def finish(self, exit_code: int | None) -> None:
         """Tell that the program has ended, behind all that it printed."""
         self._exit_code = exit_code
         self._tell(self._interpreter.finish(time.time()))
         self._tell_title()
+        if self._reply_timer is not None:
+            self._reply_timer.cancel()
         code = {} if exit_code is None else {"exitCode": exit_code}
         if self.command is not None:
             duration = max(0, _milliseconds() - self._began)
@@ -268,6 +277,20 @@ class HostTerminal:
         title, self._next_title = self._next_title, ""
         if title and title != self.channel.state["title"]:
             self._apply({"type": "terminal/titleChanged", "title": title})
+
+    def _await_replies(self) -> None:
+        """Answer what the program asks of those who look on, should none of them do so."""
+        loop = asyncio.get_running_loop()
+        self._reply_timer = loop.call_later(LATE, self._answer_overdue)
+
+    def _answer_overdue(self) -> None:
+        self._reply_timer = None
+        replies = self._interpreter.replies
+        answers = replies.overdue(time.time())
+        if answers:
+            self._answer(answers)
+        elif replies.is_waiting:
+            self._await_replies()
 
     def _is_followed(self) -> bool:
         return self._channel is not None and bool(self._channel.subscriptions)
