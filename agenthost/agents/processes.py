@@ -48,6 +48,10 @@ _SECRET = re.compile(
 )
 
 
+UNKNOWN = -1
+"""The exit code of a command of which nobody knows how it ended."""
+
+
 @dataclass(frozen=True, slots=True)
 class CommandResult:
     """How a command ended; a signalled one has 128 plus the signal's number as its code."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from agenthost.agents.processes import UNKNOWN, CommandResult
 from agenthost.agents.sanitize import valid_text
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class TerminalRun:
     output: str
     truncated: bool
     # Set where the command runs on beside the chat's turns: its agent left it, or somebody did.
-    background: BackgroundWork[TerminalEnd] | None = None
+    background: BackgroundWork[CommandResult] | None = None
 
 
 def command_line(command: str | Sequence[str]) -> str:
@@ -69,6 +70,12 @@ def shown_result(end: TerminalEnd) -> dict[str, Any]:
         preview = preview.partition("\n")[2] or preview
     result: dict[str, Any] = {"preview": preview, "truncated": end.truncated or is_cut}
     return result if end.exit_code is None else {"exitCode": end.exit_code, **result}
+
+
+def as_command_result(end: TerminalEnd) -> CommandResult:
+    """Return the end of a command as that of any other, with its output as plain text."""
+    code = UNKNOWN if end.exit_code is None else end.exit_code
+    return CommandResult(code, plain_text(end.output), end.truncated)
 
 
 def plain_text(output: str) -> str:

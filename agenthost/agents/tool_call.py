@@ -21,7 +21,7 @@ from agenthost.agents.approval_options import (
     without_remembering,
 )
 from agenthost.agents.approvals import Confirmation, prompt_fields
-from agenthost.agents.background_work import BackgroundWork, checked_work
+from agenthost.agents.background_work import BackgroundWork, checked_work, leave_running
 from agenthost.agents.processes import CommandResult, command_environment, run_command
 from agenthost.agents.sanitize import emit, json_copy, text_pieces, valid_text
 from agenthost.agents.terminal_run import (
@@ -30,7 +30,6 @@ from agenthost.agents.terminal_run import (
     plain_text,
     shown_result,
     title_of,
-    work_id_of,
 )
 from agenthost.agents.turn_port import (
     AgentTerminal,
@@ -380,7 +379,7 @@ class ToolCall:
             announce=announce,
         )
         await self.complete(f"{title} works in the background", self._blocks)
-        return BackgroundWork(self._port, id, ended)
+        return BackgroundWork(self._port, id, ended, lambda worker: worker)
 
     async def wait_for_owner(self, timeout: float | None) -> Mapping[str, Any]:
         """Wait until the client that owns this call has run it; give up when the time is up."""
@@ -487,14 +486,12 @@ class ToolCall:
     ) -> TerminalRun:
         """End the call of a command that goes on."""
         try:
-            ended = await terminal.run_on(line)
+            work = await leave_running(self._port, terminal, line)
         except AgentError as error:
-            await terminal.kill()
             failure = {"message": str(error), "code": error.error_type}
             await self._end_in_terminal(terminal, await terminal.wait(), blocks, failure)
             raise
         await self.complete("The command runs in the background", self._blocks)
-        work = BackgroundWork(self._port, work_id_of(terminal.uri), ended)
         output = plain_text(await terminal.output())
         return TerminalRun(terminal.uri, None, output, truncated=False, background=work)
 

@@ -244,9 +244,10 @@ class Turn:
     ) -> BackgroundWork[CommandResult]:
         """Run a command that may outlive the turn, in the session's folder, and return at once.
 
-        ``terminal`` is the URI of a terminal in which people can follow it. Who runs the command by
-        other means gives ``run``, which returns when the command has ended. Raises AgentError when
-        too much runs already.
+        It runs in a terminal, where the host has any, with ``env`` added to the host's environment
+        without its secrets. Who runs the command by other means gives ``run``, which returns when
+        the command has ended, and perhaps the URI of a ``terminal`` in which people can follow it.
+        Raises AgentError when it cannot be run, or too much runs already.
         """
         cwd = self.session.folder if cwd is None else cwd
         return await start_shell(

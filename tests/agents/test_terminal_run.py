@@ -135,7 +135,8 @@ async def test_a_command_that_somebody_lets_go_on_ends_its_call_and_not_itself()
     result = await task
     assert result.background is not None
     assert port.call["success"] is True
-    assert (await result.background.wait()).output == "over\r\n"
+    ended = await result.background.wait()
+    assert (ended.exit_code, ended.output) == (0, "over\n")
 
 
 async def test_a_command_for_which_there_is_no_room_in_the_background_is_ended() -> None:

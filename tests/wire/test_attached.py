@@ -182,3 +182,39 @@ async def test_turns_that_something_names_are_shown_to_those_who_hold_the_end_on
             await client.request("createSession", channel="s:/2", **fork)
         await narrow.ping()
         assert [turn["id"] for turn in narrow.states[SOURCE]["turns"]] == ["s2", "s3"]
+
+
+class Teller(Agent):
+    """Answers with the attachments of its message and of those before it, whole."""
+
+    provider, display_name = "teller", "Teller"
+
+    async def run(self, turn: Turn) -> None:
+        messages = [*(past["message"] for past in turn.history), turn.message]
+        await turn.write(json.dumps([message.get("attachments", []) for message in messages]))
+
+
+@pytest.mark.parametrize("way", ["at once", "queued"])
+async def test_what_an_editor_keeps_with_an_attachment_reaches_the_agent_and_everybody_else(
+    tmp_path: Path, way: str
+) -> None:
+    file = {"type": "resource", "uri": (tmp_path / "a.py").as_uri(), "label": "a.py"}
+    file |= {"displayKind": "file", "_meta": {"path": "a.py", "of": {"the": ["editor", 1]}}}
+    notes = {"type": "annotations", "resource": NOTES, "label": "notes", "_meta": {"shown": True}}
+    message = user_message("look", attachments=[file, notes])
+    async with embed(Teller(), default_directory=tmp_path) as url, open_client(url) as client:
+        await client.initialize()
+        chat = await client.ready_session(SESSION)
+        await client.subscribe(chat)
+        if way == "at once":
+            await send(client, chat, "t1", message)
+        else:
+            await client.accepted(chat, pending("q1", message))
+            started = await client.action(chat, "chat/turnStarted", queuedMessageId="q1")
+            await client.turn_end(chat, started["turnId"])
+        given = read(client.states[chat]["turns"][0])[-1]
+        assert given[0] == file
+        assert given[1]["_meta"] == {"shown": True}
+        assert client.states[chat]["turns"][0]["message"]["attachments"] == [file, notes]
+        # In its history as well.
+        assert (await send(client, chat, "t2", user_message("again")))[0] == given

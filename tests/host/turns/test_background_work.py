@@ -164,16 +164,16 @@ async def test_a_failure_is_logged_and_told_to_whoever_waits_and_to_nobody_else(
         assert "it broke" not in str(talk.client.received)
 
 
-async def test_a_command_that_cannot_run_ends_at_once(tmp_path: Path) -> None:
+async def test_a_command_that_cannot_run_is_not_listed(tmp_path: Path) -> None:
     agent = Busy()
     folder = tmp_path / "soon gone"
     folder.mkdir()
     async with talk_to(agent, folder) as talk:
         folder.rmdir()
-        await talk.say("t1", "shell echo")
-        await until_none(talk)
-        await eventually(lambda: bool(agent.outcomes))
-        assert "cannot be run" in str(agent.outcomes[0])
+        turn = await talk.say("t1", "shell echo")
+        told = "the command could not be started: No such file or directory"
+        assert failure(turn)["message"] == told
+        assert works(talk) == []
 
 
 async def test_a_chat_takes_some_and_no_more_and_others_are_none_the_worse(

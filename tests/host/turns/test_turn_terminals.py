@@ -217,6 +217,7 @@ async def test_a_command_that_is_let_go_on_while_its_agent_is_blocked_stays(tmp_
         try:
             await chat.start("t1", f"block {SLEEP}")
             pid = await pid_in(tmp_path)
+            await eventually(lambda: bool(agent.terminals))
             uri = agent.terminals[0].uri
             await chat.client.subscribe(uri)
             agent.may_end.set()

@@ -217,7 +217,8 @@ class HostTerminals:
             with self._place(terminal.uri, session, None) as start:
                 await self._start(terminal, start, launch, path, state)
         except OSError as error:
-            raise AgentError(f"the command could not be started: {error}", "notStarted") from error
+            reason = error.strerror or str(error)
+            raise AgentError(f"the command could not be started: {reason}", "notStarted") from error
         except WireError as error:
             raise AgentError(error.message, "tooManyTerminals") from error
         self._keep(terminal)
