@@ -53,9 +53,9 @@ def promised(state: Any, version: str = "") -> Any:
     """Drop what no client is promised to hold as a fresh snapshot has it.
 
     No action carries what a session is doing: its clients look at its chats, and only who comes new
-    is told. Likewise a chat's title and the count of annotations, which their lines in the lists
-    have. Up to 0.9.0 none says that a chat was read or archived, either. Up to 0.8.0, and where no
-    version is given, every reducer stamps ``modifiedAt`` with its own clock.
+    is told. Likewise a chat's title, what it changed and the count of annotations, which their
+    lines in the lists have. Up to 0.9.0 none says that a chat was read or archived, either. Up to
+    0.8.0, and where no version is given, every reducer stamps ``modifiedAt`` with its own clock.
     """
     if isinstance(state, list):
         return [promised(item, version) for item in state]
@@ -69,6 +69,7 @@ def promised(state: Any, version: str = "") -> Any:
         return {**kept, "status": kept["status"] & ~ACTIVITY}
     if "turns" in kept and "resource" in kept:
         del kept["title"]
+        kept.pop("changes", None)
         if version and not since(version, "1.0.0"):
             kept["status"] &= ACTIVITY
     return kept

@@ -16,7 +16,6 @@ from tests.children import gone, is_alive
 from tests.wire.client import WireClient, open_client
 from tests.wire.demonstrating import asked, demo
 from tests.wire.hosting import ServedHost, serve
-from tests.wire.mirrors import assert_mirrors
 from tests.wire.talking import Chat, calls_of, confirmed, said
 from tests.wire.terminal_blocks import (
     blocks_of,
@@ -48,6 +47,13 @@ async def allow(chat: Chat, turn_id: str, text: str, **more: Any) -> None:
     """Start a turn whose tool call asks first, and approve of it."""
     call = await asked(chat, turn_id, text)
     await chat.answer(confirmed(turn_id, call, True, **more))
+
+
+async def agree(client: WireClient) -> None:
+    """Check that a client holds what a fresh snapshot of the same moment would give it."""
+    for channel in list(client.states):
+        mirrored, fresh = await client.compared(channel)
+        assert mirrored == fresh, channel
 
 
 def told(client: WireClient, *channels: str) -> list[str]:
@@ -83,7 +89,7 @@ async def test_a_command_runs_in_a_terminal_that_everybody_can_open(
         assert "got forty-two\r\n" in block["result"]["preview"]
         for client in chat.clients:
             await client.ping()
-            await assert_mirrors(client)
+            await agree(client)
         newest, older = (client.states[terminals[0]] for client in chat.clients)
         assert newest["lifecycle"] == {"status": "exited", "exitCode": 3}
         assert older["exitCode"] == 3
@@ -133,7 +139,7 @@ async def test_an_edit_is_seen_as_a_change_of_a_file(
             sides = [edit[side]["content"]["uri"] for side in ("before", "after")]
             texts = [(await client.request("resourceRead", uri=uri))["data"] for uri in sides]
             assert texts == ["before\n", "after\n"]
-            await assert_mirrors(client)
+            await agree(client)
 
 
 async def test_a_command_that_somebody_lets_go_on_is_work_in_the_background(

@@ -14,8 +14,7 @@ import pytest
 
 from agenthost.agents import Agent, AgentError, Turn
 from agenthost.agents.turn_port import AgentTerminal
-from agenthost.host import Limits
-from agenthost.host.turns.background_work import MOST_IN_CHAT
+from agenthost.host.turns import background_work
 from tests.children import gone, is_alive
 from tests.flags import Flag, eventually
 from tests.wire.hosting import embed
@@ -23,6 +22,8 @@ from tests.wire.talking import Chat, at_chat, calls_of, said
 from tests.wire.terminal_blocks import blocks_of, numbers_printed, opened, until_printed
 
 Json = dict[str, Any]
+# How much may run in the background here.
+MOST_WORKS = 3
 
 
 class Operator(Agent):
@@ -69,7 +70,7 @@ class Operator(Agent):
 
     async def pile(self, turn: Turn, command: str) -> None:
         """Leave so many commands in the background that no more may be, then one more."""
-        for _ in range(MOST_IN_CHAT + 1):
+        for _ in range(MOST_WORKS + 1):
             terminal = await turn.open_terminal(command)
             self.terminals.append(terminal)
             await terminal.run_on("more")
@@ -186,14 +187,16 @@ async def test_a_command_in_the_background_ends_by_itself(tmp_path: Path) -> Non
         await chat.assert_at_rest()
 
 
-async def test_too_much_in_the_background_is_an_error_and_nothing_is_left(tmp_path: Path) -> None:
-    limits = Limits(max_session_terminals=64)
-    async with operating(tmp_path, limits=limits) as (chat, agent):
+async def test_too_much_in_the_background_is_an_error_and_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background_work, "MOST_IN_CHAT", MOST_WORKS)
+    async with operating(tmp_path) as (chat, agent):
         turn = await chat.run("t1", "pile sleep 600")
         assert turn["state"] == "error"
-        assert len(chat.state["backgroundWork"]) == MOST_IN_CHAT
-        assert len(agent.terminals) == MOST_IN_CHAT + 1
-        await eventually(lambda: len(_children_of(os.getpid(), b"sleep")) == MOST_IN_CHAT)
+        assert len(chat.state["backgroundWork"]) == MOST_WORKS
+        assert len(agent.terminals) == MOST_WORKS + 1
+        await eventually(lambda: len(_children_of(os.getpid(), b"sleep")) == MOST_WORKS)
     await eventually(lambda: not _children_of(os.getpid(), b"sleep"))
 
 
