@@ -64,6 +64,7 @@ async def test_the_catalogue_grows_with_the_first_turn(folder: Path) -> None:
             }
         ]
         await scene.turn(lambda: None)
+        await client.until(lambda: {} if len(client.states[SESSION]["changesets"]) > 1 else None)
         told = client.states[SESSION]["changesets"]
         assert [(entry["label"], entry["changeKind"]) for entry in told] == [
             ("Branch Changes", "branch"),
@@ -361,6 +362,9 @@ async def test_an_old_client_sees_changes_in_its_own_words(folder: Path) -> None
     async with changing(folder, "0.5.0") as scene:
         client = scene.client
         turn = await scene.turn(lambda: (folder / "a").write_text("new\n"))
+        await client.until(
+            lambda: {} if len(client.states[SESSION].get("changesets", ())) > 1 else None
+        )
         entries = client.states[SESSION]["changesets"]
         assert {entry["changeKind"] for entry in entries} >= {"uncommitted", "session", "turn"}
         assert all("capabilities" not in entry for entry in entries)

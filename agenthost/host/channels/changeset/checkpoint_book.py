@@ -58,6 +58,8 @@ class Page:
     places: dict[str, Repository] = field(default_factory=dict)
     # Its session is gone, and nothing more is to be stored of it.
     is_closed: bool = False
+    # And its folder is gone too.
+    is_forgotten: bool = False
 
     def begin(self, chat: str, turn: str, before: Trees) -> None:
         """Note the files before a turn; one that goes on after a failure has begun before."""
@@ -145,6 +147,8 @@ class CheckpointBook:
         """Forget a session, and remove its files."""
         self._ledger.write(DropRecord(CHECKPOINTS, session))
         page = self._pages.get(session)
+        if page is not None:
+            page.is_forgotten = True
         self.leave(session)
         checkpoints = page.checkpoints if page is not None else self._checkpoints(session)
         await checkpoints.remove()

@@ -73,7 +73,8 @@ class TurnChanges:
                 page.places |= {place.top: place.repository for place in places}
                 page.begin(chat.uri, turn_id, before)
                 self._book.save(session.uri, page)
-            await self._offer(session, chat, places)
+        # What it offers anew the agent need not wait for.
+        self._tasks.start(self._offer_in_order(session, chat), f"changesets of {session.uri}")
 
     def ended(self, chat: ChatChannel, session: SessionChannel, turn_id: str) -> None:
         """Keep the files as they are after a turn, and tell what it changed, soon."""
@@ -81,12 +82,12 @@ class TurnChanges:
 
     def refresh_offer(self, session: SessionChannel) -> None:
         """Find out anew which changesets a session offers, soon."""
+        self._tasks.start(self._offer_in_order(session, None), f"changesets of {session.uri}")
 
-        async def refresh() -> None:
-            async with self._order(session):
-                await self._offer(session, None, await self._places(session))
-
-        self._tasks.start(refresh(), f"changesets of {session.uri}")
+    async def _offer_in_order(self, session: SessionChannel, chat: ChatChannel | None) -> None:
+        async with self._order(session):
+            if self._directory.has(session):
+                await self._offer(session, chat, await self._places(session))
 
     def _order(self, session: SessionChannel) -> asyncio.Lock:
         lock = self._orders.get(session.uri)
@@ -96,10 +97,14 @@ class TurnChanges:
 
     async def _end(self, chat: ChatChannel, session: SessionChannel, turn_id: str) -> None:
         async with self._order(session):
+            if not self._directory.has(session):
+                return
             places = await self._places(session)
             after = await self._take(session, places)
+            if not self._directory.has(session):
+                return
             page = await self._book.page(session.uri)
-            if page.find(turn_id, {chat.uri}) is not None and self._directory.has(session):
+            if page.find(turn_id, {chat.uri}) is not None:
                 page.end(chat.uri, turn_id, after)
                 self._book.save(session.uri, page)
             await self._offer(session, chat, places)
@@ -120,6 +125,9 @@ class TurnChanges:
                 log.warning("no checkpoint of %s: %s", place.top, error)
             else:
                 trees[place.top] = kept.tree
+        if page.is_forgotten:
+            # The session went meanwhile, for good.
+            await page.checkpoints.remove()
         return trees
 
     # What is told.
