@@ -26,6 +26,7 @@ from agenthost.host.channels.session.lifecycle import SessionRegistry
 from agenthost.host.channels.session.participants import Participants
 from agenthost.host.channels.session.permissions import Permissions
 from agenthost.host.channels.session.places import Places
+from agenthost.host.channels.session.repository_watches import RepositoryWatches
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.session.workspace_release import WorkspaceReleases
 from agenthost.host.channels.session.worktrees import SessionWorktrees
@@ -111,6 +112,8 @@ class HostCore:
     # Where sessions work, and may work.
     places: Places
     worktrees: SessionWorktrees
+    # What happens in the repositories of sessions besides their turns.
+    repository_watches: RepositoryWatches
     # Who is told when a session goes.
     releases: WorkspaceReleases
     terminals: HostTerminals

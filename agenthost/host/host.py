@@ -49,6 +49,7 @@ from agenthost.host.channels.session.participants import Participants
 from agenthost.host.channels.session.permissions import Permissions
 from agenthost.host.channels.session.place_records import PlaceRecords
 from agenthost.host.channels.session.places import Places
+from agenthost.host.channels.session.repository_watches import RepositoryWatches
 from agenthost.host.channels.session.resume_states import ResumeStates
 from agenthost.host.channels.session.trash import Trash
 from agenthost.host.channels.session.workspace_release import WorkspaceReleases
@@ -238,6 +239,7 @@ class Host:
             core.tasks.start(self._check_tokens(), "check tokens")
             core.tasks.start(TokenExpiry(core).watch(), "tell of expired tokens")
             core.tasks.start(empty_trash(core), "empty trash")
+            core.tasks.start(core.repository_watches.run(), "watch repositories")
             core.tasks.start(core.worktrees.clear_left_behind(), "clear worktrees away")
             core.tasks.start(core.terminals.leave_clients(), "leave terminals of absent clients")
             self._stack = stack.pop_all()
@@ -485,6 +487,7 @@ class Host:
             shells=self._shells,
             places=places,
             worktrees=worktrees,
+            repository_watches=RepositoryWatches(directory, git, lambda: watches.watcher),
             releases=releases,
             terminals=terminals,
             files=ResourceFiles(reach, self._limits),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from agenthost.agents import Agent, Turn
-from tests.wire.client import WireClient, open_client
+from tests.wire.client import PATIENCE, WireClient, open_client
 from tests.wire.hosting import embed
 from tests.workspace.git.repositories import git
 
@@ -71,6 +72,18 @@ async def git_of(client: WireClient, **wanted: Any) -> Json:
         return found if found and wanted.items() <= found.items() else None
 
     return await client.until(told)
+
+
+async def mirrored(client: WireClient) -> None:
+    """Wait until a client holds of the session what who comes new is shown.
+
+    What changed is looked at for a while after a turn, so no moment is known to be at rest.
+    """
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            held, fresh = await client.compared(S)
+            if held == fresh:
+                return
 
 
 async def listed(client: WireClient) -> Json:

@@ -16,16 +16,7 @@ from agenthost.protocol.own_members import FORK
 from tests.flags import eventually
 from tests.wire.client import WireClient, open_client
 from tests.wire.hosting import ServedHost, serve
-from tests.wire.mirrors import assert_mirrors
-from tests.wire.placing import (
-    NEW,
-    S,
-    begin_isolated,
-    clients,
-    git_of,
-    said,
-    worktrees,
-)
+from tests.wire.placing import NEW, S, begin_isolated, clients, git_of, mirrored, said, worktrees
 from tests.workspace.git.repositories import commit, git, repository
 
 Json = dict[str, Any]
@@ -73,10 +64,9 @@ async def test_a_worktree_is_made_for_the_first_turn_and_goes_with_the_session(
         assert (told["baseBranchName"], told["hasBaseBranchChanges"]) == ("old", False)
         # It belongs to the project that it was made of.
         assert (await new.fresh(S))["project"]["uri"] == folder.as_uri()
-        await assert_mirrors(new)
+        await mirrored(new)
         # In its version no action tells of another directory; whoever comes new sees it.
-        held, fresh = await old.compared(S)
-        assert fresh == {**held, "workingDirectory": made.as_uri()}
+        assert (await old.fresh(S))["workingDirectory"] == made.as_uri()
         # Another turn, the same worktree.
         await new.run_turn(chat, "t2", "again")
         assert said(new, chat) == str(made)
@@ -142,7 +132,7 @@ async def test_a_worktree_that_cannot_be_made_is_an_error_that_says_why_and_is_t
         await new.run_turn(chat, "t3", "third try")
         assert said(new, chat) == str(beside / "first-try")
         assert worktrees(folder) == [str(beside / "first-try")]
-        await assert_mirrors(new)
+        await mirrored(new)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a small filesystem is mounted by root alone")

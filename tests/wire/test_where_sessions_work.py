@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +12,9 @@ import pytest
 from agenthost.host.channels.session import places
 from agenthost.tokens import Role
 from tests.wire.client import WireClient
-from tests.wire.mirrors import assert_mirrors
 from tests.wire.people import peopled
-from tests.wire.placing import (
-    Roomy,
-    S,
-    clients,
-    git_of,
-    listed,
-)
-from tests.workspace.git.repositories import git, repository
+from tests.wire.placing import Roomy, S, clients, git_of, listed, mirrored
+from tests.workspace.git.repositories import commit, git, repository
 
 Json = dict[str, Any]
 
@@ -55,8 +49,26 @@ async def test_a_session_in_a_repository_tells_its_project_and_its_branch(tmp_pa
         await new.run_turn(chat, "t1", "hello")
         told = await git_of(new, branchName="work", uncommittedChanges=1)
         assert (told["baseBranchName"], told["hasBaseBranchChanges"]) == ("main", False)
-        await assert_mirrors(new)
+        await mirrored(new)
         assert (await old.subscribe(S))["title"]
+
+
+async def test_what_happens_in_a_repository_is_told_while_somebody_follows(tmp_path: Path) -> None:
+    folder = repository(tmp_path / "r")
+    git(folder, "branch", "packed/one")
+    async with clients() as (new, _):
+        await new.ready_session(S, workingDirectories=[folder.as_uri()])
+        await git_of(new, branchName="main", uncommittedChanges=0)
+        # Nobody takes a turn. Each of these is another file of git's.
+        git(folder, "checkout", "-q", "packed/one")
+        await git_of(new, branchName="packed/one")
+        commit(folder, "one")
+        await git_of(new, outgoingChanges=1)
+        (folder / "new").write_text("x")
+        git(folder, "add", "new")
+        await git_of(new, uncommittedChanges=1)
+        shutil.rmtree(folder / ".git")
+        await new.until(lambda: None if (new.states[S].get("_meta") or {}).get("git") else {})
 
 
 async def test_outside_of_a_repository_there_is_no_project(tmp_path: Path) -> None:
@@ -200,7 +212,7 @@ async def test_an_editor_that_changes_its_mind_before_the_first_message_is_heard
         await new.request("createSession", channel=S, **at, config=config)
         await new.ping()
         assert new.states[S]["config"]["values"]["isolation"] == "worktree"
-        await assert_mirrors(new)
+        await mirrored(new)
 
 
 # Who may know of what

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from agenthost.agents.common_settings import BRANCH
 from agenthost.host.channels.session.catalogue import SessionCatalogue
@@ -23,7 +24,7 @@ from agenthost.host.log.writer import Writer
 from agenthost.tasks import Tasks
 from agenthost.workspace import file_path
 from agenthost.workspace.git.program import GitProgram
-from agenthost.workspace.git.repository import github_repository
+from agenthost.workspace.git.repository import Repository, github_repository
 from agenthost.workspace.git.status import GitOverview, git_overview
 
 if TYPE_CHECKING:
@@ -78,7 +79,13 @@ class GitMetadata:
         self._records = records
         # Sessions that are being looked at, and whether somebody asked again meanwhile.
         self._asked: dict[str, bool] = {}
+        # Session -> the repository that it was last seen in.
+        self._repositories: WeakKeyDictionary[SessionChannel, Repository] = WeakKeyDictionary()
         effects.on(RefreshGit, lambda effect: self.refresh(effect.session))
+
+    def repository(self, session: SessionChannel) -> Repository | None:
+        """Return the repository that a session was last seen to work in."""
+        return self._repositories.get(session)
 
     def refresh(self, session: SessionChannel) -> None:
         """Look at a session's first folder again, soon."""
@@ -107,6 +114,7 @@ class GitMetadata:
         trusted = self._records.is_trusted(session)
         found = await self._places.repository(first, trusted=trusted)
         if found is None:
+            self._repositories.pop(session, None)
             is_none = folder is None or not await asyncio.to_thread(in_some_repository, folder)
             # One that does not answer is not gone. What another chose may be none of theirs.
             if (is_none or not trusted) and self._works_in(session, first):
@@ -116,6 +124,7 @@ class GitMetadata:
         if not self._works_in(session, first):
             # It works elsewhere by now, and was asked for again.
             return
+        self._repositories[session] = found
         self._catalogue.tell_project(session, project_of(found))
         if overview is not None:
             self._tell(session, git_meta(overview))
