@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from agenthost.protocol.own_members import FORK
+from tests.children import gone
 from tests.flags import eventually
 from tests.wire.client import WireClient, open_client
 from tests.wire.hosting import ServedHost, serve
@@ -262,8 +263,8 @@ async def test_a_worktree_outlives_the_host(tmp_path: Path, how: str) -> None:
             await eventually(lambda: worktrees(folder) == [])
 
 
-@pytest.mark.parametrize("orphan", ["goes on", "is killed"])
-async def test_a_host_that_dies_while_a_worktree_is_made(tmp_path: Path, orphan: str) -> None:
+def slow_repository(tmp_path: Path) -> Path:
+    """Make a repository whose checkout tells that it has started, and waits until it may go on."""
     folder = repository(tmp_path / "r")
     slow = tmp_path / "slow"
     # A filter of the user's own, which the host leaves on, holds the checkout up.
@@ -274,8 +275,55 @@ async def test_a_host_that_dies_while_a_worktree_is_made(tmp_path: Path, orphan:
     (tmp_path / "go").touch()
     commit(folder, "slow")
     (tmp_path / "go").unlink()
+    return folder
+
+
+async def test_who_does_not_wait_for_a_worktree_takes_it_from_nobody(tmp_path: Path) -> None:
+    folder = slow_repository(tmp_path)
+    started, go = tmp_path / "started", tmp_path / "go"
+    async with clients(disposal="delete") as (new, _):
+        chat = await begin_isolated(new, folder)
+        await new.start_turn(chat, "t1", "hello there")
+        await eventually(started.exists)
+        ended = {"type": "chat/turnCancelled", "turnId": "t1", "duration": 1}
+        await new.accepted(chat, ended)
+        assert "activity" not in new.states[chat]
+        await new.start_turn(chat, "t2", "again")
+        await new.action(chat, "chat/activityChanged", activity="Creating isolated worktree")
+        go.touch()
+        await new.turn_end(chat, "t2")
+        assert said(new, chat) == str(tmp_path / "r.worktrees" / "hello-there")
+        assert len(worktrees(folder)) == 1
+
+
+async def test_a_session_that_goes_while_its_worktree_is_made_leaves_none(tmp_path: Path) -> None:
+    folder = slow_repository(tmp_path)
+    started, go = tmp_path / "started", tmp_path / "go"
+    async with clients(disposal="delete") as (new, _):
+        chat = await begin_isolated(new, folder)
+        await new.start_turn(chat, "t1", "hello there")
+        await eventually(started.exists)
+        await new.request("disposeSession", channel=S)
+        assert len(worktrees(folder)) == 1
+        go.touch()
+        await eventually(lambda: worktrees(folder) == [])
+
+
+async def test_a_host_that_stops_ends_the_making_of_a_worktree(tmp_path: Path) -> None:
+    folder = slow_repository(tmp_path)
     started = tmp_path / "started"
-    started.unlink(missing_ok=True)
+    async with clients() as (new, _):
+        chat = await begin_isolated(new, folder)
+        await new.start_turn(chat, "t1", "hello there")
+        await eventually(started.exists)
+    # It did not wait for git, and git is gone.
+    await gone(int(started.read_text()))
+
+
+@pytest.mark.parametrize("orphan", ["goes on", "is killed"])
+async def test_a_host_that_dies_while_a_worktree_is_made(tmp_path: Path, orphan: str) -> None:
+    folder = slow_repository(tmp_path)
+    started = tmp_path / "started"
     async with serve(tmp_path / "data", cwd=folder) as host:
         async with open_client(host.url, "one", NEW) as client:
             await client.initialize()

@@ -181,20 +181,25 @@ class SessionCatalogue:
             self.mark(effect.session)
 
     def tell_git(self, session: SessionChannel, git: JsonObject | None) -> None:
-        """Tell of git in a session's line, or no more; whoever changes that refreshes it."""
+        """Tell of git in a session's line, or no more."""
         extra = extra_of(session)
-        if extra.facts is not None:
+        if extra.facts is not None and extra.facts.get("_meta", {}).get("git") != git:
             told = {key: each for key, each in extra.facts.get("_meta", {}).items() if key != "git"}
             extra.facts = {**extra.facts, "_meta": told if git is None else {**told, "git": git}}
+            self._tell_beside(session)
 
     def tell_project(self, session: SessionChannel, project: ProjectInfo) -> None:
         """Tell on which project a session works, to who lists it or comes new."""
         extra = extra_of(session)
         if extra.facts is not None and extra.facts.get("project") != project:
             extra.facts = {**extra.facts, "project": project}
-            self.refresh(session)
-            # No action leads to it: who has heard of all of them has not heard of this.
-            self._news.changed(session.uri, self._writer.ledger.take_seq())
+            self._tell_beside(session)
+
+    def _tell_beside(self, session: SessionChannel) -> None:
+        """Tell a change that no action leads to."""
+        self.refresh(session)
+        # Who has heard of all actions has not heard of this.
+        self._news.changed(session.uri, self._writer.ledger.take_seq())
 
     def project(self, session: SessionChannel) -> ProjectInfo | None:
         """Return the project that a session is told to work on."""

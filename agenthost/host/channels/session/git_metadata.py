@@ -143,9 +143,9 @@ class GitMetadata:
         self._tell(session, None)
 
     def _tell(self, session: SessionChannel, git: JsonObject | None) -> None:
+        self._catalogue.tell_git(session, git)
         meta = session.state.get("_meta") or {}
         if meta.get("git") != git:
-            self._catalogue.tell_git(session, git)
             told = {key: value for key, value in meta.items() if key != "git"}
             if git is not None:
                 told["git"] = git

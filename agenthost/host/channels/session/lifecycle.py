@@ -193,10 +193,10 @@ class SessionRegistry:
         missing = self._missing(agent, starter.principal)
         if missing:
             raise AuthRequired(missing, f"{agent.display_name} needs you to sign in")
-        state = await self._first_state(agent, params, source, role)
         trusted = role is Role.OWNER
         if source is not None:
             trusted = self._place_records.is_trusted(source)
+        state = await self._first_state(agent, params, source, role)
         project = await self._places.project(first_directory(state), trusted=trusted)
         if origin is not None:
             state["origin"], state["title"] = origin, title

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
-from collections.abc import Awaitable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from agenthost.agents.common_settings import BRANCH, DIRECTORY
@@ -68,6 +68,8 @@ class Places:
         self._denied = tuple(denied)
         # Of its own: a checkpoint of a large repository must not keep anybody waiting.
         self.questions = GitProgram(QUESTIONS_AT_ONCE)
+        # Directories that did not answer in a moment, and still do not.
+        self._slow: set[str] = set()
 
     async def repository(self, directory: str | None, *, trusted: bool) -> Repository | None:
         """Return the repository of a working directory, or None.
@@ -90,7 +92,11 @@ class Places:
 
     async def project(self, directory: str | None, *, trusted: bool) -> ProjectInfo | None:
         """Return the project of a working directory, if that is known in a moment."""
-        found = await self._in_a_moment(self.repository(directory, trusted=trusted), None)
+        if directory is None:
+            return None
+        found = await self._in_a_moment(
+            directory, lambda: self.repository(directory, trusted=trusted), None
+        )
         return project_of(found) if found is not None else None
 
     async def schema(
@@ -103,15 +109,18 @@ class Places:
         """Return an agent's schema with the settings of the place, and values without bad ones."""
         if directory is None or file_path(directory) is None:
             return offered, values
-        choices = PlaceChoices()
+        choices, asked = PlaceChoices(), values
         if self._may_look(directory, role):
-            looking = self._choices(values, directory, trusted=role is Role.OWNER)
+            trusted = role is Role.OWNER
             # What is asked for stays so where git is slow: whoever makes the worktree will see.
             unknown = PlaceChoices(
                 wants_worktree(values), _text(values.get(BRANCH)), has_folders=True
             )
-            choices = await self._in_a_moment(looking, unknown)
-        if values.get(DIRECTORY) and await self.inner_folder(directory, values, role) is None:
+            choices = await self._in_a_moment(
+                directory, lambda: self._choices(asked, directory, trusted=trusted), unknown
+            )
+        folders = choices.has_folders and bool(values.get(DIRECTORY))
+        if folders and await self.inner_folder(directory, values, role) is None:
             values = {key: value for key, value in values.items() if key != DIRECTORY}
         if values.get(BRANCH) not in (None, choices.branch):
             # There is none of this name; remembered from another repository perhaps.
@@ -142,8 +151,9 @@ class Places:
             return []
         if setting == DIRECTORY:
             return await self._complete_folder(query, directory, role, most)
-        asked = self._branches(query, directory, role, most)
-        names = await self._in_a_moment(asked, [])
+        names: list[str] = await self._in_a_moment(
+            directory, lambda: self._branches(query, directory, role, most), []
+        )
         return [{"value": name, "label": name} for name in names]
 
     async def _branches(self, query: str, directory: str, role: Role, most: int) -> list[str]:
@@ -174,7 +184,9 @@ class Places:
         above, _, beginning = query.rpartition("/")
         if folder is None or query.startswith("/") or ".." in above.split("/"):
             return []
-        names = await self._in_a_moment(self._listed(folder, above, role), [])
+        names: list[str] = await self._in_a_moment(
+            directory, lambda: self._listed(folder, above, role), []
+        )
         wanted = beginning.lower()
         fitting = sorted(
             (name for name in names if wanted in name.lower()),
@@ -228,18 +240,21 @@ class Places:
         roots = self._host_roots
         return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
 
-    async def _in_a_moment(self, work: Awaitable[_T], otherwise: _T) -> _T:
-        """Return what comes of work, or something else where that takes too long."""
-
-        async def done() -> _T:
-            return await work
-
-        # It goes on all the same: what runs in a thread cannot be stopped, and keeps its seat.
-        task = self._tasks.start(done(), "look at a folder")
-        ended, _ = await asyncio.wait({task}, timeout=MOMENT)
-        if not ended:
+    async def _in_a_moment(
+        self, directory: str, work: Callable[[], Coroutine[Any, Any, _T]], otherwise: _T
+    ) -> _T:
+        """Return what comes of work on a directory, or something else where that takes too long."""
+        if directory in self._slow:
             return otherwise
-        return task.result()
+        # It goes on all the same: what runs in a thread cannot be stopped, and keeps its seat.
+        task = self._tasks.start(work(), f"look at {directory}")
+        ended, _ = await asyncio.wait({task}, timeout=MOMENT)
+        if ended:
+            return task.result()
+        # Whoever asks next does not wait as long for the same.
+        self._slow.add(directory)
+        task.add_done_callback(lambda _: self._slow.discard(directory))
+        return otherwise
 
 
 def in_some_repository(folder: str | os.PathLike[str]) -> bool:
