@@ -61,28 +61,27 @@ from agenthost.client.state.mirror import Mirror
 from agenthost.client.tools import ToolFailure, ToolResult, ToolRun
 from agenthost.clock import Clock, SystemClock
 
+# What only those need who work with files is loaded when somebody asks for it.
 if TYPE_CHECKING:
     from agenthost.client.changes import ChangesCatalogue, ChangesView
     from agenthost.client.file_watch import FileWatch, WatchInterrupted
     from agenthost.client.files import SessionFiles
     from agenthost.client.terminals import ClientTerminals, TerminalView
+else:
+    _LATE = {
+        "ChangesCatalogue": "changes",
+        "ChangesView": "changes",
+        "ClientTerminals": "terminals",
+        "FileWatch": "file_watch",
+        "SessionFiles": "files",
+        "TerminalView": "terminals",
+        "WatchInterrupted": "file_watch",
+    }
 
-# What only those need who work with files: loaded when somebody asks for it.
-_LATE = {
-    "ChangesCatalogue": "changes",
-    "ChangesView": "changes",
-    "ClientTerminals": "terminals",
-    "FileWatch": "file_watch",
-    "SessionFiles": "files",
-    "TerminalView": "terminals",
-    "WatchInterrupted": "file_watch",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _LATE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
+    def __getattr__(name: str) -> object:
+        if name not in _LATE:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
 
 
 __all__ = [

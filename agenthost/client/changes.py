@@ -6,8 +6,10 @@ and carrying out operations is the host's affair.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
@@ -27,8 +29,13 @@ if TYPE_CHECKING:
         ChangesetOperation,
         ChangesetState,
     )
+    from agenthost.protocol.chat.state import ChatState
     from agenthost.protocol.commands import InvokeChangesetOperationResult
     from agenthost.protocol.common import FileEditSide
+    from agenthost.protocol.session.state import SessionState
+
+LISTING_PATIENCE = 2.0
+"""Seconds to wait for a set of changes that a new session, or a turn, does not list yet."""
 
 _LACKING = "operations on changes"
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
@@ -38,17 +45,20 @@ class ChangesCatalogue:
     """The sets of changes that a session or a chat has."""
 
     def __init__(
-        self, core: ClientCore, listed: Callable[[], list[Changeset] | None], session: str | None
+        self,
+        core: ClientCore,
+        channel: Channel[SessionState] | Channel[ChatState],
+        session: str | None,
     ) -> None:
-        """Reach sets of changes; ``listed`` returns those that a state advertises now."""
+        """Reach the sets of changes that a channel's state lists."""
         self._core = core
-        self._listed = listed
+        self._channel = channel
         self._session = session
 
     @property
     def catalogue(self) -> list[Changeset]:
         """The sets that there are, as the host lists them; ``changeKind`` tells them apart."""
-        return self._listed() or []
+        return self._channel.state.get("changesets") or []
 
     async def open(
         self,
@@ -71,14 +81,30 @@ class ChangesCatalogue:
         """
         values = _values(turn, compare)
         kind = kind or _kind(turn, compare)
-        if self._listed() is None:
-            raise Unsupported("this host lists no changes here")
+        found = self._find(kind, values) or await self._awaited(kind, values)
+        if found is not None:
+            return await self._follow(*found)
+        if self._channel.state.get("changesets") is None:
+            raise Unsupported(
+                "this host lists no changes here; one that can does so where a session works in "
+                "a repository, or has changed something"
+            )
+        kinds = ", ".join(entry["changeKind"] for entry in self.catalogue) or "none"
+        raise NotFound(f"there are no changes of the kind {kind} here; there are: {kinds}")
+
+    def _find(self, kind: str, values: dict[str, str]) -> tuple[str, Changeset] | None:
         for entry in self.catalogue:
             uri = expanded(entry["uriTemplate"], values)
             if entry["changeKind"] == kind and uri is not None:
-                return await self._follow(uri, entry)
-        kinds = ", ".join(entry["changeKind"] for entry in self.catalogue) or "none"
-        raise NotFound(f"there are no changes of the kind {kind} here; there are: {kinds}")
+                return uri, entry
+        return None
+
+    async def _awaited(self, kind: str, values: dict[str, str]) -> tuple[str, Changeset] | None:
+        """Wait for a set that is not listed yet: a host looks for a repository beside its work."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LISTING_PATIENCE):
+                await self._channel.until(lambda _: self._find(kind, values))
+        return self._find(kind, values)
 
     async def _follow(self, uri: str, entry: Changeset) -> ChangesView:
         channel = await self._core.subscribe(uri, owner=self._session)

@@ -229,9 +229,7 @@ class Chat(Handle["ChatState"]):
         """What was changed by this chat's turns; older hosts list that of sessions only."""
         from agenthost.client.changes import ChangesCatalogue
 
-        return ChangesCatalogue(
-            self._core, lambda: self.state.get("changesets"), self.channel.owner
-        )
+        return ChangesCatalogue(self._core, self.channel, self.channel.owner)
 
     # The chat itself.
 

@@ -18,7 +18,7 @@ from agenthost.client.asking import ask
 from agenthost.client.errors import ChannelGone, ClientClosed, ConnectionLost, Lagged
 from agenthost.client.state.channel import Reset
 from agenthost.client.state.signals import Signal
-from agenthost.errors import AgentHostError, NotFound
+from agenthost.errors import AgentHostError, NotFound, RemoteProtocolError
 
 if TYPE_CHECKING:
     from agenthost.client.state.channel import Channel
@@ -108,6 +108,8 @@ class FileWatch:
             try:
                 params = self._params
                 made = await ask(self._core, "createResourceWatch", params, lacking="watches")
+                if not isinstance(made, dict) or not isinstance(made.get("channel"), str):
+                    raise RemoteProtocolError("the host's answer to createResourceWatch is odd")
                 await self._follow(made["channel"])
                 return
             except (ConnectionLost, ChannelGone, NotFound, TimeoutError):

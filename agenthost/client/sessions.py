@@ -315,7 +315,7 @@ class Session(Handle["SessionState"]):
         """What was changed in the session's folders."""
         from agenthost.client.changes import ChangesCatalogue
 
-        return ChangesCatalogue(self._core, lambda: self.state.get("changesets"), self.uri)
+        return ChangesCatalogue(self._core, self.channel, self.uri)
 
     # The session itself.
 

@@ -58,7 +58,6 @@ class Workplace:
     async def open(self, kind: str | None = None, **which: Any) -> ChangesView:
         """Follow changes once they are listed and known."""
         async with asyncio.timeout(PATIENCE):
-            await self.session.channel.until(lambda state: state.get("changesets"))
             view = await self.session.changes.open(kind, **which)
             await view.ready()
         return view
@@ -69,6 +68,7 @@ def _real_repositories(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("GIT_DIR")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.setattr("agenthost.client.changes.LISTING_PATIENCE", PATIENCE)
 
 
 @pytest.fixture
@@ -121,15 +121,18 @@ async def test_each_turn_has_its_own_changes_and_two_are_compared(place: Workpla
         async with await place.open() as view:
             assert await view.texts("a.txt") == ("one\ntwo\n", "2\n")
         async with asyncio.timeout(PATIENCE):
-            await chat.channel.until(lambda state: state.get("changesets"))
             async with await chat.changes.open(turn=first) as view:
                 await view.ready()
                 assert await view.texts("a.txt") == ("one\ntwo\n", "1\n")
 
 
-async def test_what_is_not_there_is_refused(place: Workplace) -> None:
+async def test_what_is_not_there_is_refused(
+    place: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with await place.session.chat() as chat:
         await place.turn(chat, lambda: edit(place.folder))
+    await place.open()
+    monkeypatch.setattr("agenthost.client.changes.LISTING_PATIENCE", 0.01)
     with pytest.raises(NotFound, match="of the kind nonsense"):
         await place.open("nonsense")
     with pytest.raises(ChangesFailed):
@@ -179,7 +182,8 @@ async def test_an_older_version_sees_changes_and_cannot_review(place: Workplace)
             view.review("a.txt")
 
 
-async def test_a_host_that_lists_no_changes_says_so() -> None:
+async def test_a_host_that_lists_no_changes_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agenthost.client.changes.LISTING_PATIENCE", 0.01)
     host = ScriptedHost()
     client = host.client()
     side = await host.welcome(client)

@@ -64,15 +64,21 @@ def cut(state: Any, most: int = MOST_KEPT, left: int = _LEFT) -> Any:
         if left > 0 or not kept:
             shorter = part if len(text) <= left else _shortened(part, text, left)
             kept.append(shorter)
-        elif part.get("type") == "command" and not part.get("isComplete"):
+        elif isinstance(part, dict) and part.get("isComplete") is False:
             kept.append({**part, "output": ""})
         left -= len(text) + _PART
     return {**state, "content": kept[::-1]}
 
 
-def _text(part: Mapping[str, Any]) -> str:
-    text = part.get(_TEXTS.get(part.get("type", ""), ""))
-    return text if isinstance(text, str) else ""
+def _text(part: Any) -> str:
+    match part:
+        case {"type": "command", "output": str(text)} | {
+            "type": "unclassified",
+            "value": str(text),
+        }:
+            return text
+    # Of a type that takes none, or not what it should be.
+    return ""
 
 
 def _shortened(part: Mapping[str, Any], text: str, left: int) -> dict[str, Any]:
