@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Any, Union, assert_type, get_args, get_origin, get_type_hints
@@ -12,6 +14,7 @@ import pytest
 
 from agenthost import client as sdk
 from agenthost.client import (
+    ChangesView,
     Channel,
     Chat,
     Client,
@@ -26,13 +29,16 @@ from agenthost.client import (
     Reset,
     ResourceProvider,
     Session,
+    TerminalView,
     ToolCallChanged,
     ToolRun,
     TurnEnded,
     TurnFailed,
     TurnStarted,
     UsageReported,
+    WatchInterrupted,
 )
+from agenthost.protocol.changeset import Changeset, ChangesetFile
 from agenthost.protocol.chat.input_state import ChatInputRequest, ChatInputResponseKind
 from agenthost.protocol.chat.messages import Message
 from agenthost.protocol.chat.state import ChatState, CompletedTurn, ResponsePart
@@ -41,10 +47,13 @@ from agenthost.protocol.chat.tool_state import (
     ToolCallRunningState,
     ToolCallState,
 )
-from agenthost.protocol.commands import InitializeResult
+from agenthost.protocol.commands import InitializeResult, InvokeChangesetOperationResult
 from agenthost.protocol.common import ErrorInfo, UsageInfo
 from agenthost.protocol.envelopes import ActionEnvelope
+from agenthost.protocol.resource_watch import ResourceChange
+from agenthost.protocol.resources import DirectoryEntry, ResourceResolveResult
 from agenthost.protocol.session.state import SessionConfigSchema
+from agenthost.protocol.terminal import TerminalCommandPart, TerminalInfo, TerminalState
 from agenthost.protocol.wire_types import WIRE_TYPES
 
 # What a tool's author hands in is for the host to check.
@@ -56,6 +65,19 @@ TOLD = [
     for name in sdk.__all__
     if dataclasses.is_dataclass(each := getattr(sdk, name)) and each not in INPUT
 ]
+
+
+def test_what_only_some_need_is_loaded_when_it_is_asked_for() -> None:
+    late = "changes", "file_watch", "files", "terminals"
+    script = f"""
+import sys, agenthost.client as sdk
+assert not [name for name in {late} if "agenthost.client." + name in sys.modules]
+for name in sdk.__all__:
+    getattr(sdk, name)
+assert all("agenthost.client." + name in sys.modules for name in {late})
+assert not hasattr(sdk, "nonsense")
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 
 
 def members_of(hint: Any) -> Iterator[Any]:
@@ -107,6 +129,20 @@ def check_errors(rejected: Rejected, failed: TurnFailed, unmade: CreationFailed)
     assert_type(rejected.envelope, ActionEnvelope)
     assert_type(failed.turn, CompletedTurn | None)
     assert_type(unmade.error, ErrorInfo | None)
+
+
+async def check_workspace(session: Session, view: ChangesView, terminal: TerminalView) -> None:
+    assert_type(await session.files.list(), list[DirectoryEntry])
+    assert_type(await session.files.stat("a"), ResourceResolveResult)
+    async for changes in await session.files.watch():
+        assert_type(changes, Sequence[ResourceChange] | WatchInterrupted)
+    assert_type(await session.terminals.list(), list[TerminalInfo])
+    assert_type(terminal.channel, Channel[TerminalState])
+    assert_type(terminal.commands(), list[TerminalCommandPart])
+    assert_type(session.changes.catalogue, list[Changeset])
+    assert_type(await session.changes.open(), ChangesView)
+    assert_type(view.files, list[ChangesetFile])
+    assert_type(await view.invoke("stage"), InvokeChangesetOperationResult)
 
 
 async def check_handles(client: Client, session: Session, chat: Chat, run: ToolRun) -> None:

@@ -190,6 +190,20 @@ async def test_output_goes_on_after_a_drop(world: World, terminal: TerminalView)
         assert await listener.end() == await seen.end()
 
 
+async def test_drops_in_the_middle_of_output_lose_nothing_and_double_nothing(
+    world: World, terminal: TerminalView
+) -> None:
+    listener = Listener(terminal)
+    await terminal.type("for n in $(seq 1 2000); do echo line $n of it; done; exit\r")
+    for number in range(50, 2000, 150):
+        await listener.hears(f"line {number} of it\r\n")
+        # Whatever is under way is lost, but for a few messages.
+        world.wire("me").cut(0, number % 4)
+    text = await listener.end()
+    lines = [line for line in text.splitlines() if line.startswith("line ")]
+    assert lines == [f"line {number} of it" for number in range(1, 2001)]
+
+
 async def test_a_host_without_terminals_says_so() -> None:
     host = ScriptedHost()
     client = host.client()
