@@ -20,10 +20,10 @@ from agenthost.client import (
     Unsupported,
 )
 from agenthost.client.changes import expanded
-from agenthost.errors import NotFound
+from agenthost.errors import InvalidParams, NotFound
 from tests.client.scripted import SESSION, ScriptedHost, snapshot
 from tests.client.world import World
-from tests.workspace.git.repositories import commit, repository
+from tests.workspace.git.repositories import commit, git, repository
 
 # A busy machine and a program that is started many times.
 PATIENCE = 60
@@ -166,6 +166,22 @@ async def test_files_are_reviewed_where_that_is_possible(place: Workplace) -> No
     async with await place.open(turn=turn) as view:
         with pytest.raises(Rejected):
             await view.review("a.txt")
+
+
+async def test_an_operation_is_carried_out(place: Workplace) -> None:
+    async with await place.session.chat() as chat:
+        await place.turn(chat, lambda: edit(place.folder))
+    async with await place.open("uncommitted") as view:
+        async with asyncio.timeout(PATIENCE):
+            await view.channel.until(lambda _: view.operations)
+        with pytest.raises(InvalidParams):
+            await view.invoke("nonsense")
+        await view.invoke("stage", "a.txt")
+        assert git(place.folder, "diff", "--cached", "--name-only") == "a.txt"
+        await view.invoke("discard-changes", "b.txt")
+        assert (place.folder / "b.txt").read_text() == "bee\n"
+        async with asyncio.timeout(PATIENCE):
+            await view.channel.until(lambda state: len(state["files"]) == 2)
 
 
 async def test_an_older_version_sees_changes_and_cannot_review(place: Workplace) -> None:
