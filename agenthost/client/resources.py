@@ -130,10 +130,17 @@ class MemoryResources(ResourceProvider):
         return {"entries": [*children.values()]}
 
     async def resolve(self, params: ResourceResolveParams) -> ResourceResolveResult:
-        """Return the type and size of a resource."""
-        content = self._find(params["uri"])
+        """Return the type and size of a resource; a folder is what something is below of."""
+        uri = params["uri"]
+        if uri not in self._contents and self._is_folder(uri):
+            return {"uri": uri, "type": "directory"}
+        content = self._find(uri)
         size = len(content.encode() if isinstance(content, str) else content)
-        return {"uri": params["uri"], "type": "file", "size": size}
+        return {"uri": uri, "type": "file", "size": size}
+
+    def _is_folder(self, uri: str) -> bool:
+        base = uri.rstrip("/") + "/"
+        return any(known.startswith(base) and known != base for known in self._contents)
 
     def _find(self, uri: str) -> str | bytes:
         if uri not in self._contents:

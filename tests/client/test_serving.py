@@ -64,12 +64,16 @@ async def test_the_host_reads_lists_and_resolves_what_is_offered(
     }
     found = await host.call("resourceResolve", {"uri": "virtual://notes/a.txt"})
     assert (found["type"], found["size"]) == ("file", 5)
+    for folder in ("virtual://notes/", "virtual://notes/sub"):
+        assert (await host.call("resourceResolve", {"uri": folder}))["type"] == "directory"
 
 
 @pytest.mark.parametrize(
     ("method", "params", "error"),
     [
         ("resourceRead", {"uri": "virtual://notes/missing"}, NotFound),
+        ("resourceRead", {"uri": "virtual://notes/sub"}, NotFound),
+        ("resourceResolve", {"uri": "virtual://notes/su"}, NotFound),
         ("resourceRead", {"uri": "virtual://secret/c"}, PermissionDenied),
         ("resourceRead", {"uri": "file:///etc/passwd"}, PermissionDenied),
         ("resourceRead", {"uri": "virtual://notes/../secret/c"}, InvalidParams),
