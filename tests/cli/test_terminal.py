@@ -104,17 +104,17 @@ async def test_what_is_not_there_is_told(cli: Cli) -> None:
     assert gone.json[0]["error"] == "there is no such terminal"
 
 
-def info(uri: str, title: str, status: str = "running") -> TerminalInfo:
+def info(uri: str, title: str, *, ended: bool = False) -> TerminalInfo:
     return {
         "resource": uri,
         "title": title,
         "claim": {"kind": "client", "clientId": "c"},
-        "lifecycle": {"status": status},  # type: ignore[typeddict-item]
+        "lifecycle": {"status": "exited"} if ended else {"status": "running"},
     }
 
 
 async def test_a_terminal_that_runs_is_meant_before_one_that_ended() -> None:
-    old, new = info("ahp-terminal:/1", "bash", "exited"), info("ahp-terminal:/2", "bash")
+    old, new = info("ahp-terminal:/1", "bash", ended=True), info("ahp-terminal:/2", "bash")
     assert match_terminals([old, new], "bash") == [new]
     assert match_terminals([old], "BA") == [old]
     assert match_terminals([old, new], "1") == [old]

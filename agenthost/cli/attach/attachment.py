@@ -36,6 +36,8 @@ ASKING = 5.0
 GREETING = 0.8
 """Seconds for which the greeting is there alone, where an editor is drawn over it."""
 
+# Actions that may wait to be written; a slower terminal goes on with what the state still holds.
+_MOST_WAITING = 512
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
@@ -109,7 +111,7 @@ class Attachment:
         first = True
         while not self._end.done():
             # Both in one step: nothing is told between them.
-            reader, state = channel.envelopes(), channel.confirmed
+            reader, state = channel.envelopes(_MOST_WAITING), channel.confirmed
             try:
                 channel.check()
                 await self._draw(state, first=first)

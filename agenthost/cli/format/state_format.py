@@ -5,12 +5,12 @@ Pure: no clock, no terminal, no connection. Whatever makes a line here has made 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote, urlsplit
 
-from agenthost.cli.format.terminal_text import Style, one_line, text_lines
+from agenthost.cli.format.terminal_text import Style, one_line, safe_text, text_lines
 from agenthost.protocol.chat.parts import error_of
 from agenthost.protocol.markdown import markdown_of
 from agenthost.protocol.status import (
@@ -222,10 +222,38 @@ def tool_input(call: Json) -> str:
 
 def tool_output(call: Json) -> str:
     """Return a tool call's output as text."""
-    texts = [content_text(block) for block in call.get("content") or ()]
+    texts = [content_text(block) for block in shown_content(call)]
     if call.get("error"):
         texts.append(error_text(call["error"]))
     return "\n".join(text.rstrip("\n") for text in texts if text)
+
+
+def shown_content(call: Json) -> list[Json]:
+    """Return the blocks of a tool call's content, with what a terminal printed only once.
+
+    Most hosts tell it twice: as the terminal's own and, for those who know no terminals, as text.
+    """
+    content: list[Json] = list(call.get("content") or ())
+    texts = [_plain_output(block["text"]) for block in content if block["type"] == "text"]
+    shown: list[Json] = []
+    ended: list[Json] = []
+    for block in content:
+        preview = _plain_output((block.get("result") or {}).get("preview") or "")
+        if block["type"] == "terminal" and preview and any(map(_ends_with(preview), texts)):
+            result = {key: told for key, told in block["result"].items() if key != "preview"}
+            ended.append({**block, "result": result})
+        else:
+            shown.append(block)
+    # How it ended belongs behind what it printed.
+    return [*shown, *ended]
+
+
+def _plain_output(text: str) -> str:
+    return safe_text(text, overwrite=True).strip()
+
+
+def _ends_with(end: str) -> Callable[[str], bool]:
+    return lambda text: text.endswith(end)
 
 
 def content_text(block: Json) -> str:

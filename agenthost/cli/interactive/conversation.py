@@ -24,6 +24,7 @@ from agenthost.cli.interactive.display import listings, status_lines
 from agenthost.cli.interactive.display.printed_transcript import Transcript
 from agenthost.cli.interactive.display.referenced_content import ReferencedContent
 from agenthost.cli.interactive.display.styled_text import EMPTY, StyledLine, line, wrap
+from agenthost.cli.interactive.display.terminal_tails import TerminalTails
 from agenthost.cli.interactive.outcome import ConversationOutcome, Leave
 from agenthost.cli.interactive.prompts.dialogue import Act, Hint, Reply
 from agenthost.cli.interactive.prompts.pending import Pending, pending_prompts
@@ -80,8 +81,11 @@ class Conversation:
         self.session = session
         self.chat = chat
         self.content = ReferencedContent(client, self._changed)
+        self._tails = TerminalTails(client, self._changed)
         self.transcript = Transcript(
-            edit_lines=self.content.edit_lines, is_loading=self.content.is_loading
+            edit_lines=self.content.edit_lines,
+            is_loading=self.content.is_loading,
+            terminal_tail=self._tails.tail,
         )
         self.prompts = PromptQueue()
         said = listings.user_messages(chat.state)
@@ -129,6 +133,7 @@ class Conversation:
             self.hint("")
             await self.actions.flush()
             await self.content.close()
+            await self._tails.close()
             await self._tasks.close()
         return self._left or Leave()
 
@@ -297,6 +302,7 @@ class Conversation:
         width, rows = self.screen.size
         confirmed = self.chat.channel.confirmed
         self._prefetch_edits(confirmed)
+        self._tails.follow(_calls_of(confirmed.get("activeTurn")))
         shown = self.transcript.update(confirmed, width)
         self._note_turn()
         self.actions.mark_read()
@@ -398,6 +404,11 @@ class Conversation:
         self._wake.set()
         if isinstance(state, Closed):
             self.leave(Leave(state.error))
+
+
+def _calls_of(turn: Any) -> list[Any]:
+    parts = () if turn is None else turn["responseParts"]
+    return [part["toolCall"] for part in parts if part["kind"] == "toolCall"]
 
 
 def chat_location(client: Client, session: Session, chat: Chat) -> status_lines.ChatLocation:

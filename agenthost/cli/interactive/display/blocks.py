@@ -6,7 +6,7 @@ shown is ``printed_transcript``'s to say; what is asked of the user is ``prompts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from agenthost.cli.format.state_format import (
@@ -15,6 +15,7 @@ from agenthost.cli.format.state_format import (
     error_lines,
     error_text,
     only_question,
+    shown_content,
     tool_word,
     turn_error,
 )
@@ -40,8 +41,14 @@ Json = Mapping[str, Any]
 EditLines: TypeAlias = Callable[[Json, int], list[StyledLine] | None]
 """Says what an edit changes, in lines that fit a width; None where that is not known."""
 
+TerminalTail: TypeAlias = Callable[[str], str | None]
+"""Returns the end of what a terminal printed, by its URI; None where that is not known."""
+
 LIVE_TAIL = 6
 """Rows of a running tool's output."""
+
+LIVE_TERMINAL = 10
+"""Rows of what a running terminal prints."""
 
 RESULT_HEAD, RESULT_TAIL = 4, 8
 """Rows of a finished tool's output, from its beginning and from its end."""
@@ -107,8 +114,18 @@ def unknown_edit(edit: Json, width: int) -> list[StyledLine] | None:
     return None
 
 
+def unknown_terminal(uri: str) -> str | None:
+    """Return None: what terminals print is not known."""
+    return None
+
+
 def call_lines(
-    call: Json, width: int, *, live: bool, edit_lines: EditLines = unknown_edit
+    call: Json,
+    width: int,
+    *,
+    live: bool,
+    edit_lines: EditLines = unknown_edit,
+    terminal_tail: TerminalTail = unknown_terminal,
 ) -> list[StyledLine]:
     """Return a tool call as lines: its name and status, then its output."""
     lines = [_call_head(call, width)]
@@ -117,9 +134,10 @@ def call_lines(
         lines.append(clip_line(line(("dim", f"  {shown_input}")), width))
     for note in _call_notes(call):
         lines += indented(wrap(line(*note), min(width, WIDEST) - 2), ("", "  "))
-    content = call.get("content") or ()
-    rows = [row for block in content for row in _block(block, width - 4, edit_lines)]
+    rows = _content_rows(call, width - 4, edit_lines)
     most = (0, LIVE_TAIL) if live else (RESULT_HEAD, RESULT_TAIL)
+    if live and (printed := _live_rows(call, width - 4, terminal_tail)):
+        rows, most = [*rows, *printed], (0, LIVE_TERMINAL)
     return lines + indented(_shortened(rows, *most), ("dim", "  │ "), ("dim", "  │ "))
 
 
@@ -138,9 +156,8 @@ def call_in_full(
         lines += indented(kept_input, ("", "  "), ("", "  "))
     for source in visible(input_text(call) or "").split("\n") if kept_input is None else ():
         lines += indented(hard_wrap(line(("code", source)), width - 2), ("", "  "))
-    content = call.get("content") or ()
-    rows = [row for block in content for row in _block(block, width - 4, edit_lines)]
-    if all(block["type"] != "fileEdit" for block in content):
+    rows = _content_rows(call, width - 4, edit_lines)
+    if all(block["type"] != "fileEdit" for block in call.get("content") or ()):
         # It is asked about, or was denied: what it would have changed.
         for edit in (call.get("edits") or {}).get("items") or ():
             rows += _edit_rows(edit, width - 4, edit_lines)
@@ -247,6 +264,28 @@ def _unsaid_input(call: Json) -> str:
     return "" if given in _said(call) else given
 
 
+def _content_rows(call: Json, width: int, edit_lines: EditLines) -> list[StyledLine]:
+    """Return a tool's output as lines."""
+    said = {one_line(input_text(call) or ""), _said(call)}
+    return [
+        row
+        for block in shown_content(call)
+        for row in (
+            _terminal(block, width, said)
+            if block["type"] == "terminal"
+            else _block(block, width, edit_lines)
+        )
+    ]
+
+
+def _live_rows(call: Json, width: int, terminal_tail: TerminalTail) -> list[StyledLine]:
+    """Return what the terminals of a running call have printed so far, as far as it is known."""
+    blocks = [block for block in call.get("content") or () if block["type"] == "terminal"]
+    printed = [terminal_tail(block["resource"]) for block in blocks if "result" not in block]
+    rows = [row for text in printed for row in clean(text or "").rstrip().split("\n")]
+    return [part for row in rows if rows != [""] for part in hard_wrap(line(row), width)]
+
+
 def _block(block: Json, width: int, edit_lines: EditLines) -> list[StyledLine]:
     """Return one block of a tool's output as lines."""
     match block["type"]:
@@ -255,8 +294,6 @@ def _block(block: Json, width: int, edit_lines: EditLines) -> list[StyledLine]:
             return [row for source in sources for row in hard_wrap(line(source), width)]
         case "fileEdit":
             return _edit_rows(block, width, edit_lines)
-        case "terminal":
-            return _terminal(block, width)
         case "subagent":
             about = f"↳ {one_line(block['title'])}, in a chat of its own · /chats"
             return [clip_line(line(("dim", about)), width)]
@@ -269,13 +306,17 @@ def _block(block: Json, width: int, edit_lines: EditLines) -> list[StyledLine]:
             return [clip_line(line(("dim", f"[{kind}]")), width)]
 
 
-def _terminal(block: Json, width: int) -> list[StyledLine]:
+def _terminal(block: Json, width: int, said: Collection[str]) -> list[StyledLine]:
+    """Return a terminal as lines: what it printed, then its title unless said, and how it ended."""
     result = block.get("result") or {}
     preview = clean(result.get("preview") or "").rstrip("\n")
     rows = [row for source in preview.split("\n") for row in hard_wrap(line(source), width)]
     title = one_line(block["title"])
-    code = f" · exit code {result['exitCode']}" if "exitCode" in result else ""
-    return [clip_line(line(("dim", f"{title}{code}")), width), *(rows if preview else [])]
+    told = [] if title in said else [title]
+    if "exitCode" in result:
+        told.append(f"exit code {result['exitCode']}")
+    ending = [clip_line(line(("dim", " · ".join(told))), width)] if told else []
+    return [*(rows if preview else []), *ending]
 
 
 def _edit_rows(edit: Json, width: int, edit_lines: EditLines) -> list[StyledLine]:

@@ -42,6 +42,7 @@ class _Look:
 
     edit_lines: blocks.EditLines
     is_loading: Callable[[Json], bool]
+    terminal_tail: blocks.TerminalTail
 
     def waits_for(self, turn: Json) -> bool:
         """Return whether content of a turn is still being fetched."""
@@ -61,6 +62,7 @@ class Transcript:
         unfold: bool = False,
         edit_lines: blocks.EditLines = blocks.unknown_edit,
         is_loading: Callable[[Json], bool] = _never,
+        terminal_tail: blocks.TerminalTail = blocks.unknown_terminal,
     ) -> None:
         """Begin with nothing printed.
 
@@ -69,8 +71,9 @@ class Transcript:
             edit_lines: says what an edit changes.
             is_loading: says whether it will soon be known of a tool call what it changes; it is not
                 printed before.
+            terminal_tail: says what a running terminal printed last.
         """
-        self._look = _Look(edit_lines, is_loading)
+        self._look = _Look(edit_lines, is_loading, terminal_tail)
         # Whether reasoning is shown in full from now on.
         self.unfold = unfold
         # The turns that are printed to their end, oldest first, and the one that is not.
@@ -326,7 +329,13 @@ def _live_lines(
             call = part["toolCall"]
             if call["status"] == "pending-confirmation":
                 return []
-            return blocks.call_lines(call, width, live=True, edit_lines=look.edit_lines)
+            return blocks.call_lines(
+                call,
+                width,
+                live=True,
+                edit_lines=look.edit_lines,
+                terminal_tail=look.terminal_tail,
+            )
         case "inputRequest":
             return blocks.request_lines(part, width) if part.get("response") else []
     return blocks.notice_lines(part, width)
