@@ -37,6 +37,7 @@ from agenthost.cli.exit_codes import (
     print_error,
     report_failure,
 )
+from agenthost.cli.format.diff_format import change_counts
 from agenthost.cli.format.state_format import (
     activity_word,
     age,
@@ -53,7 +54,7 @@ from agenthost.cli.format.state_format import (
     status_words,
     tool_line,
 )
-from agenthost.cli.format.terminal_text import Ink, Style, one_line, table
+from agenthost.cli.format.terminal_text import Ink, Style, columns, one_line, table
 from agenthost.errors import AgentHostError, NotFound, SessionNotFound
 from agenthost.protocol import translator
 
@@ -94,6 +95,8 @@ _DONE = {
     "restore": "restored",
     "purge": "deleted for good",
 }
+# Columns of a title that must be left for another column to be shown.
+_READABLE_TITLE = 24
 # What takes back what a host did to a session that it was to dispose of.
 _UNDOING = {"archived": "unarchive", "in the trash": "restore"}
 
@@ -261,24 +264,34 @@ def _mentions(summary: SessionSummary, word: str) -> bool:
 def session_table(
     summaries: Sequence[SessionSummary], now: datetime, width: int | None, colour: bool
 ) -> list[str]:
-    """Lay out a list of sessions."""
-    rows: list[Sequence[str]] = [("ID", "TITLE", "STATUS", "AGENT", "CHANGED")]
-    styles: list[Sequence[Style | None]] = [("dim",) * 5]
+    """Lay out a list of sessions; how many lines they changed stands there if it fits."""
+    rows: list[list[str]] = [["ID", "TITLE", "STATUS", "AGENT", "CHANGED", "LINES"]]
+    styles: list[list[Style | None]] = [["dim"] * 6]
     for summary in summaries:
         status = ", ".join(status_words(summary["status"]))
         activity = one_line(summary.get("activity") or "")
         rows.append(
-            (
+            [
                 short_id(summary["resource"]),
                 one_line(summary["title"]) or "(no title)",
                 f"{status}: {activity}" if activity else status,
                 one_line(summary["provider"]),
                 age(summary["modifiedAt"], now),
-            )
+                change_counts(summary.get("changes")),
+            ]
         )
         style = status_style(summary["status"])
-        styles.append(("dim", "dim" if style == "dim" else None, style, None, "dim"))
+        styles.append(["dim", "dim" if style == "dim" else None, style, None, "dim", None])
+    if not any(row[-1] for row in rows[1:]) or not _fits(rows, width):
+        rows = [row[:-1] for row in rows]
     return table(rows, width=width, flexible=1, styles=styles, ink=Ink(colour))
+
+
+def _fits(rows: Sequence[Sequence[str]], width: int | None) -> bool:
+    """Return whether all columns fit beside titles that are still readable."""
+    widths = [max(columns(row[index]) for row in rows) for index in range(len(rows[0]))]
+    widths[1] = min(widths[1], _READABLE_TITLE)
+    return width is None or sum(widths) + 2 * (len(widths) - 1) <= width
 
 
 # Showing one.
@@ -384,6 +397,7 @@ def _facts(
     yield "status", ink(status_style(status), ", ".join(status_words(status)))
     yield "doing", one_line(summary.get("activity") or "")
     yield "agent", one_line(state["provider"])
+    yield "lines", change_counts(summary.get("changes"))
     for uri in state.get("workingDirectories") or ():
         yield "directory", one_line(directory_text(uri))
     for what, key in (("created", "createdAt"), ("changed", "modifiedAt")):

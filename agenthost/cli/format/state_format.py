@@ -256,6 +256,14 @@ def _ends_with(end: str) -> Callable[[str], bool]:
     return lambda text: text.endswith(end)
 
 
+def running_terminals(call: Json) -> list[str]:
+    """Return the URIs of the terminals in which a tool call runs."""
+    if call["status"] != "running":
+        return []
+    blocks = [block for block in call.get("content") or () if block["type"] == "terminal"]
+    return [block["resource"] for block in blocks if "result" not in block]
+
+
 def content_text(block: Json) -> str:
     """Return one block of a tool's content as text."""
     match block.get("type"):

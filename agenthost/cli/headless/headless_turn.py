@@ -14,10 +14,11 @@ from typing import Any
 
 from agenthost.cli.exit_codes import FAILED
 from agenthost.cli.format.event_format import tool_change_line
-from agenthost.cli.format.state_format import question_line, tool_line, tool_output, usage_line
-from agenthost.cli.format.terminal_text import one_line, safe_text, text_lines
+from agenthost.cli.format.state_format import question_line, tool_line, usage_line
+from agenthost.cli.format.terminal_text import one_line, text_lines
 from agenthost.cli.headless.answer_output import Output
 from agenthost.cli.headless.auto_answers import ApprovalPolicy, GivenAnswers, chat_and_workers
+from agenthost.cli.headless.tool_progress import ToolProgress
 from agenthost.client import (
     ChannelGone,
     Chat,
@@ -80,6 +81,7 @@ class HeadlessTurn:
         self.denied = False
         # Whether an answer was given that is none.
         self.bad_answer = False
+        self._progress = ToolProgress(client, out)
         self._tasks = Tasks(self._on_task_failure)
 
     async def send(self, text: str, *, model: str | None, timeout: float | None) -> None:
@@ -104,6 +106,7 @@ class HeadlessTurn:
             await self._cancel_unread()
             raise
         finally:
+            await self._progress.close()
             await self._tasks.close()
         self._out.end()
 
@@ -119,6 +122,7 @@ class HeadlessTurn:
         try:
             async for event in stream:
                 self._print_event(event)
+                await self._tell_progress(event)
                 await self._answer_prompts(self._chat, event)
         except asyncio.CancelledError:
             task = asyncio.current_task()
@@ -151,8 +155,11 @@ class HeadlessTurn:
         if line is None:
             return
         self._out.note(line.text, line.style)
-        if self._out.verbose and call["status"] == "completed":
-            self._out.note(safe_text(tool_output(call)), "dim")
+
+    async def _tell_progress(self, event: ChatEvent) -> None:
+        if isinstance(event, ToolCallChanged):
+            is_news = tool_change_line(event.call, event.before) is not None
+            await self._progress.tell(event.call, is_news=is_news)
 
     # Workers.
 

@@ -267,6 +267,8 @@ def _unsaid_input(call: Json) -> str:
 def _content_rows(call: Json, width: int, edit_lines: EditLines) -> list[StyledLine]:
     """Return a tool's output as lines."""
     said = {one_line(input_text(call) or ""), _said(call)}
+    if call.get("error") is not None:
+        said.add(error_text(call["error"]))
     return [
         row
         for block in shown_content(call)
@@ -307,14 +309,15 @@ def _block(block: Json, width: int, edit_lines: EditLines) -> list[StyledLine]:
 
 
 def _terminal(block: Json, width: int, said: Collection[str]) -> list[StyledLine]:
-    """Return a terminal as lines: what it printed, then its title unless said, and how it ended."""
+    """Return a terminal as lines: what it printed, then its title and how it ended, unless said."""
     result = block.get("result") or {}
     preview = clean(result.get("preview") or "").rstrip("\n")
     rows = [row for source in preview.split("\n") for row in hard_wrap(line(source), width)]
     title = one_line(block["title"])
-    told = [] if title in said else [title]
+    told = [title]
     if "exitCode" in result:
         told.append(f"exit code {result['exitCode']}")
+    told = [text for text in told if text not in said]
     ending = [clip_line(line(("dim", " · ".join(told))), width)] if told else []
     return [*(rows if preview else []), *ending]
 

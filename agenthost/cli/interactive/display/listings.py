@@ -23,7 +23,7 @@ LEAST_BESIDE = 24
 _KEYS = (
     ("Enter", "send; while a turn runs, queue"),
     ("Alt-Enter", "another line"),
-    ("!TEXT", "steer the running turn"),
+    ("!TEXT", "steer the running turn; between turns, run TEXT in a shell, if the host does"),
     ("//TEXT", "send /TEXT to the agent, though it looks like a command"),
     ("Ctrl-C", "cancel the turn; twice, leave"),
     ("Ctrl-D", "leave; a running turn goes on"),

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from agenthost.cli.format.state_format import running_terminals
 from agenthost.client import ChannelGone, Client
 from agenthost.errors import AgentHostError
 
@@ -59,14 +60,6 @@ class TerminalTails:
             pass
         finally:
             self._views.pop(uri, None)
-
-
-def running_terminals(call: Json) -> list[str]:
-    """Return the URIs of the terminals in which a tool call runs."""
-    if call["status"] != "running":
-        return []
-    blocks = [block for block in call.get("content") or () if block["type"] == "terminal"]
-    return [block["resource"] for block in blocks if "result" not in block]
 
 
 def end_of_output(state: Json) -> str:
