@@ -198,7 +198,7 @@ class Teller(Agent):
 async def test_what_an_editor_keeps_with_an_attachment_reaches_the_agent_and_everybody_else(
     tmp_path: Path, way: str
 ) -> None:
-    file = {"type": "resource", "uri": (tmp_path / "a.py").as_uri(), "label": "a.py"}
+    file: Json = {"type": "resource", "uri": (tmp_path / "a.py").as_uri(), "label": "a.py"}
     file |= {"displayKind": "file", "_meta": {"path": "a.py", "of": {"the": ["editor", 1]}}}
     notes = {"type": "annotations", "resource": NOTES, "label": "notes", "_meta": {"shown": True}}
     message = user_message("look", attachments=[file, notes])

@@ -24,7 +24,8 @@ from agenthost.workspace.roots import Place, Roots
 
 if TYPE_CHECKING:
     from agenthost.workspace.change_batches import FileChange
-    from agenthost.workspace.watching import FileWatcher, TreeWatch
+    from agenthost.workspace.tree_watch import TreeWatch
+    from agenthost.workspace.watching import FileWatcher
 
 log = logging.getLogger(__name__)
 
