@@ -13,8 +13,10 @@ from agenthost.host.trust import Principal, Role
 from agenthost.workspace import file_path, resolve
 from agenthost.workspace.roots import Roots
 
-# Roots of so many different people are kept open: a few descriptors each.
+# Roots of so many different people are kept open, and folders in all of them: each takes one of the
+# process's descriptors, and whoever makes many sessions must not use them up.
 MOST_KEPT = 16
+MOST_FOLDERS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +54,16 @@ class Reach:
     def folders(self, principal: Principal) -> ReachableFolders:
         """Return the folders that somebody may reach, as they are named; nothing is looked up."""
         owner = principal.role is Role.OWNER
-        found = dict.fromkeys(self._host_roots if owner else ())
-        for session in self._participants.sessions(principal):
+        found = set(self._host_roots if owner else ())
+        sessions = self._participants.sessions(principal)
+        # Those that were used last, should they be too many.
+        for session in sorted(sessions, key=lambda session: session.last_used, reverse=True):
+            if len(found) >= MOST_FOLDERS:
+                break
             paths = map(file_path, session.state.get("workingDirectories", ()))
-            found.update(dict.fromkeys(str(path) for path in paths if path is not None))
-        return ReachableFolders(tuple(found), within_host_roots=not owner)
+            found.update(str(path) for path in paths if path is not None)
+        # In one order always, for the same folders are opened once.
+        return ReachableFolders(tuple(sorted(found)), within_host_roots=not owner)
 
     def real_folders(self, principal: Principal) -> tuple[str, ...]:
         """Return where those folders are, for a first refusal."""
@@ -68,9 +75,13 @@ class Reach:
             roots = self._kept.pop(folders, None) or self._open(folders)
             # Those asked for longest ago go first; whoever still walks inside of them holds them.
             self._kept[folders] = roots
-            if len(self._kept) > MOST_KEPT:
+            while len(self._kept) > 1 and self._is_too_much():
                 del self._kept[next(iter(self._kept))]
         return roots
+
+    def _is_too_much(self) -> bool:
+        opened = sum(len(folders.paths) for folders in self._kept)
+        return len(self._kept) > MOST_KEPT or opened > 2 * MOST_FOLDERS
 
     def _open(self, folders: ReachableFolders) -> Roots:
         if not folders.within_host_roots:

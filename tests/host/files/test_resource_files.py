@@ -7,20 +7,27 @@ import base64
 import errno
 import json
 import os
+import sys
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from agenthost.client import connect
 from agenthost.errors import WireError
 from agenthost.host import Host, Limits, Principal, Role
+from agenthost.host.channels.session.kind import SESSION
 from agenthost.host.files.commands import encode_read
+from agenthost.host.files.reach import MOST_FOLDERS
 from agenthost.host.files.refusals import wire_errors
 from agenthost.host.trust import LOCAL_OWNER
+from agenthost.protocol.session.state import SessionState
 from agenthost.workspace.files import Files
 from tests.flags import eventually
+from tests.protocol.wire_samples import minimal
 
 
 @pytest.mark.parametrize(
@@ -55,11 +62,27 @@ async def test_owners_reach_the_folders_of_sessions_and_others_nothing(tmp_path:
         assert reach.folders(LOCAL_OWNER).paths == (str(tmp_path / "root"),)
         await c.sessions.create(directories=[(tmp_path / "elsewhere").as_uri()])
         assert reach.folders(LOCAL_OWNER).paths == (
-            str(tmp_path / "root"),
             str(tmp_path / "elsewhere"),
+            str(tmp_path / "root"),
         )
         for role in (Role.OPERATOR, Role.VIEWER):
             assert reach.folders(Principal("somebody", role)).paths == ()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts descriptors in /proc")
+async def test_many_sessions_do_not_use_up_the_descriptors(tmp_path: Path) -> None:
+    async with Host(roots=[tmp_path / "root"]) as host:
+        core, before = host.core, len(os.listdir("/proc/self/fd"))
+        for number in range(3 * MOST_FOLDERS):
+            folder = tmp_path / f"f{number}"
+            folder.mkdir()
+            state = {**minimal(SessionState), "workingDirectories": [folder.as_uri()]}
+            core.directory.create(f"ahp-session:/s{number}", SESSION, cast("SessionState", state))
+            if number % 10 == 0:
+                # The folder of the session that was used last is always reached.
+                listed = await core.files.work(LOCAL_OWNER, partial(Files.list, path=folder))
+                assert listed == []
+        assert len(os.listdir("/proc/self/fd")) - before < 3 * MOST_FOLDERS + 50
 
 
 @pytest.fixture
