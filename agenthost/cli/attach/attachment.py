@@ -41,7 +41,7 @@ _MOST_WAITING = 512
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
-class HostTerminal(Protocol):
+class AttachableTerminal(Protocol):
     """What is needed of a host's terminal."""
 
     @property
@@ -71,7 +71,7 @@ class Attachment:
     """One attachment, from its first output to its end."""
 
     def __init__(
-        self, terminal: HostTerminal, tty: RawTty, is_connected: Callable[[], bool]
+        self, terminal: AttachableTerminal, tty: RawTty, is_connected: Callable[[], bool]
     ) -> None:
         self._terminal = terminal
         self._tty = tty
