@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from agenthost.host.clients.methods import DECLINED
 from agenthost.host.trust import Limits
 from agenthost.protocol import SUPPORTED_VERSIONS
 from agenthost.protocol.methods import METHODS, Direction, methods
@@ -356,14 +355,12 @@ async def test_every_wrong_field_of_every_command_is_refused_by_its_path(
             code, message = error_of(answer)
             if not is_json(frame):
                 assert (answer["id"], code) == (None, PARSE_ERROR)
-            elif method in DECLINED:
-                assert (answer["id"], code) == (f"f{n}", NO_METHOD)
             else:
                 assert (answer["id"], code) == (f"f{n}", INVALID_PARAMS), message
                 assert place.path == "protocolVersions" or message.startswith(f"{place.path}: ")
 
 
-@pytest.mark.parametrize("method", sorted(set(REQUESTS) - DECLINED))
+@pytest.mark.parametrize("method", sorted(set(REQUESTS)))
 async def test_a_wrong_field_in_the_oldest_version_is_no_internal_error(
     host: ServedHost, method: str
 ) -> None:
@@ -432,7 +429,7 @@ async def test_a_huge_number_is_taken_or_refused(
         await client.ping()
 
 
-@pytest.mark.parametrize("method", sorted(set(REQUESTS) - DECLINED - OPENERS))
+@pytest.mark.parametrize("method", sorted(set(REQUESTS) - OPENERS))
 async def test_no_command_fails_inside_whatever_its_strings_name(
     host: ServedHost, method: str
 ) -> None:

@@ -46,8 +46,6 @@ LookAround: TypeAlias = Callable[["Connection", "JsonObject"], Awaitable[Whereab
 
 _handlers: dict[str, Handler] = {}
 _looks: dict[str, LookAround] = {}
-# Methods that the specification has and this host does not serve; they answer MethodNotFound.
-DECLINED: frozenset[str] = frozenset()
 
 
 def handles(method: str) -> Callable[[Handler], Handler]:

@@ -13,7 +13,6 @@ import pytest
 from agenthost.errors import PermissionDenied
 from agenthost.host import Host
 from agenthost.host.clients import methods as dispatch
-from agenthost.host.clients.methods import DECLINED
 from agenthost.host.store import StoreError
 from agenthost.host.trust import PolicyContext, Principal, RolePolicy
 from agenthost.protocol.jsonrpc import dumps, loads
@@ -74,25 +73,15 @@ async def serving(**options: Any) -> AsyncIterator[Line]:
             await task
 
 
-def test_every_method_of_the_protocol_is_handled_or_declined_and_nothing_else_is() -> None:
-    handled = set(dispatch.methods())
-    assert handled | DECLINED == REQUESTS | NOTIFICATIONS
-    assert handled & DECLINED == set()
+def test_every_method_of_the_protocol_is_handled_and_nothing_else_is() -> None:
+    assert set(dispatch.methods()) == REQUESTS | NOTIFICATIONS
 
 
 def test_notifications_are_all_handled_because_nobody_could_tell_that_they_are_not() -> None:
     assert set(dispatch.methods()) >= NOTIFICATIONS
 
 
-@pytest.mark.parametrize("method", sorted(DECLINED))
-async def test_a_declined_method_is_not_found_whatever_its_params(line: Line, method: str) -> None:
-    await line.initialize()
-    for params in (minimal(METHODS[method].params), {"channel": 7}):
-        error = (await line.call(method, params))["error"]
-        assert error == {"code": -32601, "message": f"this host does not serve {method}"}
-
-
-@pytest.mark.parametrize("method", sorted(REQUESTS - DECLINED))
+@pytest.mark.parametrize("method", sorted(REQUESTS))
 async def test_an_unexpected_exception_is_logged_whole_and_sent_bare(
     line: Line, method: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -187,7 +176,7 @@ class Nobody(RolePolicy):
         return "not today"
 
 
-@pytest.mark.parametrize("method", sorted(REQUESTS - DECLINED))
+@pytest.mark.parametrize("method", sorted(REQUESTS))
 async def test_an_embedder_s_policy_decides_on_every_command(method: str) -> None:
     policy = Nobody(method)
     async with serving(policy=policy) as line:
