@@ -43,6 +43,8 @@ async def host(
     if "shell_name" not in request.fixturenames:
         monkeypatch.setenv("SHELL", shell("bash"))
     (tmp_path / "work").mkdir()
+    # Without one, zsh asks a new user what is wanted.
+    (tmp_path / "work" / ".zshrc").touch()
     monkeypatch.setenv("HOME", str(tmp_path / "work"))
     async with serve(tmp_path / "data", cwd=tmp_path / "work") as served:
         yield served
@@ -86,7 +88,7 @@ async def test_a_flood_harms_nobody_else_and_is_not_stored(
         await create(user)
         # Without a mirror, which would take the square of the flood's length.
         del user.states[TERMINAL]
-        before = stored(tmp_path / "data")
+        before, memory = stored(tmp_path / "data"), resident(host.pid)
         await user.dispatch(
             TERMINAL, {"type": "terminal/input", "data": "yes $(seq 99) | head -c 50M; exit 6\r"}
         )
@@ -106,6 +108,7 @@ async def test_a_flood_harms_nobody_else_and_is_not_stored(
         assert 50_000 < kept <= 100_000
         # The other's turns are stored; of the flood there is nothing.
         assert stored(tmp_path / "data") - before < 1024 * 1024 + turns * 16 * 1024
+        assert resident(host.pid) - memory < 100 * 1024 * 1024
         text = b"".join(path.read_bytes() for path in files(tmp_path / "data"))
         assert b"97 98 99" not in text
 
@@ -135,6 +138,12 @@ async def exited(client: WireClient) -> object:
         with contextlib.suppress(TimeoutError):
             return (await client.action(TERMINAL, "terminal/exited"))["exitCode"]
         assert len(client.received) > seen, "the flood has stopped"
+
+
+def resident(process: int) -> int:
+    """Return the bytes of memory that a process has."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS"))
 
 
 def files(folder: Path) -> list[Path]:

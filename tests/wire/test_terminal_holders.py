@@ -197,6 +197,22 @@ async def test_a_session_takes_its_terminals_along(people: People, tmp_path: Pat
         assert (await ann.refusal("subscribe", channel=called.uri)).code == -32008
 
 
+async def test_a_session_with_a_terminal_is_no_draft(tmp_path: Path) -> None:
+    async with (
+        embed(default_directory=tmp_path, draft_seconds=0.1) as url,
+        open_client(url, "watcher") as watcher,
+    ):
+        await watcher.initialize(ROOT)
+        async with open_client(url, "leaves") as leaves:
+            await leaves.initialize()
+            chat = await leaves.ready_session(SESSION)
+            await create(leaves, claim={"kind": "session", "session": SESSION, "chat": chat})
+            await leaves.ready_session("ahp-session:/draft")
+        gone = "ahp-session:/draft"
+        await watcher.notification("root/sessionRemoved", lambda p: p["session"] == gone)
+        assert [each["claim"]["session"] for each in await listed(watcher)] == [SESSION]
+
+
 async def test_the_terminals_of_a_client_that_stays_away_end(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -49,6 +49,8 @@ async def url(
 ) -> AsyncIterator[str]:
     """A host in this process whose shells are those of a user without any settings."""
     monkeypatch.setenv("HOME", str(tmp_path))
+    # Without one, zsh asks a new user what is wanted.
+    (tmp_path / ".zshrc").touch()
     if "shell_name" not in request.fixturenames:
         monkeypatch.setenv("SHELL", shell("bash"))
     async with embed(default_directory=tmp_path) as url:
@@ -72,6 +74,8 @@ async def test_two_clients_watch_one_terminal_and_one_types(shell_name: str, url
         assert state["lifecycle"] == {"status": "running"}
         assert (state["cols"], state["rows"], state["isPty"]) == (80, 24, True)
         assert state["claim"] == held_by(new)
+        # Told before the answer.
+        assert [each["resource"] for each in new.states[ROOT]["terminals"]] == [TERMINAL]
         await old.subscribe(TERMINAL)
         await types(old, "echo one; (exit 7)\r")
         for client in (new, old):
@@ -317,6 +321,7 @@ async def test_a_password_is_nowhere_but_in_the_program(
     shell_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".zshrc").touch()
     caplog.set_level("DEBUG")
     data = tmp_path / "data"
     data.mkdir()

@@ -71,6 +71,10 @@ async def create_terminal(connection: Connection, params: JsonObject) -> None:
         )
     finally:
         os.close(folder)
+    session = session_of(claim)
+    if session is not None:
+        # It holds something now.
+        connection.core.drafts.forget(session)
 
 
 @looks_around("createTerminal")
