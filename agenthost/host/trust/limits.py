@@ -122,7 +122,7 @@ class Limits:
     """Terminals that run for one session."""
 
     max_principal_terminals: int = 16
-    """Terminals that run for one principal, in no session."""
+    """Terminals that clients of one principal have made and not disposed of."""
 
     max_terminal_input: int = 64 * 1024
     """Characters typed at once: a large paste."""

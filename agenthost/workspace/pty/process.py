@@ -20,6 +20,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from agenthost.workspace.pty.sizes import clamped
+
 KEEPER = Path(__file__).with_name("keeper.py")
 
 # Bytes taken at once, and seconds until more is taken.
@@ -29,7 +31,6 @@ PAUSE = 0.008
 LONGEST_PAUSE = 0.1
 # Bytes of input that a program has not read.
 MOST_INPUT = 1024 * 1024
-SMALLEST, LARGEST = 2, 1000
 # Bytes that may be read after the end.
 MOST_LEFT = 1024 * 1024
 # Seconds in which a keeper must have started its program.
@@ -59,11 +60,6 @@ class _Spawned:
 def supported() -> bool:
     """Whether this machine has what terminals need."""
     return sys.platform == "linux" and os.path.isdir("/proc/self/fd")
-
-
-def clamped(size: int) -> int:
-    """Return a number of columns or rows that a terminal can have."""
-    return min(max(size, SMALLEST), LARGEST)
 
 
 class Pty:

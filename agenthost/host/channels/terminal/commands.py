@@ -27,7 +27,6 @@ from agenthost.host.channels.terminal.kind import (
     BELONGS_TO_OTHERS,
     TERMINAL,
     around_session,
-    clamped,
     may_use,
 )
 from agenthost.host.channels.terminal.terminals import file_uri
@@ -36,6 +35,7 @@ from agenthost.host.trust import Role
 from agenthost.protocol.uris import is_nameable
 from agenthost.protocol.versions import NOWHERE, Whereabouts
 from agenthost.workspace import file_path
+from agenthost.workspace.pty.sizes import clamped
 from agenthost.workspace.roots import OutsideRoots
 
 if TYPE_CHECKING:

@@ -28,6 +28,7 @@ from agenthost.host.log.kind import (
 from agenthost.host.trust import Role
 from agenthost.host.trust.message_bounds import check_lengths
 from agenthost.protocol.versions import Whereabouts
+from agenthost.workspace.pty.sizes import clamped
 
 if TYPE_CHECKING:
     from agenthost.host.trust import Principal
@@ -38,7 +39,6 @@ TerminalChannel: TypeAlias = "LiveChannel[TerminalState]"
 
 # Characters that a terminal keeps before its oldest output goes.
 SCROLLBACK = 100_000
-SMALLEST, LARGEST = 2, 1000
 BELONGS_TO_OTHERS = "this terminal belongs to somebody else, or to a session that is not yours"
 
 
@@ -259,8 +259,3 @@ def _why_not_typed(channel: TerminalChannel, text: str) -> str | None:
         return "this terminal takes no input"
     program = extra_of(channel).program
     return "the program has ended" if program is None else program.why_not_typed(text)
-
-
-def clamped(size: int) -> int:
-    """Return a number of columns or rows that a terminal can have."""
-    return min(max(size, SMALLEST), LARGEST)
