@@ -8,17 +8,21 @@ from agenthost.agents.approval_options import option, standard_options
 from agenthost.agents.approvals import Confirmation
 from agenthost.agents.background_work import BackgroundWork
 from agenthost.agents.canvas import Canvas
+from agenthost.agents.terminal_run import TerminalRun
 from agenthost.agents.tool_call import ToolCall
 from agenthost.agents.turn import Turn
+from agenthost.agents.turn_port import AgentTerminal
 
 __all__ = [
     "Agent",
     "AgentError",
+    "AgentTerminal",
     "BackgroundWork",
     "Canvas",
     "Confirmation",
     "SessionContext",
     "SlashCommand",
+    "TerminalRun",
     "ToolCall",
     "Turn",
     "content",

@@ -106,6 +106,14 @@ async def test_without_a_prefix_nothing_is_a_command(tmp_path: Path) -> None:
         assert said(await chat.run("t1", "!true")) == "!true after []"
 
 
+async def test_a_client_that_is_not_told_of_commands_sends_messages(tmp_path: Path) -> None:
+    async with clerk(tmp_path, OLDEST) as (chat, _):
+        older = chat.clients[1]
+        await older.start_turn(chat.uri, "t1", "!touch made.txt")
+        assert said(await chat.end("t1")) == "!touch made.txt after []"
+        assert not (tmp_path / "made.txt").exists()
+
+
 async def test_an_agent_cannot_run_a_command_by_having_a_worker_told_one(tmp_path: Path) -> None:
     async with clerk(tmp_path) as (chat, _):
         (call,) = calls_of(await chat.run("t1", "delegate !touch made.txt"))

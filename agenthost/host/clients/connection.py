@@ -18,6 +18,7 @@ from agenthost.host.clients.beside import BesideTasks, lane_of, waiting_for_a_cl
 from agenthost.host.clients.client_records import ClientRecord
 from agenthost.host.clients.methods import handle_notification, handle_request
 from agenthost.host.clients.resent_actions import ResentActions
+from agenthost.host.clients.shell_prefix import is_told_prefix
 from agenthost.host.core import HostCore
 from agenthost.host.delivery.outbox import Answer, Outbox
 from agenthost.host.log.channel import AnyChannel, Subscription
@@ -112,7 +113,12 @@ class Connection:
     @property
     def starter(self) -> Starter:
         """On whose behalf turns run that this client starts."""
-        return Starter(self.principal.name, self.locale, self.client_id)
+        return Starter(
+            self.principal.name,
+            self.locale,
+            self.client_id,
+            knows_commands=is_told_prefix(self.version),
+        )
 
     async def run(self) -> None:
         """Serve the client until it or the host ends the connection."""

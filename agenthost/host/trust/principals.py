@@ -39,6 +39,8 @@ class Starter:
     client_id: str | None = None
     # How many workers stand above it.
     depth: int = 0
+    # Whether that client can have meant a message to be a command: it was told how one begins.
+    knows_commands: bool = False
 
 
 NOBODY = Starter("")

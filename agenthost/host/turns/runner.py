@@ -162,6 +162,7 @@ class TurnRunner:
         ``resumed_after`` is how many milliseconds a turn that goes on took until it failed.
         """
         active = chat.state["activeTurn"]
+        prefix = self._shells.prefix if starter.knows_commands else None
         running = RunningTurn(
             self,
             chat,
@@ -169,7 +170,7 @@ class TurnRunner:
             turn_id=active["id"],
             starter=starter,
             former=resumed_after or 0,
-            command=shell_command(active["message"], self._shells.prefix),
+            command=shell_command(active["message"], prefix),
         )
         self._running[chat.uri] = running
         extra_of(chat).elapsed = lambda: running.duration
