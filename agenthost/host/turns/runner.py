@@ -48,6 +48,7 @@ from agenthost.host.turns.failures import TurnFailure, describe_failure, error_a
 from agenthost.host.turns.running_turn import RunningTurn
 from agenthost.host.turns.shell_turn import run_shell_turn
 from agenthost.host.turns.turn_hooks import TurnHooks
+from agenthost.host.turns.turn_terminals import OpenTerminal
 from agenthost.protocol.chat.parts import open_requests, tool_calls
 
 if TYPE_CHECKING:
@@ -113,6 +114,8 @@ class TurnRunner:
         self._silence_limit = silence_limit
         self.canvases = canvases
         self.terminals = terminals
+        # What turns that are over left in terminals, as long as it has not ended.
+        self.ending_terminals: set[OpenTerminal] = set()
         self._shells = shells or ShellPolicy()
         self._agents = agents
         self._loops = loops

@@ -134,7 +134,13 @@ class RunningTurn:
         self.alarm: asyncio.TimerHandle | None = None
         # What it runs in terminals.
         self.terminals = TurnTerminals(
-            runner.terminals, runner.works, runner.writer, channel, session, turn_id
+            runner.terminals,
+            runner.works,
+            runner.writer,
+            runner.ending_terminals,
+            channel,
+            session,
+            turn_id,
         )
         # What the host is doing for the agent right now.
         self._asked: set[asyncio.Task[object]] = set()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agenthost.agents.api import AgentError
@@ -24,12 +25,16 @@ if TYPE_CHECKING:
     from agenthost.host.channels.terminal.host_terminal import HostTerminal
     from agenthost.host.channels.terminal.terminals import HostTerminals
 
+# Seconds that a turn waits for what a former one left in terminals, when there is no room.
+ENDING_PATIENCE = 3.0
+
 
 class OpenTerminal:
     """A terminal that a turn opened, and the command in it."""
 
-    def __init__(self, terminal: HostTerminal, line: str) -> None:
+    def __init__(self, terminal: HostTerminal, session: str, line: str) -> None:
         self.terminal = terminal
+        self.session = session
         # The command as people would type it.
         self.line = line
         # Whether it outlives the turn; whether somebody stopped it since.
@@ -63,6 +68,7 @@ class TurnTerminals:
         terminals: HostTerminals | None,
         works: BackgroundWorks,
         writer: Writer,
+        ending: set[OpenTerminal],
         chat: ChatChannel,
         session: SessionChannel,
         turn_id: str,
@@ -74,7 +80,8 @@ class TurnTerminals:
         self._session = session
         self._turn_id = turn_id
         self._open: set[OpenTerminal] = set()
-        self._is_over = False
+        # Those of all turns that are over, as long as they have not ended.
+        self._ending = ending
 
     async def open(
         self,
@@ -91,7 +98,8 @@ class TurnTerminals:
 
         if self._terminals is None or not supported():
             raise TerminalsUnsupported("this host has no terminals", "noTerminals")
-        terminal = await self._terminals.run(
+        run = partial(
+            self._terminals.run,
             self._chat.uri,
             self._session.uri,
             command,
@@ -101,11 +109,28 @@ class TurnTerminals:
             cwd=cwd,
             env=env,
         )
-        opened = OpenTerminal(terminal, command_line(command))
+        try:
+            terminal = await run()
+        except AgentError as error:
+            if error.error_type != "tooManyTerminals" or not await self._room():
+                raise
+            terminal = await run()
+        opened = OpenTerminal(terminal, self._session.uri, command_line(command))
         self._open.add(opened)
         opened.waiting = asyncio.create_task(self._wait(opened), name=f"wait for {terminal.uri}")
         opened.waiting.add_done_callback(lambda _: self._settle(opened))
         return opened
+
+    async def _room(self) -> bool:
+        """Wait for what former turns of the session left, and say whether there was any."""
+        waiting = {
+            opened.waiting
+            for opened in self._ending
+            if opened.session == self._session.uri and opened.waiting is not None
+        }
+        if waiting:
+            await asyncio.wait(waiting, timeout=ENDING_PATIENCE)
+        return bool(waiting)
 
     async def wait(self, opened: OpenTerminal) -> TerminalEnd:
         """Wait until a command has ended, or goes on in the background."""
@@ -118,9 +143,9 @@ class TurnTerminals:
 
     def end(self) -> None:
         """End what the turn left running, now that it is over."""
-        self._is_over = True
         for opened in list(self._open):
             if not opened.runs_on:
+                self._ending.add(opened)
                 opened.terminal.end()
 
     async def _wait(self, opened: OpenTerminal) -> TerminalEnd:
@@ -137,8 +162,8 @@ class TurnTerminals:
         )
 
     def _settle(self, opened: OpenTerminal) -> None:
-        if not opened.runs_on:
-            self._open.discard(opened)
+        self._open.discard(opened)
+        self._ending.discard(opened)
 
     def _list(self, opened: OpenTerminal, label: str) -> None:
         if opened.runs_on or opened.terminal.over.is_set():

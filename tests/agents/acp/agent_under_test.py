@@ -429,6 +429,35 @@ class AgentUnderTest:
         await self._tell(session, update_tool_call("run-1", status=status))  # type: ignore[arg-type]
         await self._say(session, f"{exit.exit_code} {output.output!r} {output.truncated}")
 
+    async def _arguments(self, session: Conversation, rest: str) -> None:
+        """Run a program with arguments that a shell would take for something else."""
+        words = ["%s|", *rest.split()]
+        terminal = await self._client.create_terminal(session.id, "printf", words)
+        await self._client.wait_for_terminal_exit(session.id, terminal.terminal_id)
+        printed = await self._client.terminal_output(session.id, terminal.terminal_id)
+        await self._say(session, printed.output)
+
+    async def _forget(self, session: Conversation, rest: str) -> None:
+        """Start a command and end the turn without another word about it."""
+        terminal = await self._client.create_terminal(session.id, rest)
+        await self._say(session, terminal.terminal_id)
+
+    async def _look(self, session: Conversation, rest: str) -> None:
+        """Tell how a terminal of an earlier turn ended, as far as it is known."""
+        exit = await self._client.wait_for_terminal_exit(session.id, rest)
+        await self._say(session, f"{exit.exit_code} {exit.signal}")
+
+    async def _hoard(self, session: Conversation, rest: str) -> None:
+        """Start far too many commands, and tell how many there were and why no more."""
+        started, reasons = 0, set()
+        for _ in range(1000):
+            try:
+                await self._client.create_terminal(session.id, rest)
+                started += 1
+            except RequestError as error:
+                reasons.add((error.data or {}).get("details", ""))
+        await self._say(session, json.dumps([started, sorted(reasons)]))
+
     async def _terminals(self, session: Conversation, rest: str) -> None:
         """Start, look at, kill and release terminals; tell what came of it."""
         client = self._client
