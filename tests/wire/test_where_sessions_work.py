@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from agenthost.host.channels.session import places
 from agenthost.tokens import Role
-from tests.wire.client import WireClient
+from tests.wire.client import PATIENCE, WireClient
 from tests.wire.people import peopled
 from tests.wire.placing import Roomy, S, clients, git_of, listed, mirrored
 from tests.workspace.git.repositories import commit, git, repository
@@ -51,6 +52,25 @@ async def test_a_session_in_a_repository_tells_its_project_and_its_branch(tmp_pa
         assert (told["baseBranchName"], told["hasBaseBranchChanges"]) == ("main", False)
         await mirrored(new)
         assert (await old.subscribe(S))["title"]
+
+
+async def test_what_is_known_of_a_place_comes_back_from_the_trash(tmp_path: Path) -> None:
+    folder = repository(tmp_path / "r")
+    async with clients() as (new, _):
+        await new.used_session(S, workingDirectories=[folder.as_uri()])
+        await git_of(new, branchName="main")
+        before = await listed(new)
+        await new.request("disposeSession", channel=S)
+        await new.request("agenthost/restoreSession", channel=S)
+
+        async def is_back() -> bool:
+            back = await listed(new)
+            known = back.get("project"), back.get("_meta", {}).get("git")
+            return known == (before["project"], before["_meta"]["git"])
+
+        async with asyncio.timeout(PATIENCE):
+            while not await is_back():
+                pass
 
 
 async def test_what_happens_in_a_repository_is_told_while_somebody_follows(tmp_path: Path) -> None:

@@ -48,6 +48,8 @@ _T = TypeVar("_T")
 
 # Seconds that whoever makes a session waits for git.
 MOMENT = 1.0
+# Seconds for which a repository that was found is not looked for again.
+RECENT = 2.0
 # Questions of clients that git answers at the same time, beside longer work in repositories.
 QUESTIONS_AT_ONCE = 2
 # Entries of a folder that are looked at to complete the name of another in it.
@@ -70,6 +72,8 @@ class Places:
         self.questions = GitProgram(QUESTIONS_AT_ONCE)
         # Directories that did not answer in a moment, and still do not.
         self._slow: set[str] = set()
+        # Directories, and whether owners chose them -> when they were looked at, what was found.
+        self._found: dict[tuple[str, bool], tuple[float, Repository | None]] = {}
 
     async def repository(self, directory: str | None, *, trusted: bool) -> Repository | None:
         """Return the repository of a working directory, or None.
@@ -86,6 +90,16 @@ class Places:
         parts = (found.top, found.git_dir, found.common_dir)
         return found if all(map(self._is_inside, parts)) else None
 
+    async def _recent(self, directory: str, *, trusted: bool) -> Repository | None:
+        """Return the same, or what was found a moment ago: a client asks several times in a row."""
+        now, key = asyncio.get_running_loop().time(), (directory, trusted)
+        if key in self._found and now - self._found[key][0] < RECENT:
+            return self._found[key][1]
+        found = await self.repository(directory, trusted=trusted)
+        self._found = {key: each for key, each in self._found.items() if now - each[0] < RECENT}
+        self._found[key] = (now, found)
+        return found
+
     def may_have_worktree(self, repository: Repository, *, trusted: bool) -> bool:
         """Say whether worktrees of a repository lie where whoever chose it may reach them."""
         return trusted or self._is_inside(worktrees_folder(repository))
@@ -95,7 +109,7 @@ class Places:
         if directory is None:
             return None
         found = await self._in_a_moment(
-            directory, lambda: self.repository(directory, trusted=trusted), None
+            directory, lambda: self._recent(directory, trusted=trusted), None
         )
         return project_of(found) if found is not None else None
 
@@ -164,17 +178,20 @@ class Places:
             return []
 
     async def _choices(self, values: JsonObject, directory: str, *, trusted: bool) -> PlaceChoices:
-        found = await self.repository(directory, trusted=trusted)
+        found = await self._recent(directory, trusted=trusted)
         if found is None:
             return PlaceChoices(has_folders=True)
         program = self.questions
-        has_worktrees = self.may_have_worktree(found, trusted=trusted)
-        has_worktrees = has_worktrees and await commit_of(program, found) is not None
+        commit, current = await asyncio.gather(
+            commit_of(program, found), current_branch(program, found)
+        )
+        reachable = self.may_have_worktree(found, trusted=trusted)
+        has_worktrees = reachable and commit is not None
         chosen = values.get(BRANCH)
         may_choose = has_worktrees and wants_worktree(values) and isinstance(chosen, str)
         if may_choose and await has_branch(program, found, str(chosen)):
             return PlaceChoices(has_worktrees, str(chosen), has_folders=True)
-        branch = await current_branch(program, found) or await base_branch(program, found)
+        branch = current or await base_branch(program, found)
         return PlaceChoices(has_worktrees, branch, has_folders=True)
 
     async def _complete_folder(
