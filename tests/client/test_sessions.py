@@ -109,10 +109,12 @@ async def test_the_settings_of_the_host_are_changed_or_not(world: World) -> None
 async def test_settings_are_asked_for_chosen_and_changed(world: World) -> None:
     client = await world.join("a")
     offered = await client.sessions.config("puppet", values={"mode": "act"})
-    assert offered["values"] == {"mode": "act", "depth": 3}
+    # What every session can be told of where it works stands beside what the agent offers.
+    where = {"isolation": "folder", "directory": ""}
+    assert offered["values"] == {"mode": "act", "depth": 3, **where}
     session = await client.sessions.create("puppet", config=offered["values"])
     await session.configure({"depth": 5})
-    assert session.config == {"mode": "act", "depth": 5}
+    assert session.config == {"mode": "act", "depth": 5, **where}
     with pytest.raises(Rejected):
         await session.configure({"mode": "ask"})
     assert session.config["mode"] == "act"
