@@ -16,6 +16,7 @@ from agenthost.clock import Clock
 from agenthost.host.channels.automation.catalogue import AutomationCatalogue
 from agenthost.host.channels.canvas.canvases import Canvases
 from agenthost.host.channels.changeset.changesets import Changesets
+from agenthost.host.channels.chat.completions import FileSearches
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.resource_watch.watches import ResourceWatches
 from agenthost.host.channels.session.active_clients import ActiveClients
@@ -107,6 +108,8 @@ class HostCore:
     shells: ShellPolicy
     # The files that clients ask for.
     files: ResourceFiles
+    # The files that are offered for attaching.
+    file_searches: FileSearches
     # The files that clients want to know the changes of.
     watches: ResourceWatches
     # Where sessions work, and may work.

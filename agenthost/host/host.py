@@ -33,6 +33,7 @@ from agenthost.host.channels.changeset.changesets import Changesets
 from agenthost.host.channels.changeset.checkpoint_book import CheckpointBook
 from agenthost.host.channels.changeset.turn_changes import TurnChanges
 from agenthost.host.channels.changeset.workplaces import Workplaces
+from agenthost.host.channels.chat.completions import FileSearches
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.content_upgrade import StoredModel
 from agenthost.host.channels.registry import KINDS
@@ -491,6 +492,7 @@ class Host:
             releases=releases,
             terminals=terminals,
             files=ResourceFiles(reach, self._limits),
+            file_searches=FileSearches(),
             watches=watches,
         )
 
@@ -549,6 +551,7 @@ class Host:
         if farewells:
             await asyncio.wait(farewells, timeout=FAREWELL_SECONDS)
         core.watches.close()
+        await core.file_searches.close()
         core.active_clients.close()
         core.turns.starts.close()
         await core.tasks.close()

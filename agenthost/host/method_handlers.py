@@ -3,6 +3,7 @@
 from agenthost.host.channels.automation import commands as automations
 from agenthost.host.channels.changeset import operations as changesets
 from agenthost.host.channels.chat import commands as chats
+from agenthost.host.channels.chat import completions
 from agenthost.host.channels.chat import move_commands as moves
 from agenthost.host.channels.session import commands as sessions
 from agenthost.host.channels.session import config_commands as configuration
@@ -16,6 +17,7 @@ MODULES = (
     automations,
     changesets,
     chats,
+    completions,
     configuration,
     handshake,
     moves,

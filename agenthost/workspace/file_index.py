@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 MOST_PATHS = 200_000
 MOST_SCANNED = 100_000
 MOST_FOLDERS = 8
+# Paths of all indexes that are kept: some ten megabytes.
+MOST_KEPT_PATHS = 400_000
 # Seconds after which an index is made anew, and that git may take.
 STALE = 10.0
 PATIENCE = 5.0
@@ -147,9 +149,14 @@ class FileIndexes:
         index = await asyncio.to_thread(_indexed_and_closed, descriptor)
         self._kept[folder] = _Kept(index, started)
         self._kept.move_to_end(folder)
-        while len(self._kept) > self._most:
+        while len(self._kept) > self._most or self._is_too_much():
             self._kept.popitem(last=False)
         return index
+
+    def _is_too_much(self) -> bool:
+        return len(self._kept) > 1 and sum(len(k.index) for k in self._kept.values()) > (
+            MOST_KEPT_PATHS
+        )
 
     def _ended(self, folder: Identity, task: asyncio.Task[FileIndex]) -> None:
         del self._making[folder]
