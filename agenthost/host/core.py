@@ -36,6 +36,7 @@ from agenthost.host.clients.client_records import Clients
 from agenthost.host.clients.pacing import Pacing
 from agenthost.host.clients.wire_log import WireLog
 from agenthost.host.delivery.budget import Budget
+from agenthost.host.files.client_resources import ClientResources
 from agenthost.host.files.commands import ResourceFiles
 from agenthost.host.files.content import is_content
 from agenthost.host.http.metrics import Metrics
@@ -108,6 +109,8 @@ class HostCore:
     shells: ShellPolicy
     # The files that clients ask for.
     files: ResourceFiles
+    # The resources that clients serve.
+    client_resources: ClientResources
     # The files that are offered for attaching.
     file_searches: FileSearches
     # The files that clients want to know the changes of.

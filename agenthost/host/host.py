@@ -64,6 +64,7 @@ from agenthost.host.clients.wire_log import WireLog
 from agenthost.host.core import HostCore
 from agenthost.host.delivery.budget import Budget
 from agenthost.host.delivery.fanout import Fanout
+from agenthost.host.files.client_resources import ClientResources
 from agenthost.host.files.commands import ResourceFiles
 from agenthost.host.files.reach import Reach
 from agenthost.host.host_metrics import host_metrics
@@ -492,6 +493,7 @@ class Host:
             releases=releases,
             terminals=terminals,
             files=ResourceFiles(reach, self._limits),
+            client_resources=ClientResources(clients, participants, directory, self._limits),
             file_searches=FileSearches(),
             watches=watches,
         )

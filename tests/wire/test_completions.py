@@ -105,9 +105,13 @@ async def test_ranges_count_in_utf_16_and_only_the_word_at_the_cursor_counts(roo
         assert refusal.code == -32602
 
 
+def _make_repository(folder: Path) -> None:
+    subprocess.run(["git", "init", "-q", folder], check=True)
+
+
 async def test_what_git_ignores_is_not_offered(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GIT_DIR")
-    await asyncio.to_thread(subprocess.run, ["git", "init", "-q", root], check=True)
+    await asyncio.to_thread(_make_repository, root)
     (root / ".gitignore").write_text("*.o\n")
     (root / "src" / "main.o").write_text("")
     async with at(root) as (client, chat):

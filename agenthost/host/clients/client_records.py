@@ -139,6 +139,10 @@ class Clients:
         """Say whether this is the connection that speaks for its client."""
         return self._live.get(connection.client_id) is connection
 
+    def connection(self, client_id: str) -> Connection | None:
+        """Return the connection that speaks for a client, if it is here."""
+        return self._live.get(client_id)
+
     def is_here(self, client_id: str) -> bool:
         """Say whether a client is connected."""
         return client_id in self._live

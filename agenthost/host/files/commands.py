@@ -19,7 +19,8 @@ from urllib.parse import quote
 
 from agenthost.errors import InvalidParams, NotFound
 from agenthost.host.channels.resource_watch.watches import WatchedPlace, check_patterns, find_place
-from agenthost.host.clients.methods import EncodedResult, handles
+from agenthost.host.clients.methods import EncodedResult, Handler, handles
+from agenthost.host.files.client_resources import is_clients
 from agenthost.host.files.content import is_content, stored_content
 from agenthost.host.files.reach import Reach, ReachableFolders
 from agenthost.host.files.refusals import wire_errors
@@ -103,6 +104,21 @@ async def _work(
         return await connection.core.files.work(connection.principal, work)
 
 
+def _serves(method: str) -> Callable[[Handler], Handler]:
+    """Register a handler for what is the host's own; the rest is asked of clients."""
+
+    def register(handler: Handler) -> Handler:
+        async def serve(connection: Connection, params: JsonObject) -> object:
+            if is_clients(params["uri"]):
+                return await connection.core.client_resources.pass_on(connection, method, params)
+            return await handler(connection, params)
+
+        handles(method)(serve)
+        return handler
+
+    return register
+
+
 def _path(params: JsonObject, member: str = "uri") -> Path:
     uri = params[member]
     path = file_path(uri)
@@ -113,7 +129,7 @@ def _path(params: JsonObject, member: str = "uri") -> Path:
     return path
 
 
-@handles("resourceRead")
+@_serves("resourceRead")
 async def resource_read(connection: Connection, params: JsonObject) -> EncodedResult:
     """Return a file or stored content, as text where that is asked for and possible."""
     uri, encoding = params["uri"], params.get("encoding")
@@ -149,7 +165,7 @@ def _as_text(data: bytes) -> bytes | None:
     return text if len(text) <= 2 * len(data) + 2 else None
 
 
-@handles("resourceWrite")
+@_serves("resourceWrite")
 async def resource_write(connection: Connection, params: JsonObject) -> JsonObject:
     """Write a file, all of it or not at all."""
     path, data = _path(params), _sent(params)
@@ -181,7 +197,7 @@ def _sent(params: JsonObject) -> bytes:
         raise InvalidParams(f"is no {params['encoding']}", path="data") from None
 
 
-@handles("resourceList")
+@_serves("resourceList")
 async def resource_list(connection: Connection, params: JsonObject) -> JsonObject:
     """Return what is in a folder."""
     path = _path(params)
@@ -229,7 +245,7 @@ async def resource_move(connection: Connection, params: JsonObject) -> JsonObjec
     return {}
 
 
-@handles("resourceDelete")
+@_serves("resourceDelete")
 async def resource_delete(connection: Connection, params: JsonObject) -> JsonObject:
     """Remove a file or a folder."""
     path, recursive = _path(params), params.get("recursive", False)
@@ -239,7 +255,7 @@ async def resource_delete(connection: Connection, params: JsonObject) -> JsonObj
     return {}
 
 
-@handles("resourceMkdir")
+@_serves("resourceMkdir")
 async def resource_mkdir(connection: Connection, params: JsonObject) -> JsonObject:
     """Make a folder and those above it."""
     path = _path(params)
@@ -247,7 +263,7 @@ async def resource_mkdir(connection: Connection, params: JsonObject) -> JsonObje
     return {}
 
 
-@handles("resourceResolve")
+@_serves("resourceResolve")
 async def resource_resolve(connection: Connection, params: JsonObject) -> JsonObject:
     """Say what a URI stands for."""
     uri = params["uri"]
