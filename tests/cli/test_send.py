@@ -208,6 +208,22 @@ async def test_reasoning_and_tool_output_are_for_those_who_ask(cli: Cli) -> None
     assert quiet.out == verbose.out
 
 
+async def test_what_tools_do_is_told_as_they_do_it(cli: Cli) -> None:
+    words = ("send", "/run printf 'a\\033[2J\\nb'; exit 3", "--approve", "always", "-v")
+    done = await cli(*words)
+    told = done.err.splitlines()
+    assert "a" in told
+    assert told.count("b") == 1
+    assert "\x1b" not in done.err
+    (cli.cwd / "edited.txt").write_text("before\n")
+    edit = ("send", "/edit edited.txt after", "--approve", "always")
+    done = await cli(*edit, "-v")
+    assert f"edited {cli.cwd}/edited.txt +1 -1\n  @@ -1 +1 @@\n  -before\n  +after\n" in done.err
+    brief = await cli(*edit)
+    assert f"edited {cli.cwd}/edited.txt" in brief.err
+    assert "+after" not in brief.err
+
+
 async def test_a_turn_that_fails_ends_with_1_and_its_reason(cli: Cli) -> None:
     text, document = await asyncio.gather(cli("send", "/fail"), cli("send", "/fail", "--json"))
     assert text.code == document.code == 1

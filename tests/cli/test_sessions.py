@@ -8,12 +8,14 @@ import pty
 import re
 import shlex
 import termios
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 from unittest import mock
 
 import pytest
 
+from agenthost.cli.commands.sessions import session_table
 from agenthost.cli.format.state_format import session_id, short_id
 from agenthost.cli.format.terminal_text import columns, safe_text
 from agenthost.client import connect
@@ -44,6 +46,22 @@ async def test_a_list_shows_what_there_is_newest_first(cli: Cli) -> None:
     assert re.fullmatch(r"\w{8}  /fail in a newer one +error, unread +demo +just now", newer)
     assert re.fullmatch(r"\w{8}  an older one +idle, unread +demo +just now", older)
     assert "\x1b" not in done.out
+
+
+def a_summary(title: str, **fields: Any) -> Any:
+    made = {"resource": "ahp-session:/1", "title": title, "status": 1, "provider": "demo"}
+    return {**made, "modifiedAt": "2026-01-01T00:00:00Z", **fields}
+
+
+@pytest.mark.parametrize(("width", "shown"), [(None, True), (90, True), (60, False)])
+async def test_how_many_lines_changed_is_told_where_it_fits(width: int | None, shown: bool) -> None:
+    changed = a_summary("x" * 100, changes={"additions": 12, "deletions": 3, "files": 2})
+    now = datetime(2026, 1, 1, 1, tzinfo=UTC)
+    head, row, _ = session_table([changed, a_summary("none")], now, width, False)
+    assert head.endswith("LINES") == shown
+    assert row.endswith("+12 −3") == shown
+    unknown = session_table([a_summary("none")], now, width, False)
+    assert "LINES" not in unknown[0]
 
 
 async def test_a_list_is_narrowed_by_words_and_numbers(cli: Cli) -> None:

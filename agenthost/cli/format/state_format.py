@@ -241,7 +241,10 @@ def shown_content(call: Json) -> list[Json]:
         preview = _plain_output((block.get("result") or {}).get("preview") or "")
         if block["type"] == "terminal" and preview and any(map(_ends_with(preview), texts)):
             result = {key: told for key, told in block["result"].items() if key != "preview"}
-            ended.append({**block, "result": result})
+            code = result.get("exitCode", 0)
+            # That all went well needs no saying, and what went wrong none twice.
+            if code != 0 and error_text(call.get("error")) != f"exit code {code}":
+                ended.append({**block, "result": result})
         else:
             shown.append(block)
     # How it ended belongs behind what it printed.

@@ -212,6 +212,29 @@ def test_a_call_s_output_joins_its_content_and_its_error() -> None:
     assert tool_output(call("running")) == ""
 
 
+@pytest.mark.parametrize(
+    ("preview", "text", "output"),
+    [
+        ("a\r\n\x1b[31mb\x1b[0m\r\n", "a\nb\n", "a\nb\n[exit code 3]"),
+        # Of a long output the preview is the end.
+        ("b\r\n", "a\nb\n", "a\nb\n[exit code 3]"),
+        ("a\r\n", "something else\n", "a\r\n\n[exit code 3]\nsomething else"),
+    ],
+)
+def test_what_a_terminal_printed_is_told_once(preview: str, text: str, output: str) -> None:
+    def told(code: int, **fields: Any) -> str:
+        result = {"exitCode": code, "preview": preview}
+        terminal = {"type": "terminal", "title": "t", "resource": "u", "result": result}
+        content = [terminal, {"type": "text", "text": text}]
+        return tool_output(call("completed", success=True, content=content, **fields))
+
+    assert told(3) == output
+    if "[exit code 3]" in output.splitlines()[-1]:
+        assert told(0) == output.removesuffix("\n[exit code 3]")
+        error = {"message": "exit code 3"}
+        assert told(3, error=error) == output.replace("[exit code 3]", "exit code 3")
+
+
 def test_a_call_s_document_has_no_more_than_is_known() -> None:
     assert tool_json(call("running", toolInput="ls", confirmed="setting")) == {
         "id": "c1",

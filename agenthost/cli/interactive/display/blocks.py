@@ -317,7 +317,8 @@ def _terminal(block: Json, width: int, said: Collection[str]) -> list[StyledLine
     told = [title]
     if "exitCode" in result:
         told.append(f"exit code {result['exitCode']}")
-    told = [text for text in told if text not in said]
+    # A title may be the beginning of a long command.
+    told = [text for text in told if not any(s.startswith(text.removesuffix("…")) for s in said)]
     ending = [clip_line(line(("dim", " · ".join(told))), width)] if told else []
     return [*(rows if preview else []), *ending]
 

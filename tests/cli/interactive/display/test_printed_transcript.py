@@ -359,3 +359,28 @@ def test_of_a_long_path_the_end_and_the_counts_are_seen() -> None:
     assert screen.printed[-1].startswith("  │ new …")
     assert screen.printed[-1].endswith("folder/name.txt +1 -60")
     assert len(screen.printed[-1]) == WIDTH
+
+
+def terminal_call(status: str, **result: Any) -> Json:
+    block: Json = {"type": "terminal", "resource": "ahp-terminal:/1", "title": "make"}
+    if result:
+        block["result"] = result
+    return tool(
+        call(status=status, toolInput="make", content=[block], success=True, pastTenseMessage="Ran")
+    )
+
+
+def test_the_end_of_what_a_running_terminal_prints_is_live() -> None:
+    printed = "".join(f"line {number}\r\n" for number in range(20)) + "50 %\r60 %\x1b[0m"
+    screen = Screen(terminal_tail=lambda uri: printed if uri == "ahp-terminal:/1" else None)
+    screen.update(chat(running=active(terminal_call("running"))))
+    rows = [row.strip() for row in screen.live if "│" in row]
+    assert rows == ["│ … 11 more rows", *(f"│ line {n}" for n in range(11, 20)), "│ 60 %"]
+
+
+def test_what_a_terminal_printed_is_shown_once_and_then_how_it_ended() -> None:
+    screen = Screen()
+    part = terminal_call("completed", exitCode=3, preview="a\r\nb\r\n")
+    part["toolCall"]["content"].append({"type": "text", "text": "a\nb\n"})
+    screen.update(chat(turn(part)))
+    assert [row for row in screen.printed if "│" in row] == ["  │ a", "  │ b", "  │ exit code 3"]
