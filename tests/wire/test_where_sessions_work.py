@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from agenthost.host.channels.session import places
+from agenthost.host.channels.session.kind import SESSION, extra_of
 from agenthost.tokens import Role
 from tests.wire.client import PATIENCE, WireClient
 from tests.wire.people import peopled
@@ -308,6 +309,21 @@ async def test_what_an_operator_brings_into_an_owners_session_is_not_trusted(
         await operator.accepted(S, {"type": "session/workingDirectoryReplaced", **replaced})
         await owner.until(lambda: None if (owner.states[S].get("_meta") or {}).get("git") else {})
         assert (await owner.fresh(S))["project"]["displayName"] == "pointing"
+
+
+async def test_sessions_of_older_hosts_go_on_to_tell_of_their_repositories(tmp_path: Path) -> None:
+    folder, root = repository(tmp_path / "r"), tmp_path / "root"
+    root.mkdir()
+    options: Json = {"agents": [Roomy()], "roots": [root], "default_directory": root}
+    async with peopled(tmp_path, **options) as people, people.client("owner") as owner:
+        chat = await owner.used_session(S, workingDirectories=[folder.as_uri()])
+        await git_of(owner, branchName="main")
+        session = people.host.core.directory.get(S, SESSION)
+        assert session is not None
+        extra_of(session).place = None
+        git(folder, "checkout", "-q", "-b", "later")
+        await owner.run_turn(chat, "t2", "again")
+        await git_of(owner, branchName="later")
 
 
 # Nobody waits

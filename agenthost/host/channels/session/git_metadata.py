@@ -112,6 +112,8 @@ class GitMetadata:
         first = first_directory(session.state)
         folder = file_path(first) if first is not None else None
         trusted = self._records.is_trusted(session)
+        if not self._records.is_known(session):
+            trusted = self._places.is_elsewhere(first)
         found = await self._places.repository(first, trusted=trusted)
         if found is None:
             self._repositories.pop(session, None)

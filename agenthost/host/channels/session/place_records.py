@@ -56,6 +56,10 @@ class PlaceRecords:
         record = extra_of(session).place
         return record is not None and record["byOwner"]
 
+    def is_known(self, session: SessionChannel) -> bool:
+        """Say whether anything is kept of a session; of those of older hosts nothing is."""
+        return extra_of(session).place is not None
+
     def worktree(self, session: SessionChannel) -> WorktreeRecord | None:
         """Return the worktree that was made, or is being made, for a session."""
         record = extra_of(session).place

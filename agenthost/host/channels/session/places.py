@@ -90,6 +90,11 @@ class Places:
         parts = (found.top, found.git_dir, found.common_dir)
         return found if all(map(self._is_inside, parts)) else None
 
+    def is_elsewhere(self, directory: str | None) -> bool:
+        """Say whether a directory is outside of the host's folders, where owners alone work."""
+        folder = file_path(directory) if directory is not None else None
+        return folder is not None and not self._is_inside(os.path.realpath(folder))
+
     async def _recent(self, directory: str, *, trusted: bool) -> Repository | None:
         """Return the same, or what was found a moment ago: a client asks several times in a row."""
         now, key = asyncio.get_running_loop().time(), (directory, trusted)
