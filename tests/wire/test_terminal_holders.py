@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agenthost.host import Limits, Role
+from agenthost.host import Host, Limits, Role
 from agenthost.host.channels.terminal import terminals
 from agenthost.host.channels.terminal.host_terminal import HostTerminal
+from tests.flags import eventually
 from tests.wire.client import WireClient, open_client
 from tests.wire.hosting import embed
 from tests.wire.people import People, peopled
 from tests.wire.shells import ROOT, TERMINAL, create, held_by, listed, run, shows, types
+from tests.workspace.pty.running import keepers
 
 Json = dict[str, Any]
 
@@ -236,6 +239,29 @@ async def test_the_terminals_of_a_client_that_stays_away_end(
         assert names == {"ahp-terminal:/other", busy}
         monkeypatch.setattr(terminals, "BUSY_GRACE", 0.05)
         await count(stays, 1)
+
+
+async def test_who_leaves_while_a_terminal_starts_leaves_none_behind(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("CLIENT_GRACE", "CLIENT_INTERVAL"):
+        monkeypatch.setattr(terminals, name, 0.05)
+    async with Host(default_directory=tmp_path) as host:
+        url = await host.listen(port=0)
+        descriptors = len(os.listdir("/proc/self/fd"))
+        for number in range(8):
+            async with open_client(url, f"hasty{number}") as hasty:
+                await hasty.initialize()
+                params = {"channel": f"ahp-terminal:/{number}", "claim": held_by(hasty)}
+                message = {"id": 1000, "method": "createTerminal", "params": params}
+                await hasty.send(message)
+                # At another moment of the start each time.
+                for _ in range(number):
+                    await hasty.ping()
+                hasty.abort()
+        await eventually(lambda: not host.connections and not keepers())
+        await eventually(lambda: host.core.root.state["terminals"] == [])
+        await eventually(lambda: len(os.listdir("/proc/self/fd")) <= descriptors)
 
 
 async def test_nobody_has_more_than_a_few(tmp_path: Path) -> None:

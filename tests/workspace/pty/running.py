@@ -35,6 +35,22 @@ def variables(home: Path) -> dict[str, str]:
     return {"HOME": str(home), "PATH": os.environ["PATH"], "AGENTHOST_TOKEN": "secret"}
 
 
+def parent(process: int) -> int:
+    """Return the id of a process's parent."""
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def keepers() -> list[int]:
+    """Return the keepers that this process has."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            keeping = b"keeper.py" in (folder / "cmdline").read_bytes()
+            if keeping and parent(int(folder.name)) == os.getpid():
+                found.append(int(folder.name))
+    return found
+
+
 class RunningTerminal:
     """A terminal and all that it has shown so far."""
 

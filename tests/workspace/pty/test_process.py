@@ -17,7 +17,14 @@ from agenthost.workspace.pty.process import MOST_INPUT, READ_AT_ONCE, InputRefus
 from agenthost.workspace.pty.shells import ShellLaunch, one_command
 from tests.children import gone, is_alive
 from tests.flags import eventually
-from tests.workspace.pty.running import PATIENCE, RunningTerminal, shell, variables
+from tests.workspace.pty.running import (
+    PATIENCE,
+    RunningTerminal,
+    keepers,
+    parent,
+    shell,
+    variables,
+)
 
 
 def running(line: str, folder: Path) -> RunningTerminal:
@@ -82,21 +89,6 @@ def written(folder: Path) -> list[int]:
 
 async def ready(terminal: RunningTerminal) -> None:
     await terminal.until(lambda: "ready" in terminal.text)
-
-
-def parent(process: int) -> int:
-    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
-
-
-def keepers() -> list[int]:
-    """Return the keepers that this process has."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            keeping = b"keeper.py" in (folder / "cmdline").read_bytes()
-            if keeping and parent(int(folder.name)) == os.getpid():
-                found.append(int(folder.name))
-    return found
 
 
 # One in the background, one in a session of its own, one that was disowned by its parent, and one
