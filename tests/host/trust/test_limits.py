@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -9,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import agenthost
 from agenthost.host.trust import (
     Limits,
     Principal,
@@ -244,3 +247,11 @@ def test_what_was_charged_must_be_paid_off_first() -> None:
     limiter.charge(30)
     assert limiter.take(0.0) == pytest.approx(2.1)
     assert limiter.take(2.1) == 0.0
+
+
+def test_every_limit_is_looked_at_by_whom_it_limits() -> None:
+    package = Path(agenthost.__file__).parent
+    text = "\n".join(path.read_text() for path in package.rglob("*.py"))
+    # Once where it is said, and once where it counts.
+    names = [field.name for field in dataclasses.fields(Limits)]
+    assert [name for name in names if len(re.findall(rf"\b{name}\b", text)) < 2] == []
