@@ -7,7 +7,7 @@ background is listed here and not by the agent, which may be busy or gone.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -110,16 +110,25 @@ class TurnTerminals:
             env=env,
         )
         try:
-            terminal = await run()
-        except AgentError as error:
-            if error.error_type != "tooManyTerminals" or not await self._room():
-                raise
-            terminal = await run()
+            terminal = await self._start(run)
+        except ValueError as error:
+            # Anything may be in what a model writes.
+            told = "the command could not be started: it has a character that none may have"
+            raise AgentError(told, "notStarted") from error
         opened = OpenTerminal(terminal, self._session.uri, command_line(command))
         self._open.add(opened)
         opened.waiting = asyncio.create_task(self._wait(opened), name=f"wait for {terminal.uri}")
         opened.waiting.add_done_callback(lambda _: self._settle(opened))
         return opened
+
+    async def _start(self, run: Callable[[], Awaitable[HostTerminal]]) -> HostTerminal:
+        """Start a command; where there is no room, once more when former ones have ended."""
+        try:
+            return await run()
+        except AgentError as error:
+            if error.error_type != "tooManyTerminals" or not await self._room():
+                raise
+        return await run()
 
     async def _room(self) -> bool:
         """Wait for what former turns of the session left, and say whether there was any."""

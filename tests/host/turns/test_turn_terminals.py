@@ -38,6 +38,7 @@ class Operator(Agent):
         self.terminals: list[AgentTerminal] = []
         self.works: list[Any] = []
         self.errors: list[str] = []
+        self.odd: Json = {}
 
     async def run(self, turn: Turn) -> None:
         way, _, command = turn.text.partition(" ")
@@ -82,6 +83,15 @@ class Operator(Agent):
         self.blocked.set()
         self.may_unblock.wait(30)
 
+    async def oddly(self, turn: Turn, command: str) -> None:
+        async with turn.tool("shell") as call:
+            try:
+                result = await call.run_in_terminal(**self.odd)
+            except AgentError as error:
+                await turn.write(f"refused {error}")
+            else:
+                await turn.write(f"ended {result.exit_code}")
+
     async def stop(self, turn: Turn, command: str) -> None:
         for work in turn.background_work:
             await turn.stop_background_work(work["id"])
@@ -99,6 +109,10 @@ async def pid_in(folder: Path, name: str = "pid") -> int:
     file = folder / name
     await eventually(lambda: file.exists() and file.read_text().endswith("\n"))
     return int(file.read_text())
+
+
+def repr_of(odd: Json) -> str:
+    return repr(odd)[:60]
 
 
 SLEEP = "echo $$ > pid; exec sleep 600"
@@ -290,3 +304,35 @@ async def test_two_chats_have_terminals_of_their_own(tmp_path: Path) -> None:
         await chat.cancel("t1")
         await chat.client.dispatch(second, {"type": "terminal/input", "data": "\r"})
         assert (await chat.client.turn_end(uri, "o1"))["type"] == "chat/turnComplete"
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"command": "echo \0"},
+        {"command": "echo \ud83d"},
+        {"command": []},
+        {"command": ["/no/such/program"]},
+        {"command": ["."]},
+        {"command": "x" * 3_000_000},
+        {"command": "true", "env": {"A": "\0"}},
+        {"command": "true", "env": {"A=B": "c"}},
+        {"command": "true", "env": {"": "c"}},
+        {"command": "true", "cwd": "/no/such/folder"},
+        {"command": "true", "cwd": "\0"},
+        {"command": "true", "cwd": "/etc/passwd"},
+        {"command": "true", "cwd": ""},
+    ],
+    ids=repr_of,
+)
+async def test_what_cannot_be_run_is_an_error_of_the_call_and_not_of_the_host(
+    tmp_path: Path, odd: Json
+) -> None:
+    async with operating(tmp_path) as (chat, agent):
+        agent.odd = odd
+        turn = await chat.run("t1", "oddly")
+        (call,) = calls_of(turn)
+        assert call["status"] == "completed"
+        assert "the agent failed" not in said(turn)
+        assert said(turn).partition(" ")[0] in ("ended", "refused")
+        assert said(await chat.run("t2", "call echo fine")) == "0 fine\n"
