@@ -40,6 +40,14 @@ COMMAND_TIMEOUT: Final = 600.0
 SEARCH_TIMEOUT: Final = 30.0
 MOST_MATCHES: Final = 200
 LONGEST_MATCH: Final = 300
+# A terminal invites programs to open an editor or a pager, which a model cannot use.
+_NO_KEYBOARD: Final = {
+    "EDITOR": "true",
+    "GIT_EDITOR": "true",
+    "MANPAGER": "cat",
+    "SYSTEMD_PAGER": "cat",
+    "VISUAL": "true",
+}
 
 
 @dataclass(frozen=True)
@@ -221,7 +229,9 @@ async def run_command(ctx: RunContext[ToolContext], command: str) -> str:
     chosen = answer.input or command
     changed = f"The user changed the command to: {chosen}\n" if chosen != command else ""
     try:
-        result = await call.run_in_terminal(chosen, cwd=folder, timeout=COMMAND_TIMEOUT)
+        result = await call.run_in_terminal(
+            chosen, cwd=folder, env=_NO_KEYBOARD, timeout=COMMAND_TIMEOUT
+        )
     except TimeoutError:
         return f"{changed}The command was ended after {COMMAND_TIMEOUT:g} seconds."
     except AgentError as error:

@@ -12,7 +12,8 @@ from agenthost.agents.llm import LlmAgent
 from tests.agents.llm.scripted import Call, Script
 from tests.agents.llm.talking import SESSION, Talk, calls_of, talk_to, text_of
 from tests.children import gone, is_alive
-from tests.wire.terminal_blocks import numbers_printed
+from tests.wire.terminal_blocks import numbers_printed, opened
+from tests.workspace.git.repositories import repository
 
 
 def run(command: str) -> Call:
@@ -297,6 +298,35 @@ async def test_cancelling_ends_the_command_that_runs(tmp_path: Path) -> None:
         await talk.cancel("t1")
         await gone(pid)
         assert text_of(await talk.say("t2", "again")) == "hello"
+
+
+async def test_a_command_opens_no_editor_that_waits_for_somebody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GIT_DIR")
+    repository(tmp_path / "r")
+    command = "cd r && echo more >> a && git -c user.name=a -c user.email=a@b commit -a"
+    everything = {"autoApprove": "autoApprove"}
+    (result,) = await result_of(tmp_path, run(command), config=everything)
+    assert "Aborting commit due to empty commit message" in result
+    assert result.endswith("(exit code 1)")
+
+
+async def test_a_command_that_a_user_lets_go_on_is_told_of_to_the_model(tmp_path: Path) -> None:
+    script = Script(run("echo $$; exec sleep 600"), "fine")
+    everything = {"autoApprove": "autoApprove"}
+    async with talk_to(LlmAgent([script.model]), tmp_path, config=everything) as talk:
+        await talk.start("t1", "serve")
+        (pid,) = await numbers_printed(talk.client, talk.chat, 1)
+        terminal = await opened(talk.client, talk.chat)
+        claim = {"kind": "session", "session": SESSION, "chat": talk.chat}
+        await talk.client.accepted(terminal, {"type": "terminal/claimed", "claim": claim})
+        assert text_of(await talk.end("t1")) == "fine"
+        assert is_alive(pid)
+    (result,) = script.results()
+    told = "The user let the command run on in the background; so far it printed:"
+    assert result == f"{told}\n{pid}\n"
+    await gone(pid)
 
 
 async def test_several_calls_ask_at_once_and_any_order_of_answers_will_do(tmp_path: Path) -> None:

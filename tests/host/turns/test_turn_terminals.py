@@ -291,6 +291,18 @@ async def test_a_command_that_ends_oddly_has_ended(tmp_path: Path, command: str)
         assert blocks_of(calls_of(turn)[0])[0]["result"]["exitCode"] == code
 
 
+async def test_a_flood_leaves_no_more_than_its_end(tmp_path: Path) -> None:
+    async with operating(tmp_path) as (chat, _):
+        await chat.run("t1", "call yes | head -c 5000000; echo; echo over")
+        (call,) = calls_of(chat.state["turns"][0])
+        block, text, reference = call["content"]
+        assert block["result"]["truncated"] is True
+        assert len(block["result"]["preview"].encode()) <= 16 * 1024
+        assert block["result"]["preview"].endswith("over\r\n")
+        assert len(text["text"]) <= 16 * 1024
+        assert reference["sizeHint"] <= 256 * 1024
+
+
 async def test_two_chats_have_terminals_of_their_own(tmp_path: Path) -> None:
     async with operating(tmp_path) as (chat, _):
         await chat.start("t1", "call echo one; read x")
