@@ -164,11 +164,12 @@ async def terminal_flood(folder: Path) -> None:
         found["a bare pty is flooded beside it"] = await delays(host, chat, watchers)
         alone = await bare.end()
         stored.append(stored_bytes(folder))
-        memory = resident_megabytes()
+        memory, worked = resident_megabytes(), time.process_time()
         flood = await visit("flood", url, folder / "empty", FLOOD_BYTES)
         found["a terminal of the host is flooded"] = await delays(host, chat, watchers)
         was_short = flood.is_over
         figures = await flood.end()
+        worked = time.process_time() - worked
         stored.append(stored_bytes(folder))
         grown, now = [b - a for a, b in pairwise(stored)], resident_megabytes()
         await watchers.ask(do="close")
@@ -180,7 +181,7 @@ async def terminal_flood(folder: Path) -> None:
     print(
         f"{FLOOD_BYTES / 1e6:.0f} MB through a terminal: {figures['seconds']:.1f} s "
         f"({figures['characters'] / 1e6:.1f} M characters read by the client), "
-        f"through a bare pty {alone['seconds']:.1f} s"
+        f"through a bare pty {alone['seconds']:.1f} s; the host worked {worked:.1f} s of it"
     )
     print(
         f"  the store grew by {grown[1] / 1024:,.0f} KiB meanwhile, and by {grown[0] / 1024:,.0f} "
@@ -207,9 +208,9 @@ def seconds(*words: str) -> float:
     return min(taken)
 
 
-def make_files(folder: Path, count: int, content: Callable[[int], str]) -> None:
-    """Make so many files in folders below a folder."""
-    for number in range(count):
+def make_files(folder: Path, numbers: range, content: Callable[[int], str]) -> None:
+    """Make files with these numbers in folders below a folder."""
+    for number in numbers:
         below = folder / f"mod{number // FILES_IN_A_FOLDER}"
         if number % FILES_IN_A_FOLDER == 0:
             below.mkdir(parents=True, exist_ok=True)
@@ -217,29 +218,18 @@ def make_files(folder: Path, count: int, content: Callable[[int], str]) -> None:
 
 
 def make_repository(folder: Path, count: int) -> None:
-    make_files(folder, count, lambda number: f"{number}\n")
+    make_files(folder, range(count), lambda number: f"{number}\n")
     git(folder, "init", "-q", "-b", "main")
     git(folder, "add", "-A")
     git(folder, "commit", "-qm", "all")
 
 
 async def large_repository(folder: Path) -> None:
-    repository, plain = folder / "large", folder / "plain"
+    repository = folder / "large"
     await asyncio.to_thread(make_repository, repository, TRACKED_FILES)
-    await asyncio.to_thread(make_files, plain, TRACKED_FILES, lambda number: f"{number}\n")
     status = seconds("git", "-C", str(repository), "status", "--porcelain", "-uall")
-    program = GitProgram()
-    found = await find_repository(program, str(repository))
-    assert found is not None
-    checkpoints = Checkpoints(program, folder / "checkpoints")
-    taken = [await _timed(checkpoints.take, found) for _ in range(3)]
-    make_files(repository, CHANGED_FILES, lambda number: f"{number} changed\n")
-    changed = await _timed(checkpoints.take, found)
     print(f"a repository of {TRACKED_FILES:,} files (git status takes {status * 1000:.0f} ms)")
-    print(
-        f"  a checkpoint: first {taken[0] * 1000:.0f} ms, with nothing changed "
-        f"{taken[2] * 1000:.0f} ms, with {CHANGED_FILES} files changed {changed * 1000:.0f} ms"
-    )
+    await checkpoints(folder, repository)
     agent = Talker()
     async with running(folder, agent) as (host, url):
         opened = await (await visit("changes", url, repository, "uncommitted")).end()
@@ -247,13 +237,33 @@ async def large_repository(folder: Path) -> None:
             f"  the {opened['files']} uncommitted changes: first {opened['first'] * 1000:.0f} ms, "
             f"opened again {opened['later'] * 1000:.0f} ms"
         )
-        for name, place in (("with", repository), ("without", plain)):
-            chat = await new_chat(host, f"ahp-session:/{name}", place)
-            first = [await _until_called(host, chat, agent) for _ in range(3)]
-            print(
-                f"  to the first delta {name} git: first turn {first[0] * 1000:.0f} ms, "
-                f"later ones {min(first[1:]) * 1000:.0f} ms"
-            )
+        await first_deltas("with", host, repository, agent)
+        await completions(url, repository)
+        (repository / ".git").rename(folder / "no longer")
+        await first_deltas("without", host, repository, agent)
+
+
+async def checkpoints(folder: Path, repository: Path) -> None:
+    program = GitProgram()
+    found = await find_repository(program, str(repository))
+    assert found is not None
+    kept = Checkpoints(program, folder / "checkpoints")
+    taken = [await _timed(kept.take, found) for _ in range(3)]
+    make_files(repository, range(CHANGED_FILES), lambda number: f"{number} changed\n")
+    changed = await _timed(kept.take, found)
+    print(
+        f"  a checkpoint: first {taken[0] * 1000:.0f} ms, with nothing changed "
+        f"{taken[2] * 1000:.0f} ms, with {CHANGED_FILES} files changed {changed * 1000:.0f} ms"
+    )
+
+
+async def first_deltas(name: str, host: Host, folder: Path, agent: Talker) -> None:
+    chat = await new_chat(host, f"ahp-session:/{name}", folder)
+    first = [await _until_called(host, chat, agent) for _ in range(3)]
+    print(
+        f"  to the first delta {name} git: first turn {first[0] * 1000:.0f} ms, "
+        f"later ones {min(first[1:]) * 1000:.0f} ms"
+    )
 
 
 async def _timed(work: Callable[..., Any], *words: object) -> float:
@@ -268,28 +278,27 @@ async def _until_called(host: Host, chat: AnyChannel, agent: Talker) -> float:
     return agent.called - start
 
 
-# Completions, watches, reading.
-
-
-async def completions(folder: Path) -> None:
-    many = folder / "many"
-    await asyncio.to_thread(make_files, many, LISTED_FILES, lambda number: "")
-    git(many, "init", "-q")
-    listing = seconds("git", "-C", str(many), "ls-files", "-co", "--exclude-standard")
-    async with running(folder, Talker()) as (_, url):
-        found = await (await visit("complete", url, many, QUERY)).end()
+async def completions(url: str, repository: Path) -> None:
+    """Ask for files of a repository that has got many more, none of them known to git."""
+    more = range(TRACKED_FILES, LISTED_FILES)
+    await asyncio.to_thread(make_files, repository, more, lambda number: "")
+    listing = seconds("git", "-C", str(repository), "ls-files", "-co", "--exclude-standard")
+    found = await (await visit("complete", url, repository, QUERY)).end()
     print(
-        f"@{QUERY} in {LISTED_FILES:,} files: first {found['first'] * 1000:.0f} ms, "
+        f"  @{QUERY} in {LISTED_FILES:,} files: first {found['first'] * 1000:.0f} ms, "
         f"later {found['later'] * 1000:.0f} ms ({found['items']} found; "
         f"git ls-files alone {listing * 1000:.0f} ms)"
     )
+
+
+# Watches, reading.
 
 
 async def checkout(folder: Path) -> None:
     repository = folder / "two"
     await asyncio.to_thread(make_repository, repository, CHECKED_OUT_FILES)
     git(repository, "checkout", "-qb", "other")
-    make_files(repository, CHECKED_OUT_FILES, lambda number: f"other {number}\n")
+    make_files(repository, range(CHECKED_OUT_FILES), lambda number: f"other {number}\n")
     git(repository, "commit", "-qam", "other")
     start = time.perf_counter()
     git(repository, "checkout", "-q", "main")
@@ -325,7 +334,7 @@ async def reading(folder: Path) -> None:
             )
 
 
-PARTS = (terminal_flood, large_repository, completions, checkout, reading)
+PARTS = (terminal_flood, large_repository, checkout, reading)
 
 
 def run() -> None:
