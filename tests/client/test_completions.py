@@ -14,13 +14,26 @@ from tests.client.world import World
 
 
 @pytest.mark.parametrize("version", SUPPORTED_VERSIONS)
-async def test_commands_are_found(world: World, tmp_path: Path, version: str) -> None:
+async def test_commands_and_files_are_found(world: World, tmp_path: Path, version: str) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "grün main.py").touch()
     client = await world.join("me", version)
     async with (
         await client.sessions.create(directories=[tmp_path.as_uri()]) as session,
         await session.chat() as chat,
     ):
         assert await client.complete(chat, "/") == await chat.completions("/") != []
+        # Characters beyond the basic plane count twice on the wire, and once here.
+        text = "𝔘 look @grma and on"
+        (item,) = await client.complete(chat.uri, text, text.index(" and"))
+        assert item["insertText"].startswith("@")
+        start, end = item.get("rangeStart"), item.get("rangeEnd")
+        assert start is not None
+        assert end is not None
+        units = text.encode("utf-16-le")
+        assert units[2 * start : 2 * end].decode("utf-16-le") == "@grma"
+        uri = (tmp_path / "src" / "grün main.py").as_uri()
+        assert item["attachment"].get("uri") == uri
 
 
 async def test_a_host_without_completions_says_so() -> None:

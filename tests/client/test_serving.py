@@ -155,6 +155,33 @@ async def test_a_slow_provider_holds_nothing_else_up(client: Client, host: Conne
     assert (await reading)["data"] == "at last"
 
 
+async def test_what_is_attached_to_a_message_can_be_read_by_all_who_take_part(
+    world: World, client: Client
+) -> None:
+    other = await world.join("other")
+    uri = "virtual://notes/a.txt"
+    client.serve_resources("virtual://notes/", MemoryResources(CONTENTS))
+    async with await client.sessions.create() as session, await session.chat() as chat:
+        with pytest.raises(NotFound):
+            await other.files.read_text(uri)
+
+        async def nothing(arguments: Any) -> str:
+            return ""
+
+        await client.tool(session, "nothing", nothing)
+        attachment = {"type": "resource", "uri": uri, "label": "a.txt"}
+        async for _ in chat.send("read this", attachments=[attachment]):
+            pass
+        assert await other.files.read_text(uri) == "grün"
+        assert (await other.files.stat(uri))["type"] == "file"
+        # Its own client asks the host, which asks it: neither waits for the other.
+        assert await client.files.read_text(uri) == "grün"
+        with pytest.raises(PermissionDenied):
+            await other.files.write(uri, "mine")
+        with pytest.raises(NotFound):
+            await other.files.read_text("virtual://secret/c")
+
+
 async def test_a_client_that_leaves_meanwhile_is_not_waited_for(
     world: World, client: Client, host: Connection
 ) -> None:
