@@ -85,7 +85,7 @@ class ScreenModes:
 
     def undo(self) -> str:
         """Return what gives a terminal its usual modes back."""
-        told = ["\x1b[0m", "\x1b(B"]
+        told = ["\x1b[0m", "\x1b(B\x0f"]
         if self._has_region:
             # To set it moves the cursor.
             told.append("\x1b7\x1b[r\x1b8")

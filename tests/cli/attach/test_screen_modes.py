@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from agenthost.cli.attach.screen_modes import ScreenModes, after_last_clear
 
-USUAL = "\x1b[0m\x1b(B"
+USUAL = "\x1b[0m\x1b(B\x0f"
 
 
 def seen(*texts: str) -> ScreenModes:
