@@ -109,8 +109,8 @@ async def test_a_resize_reaches_the_program(terminal: TerminalView) -> None:
 
 
 async def test_a_long_text_is_pasted_whole(terminal: TerminalView, tmp_path: Path) -> None:
-    await terminal.type("stty -echo; cat > pasted; echo d''one\r")
-    await shows(terminal, "stty")
+    await terminal.type("stty -echo; echo re''ady; cat > pasted; echo d''one\r")
+    await shows(terminal, "ready")
     lines = "".join(f"{number} grün {'x' * 100}\n" for number in range(1000))
     await terminal.paste(lines + "\x04")
     await shows(terminal, "done")
