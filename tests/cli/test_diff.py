@@ -148,8 +148,9 @@ async def test_the_latest_session_here_is_meant_where_none_is_named(repository: 
     assert "The work" in done.err
     assert "first.txt" in done.out
     empty = await repository("diff", session.uri)
-    assert (empty.code, empty.out) == (0, "")
-    assert "There is nothing in the Session Changes" in empty.err
+    assert (empty.code, empty.out) == (0, ""), empty.err
+    assert "The host tells of no changes in" in empty.err
+    assert (await repository.main("diff", session.uri, "--json")).json["changes"] == []
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ from agenthost.cli.format.diff_format import (
 from agenthost.cli.format.diff_rows import diff_rows
 from agenthost.cli.format.state_format import short_id
 from agenthost.cli.format.terminal_text import Ink, one_line
+from agenthost.client import Unsupported
 from agenthost.errors import AgentHostError, NotFound
 
 if TYPE_CHECKING:
@@ -101,6 +102,9 @@ async def _diff(args: argparse.Namespace) -> int:
     async with connected(args) as client:
         session = await open_session_or_latest(client, args)
         view = await _open(session, args)
+        if view is None:
+            _print_nothing(session, args)
+            return OK
         async with asyncio.timeout(COMPUTING):
             files = await view.ready()
         found = _Found(session, view, files)
@@ -180,8 +184,8 @@ class _Found:
 # Which changes.
 
 
-async def _open(session: Session, args: argparse.Namespace) -> ChangesView:
-    """Follow the changes that the options name."""
+async def _open(session: Session, args: argparse.Namespace) -> ChangesView | None:
+    """Follow the changes that the options name; None if none have been made so far."""
     chat = None
     if args.chat is not None or args.turn is not None:
         named = None if args.chat is None else find_chat(session, args.chat)
@@ -197,10 +201,13 @@ async def _open(session: Session, args: argparse.Namespace) -> ChangesView:
         if dots:
             return await catalogue.open(compare=(find_turn(chat, first), find_turn(chat, second)))
         return await catalogue.open(turn=find_turn(chat, first))
-    except NotFound as error:
+    except (NotFound, Unsupported) as error:
         listed = [entry["changeKind"] for entry in catalogue.catalogue]
-        if args.kind is None or args.kind in listed:
+        if args.turn is not None or (args.kind or "session") in listed:
             raise
+        if (args.kind or "session") == "session":
+            # Listed as soon as there may be some.
+            return None
         kinds = [kind for kind in listed if kind not in ("turn", "compare-turns")]
         message = f"--kind: there are no changes of the kind {args.kind!r}; there are: "
         raise CommandFailed(message + one_line(", ".join(kinds) or "none"), USAGE) from error
@@ -243,6 +250,14 @@ def _print_stat(found: _Found, ink: Ink) -> None:
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for line in stat_lines(found.described(), width, ink):
         print(line)
+
+
+def _print_nothing(session: Session, args: argparse.Namespace) -> None:
+    if args.json:
+        about = {"session": session.uri, "changeset": None, "kind": "session", "label": None}
+        print(json.dumps({**about, **sum_json(()), "changes": []}, indent=2))
+    else:
+        print(f"The host tells of no changes in {short_id(session.uri)}.", file=sys.stderr)
 
 
 async def _print_json(found: _Found, *, with_diffs: bool) -> None:
