@@ -79,12 +79,16 @@ class Checkpoints:
         """
         # Checkpoints of the same tree share an index.
         async with self._locks.setdefault(repository.top, asyncio.Lock()):
+            is_used = repository.top in self._copies
             try:
                 return await self._take(repository, folders)
-            except BaseException:
+            except BaseException as error:
                 # Whatever state it is in.
                 self._copies.pop(repository.top, None)
-                raise
+                if not is_used or not isinstance(error, GitFailed) or error.code is None:
+                    raise
+            # Our copy may name contents that are lost.
+            return await self._take(repository, folders)
 
     async def _take(self, repository: Repository, folders: Sequence[str]) -> Checkpoint:
         off = (await self._program.configured(repository.top)).filters_off
@@ -156,12 +160,20 @@ class Checkpoints:
         name = hashlib.sha256(os.fsencode(repository.top)).hexdigest()[:16]
         return self._folder / f"index-{name}"
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether there are any checkpoints; touches the disk."""
+        return (self._folder / "objects").is_dir()
+
+    def _make_folder(self) -> None:
+        (self._folder / "objects").mkdir(parents=True, exist_ok=True, mode=0o700)
+
     def _copy_index(self, repository: Repository) -> _Copy:
         """Copy the user's index if it is another than at the last checkpoint.
 
         Otherwise ours is as good, and knows the files that have changed since.
         """
-        (self._folder / "objects").mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._make_folder()
         theirs = Path(repository.git_dir, "index")
         origin: tuple[int, ...] = ()
         ours = self._index(repository)
@@ -210,7 +222,11 @@ class Checkpoints:
         ours: bool = False,
         data: bytes = b"",
     ) -> bytes:
-        env = {"GIT_LITERAL_PATHSPECS": "1", **(self.environment(repository) if ours else {})}
+        env = {"GIT_LITERAL_PATHSPECS": "1"}
+        if ours:
+            # Without it git sees no repository at all.
+            await asyncio.to_thread(self._make_folder)
+            env |= self.environment(repository)
         return await self._program.run(
             repository.top, *arguments, settings=off, env=env, data=data, patience=LONG_PATIENCE
         )

@@ -158,7 +158,8 @@ class CheckpointBook:
             await self._ledger.settle()
         page = Page(self._checkpoints(session))
         stored = await self.store.record(CHECKPOINTS, session)
-        if stored is not None:
+        # Without its folder, as after a host that had only a temporary one, it is of no use.
+        if stored is not None and await asyncio.to_thread(lambda: page.checkpoints.is_kept):
             page.restore(stored_value(stored, session))
         return page
 

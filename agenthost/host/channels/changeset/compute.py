@@ -212,8 +212,8 @@ class ChangeFinder:
             for place in places
             if place.top in trees.before
         ]
-        if trees.before and not compared:
-            raise Uncomputable("noRepository", "the repository of this turn is not there any more")
+        if not compared:
+            raise _not_kept(trees)
         return await self._found(scope, page, compared, edited, is_live=after is None)
 
     async def _compare(
@@ -351,6 +351,12 @@ class ChangeFinder:
         uris = [entry["resource"] for entry in scope.session.state["chats"]]
         chats = [await self._directory.find(uri, CHAT) for uri in uris]
         return [chat for chat in chats if chat is not None]
+
+
+def _not_kept(trees: TurnTrees) -> Uncomputable:
+    if trees.before:
+        return Uncomputable("noRepository", "the repository of this turn is not there any more")
+    return Uncomputable("notKept", "what the files were before this turn could not be kept")
 
 
 def wanted_base(session: SessionChannel) -> str | None:

@@ -68,7 +68,7 @@ class TurnChanges:
         async with self._order(session):
             places = await self._places(session)
             before = await self._take(session, places)
-            if before:
+            if places:
                 page = await self._book.page(session.uri)
                 page.places |= {place.top: place.repository for place in places}
                 page.begin(chat.uri, turn_id, before)
