@@ -221,3 +221,21 @@ async def test_what_could_not_be_kept_is_said_so(
         turn = await scene.turn(lambda: (folder / "b").write_text("new\n"))
         state = await open_changes(scene.client, scene.uri(f"turn/{turn}"))
         assert names(state, folder) == {"b": "edited"}
+
+
+async def test_a_session_of_an_earlier_host_offers_its_changes_too(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backing = MemoryBacking()
+    monkeypatch.setenv("GIT_DIR", "/dev/null")
+    async with changing(folder, store=MemoryStore(backing)) as scene:
+        await scene.turn(lambda: None)
+        assert "changesets" not in scene.client.states[SESSION]
+    monkeypatch.delenv("GIT_DIR")
+    (folder / "a").write_text("new\n")
+    options = {"store": MemoryStore(backing), "default_directory": folder}
+    async with embed(Handy(), **options) as url, open_client(url) as client:
+        await client.initialize(SESSION)
+        await client.until(lambda: {} if "changesets" in client.states[SESSION] else None)
+        state = await open_changes(client, f"{SESSION}/changeset/uncommitted")
+        assert names(state, folder) == {"a": "edited"}

@@ -240,13 +240,15 @@ class SessionKind(RuledKind["SessionState"]):
             extra.summary, extra.facts = summary, facts
 
     def loaded(self, channel: SessionChannel) -> Sequence[Consequence]:
-        """Await the active clients, and end a creation over which the host died."""
+        """Await the active clients, and do what an earlier host left undone."""
         active = tuple(client["clientId"] for client in channel.state["activeClients"])
         effects: list[Consequence] = [AwaitClients(active)] if active else []
         if channel.state["lifecycle"] == "creating":
             message = "the host stopped while this session was being created"
             error = {"errorType": "hostRestarted", "message": message}
             effects.append(Apply(channel, {"type": "session/creationFailed", "error": error}))
+        if "changesets" not in channel.state:
+            effects.append(RefreshChangesets(channel))
         return effects
 
     def snapshot(
