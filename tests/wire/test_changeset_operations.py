@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.flags import eventually
 from tests.wire.changing import SESSION, Changing, changing, names, open_changes, opened
 from tests.wire.client import Json, WireClient, open_client
 from tests.workspace.git.repositories import git, repository
@@ -260,3 +261,36 @@ async def test_a_turn_cannot_be_reviewed(scene: Changing) -> None:
         "b": "gone",
         "new/c": "made",
     }
+
+
+async def test_what_was_begun_is_done_although_whoever_asked_has_left(
+    scene: Changing, tmp_path: Path
+) -> None:
+    uri, go = scene.uri("uncommitted"), tmp_path / "go"
+    hook = scene.folder / ".git" / "hooks" / "pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\nwhile ! test -e '{go}'; do sleep 0.05; done\n")
+    hook.chmod(0o755)
+    async with open_client(scene.url, "hasty") as hasty:
+        await hasty.initialize()
+        await open_changes(hasty, uri)
+        params = {"channel": uri, "operationId": "commit"}
+        await hasty.send({"id": 99, "method": "invokeChangesetOperation", "params": params})
+        await hasty.action(uri, "changeset/operationStatusChanged", status="running")
+        hasty.abort()
+    go.touch()
+    await eventually(lambda: git(scene.folder, "rev-list", "--count", "HEAD") == "2")
+    state = await open_changes(scene.client, uri)
+    assert state["files"] == []
+
+
+async def test_several_files_are_discarded_at_once(scene: Changing) -> None:
+    uri, client, folder = scene.uri("uncommitted"), scene.client, scene.folder
+    await open_changes(client, uri)
+    files = (folder / "a", folder / "b", folder / "new" / "c")
+    await asyncio.gather(*(invoke(client, uri, "discard-changes", file) for file in files))
+    assert git(folder, "status", "--porcelain") == ""
+    assert client.states[uri]["files"] == []
+    told = statuses(client, uri, "discard-changes")
+    assert told.count("idle") == 1
+    assert told[-1] == "idle"

@@ -43,8 +43,8 @@ class ChangesetExtra:
     looking: asyncio.Task[None] | None = None
     # Seconds that it took to find it out the last time.
     took: float = 0.0
-    # Operations that are being carried out, and why others failed the last time.
-    running: set[str] = field(default_factory=set)
+    # Operations that are being carried out, some for several files, and why others failed.
+    running: list[str] = field(default_factory=list)
     failures: dict[str, ErrorInfo] = field(default_factory=dict)
 
 

@@ -68,7 +68,7 @@ async def invoke_changeset_operation(connection: Connection, params: JsonObject)
     if session is None or not takes_part(session, connection.principal):
         raise PermissionDenied("only those who take part in the session may change its files")
     operations = core.changesets.operations
-    return await operations.invoke(channel, params["operationId"], params.get("target"))
+    return await operations.invoke(channel, session, params["operationId"], params.get("target"))
 
 
 class ChangesetOperations:
@@ -99,7 +99,11 @@ class ChangesetOperations:
         }
 
     async def invoke(
-        self, channel: ChangesetChannel, id: str, target: JsonObject | None
+        self,
+        channel: ChangesetChannel,
+        session: SessionChannel,
+        id: str,
+        target: JsonObject | None,
     ) -> JsonObject:
         """Carry out an operation; the same one that is under way already is shared.
 
@@ -112,12 +116,13 @@ class ChangesetOperations:
         # What whoever asks has seen, not what is found out just now.
         if changeset_extra(channel).found is None:
             await self._changesets.settled(channel)
+        self._expect_rest(session)
         files = self._files(channel, id, target)
         key = (channel.uri, id, target["resource"] if target is not None else "")
         task = self._running.get(key)
         if task is None:
             # From here on it is carried out, whoever waits for it.
-            work = self._carry_out(channel, id, files)
+            work = self._carry_out(channel, session, id, files)
             task = self._running[key] = self._tasks.start(work, f"{id} in {channel.uri}")
             task.add_done_callback(lambda _: self._running.pop(key))
         done = await asyncio.shield(task)
@@ -130,7 +135,6 @@ class ChangesetOperations:
     ) -> Sequence[FoundFile]:
         """Return the files that an operation is for, or raise why it is for none."""
         found = changeset_extra(channel).found
-        self._expect_rest(channel)
         offered = {each["id"]: each for each in channel.state.get("operations") or ()}
         if id not in offered or found is None or id not in self._carry:
             raise InvalidParams(f"this changeset has no operation {id}", path="operationId")
@@ -144,24 +148,26 @@ class ChangesetOperations:
                 raise InvalidParams("is no file of this changeset", path="target.resource")
         return files
 
-    def _expect_rest(self, channel: ChangesetChannel) -> SessionChannel:
-        session = self._directory.get(channel.session or "", SESSION)
-        if session is None or not self._directory.has(channel):
-            raise NotFound(f"there is no changeset {channel.uri}")
+    def _expect_rest(self, session: SessionChannel) -> None:
+        if not self._directory.has(session):
+            raise NotFound("the session is gone")
         if self._changesets.is_busy(session):
             raise TurnInProgress("a turn of this session is changing files: wait until it ends")
-        return session
 
     async def _carry_out(
-        self, channel: ChangesetChannel, id: str, files: Sequence[FoundFile]
+        self,
+        channel: ChangesetChannel,
+        session: SessionChannel,
+        id: str,
+        files: Sequence[FoundFile],
     ) -> JsonObject | WireError:
         extra = changeset_extra(channel)
-        extra.running.add(id)
+        extra.running.append(id)
         extra.failures.pop(id, None)
         self._tell(channel, id, "running")
         try:
             async with self._alone_in(files):
-                session = self._expect_rest(channel)
+                self._expect_rest(session)
                 told = await self._carry[id](channel, session, files)
                 # Others see the effects before they see that it is over.
                 self._changesets.refresh_all(session, {each.top for each in _places(files)})
@@ -171,12 +177,12 @@ class ChangesetOperations:
             refusal = _refusal(error)
             info: ErrorInfo = {"errorType": "operationFailed", "message": refusal.message}
             extra.failures[id] = info
-            extra.running.discard(id)
             self._tell(channel, id, "error", info)
             return refusal
         finally:
-            extra.running.discard(id)
-        self._tell(channel, id, "idle")
+            extra.running.remove(id)
+        if id not in extra.running:
+            self._tell(channel, id, "idle")
         if self._directory.has(channel):
             self._changesets.tell_operations(channel, session)
         return {"message": told}
