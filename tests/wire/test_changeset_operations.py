@@ -189,20 +189,20 @@ async def test_nonsense_is_refused_by_name(scene: Changing) -> None:
 async def test_nothing_is_done_while_a_turn_runs(scene: Changing) -> None:
     uri, client = scene.uri("uncommitted"), scene.client
     await open_changes(client, uri)
+
+    async def until_all_are(status: str) -> None:
+        def found() -> Json | None:
+            offered = client.states[uri].get("operations", ())
+            return {} if {each["status"] for each in offered} == {status} else None
+
+        await client.until(found)
+
     await client.start_turn(scene.chat, "w", "wait")
-    await client.action(scene.chat, "chat/delta")
-    assert {each["status"] for each in client.states[uri]["operations"]} == {"disabled"}
+    await until_all_are("disabled")
     failure = await client.refusal("invokeChangesetOperation", channel=uri, operationId="stage")
     assert failure.code == -32004
     scene.agent.may_finish.set()
-    await client.turn_end(scene.chat, "w")
-    await client.until(
-        lambda: (
-            {}
-            if {each["status"] for each in client.states[uri]["operations"]} == {"idle"}
-            else None
-        )
-    )
+    await until_all_are("idle")
     await invoke(client, uri, "stage")
 
 

@@ -54,7 +54,7 @@ async def test_the_catalogue_grows_with_the_first_turn(folder: Path) -> None:
     git(folder, "checkout", "-q", "-b", "feature")
     async with changing(folder) as scene:
         client = scene.client
-        await client.action(SESSION, "session/changesetsChanged")
+        await client.until(lambda: {} if "changesets" in client.states[SESSION] else None)
         assert client.states[SESSION]["changesets"] == [
             {
                 "label": "Uncommitted Changes",
