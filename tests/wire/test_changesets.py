@@ -306,7 +306,7 @@ async def test_a_repository_that_is_gone_is_no_empty_changeset(folder: Path) -> 
         await scene.turn(lambda: (folder / "a").write_text("new\n"))
         await _counted(scene.client, 1)
         shutil.rmtree(folder / ".git")
-        for name in ("uncommitted", "turn/t1"):
+        for name in ("uncommitted", "session", "turn/t1"):
             await scene.client.subscribe(scene.uri(name))
             state = await opened(scene.client, scene.uri(name), "error")
             assert state["error"]["errorType"] == "noRepository"

@@ -147,6 +147,7 @@ class ChangeFinder:
         places = await self._workplaces.find(scope.session, scope.directories)
         page = await self._book.page(scope.session.uri)
         before = self._beginning(scope, page)
+        _expect_all(before, scope, page, places)
         compared = [
             _Compared(place, before[place.top], now[place.top])
             for place in places
@@ -167,6 +168,7 @@ class ChangeFinder:
 
     async def _whole(self, scope: Scope, page: Page, places: Sequence[Workplace]) -> Found:
         before = self._beginning(scope, page)
+        _expect_all(before, scope, page, places)
         after = self._ending(scope, page)
         compared = [
             await self._between(page, place, before[place.top], after)
@@ -206,6 +208,7 @@ class ChangeFinder:
         if trees is None:
             # Of another session, or from before there were checkpoints.
             return await self._found(scope, page, (), edited, is_live=False)
+        _expect_all(trees.before, scope, page, places)
         after = page.after(trees)
         compared = [
             await self._between(page, place, trees.before[place.top], after)
@@ -351,6 +354,18 @@ class ChangeFinder:
         uris = [entry["resource"] for entry in scope.session.state["chats"]]
         chats = [await self._directory.find(uri, CHAT) for uri in uris]
         return [chat for chat in chats if chat is not None]
+
+
+def _expect_all(before: Trees, scope: Scope, page: Page, places: Sequence[Workplace]) -> None:
+    """Raise Uncomputable if a repository in the folders was there and is not seen any more.
+
+    Others stay in those that their sessions have left.
+    """
+    folders, seen = folders_of(scope.directories), {place.top for place in places}
+    for top in before:
+        if top not in seen and top in page.places and page.places[top].inside(folders):
+            message = f"the repository {os.path.basename(top)} is not there, or does not answer"
+            raise Uncomputable("noRepository", message)
 
 
 def _not_kept(trees: TurnTrees) -> Uncomputable:

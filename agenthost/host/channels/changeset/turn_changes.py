@@ -15,7 +15,7 @@ from agenthost.host.channels.changeset.changesets import Changesets
 from agenthost.host.channels.changeset.checkpoint_book import (
     Trees,
 )
-from agenthost.host.channels.changeset.compute import Scope, wanted_base
+from agenthost.host.channels.changeset.compute import Scope, Uncomputable, wanted_base
 from agenthost.host.channels.changeset.tool_edits import edits_in
 from agenthost.host.channels.changeset.workplaces import Workplace
 from agenthost.host.channels.chat.extra import ChatChannel
@@ -172,7 +172,7 @@ class TurnChanges:
         try:
             ours = await self._changesets.finder.counts(Scope(session), now)
             chats = await self._changesets.finder.counts(Scope(session, chat), now)
-        except (GitFailed, OSError) as error:
+        except (GitFailed, Uncomputable, OSError) as error:
             log.info("the changes of %s are not counted: %s", session.uri, error)
             return
         if not self._directory.has(session):
