@@ -76,16 +76,13 @@ async def test_another_one_sees_what_was_there_and_nothing_is_typed_by_itself(
     tmp_path: Path,
 ) -> None:
     async with attached(tmp_path) as (host, tty, shell):
-        # Questions to a terminal, which answers each of them by typing.
-        await tty.enter(r"printf '\033[c\033[6n\033]11;?\007'; sleep 1; read -t 1 -n 99; clear")
-        await tty.see("ready>", gone="printf")
-        await tty.enter(r"stty -echo; printf 'asked \033[6n\033[>c done\n'; read -t 1 -n 99")
-        await tty.see("asked")
-        await tty.enter("stty echo; echo before")
-        await tty.see("\nbefore")
+        # Questions to a terminal, which answers each of them by typing; the shell reads that.
+        await tty.enter(r"printf 'asked \033[6n\n'; read -rs -t 1 -n 99 -d @; echo over")
+        await tty.see("asked", "\nover")
+        assert "asked \x1b[6n" in shell.text
         async with terminal(90, 24) as another:
             await another.start(attach(host, shell), tmp_path / "work")
-            await another.see("attached to the shell", "asked", "\nbefore")
+            await another.see("attached to the shell", "asked", "\nover")
             await another.enter("echo from the other")
             await another.see("\nfrom the other")
             screen = await tty.see("\nfrom the other")
@@ -108,7 +105,7 @@ async def test_the_size_of_the_window_is_the_size_of_the_terminal(tmp_path: Path
 @pytest.mark.skipif(shutil.which("vim") is None, reason="vim is not installed")
 async def test_an_editor_is_left_and_found_again(tmp_path: Path) -> None:
     async with attached(tmp_path, 80, 20) as (host, tty, shell):
-        await tty.enter("vim -u NONE --noplugin text")
+        await tty.enter("vim -u NONE -N text")
         await tty.see("~\n~\n")
         await tty.type("ia line of text")
         await tty.see("a line of text", "-- INSERT --", gone="ready>")
@@ -190,7 +187,7 @@ async def child(tty: Terminal) -> int:
 async def test_a_viewer_watches_and_is_told_so(tmp_path: Path) -> None:
     async with attached(tmp_path) as (host, tty, shell):
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "agenthost.cli.main", "token", "add", "guest"),
+            *(sys.executable, "-m", "agenthost.cli.main", "token", "create", "guest"),
             *("--role", "viewer", "--data-dir", str(host.data_dir)),
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
