@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agenthost.cli.connection.host_connection import decode_argument
+from agenthost.cli.connection.host_connection import command_for_host, decode_argument
 from agenthost.cli.data_dir import directory_uri
 from agenthost.cli.exit_codes import USAGE, CommandFailed
 from agenthost.cli.format.state_format import directory_text, is_archived, session_id
@@ -128,7 +128,8 @@ async def open_session_or_latest(client: Client, args: argparse.Namespace) -> Se
             break
         latest = latest or summary
     if latest is None:
-        raise CommandFailed("there is no session yet", kind="notFound")
+        hint = command_for_host(args, "chat")
+        raise CommandFailed(f"there is no session yet; `{hint}` starts one", kind="notFound")
     print(f"session {session_id(latest['resource'])}  {_title(latest)}", file=sys.stderr)
     return await open_session(client, latest["resource"])
 
