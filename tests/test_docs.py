@@ -320,6 +320,17 @@ async def test_tool_calls_are_shown_as_the_guide_says(guide: Callable[[str], Any
         assert shown["content"] == [content.text("looking …\n")]
 
 
+async def test_commands_run_in_terminals_as_the_guide_says(guide: Callable[[str], Any]) -> None:
+    async with with_agent(guide("Runner")) as chat:
+        turn = await chat.run("t1", "go")
+        built, server = calls_of(turn)
+        (terminal, *_) = built["content"]
+        assert (terminal["type"], terminal["result"]["exitCode"]) == ("terminal", 0)
+        assert "built" in terminal["result"]["preview"]
+        assert "result" not in server["content"][0]
+        assert "In the background: True." in said(turn)
+
+
 async def test_approvals_are_given_as_the_guide_says(
     guide: Callable[[str], Any], tmp_path: Path
 ) -> None:
