@@ -249,6 +249,7 @@ def test_the_page_about_the_command_line_names_what_there_is(
     page = (Path(__file__).parents[3] / "docs" / "command-line.md").read_text()
     known = {"--version"}
     verbs = [("sessions", "move"), ("sessions", "read"), ("automations", "add")]
+    verbs += [("terminal", "new"), ("files", "put"), ("files", "rm"), ("files", "watch")]
     for command in [*((name,) for name in _COMMANDS), *verbs]:
         assert re.search(rf"^\| `{command[0]}\b", page, re.MULTILINE), command
         with pytest.raises(SystemExit):
