@@ -501,20 +501,21 @@ async def test_names_of_contents_cannot_be_made_up(folder: Path) -> None:
         await scene.turn(lambda: (folder / "a").write_text("new\n"))
         state = await open_changes(client, scene.uri("session"))
         uri = state["files"][0]["edit"]["before"]["content"]["uri"]
-        head, _, name = uri.rpartition("/")
+        path, _, said = uri.partition("?")
+        assert path == f"git-blob:{folder / 'a'}"
         resolved = await client.request("resourceResolve", uri=uri)
         assert (resolved["type"], resolved["size"]) == ("file", 40)
-        whose, _, signed = head.rpartition("/")
-        blob, _, signature = signed.partition(".")
+        whose, blob, signature = said.split(".")
         other = git(folder, "rev-parse", "HEAD:b")
         for wrong in (
-            f"{whose}/{other}.{signature}/{name}",
-            f"{whose}/{blob}.{'0' * 20}/{name}",
-            f"{whose}x/{signed}/{name}",
-            f"{head}/..%2f/b",
+            f"{path}?{whose}.{other}.{signature}",
+            f"{path}?{whose}.{blob}.{'0' * 20}",
+            f"{path}?{whose}x.{blob}.{signature}",
+            f"{path}?{said}#b",
+            path,
             "git-blob:",
             "git-blob:/x",
-            f"git-blob://{signed}",
+            f"git-blob://elsewhere/a?{said}",
         ):
             assert (await client.refusal("resourceRead", uri=wrong)).code in (-32008, -32602)
         assert (await client.refusal("resourceWrite", uri=uri, data="x", encoding="utf-8")).code

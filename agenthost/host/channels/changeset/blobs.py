@@ -1,7 +1,8 @@
 """Contents of files as they were, under names that only this host can make.
 
 A name says whose session and which content, and is signed: so nothing has to be remembered for it,
-it holds after a restart, and nobody reads other contents of a repository by guessing.
+it holds after a restart, and nobody reads other contents of a repository by guessing. Its path is
+the file's own, because editors show it, and take two contents with different paths for a renaming.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from agenthost.host.log.ledger import Ledger
 from agenthost.host.store import PutRecord, Store
 
 SCHEME = "git-blob:"
-_NAME = re.compile(SCHEME + r"/([\w-]+)/([0-9a-f]{40,64})\.([0-9a-f]{20})/([^/]*)", re.ASCII)
+_NAME = re.compile(
+    SCHEME + r"(/(?!/)[^?#]*)\?([\w-]+)\.([0-9a-f]{40,64})\.([0-9a-f]{20})", re.ASCII
+)
 _SIGNED = 20
 # Where the key is kept.
 _BUCKET, _KEY = "workspace", "blob-key"
@@ -50,25 +53,25 @@ class BlobUris:
         else:
             self._key = kept
 
-    def mint(self, session: str, blob: str, name: str) -> str:
-        """Return the URI of a content; ``name`` is what editors show."""
+    def mint(self, session: str, blob: str, path: str) -> str:
+        """Return the URI of a content; ``path`` is where the file lies, absolute."""
         whose = base64.urlsafe_b64encode(session.encode()).decode().rstrip("=")
-        shown = quote(name.encode(errors="surrogateescape"), safe="")
-        return f"{SCHEME}/{whose}/{blob}.{self._signature(session, blob)}/{shown}"
+        shown = quote(path.lstrip("/").encode(errors="surrogateescape"))
+        return f"{SCHEME}/{shown}?{whose}.{blob}.{self._signature(session, blob)}"
 
     def read(self, uri: str) -> BlobName | None:
         """Return what a URI says, or None if it was not made here."""
         found = _NAME.fullmatch(uri)
         if found is None:
             return None
-        whose, blob, signature, name = found.groups()
+        path, whose, blob, signature = found.groups()
         try:
             session = base64.urlsafe_b64decode(whose + "=" * (-len(whose) % 4)).decode()
         except (binascii.Error, UnicodeDecodeError):
             return None
         if not hmac.compare_digest(signature, self._signature(session, blob)):
             return None
-        return BlobName(session, blob, unquote(name))
+        return BlobName(session, blob, unquote(path.rpartition("/")[2]))
 
     def _signature(self, session: str, blob: str) -> str:
         # No name of a session has a line break.

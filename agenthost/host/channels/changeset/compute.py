@@ -312,7 +312,7 @@ class ChangeFinder:
             content: ContentRef = {"uri": uri}
             if blob in sizes:
                 content = {
-                    "uri": self._blobs.mint(session, blob, name),
+                    "uri": self._blobs.mint(session, blob, os.path.join(place.top, path)),
                     "nonce": blob,
                     "sizeHint": sizes[blob],
                     "contentType": content_type_of(name, is_text=is_text),

@@ -16,10 +16,10 @@ BLOB = "0123456789" * 4
 )
 def test_a_name_says_what_it_was_made_of(session: str, name: str) -> None:
     uris = BlobUris()
-    uri = uris.mint(session, BLOB, name)
+    uri = uris.mint(session, BLOB, f"/some/{name}")
     assert uri.isprintable()
     assert uri.isascii()
-    assert uris.read(uri) == BlobName(session, BLOB, name)
+    assert uris.read(uri) == BlobName(session, BLOB, name.rpartition("/")[2])
     assert BlobUris().read(uri) is None
 
 
@@ -30,11 +30,23 @@ def test_a_name_of_no_text_can_be_said() -> None:
     assert found.blob == BLOB
 
 
+def test_two_contents_of_a_file_have_one_path() -> None:
+    # Editors show it, and say of two different ones that the file was renamed.
+    uris = BlobUris()
+    paths = {
+        uris.mint("ahp-session:/s", blob, "/r/a b.py").partition("?")[0]
+        for blob in (BLOB, BLOB[::-1])
+    }
+    assert paths == {"git-blob:/r/a%20b.py"}
+
+
 def test_a_signature_is_for_one_session_and_one_content() -> None:
     uris = BlobUris()
     one, other = (uris.mint(f"ahp-session:/{name}", BLOB, "a") for name in "ab")
-    whose, rest = one.split("/")[1], other.split("/")[2]
-    assert uris.read(f"git-blob:/{whose}/{rest}/a") is None
+    whose, _, rest = other.partition("?")[2].partition(".")
+    assert uris.read(f"git-blob:/a?{whose}.{rest}") is not None
+    whose = one.partition("?")[2].partition(".")[0]
+    assert uris.read(f"git-blob:/a?{whose}.{rest}") is None
     assert uris.read(one.replace("0123", "1123", 1)) is None
 
 
