@@ -8,7 +8,15 @@ from typing import Any
 
 from tests.wire.client import WireClient
 
-__all__ = ["blocks_of", "numbers_printed", "opened", "printed", "text_in", "until_printed"]
+__all__ = [
+    "blocks_of",
+    "numbers_printed",
+    "opened",
+    "printed",
+    "shown_by",
+    "text_in",
+    "until_printed",
+]
 
 Json = dict[str, Any]
 
@@ -16,6 +24,15 @@ Json = dict[str, Any]
 def blocks_of(call: Json) -> list[Json]:
     """Return the terminals that a tool call shows."""
     return [block for block in call.get("content") or () if block["type"] == "terminal"]
+
+
+def shown_by(call: Json) -> str:
+    """Return what a completed call tells of its command, which is the same in all its ways."""
+    (terminal,) = blocks_of(call)
+    texts = [block["text"] for block in call["content"] if block["type"] == "text"]
+    shown = str(terminal["result"]["preview"]).replace("\r\n", "\n")
+    assert texts in ([], [shown])
+    return shown
 
 
 async def opened(client: WireClient, chat: str) -> str:

@@ -30,6 +30,7 @@ from tests.wire.talking import (
     said,
     submitted,
 )
+from tests.wire.terminal_blocks import shown_by
 from tests.wire.wording import failure_of
 
 Json = dict[str, Any]
@@ -271,7 +272,7 @@ async def test_the_sketch_of_the_design_works() -> None:
         turn = await chat.end("t1")
         assert said(turn) == "Hello, Ann"
         (call,) = calls_of(turn)
-        assert call["content"] == [{"type": "text", "text": f"{os.getuid()}\n"}]
+        assert shown_by(call) == f"{os.getuid()}\n"
 
 
 async def test_a_call_that_an_agent_leaves_open_ends_with_the_turn() -> None:

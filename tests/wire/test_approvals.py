@@ -23,6 +23,7 @@ from tests.wire.talking import (
     parts_of,
     said,
 )
+from tests.wire.terminal_blocks import blocks_of, opened, shown_by, until_printed
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -72,7 +73,7 @@ async def test_either_client_may_approve_and_the_other_sees_it_at_once(
         turn = await chat.end("t1")
         (call,) = calls_of(turn)
         assert (call["confirmed"], call["success"]) == ("user-action", True)
-        assert call["content"] == [{"type": "text", "text": "hello\noops\n"}]
+        assert shown_by(call) == "hello\noops\n"
         assert call["structuredContent"] == {"exitCode": 0, "truncated": False}
         assert said(turn) == "The command ended with exit code 0."
         await chat.assert_at_rest()
@@ -107,7 +108,7 @@ async def test_allowing_once_is_asked_again_and_allowing_in_the_session_is_not(
             assert call["selectedOption"]["id"] == option
         (call,) = calls_of(await chat.run("t2", "/run echo unasked"))
         assert (call["confirmed"], call["success"]) == ("setting", True)
-        assert call["content"][0]["text"] == "unasked\n"
+        assert shown_by(call) == "unasked\n"
         async with demo(shared_host, tmp_path / "elsewhere") as other:
             # What one session allows says nothing about another.
             await asked(other, "t1", "/run true")
@@ -140,7 +141,7 @@ async def test_what_somebody_makes_of_a_command_is_what_runs(
         await chat.answer(edit, chat.clients[answerer])
         (call,) = calls_of(await chat.end("t1"))
         assert call["toolInput"] == "touch new; echo made"
-        assert call["content"][0]["text"] == "made\n"
+        assert shown_by(call) == "made\n"
         assert os.listdir(tmp_path) == ["new"]
         await chat.assert_at_rest()
 
@@ -213,7 +214,7 @@ async def test_a_command_that_fails_says_with_which_code(
         (call,) = calls_of(turn)
         assert call["success"] is False
         assert call["error"] == {"message": "exit code 7"}
-        assert call["content"] == [{"type": "text", "text": "before\n"}]
+        assert shown_by(call) == "before\n"
         assert (turn["state"], said(turn)) == ("complete", "The command ended with exit code 7.")
 
 
@@ -224,12 +225,11 @@ async def test_output_is_shown_while_a_command_runs(
         call = await asked(chat, "t1", "/run echo first; read line < gate; echo $line")
         os.mkfifo(tmp_path / "gate")
         await chat.answer(confirmed("t1", call, True))
-        shown = [{"type": "text", "text": "first\n"}]
         for client in chat.clients:
-            await call_in(client, chat.uri, "running", content=shown)
+            await until_printed(client, await opened(client, chat.uri), "first\r\n")
         (tmp_path / "gate").write_text("second\n")
         (call,) = calls_of(await chat.end("t1"))
-        assert call["content"] == [{"type": "text", "text": "first\nsecond\n"}]
+        assert shown_by(call) == "first\nsecond\n"
         await chat.assert_at_rest()
 
 
@@ -240,7 +240,9 @@ async def test_a_long_output_ends_as_a_reference_that_can_be_read(
         call = await asked(chat, "t1", "/run seq 1 20000")
         await chat.answer(confirmed("t1", call, True))
         (call,) = calls_of(await chat.end("t1"))
-        text, reference = call["content"]
+        (terminal,) = blocks_of(call)
+        assert terminal["result"]["truncated"] is True
+        _, text, reference = call["content"]
         assert text["text"].endswith("\n20000\n")
         assert reference["type"] == "resource"
         read = await chat.client.request("resourceRead", uri=reference["uri"])

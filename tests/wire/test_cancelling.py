@@ -28,6 +28,7 @@ from tests.wire.talking import (
     request_in,
     said,
 )
+from tests.wire.terminal_blocks import blocks_of, numbers_printed
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -62,17 +63,7 @@ async def assert_cancelled(chat: Chat, turn_id: str) -> Json:
 
 async def pids_in(client: WireClient, chat: str, count: int = 3) -> list[int]:
     """Wait until a running command has printed so many process ids."""
-
-    def find() -> Json | None:
-        active = client.states[chat].get("activeTurn") or {"responseParts": []}
-        for call in calls_of(active):
-            for block in call.get("content", ()):
-                lines = block.get("text", "").split("\n")[:-1]
-                if len(lines) == count:
-                    return {"pids": list(map(int, lines))}
-        return None
-
-    pids: list[int] = (await client.until(find))["pids"]
+    pids = await numbers_printed(client, chat, count)
     for pid in pids:
         # They exist, or nothing below would mean anything.
         os.kill(pid, 0)
@@ -270,7 +261,8 @@ async def test_a_command_ends_by_itself_with_all_that_it_left_behind(
         turn = await chat.end("t1")
         (call,) = calls_of(turn)
         assert call["success"] is True
-        await gone(int(call["content"][0]["text"]))
+        (terminal,) = blocks_of(call)
+        await gone(int(terminal["result"]["preview"]))
         await chat.assert_at_rest()
 
 
