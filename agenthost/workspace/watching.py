@@ -236,13 +236,15 @@ class FileWatcher:
             self._looking = self.loop.call_soon(self._look_at_some)
 
     def _look_at_some(self) -> None:
-        self._looking = None
+        # Known as under way until the end: whatever is found meanwhile must not begin a second one.
         until = self.loop.time() + _TURN
         while self.loop.time() < until and self._look_on():
             pass
         if self._unseen or self._current is not None:
             self._looking = self.loop.call_later(_PAUSE, self._look_at_some)
-        elif self._lost:
+            return
+        self._looking = None
+        if self._lost:
             self._look_again()
 
     def _look_on(self) -> bool:

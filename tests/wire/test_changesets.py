@@ -68,8 +68,8 @@ async def test_the_catalogue_grows_with_the_first_turn(folder: Path) -> None:
         told = client.states[SESSION]["changesets"]
         assert [(entry["label"], entry["changeKind"]) for entry in told] == [
             ("Branch Changes", "branch"),
-            ("Uncommitted Changes", "uncommitted"),
             ("Session Changes", "session"),
+            ("Uncommitted Changes", "uncommitted"),
             ("This Turn", "turn"),
             ("Compare Turns", "compare-turns"),
         ]
@@ -493,6 +493,24 @@ async def test_a_chat_that_moves_takes_its_changesets_along(folder: Path) -> Non
         assert names(state, folder) == {"b": "edited"}
         state = await open_changes(client, uri)
         assert "b" in names(state, folder)
+
+
+async def test_what_a_former_turn_did_is_not_looked_at_again(folder: Path) -> None:
+    async with changing(folder) as scene:
+        client = scene.client
+        first = await scene.turn(lambda: (folder / "n1").write_text("one\n"))
+        await _counted(client, 1)
+        former = scene.uri(f"turn/{first}")
+        await open_changes(client, former)
+        await scene.turn(lambda: (folder / "n2").write_text("two\n"))
+        await _counted(client, 2)
+        await opened(client, former)
+        told = len(client.envelopes[former])
+        await scene.turn(lambda: (folder / "n3").write_text("three\n"))
+        await _counted(client, 3)
+        # What is looked at again says so at once.
+        await client.request("ping")
+        assert len(client.envelopes[former]) == told
 
 
 async def test_names_of_contents_cannot_be_made_up(folder: Path) -> None:

@@ -65,6 +65,11 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
+async def test_files_are_offered_behind_the_sign_that_editors_use_as_well(root: Path) -> None:
+    async with at(root) as (client, chat):
+        assert inserted(await offered(client, chat, "see #mainp"))[:1] == ["#src/main.py "]
+
+
 async def test_a_file_is_offered_with_what_is_to_be_attached(root: Path) -> None:
     async with at(root) as (client, chat):
         (item, *_) = await offered(client, chat, "see @mai")

@@ -235,7 +235,7 @@ async def test_commands_of_the_agent_are_offered_while_one_is_typed(
 ) -> None:
     async with open_client(shared_host.url, "completes") as client:
         told = await client.initialize()
-        assert told["completionTriggerCharacters"] == ["/", "@"]
+        assert told["completionTriggerCharacters"] == ["/", "@", "#"]
         chat = await client.ready_session("ahp-session:/completes")
 
         async def offered(text: str, offset: int) -> list[Json]:

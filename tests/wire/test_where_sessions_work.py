@@ -205,7 +205,9 @@ async def test_a_session_may_work_in_a_folder_inside(tmp_path: Path) -> None:
     (tmp_path / "r" / "link").symlink_to(tmp_path / "elsewhere")
     folder = tmp_path / "r"
     async with clients() as (new, _):
-        assert await completed(new, folder, "directory") == ["a b", "docs", "src"]
+        # The first is none of them: what one goes back to.
+        assert await completed(new, folder, "directory") == ["", "a b", "docs", "src"]
+        assert await completed(new, folder, "directory", "working") == [""]
         assert await completed(new, folder, "directory", "src/c") == ["src/cli", "src/core"]
         for nonsense in ("..", "../", "../elsewhere", "/etc/", "link/", "gone/", "file/", "a\0/"):
             assert await completed(new, folder, "directory", nonsense) == []

@@ -67,7 +67,7 @@ async def initialize(connection: Connection, raw: JsonObject) -> EncodedResult:
         "serverSeq": core.writer.ledger.last_seq,
         "serverInfo": dict(core.server_info),
         "defaultDirectory": core.default_directory,
-        "completionTriggerCharacters": ["/", "@"],
+        "completionTriggerCharacters": ["/", "@", "#"],
         "snapshots": [],
         "_meta": _META,
     }

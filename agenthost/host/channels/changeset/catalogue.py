@@ -44,8 +44,8 @@ class ChangesetName:
         )
 
     @property
-    def is_fixed(self) -> bool:
-        """Whether what it compares is over and done with; not so while its turn still runs."""
+    def is_of_turns(self) -> bool:
+        """Whether it shows certain turns alone."""
         return self.kind in _TURNS
 
 
@@ -95,11 +95,14 @@ class Offer:
 def session_entries(session: str, offer: Offer) -> list[Changeset]:
     """Return a session's catalogue, in the order in which editors show it."""
     kinds: list[ChangeKind] = []
-    if offer.has_git:
-        kinds += ["branch"] if offer.base and offer.is_used else []
-        kinds.append("uncommitted")
+    if offer.has_git and offer.is_used:
+        kinds += ["branch"] if offer.base else []
+    # Where there is no branch to show, editors show the first: what the session did, not what else
+    # has not been committed.
+    kinds += ["session"] if offer.is_used else []
+    kinds += ["uncommitted"] if offer.has_git else []
     if offer.is_used:
-        kinds += ["session", "turn"]
+        kinds.append("turn")
         kinds += ["compare"] if offer.has_git else []
     entries = [_entry(session, kind, review=kind in REVIEWABLE) for kind in kinds]
     if "branch" in kinds:

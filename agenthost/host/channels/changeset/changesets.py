@@ -187,12 +187,19 @@ class Changesets:
         loaded = self._directory.loaded(CHANGESET)
         return [channel for channel in loaded if channel.session == session.uri]
 
-    def refresh_all(self, session: SessionChannel, tops: Iterable[str]) -> None:
-        """Look again at what is open of a session, and of others in the same working trees."""
+    def refresh_all(
+        self, session: SessionChannel, tops: Iterable[str], turn: str | None = None
+    ) -> None:
+        """Look again at what is open of a session, and of others in the same working trees.
+
+        Not at what former turns did: that is over, unless it is ``turn`` that has just ended.
+        """
         changed = set(tops)
         for channel in self._directory.loaded(CHANGESET):
-            found = changeset_extra(channel).found
-            shared = found is not None and changed & found.tops
+            extra = changeset_extra(channel)
+            if extra.is_over and (extra.name is None or turn not in extra.name.turns):
+                continue
+            shared = extra.found is not None and changed & extra.found.tops
             if channel.session == session.uri or shared:
                 self.refresh(channel)
 

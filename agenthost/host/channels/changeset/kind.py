@@ -47,6 +47,12 @@ class ChangesetExtra:
     running: list[str] = field(default_factory=list)
     failures: dict[str, ErrorInfo] = field(default_factory=dict)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether it shows what turns did to working trees that have ended since."""
+        over = self.name is not None and self.name.is_of_turns
+        return over and self.found is not None and not self.found.is_live and bool(self.found.tops)
+
 
 @dataclass(frozen=True, slots=True)
 class CloseChangeset(Consequence):

@@ -110,7 +110,7 @@ class TurnChanges:
             await self._offer(session, chat, places)
             await self._count(session, chat, after)
         if self._directory.has(session):
-            self._changesets.refresh_all(session, after)
+            self._changesets.refresh_all(session, after, turn_id)
 
     async def _places(self, session: SessionChannel) -> list[Workplace]:
         return await self._changesets.workplaces.find(session, Scope(session).directories)

@@ -1,5 +1,6 @@
 """Completions of a message in the making: commands behind ``/``, things to attach behind ``@``.
 
+``#`` is ``@`` to people who have learnt it from their editors.
 Files and folders of the session, chats, and annotations are offered to those who take part in the
 session. ``@chat:`` and ``@note:`` ask for one sort alone. Best effort: what takes too long is left
 out, and is there for the next letter that is typed.
@@ -111,13 +112,13 @@ async def completions(connection: Connection, params: JsonObject) -> Completions
     if before.startswith("/"):
         return {"items": _commands(connection, session, before, offset)}
     word = _word(before)
-    if not word.startswith("@") or not takes_part(session, connection.principal):
+    if not word.startswith(("@", "#")) or not takes_part(session, connection.principal):
         return {"items": []}
     start = offset - len(word.encode("utf-16-le")) // 2
 
     def make(text: str, attachment: MessageAttachment) -> CompletionItem:
         return {
-            "insertText": f"@{text} ",
+            "insertText": f"{word[0]}{text} ",
             "rangeStart": start,
             "rangeEnd": offset,
             "attachment": attachment,

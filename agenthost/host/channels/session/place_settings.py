@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 WORKTREE: Final = "worktree"
 FOLDER: Final = "folder"
+# What the choice of no folder inside of the working directory is called.
+WORKING_DIRECTORY: Final = "The working directory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ def _directory() -> SessionConfigPropertySchema:
         "title": "Directory",
         "description": "The folder inside of the working directory to work in",
         "enum": [""],
-        "enumLabels": ["The working directory"],
+        "enumLabels": [WORKING_DIRECTORY],
         "default": "",
         "enumDynamic": True,
     }

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from agenthost.agents.common_settings import BRANCH, DIRECTORY
 from agenthost.host.channels.session.place_settings import (
+    WORKING_DIRECTORY,
     PlaceChoices,
     wants_worktree,
     with_place_settings,
@@ -215,7 +216,11 @@ class Places:
             key=lambda name: (not name.lower().startswith(wanted), name.lower()),
         )
         paths = [f"{above}/{name}" if above else name for name in fitting[:most]]
-        return [{"value": path, "label": path} for path in paths]
+        items: list[SessionConfigValueItem] = [{"value": path, "label": path} for path in paths]
+        # Whoever has chosen a folder must be able to go back.
+        if not above and wanted in WORKING_DIRECTORY.lower():
+            items = [{"value": "", "label": WORKING_DIRECTORY}, *items][:most]
+        return items
 
     async def _listed(self, folder: Path, below: str, role: Role) -> list[str]:
         try:

@@ -51,10 +51,10 @@ def test_what_is_no_name_is_read_as_none(uri: str) -> None:
         (Offer(has_git=True, is_used=False, base="main"), ["uncommitted"]),
         (Offer(has_git=False, is_used=False), []),
         (Offer(has_git=False), ["session", "turn"]),
-        (Offer(has_git=True), ["uncommitted", "session", "turn", "compare-turns"]),
+        (Offer(has_git=True), ["session", "uncommitted", "turn", "compare-turns"]),
         (
             Offer(has_git=True, branch="x", base="main"),
-            ["branch", "uncommitted", "session", "turn", "compare-turns"],
+            ["branch", "session", "uncommitted", "turn", "compare-turns"],
         ),
     ],
 )
