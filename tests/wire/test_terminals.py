@@ -255,6 +255,14 @@ async def test_a_flood_of_titles_is_told_now_and_then(shell_name: str, client: W
     assert lists.count("root/terminalsChanged") < 200
 
 
+async def test_a_flood_of_folders_is_told_now_and_then(client: WireClient) -> None:
+    line = "for n in $(seq 20000); do printf '\\033]633;P;Cwd=/%s\\007' $n; done"
+    await types(client, line + "; sleep 2\r")
+    await client.action(TERMINAL, "terminal/cwdChanged", cwd="file:///20000")
+    told = [e["action"]["type"] for e in client.envelopes[TERMINAL]]
+    assert told.count("terminal/cwdChanged") < 5000
+
+
 @pytest.mark.parametrize(
     ("line", "code"),
     [

@@ -98,7 +98,8 @@ class LiveChannel(Generic[S]):
         # Version and window -> what was encoded last and its JSON, until the state changes:
         # all who come meanwhile share the same bytes.
         self._encoded: dict[tuple[str, int], tuple[S, Sequence[bytes]]] = {}
-        # Where its kind limits it: how long the state is, and at which length it is trimmed.
+        # Where its kind limits it: how long the state is at most, and at which length it is
+        # trimmed. To count anew with each action takes long where there are many parts.
         self._length = kind.length(state) if self._scrollback is not None else 0
         self._trimmed_above = self._scrollback or 0
 
@@ -143,7 +144,7 @@ class LiveChannel(Generic[S]):
         if key is not None:
             self._run = AppendRun(key, action, now)
         if self._scrollback is not None:
-            self._grow(self.kind.length(after))
+            self._grow(self._length + self.kind.growth(action))
         return Change((before, after))
 
     def snapshot_json(
@@ -169,13 +170,16 @@ class LiveChannel(Generic[S]):
         return pieces
 
     def _grow(self, length: int) -> None:
-        """Take note of the state's length, and cut it where that is too much.
+        """Take note of the length that the state has at most, and cut it where that is too much.
 
         Also while nobody looks: text that is gathered for the state would grow without bound.
         """
         assert self._scrollback is not None
         self._length = length
         if length <= self._trimmed_above:
+            return
+        self._length = self.kind.length(self.state)
+        if self._length <= self._trimmed_above:
             return
         self._state = self.kind.trimmed(self.state)
         self._encoded.clear()

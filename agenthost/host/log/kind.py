@@ -196,6 +196,10 @@ class ChannelKind(Generic[S]):
         """Return the characters of a state that count against ``scrollback``."""
         return 0
 
+    def growth(self, action: Action) -> int:
+        """Return by how many characters an action makes a state longer, at most."""
+        return 0
+
     def trimmed(self, state: S) -> S:
         """Return a state without its oldest part; nobody is told, for no action says so."""
         return state

@@ -17,6 +17,8 @@ from urllib.parse import unquote, urlsplit
 # Characters of one sequence; a longer one is none.
 LONGEST = 256 * 1024
 LONGEST_TITLE = 200
+# Characters of a folder's path; no system has longer ones.
+LONGEST_PATH = 4096
 
 _ESCAPE = "\x1b"
 _END = re.compile("[\x07\x18\x1a\x1b]")
@@ -204,7 +206,8 @@ def _query(asked: str) -> Query:
 
 
 def _folder(path: str) -> FolderMark | None:
-    return FolderMark(path) if path.startswith("/") and not _CONTROL.search(path) else None
+    fits = path.startswith("/") and len(path) <= LONGEST_PATH and not _CONTROL.search(path)
+    return FolderMark(path) if fits else None
 
 
 def _exit_code(text: str) -> int | None:

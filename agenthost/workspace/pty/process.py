@@ -66,13 +66,18 @@ class Pty:
     """One program on its terminal, until it ends."""
 
     def __init__(
-        self, spawned: _Spawned, on_output: Callable[[bytes], None], behind: Callable[[], bool]
+        self,
+        spawned: _Spawned,
+        on_output: Callable[[bytes], None],
+        behind: Callable[[], bool],
+        busy: Callable[[], bool],
     ) -> None:
         """Use `start`."""
         self._loop = asyncio.get_running_loop()
         self._spawned = spawned
         self._on_output = on_output
         self._behind = behind
+        self._busy = busy
         self._started: asyncio.Future[int] = self._loop.create_future()
         self._ended: asyncio.Future[int | None] = self._loop.create_future()
         self._exit_code: int | None = None
@@ -99,10 +104,12 @@ class Pty:
         rows: int = 24,
         on_output: Callable[[bytes], None],
         behind: Callable[[], bool] = lambda: False,
+        busy: Callable[[], bool] = lambda: False,
     ) -> Pty:
         """Start a program in a folder, given by its path or by a descriptor of it.
 
-        ``on_output`` gets what it prints; while ``behind`` says so, less is taken for a while.
+        ``on_output`` gets what it prints; while ``behind`` says so, less is taken for a while, and
+        while ``busy`` does, nothing at all.
 
         Raises:
             OSError: the program or the folder does not exist, or there is no terminal to be had.
@@ -118,7 +125,7 @@ class Pty:
             spawning.add_done_callback(_abandon)
             await asyncio.wait({spawning})
             raise
-        pty = cls(spawned, on_output, behind)
+        pty = cls(spawned, on_output, behind, busy)
         try:
             async with asyncio.timeout(START_PATIENCE):
                 await asyncio.shield(pty._started)
@@ -278,7 +285,7 @@ class Pty:
 
     def _look_unless_behind(self, until: float) -> None:
         """Give those who look at it time to keep up, but not for ever."""
-        if self._behind() and self._loop.time() < until:
+        if self._busy() or (self._behind() and self._loop.time() < until):
             again = self._look_unless_behind
             self._next_look = self._loop.call_later(PAUSE, again, until)
         else:

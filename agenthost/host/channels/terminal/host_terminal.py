@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import platform
 import time
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -40,6 +41,12 @@ MOST_OUTPUT = 256 * 1024
 LONGEST_COMMAND = 10_000
 # Seconds between two titles that are told.
 TITLE_SECONDS = 0.2
+# Seconds of work after which a terminal lets others go first, and until it goes on: a program can
+# print thousands of marks at once, and each may be an action.
+WORK_SECONDS = 0.005
+REST_SECONDS = 0.02
+# Bytes that are understood at once.
+PIECE = 2048
 # The one command of a terminal that was made for it.
 _ONLY_COMMAND = "cmd-1"
 
@@ -79,6 +86,11 @@ class HostTerminal:
         self._interpreter = OutputInterpreter(
             self._answer, nonce=nonce, machine=platform.node(), followed=self._is_followed
         )
+        # What was printed and has not been told; what it means, as far as it was looked at.
+        self._untold = bytearray()
+        self._events: Iterator[TerminalEvent | None] | None = None
+        self._all_told = asyncio.Event()
+        self._all_told.set()
         self._tail = TextTail(MOST_OUTPUT)
         # Characters that it has printed.
         self.printed = 0
@@ -187,13 +199,29 @@ class HostTerminal:
         if "cols" in state and "rows" in state:
             self.pty.resize(state["cols"], state["rows"])
 
+    @property
+    def is_telling(self) -> bool:
+        """Whether there is something that was printed and has not been told."""
+        return not self._all_told.is_set()
+
+    def is_ahead_of(self, most: int) -> bool:
+        """Say whether so many bytes and more wait for anybody who follows it."""
+        followers = self._channel.subscriptions.values() if self._channel is not None else ()
+        return any(each.connection.outbox.waiting_bytes > most for each in followers)
+
     def take(self, data: bytes) -> None:
-        """Tell what the program printed."""
+        """Tell what the program printed, at once if that is little work."""
         if self._is_dropped:
             return
-        self._tell(self._interpreter.feed(data, time.time()))
-        if self._interpreter.replies.is_waiting and self._reply_timer is None:
-            self._await_replies()
+        self._untold += data
+        if not self.is_telling:
+            self._all_told.clear()
+            self._events = self._understood()
+            self._tell_on()
+
+    async def all_told(self) -> None:
+        """Wait until all that was printed so far has been told."""
+        await self._all_told.wait()
 
     def finish(self, exit_code: int | None) -> None:
         """Tell that the program has ended, behind all that it printed."""
@@ -218,23 +246,50 @@ class HostTerminal:
         self.over.set()
         self._settled.set()
 
-    def _tell(self, events: Iterable[TerminalEvent]) -> None:
+    def _understood(self) -> Iterator[TerminalEvent | None]:
+        """Read on in what was printed, piece by piece; None after each."""
+        while self._untold:
+            piece = bytes(self._untold[:PIECE])
+            del self._untold[:PIECE]
+            yield from self._interpreter.feed(piece, time.time())
+            yield None
+
+    def _tell_on(self) -> None:
+        """Tell some of what was printed, and the rest when others had their turn."""
+        assert self._events is not None
+        # By the time of this thread: on a busy machine a terminal is no slower than it must be.
+        if self._tell(self._events, until=time.thread_time() + WORK_SECONDS):
+            self._all_told.set()
+        else:
+            asyncio.get_running_loop().call_later(REST_SECONDS, self._tell_on)
+        if self._interpreter.replies.is_waiting and self._reply_timer is None:
+            self._await_replies()
+
+    def _tell(self, events: Iterator[TerminalEvent | None], until: float = math.inf) -> bool:
+        """Tell events, and say whether that were all of them before the time was up."""
         printed: list[str] = []
+        folder: FolderMark | None = None
         for event in events:
             if isinstance(event, Printed):
                 printed.append(event.text)
-                continue
-            if isinstance(event, TitleMark):
+            elif isinstance(event, FolderMark):
+                folder = event
+            elif isinstance(event, TitleMark):
                 # One that was made for a command is called as its tool call calls it.
                 if self.command is None:
                     self._title_later(event.title)
-                continue
-            action = self._action(event)
-            if action is not None:
+            elif event is not None and (action := self._action(event)) is not None:
                 self._print(printed)
-                printed = []
+                self._move(folder)
+                printed, folder = [], None
                 self._apply(action)
+            if time.thread_time() > until:
+                break
+        else:
+            until = math.inf
         self._print(printed)
+        self._move(folder)
+        return until == math.inf
 
     def _print(self, printed: list[str]) -> None:
         text = "".join(printed)
@@ -244,11 +299,14 @@ class HostTerminal:
             self._apply({"type": "terminal/data", "data": text})
             self.ready.set()
 
+    def _move(self, folder: FolderMark | None) -> None:
+        if folder is None:
+            return
+        uri = "file://" + quote(os.fsencode(folder.path))
+        if uri != self.channel.state.get("cwd"):
+            self._apply({"type": "terminal/cwdChanged", "cwd": uri})
+
     def _action(self, event: TerminalEvent) -> Action | None:
-        if isinstance(event, FolderMark):
-            uri = "file://" + quote(os.fsencode(event.path))
-            is_new = uri != self.channel.state.get("cwd")
-            return {"type": "terminal/cwdChanged", "cwd": uri} if is_new else None
         if self.command is not None:
             # Marks of a shell inside of it are not about the command that this terminal is for.
             return None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from agenthost.host.channels.session.participants import takes_part
 from agenthost.host.channels.terminal.claims import is_in_call, session_of, why_not_changed
-from agenthost.host.channels.terminal.scrollback import length_of, without_oldest
+from agenthost.host.channels.terminal.scrollback import growth_by, length_of, without_oldest
 from agenthost.host.log.channel import LiveChannel, OwnerChannel
 from agenthost.host.log.effects import Consequence
 from agenthost.host.log.kind import (
@@ -111,6 +111,10 @@ class TerminalKind(ChannelKind["TerminalState"]):
     def length(self, state: TerminalState) -> int:
         """Return how many characters of output there are."""
         return length_of(state)
+
+    def growth(self, action: Action) -> int:
+        """Return by how many characters an action makes the output longer, at most."""
+        return growth_by(action)
 
     def trimmed(self, state: TerminalState) -> TerminalState:
         """Return a state without its oldest output."""

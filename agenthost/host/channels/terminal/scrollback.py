@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
+    from agenthost.protocol.common import Action
     from agenthost.protocol.terminal import TerminalContentPart, TerminalState
 
 # What a command costs besides its output, so that a million commands without any are no less.
@@ -18,6 +19,16 @@ _OUTPUT = {"unclassified": "value", "command": "output"}
 def length_of(state: TerminalState) -> int:
     """Return the characters that count."""
     return sum(map(_length, state["content"]))
+
+
+def growth_by(action: Action) -> int:
+    """Return by how many characters that count an action makes a state longer, at most."""
+    match action["type"]:
+        case "terminal/data":
+            return PART_LENGTH + len(action["data"])
+        case "terminal/commandExecuted":
+            return PART_LENGTH + len(action["commandLine"])
+    return 0
 
 
 def without_oldest(state: TerminalState, most: int) -> TerminalState:

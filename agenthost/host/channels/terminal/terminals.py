@@ -261,7 +261,8 @@ class HostTerminals:
             cols=state["cols"],
             rows=state["rows"],
             on_output=terminal.take,
-            behind=lambda: _is_behind(terminal),
+            behind=lambda: terminal.is_ahead_of(BEHIND),
+            busy=lambda: terminal.is_telling,
         )
         # Nothing is awaited from here on, or what it prints would be lost.
         if self._is_closed or not start.is_wanted:
@@ -305,6 +306,7 @@ class HostTerminals:
     async def _attend(self, terminal: HostTerminal) -> None:
         """Wait for the end of a terminal's program, and tell it."""
         exit_code = await terminal.pty.ended()
+        await terminal.all_told()
         if exit_code is None:
             # Somebody killed its keeper, so the host killed it. Without a code older clients would
             # take it for running.
@@ -476,11 +478,6 @@ def _info(terminal: HostTerminal) -> TerminalInfo:
         "claim": state["claim"],
         "lifecycle": state["lifecycle"],
     }
-
-
-def _is_behind(terminal: HostTerminal) -> bool:
-    followers = terminal.channel.subscriptions.values()
-    return any(each.connection.outbox.waiting_bytes > BEHIND for each in followers)
 
 
 def file_uri(path: str) -> str:

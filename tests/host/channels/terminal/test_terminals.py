@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from agenthost.agents.api import AgentError
 from agenthost.host import Host, Limits
-from agenthost.host.channels.terminal import terminals
+from agenthost.host.channels.terminal import host_terminal, terminals
 from agenthost.host.channels.terminal.host_terminal import HostTerminal
 from agenthost.host.channels.terminal.kind import TERMINAL
 from agenthost.host.store import MemoryBacking, MemoryStore
@@ -182,3 +183,45 @@ async def test_a_chat_that_moves_takes_its_terminals_along(host: Host, tmp_path:
         assert listed(host)[0]["claim"]["session"] == "ahp-session:/b"
         await client.request("disposeSession", channel="ahp-session:/a")
         assert await client.fresh("ahp-terminal:/t")
+
+
+async def test_others_go_on_while_a_flood_of_marks_is_told(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHELL", "/bin/sh")
+    monkeypatch.setattr(host_terminal, "WORK_SECONDS", 0.0)
+    monkeypatch.setattr(host_terminal, "REST_SECONDS", 0.0)
+    folder = os.open(tmp_path, os.O_PATH)
+    try:
+        terminal = await host.core.terminals.create(
+            "ahp-terminal:/t",
+            {"kind": "client", "clientId": "somebody"},
+            maker="somebody",
+            folder=folder,
+            cwd=tmp_path.as_uri(),
+            cols=80,
+            rows=24,
+        )
+    finally:
+        os.close(folder)
+    terminal.take(b"\x1b]133;C\x07x\x1b]133;D;7\x07" * 300 + b"done")
+
+    def commands() -> list[Any]:
+        return [part for part in terminal.channel.state["content"] if part["type"] == "command"]
+
+    # A moment later, not before anybody else has had a turn.
+    assert len(commands()) < 10
+    async with asyncio.timeout(PATIENCE):
+        await terminal.all_told()
+    assert [part["exitCode"] for part in commands()] == [7] * 300
+    assert terminal.output().endswith("xdone")
+
+
+async def test_a_command_that_ends_behind_a_flood_of_marks_is_told_whole(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host_terminal, "WORK_SECONDS", 0.0)
+    monkeypatch.setattr(host_terminal, "REST_SECONDS", 0.001)
+    line = "for n in $(seq 300); do printf '\\033]633;P;Cwd=/%s\\007%s ' $n $n; done"
+    ended = await outcome(await run(host, line, tmp_path))
+    assert ended.output == "".join(f"{number} " for number in range(1, 301))
