@@ -150,6 +150,27 @@ async def test_claims_are_changed_by_those_who_hold_them(people: People) -> None
         assert "another client" in await ann.rejected(TERMINAL, claimed(background))
 
 
+async def test_who_takes_a_terminal_from_a_session_may_use_it(people: People) -> None:
+    async with (
+        people.client("ann") as ann,
+        people.client("bea") as bea,
+        people.client("cem") as cem,
+    ):
+        chat = await ann.ready_session(SESSION)
+        background = {"kind": "session", "session": SESSION, "chat": chat}
+        await create(ann, claim=background)
+        for client in (bea, cem):
+            await client.subscribe(chat)
+            await client.run_turn(chat, f"turn of {client.client_id}", "hello")
+            await client.subscribe(TERMINAL)
+        await cem.accepted(TERMINAL, claimed(held_by(cem)))
+        await run(cem, "echo mine")
+        # It is nobody's business in the session any more, until it is given back.
+        await refused(bea)
+        await cem.accepted(TERMINAL, claimed(background))
+        await run(bea, "echo ours")
+
+
 async def test_a_command_of_a_tool_call_can_be_let_go_on(people: People, tmp_path: Path) -> None:
     async with people.client("ann") as ann, people.client("bea") as bea:
         chat = await ann.ready_session(SESSION)

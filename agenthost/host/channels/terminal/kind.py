@@ -56,6 +56,8 @@ class TerminalExtra:
 
     # Who made it; None where a tool call did.
     maker: str | None = None
+    # Who has claimed it for a client since; None where nobody has.
+    holder: str | None = None
     # None once it has ended.
     program: TerminalProgram | None = None
 
@@ -73,6 +75,14 @@ class FitTerminal(Consequence):
     """Give the pty the size that the state says."""
 
     channel: TerminalChannel
+
+
+@dataclass(frozen=True, slots=True)
+class HoldTerminal(Consequence):
+    """Remember who has claimed a terminal for a client."""
+
+    channel: TerminalChannel
+    holder: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +211,11 @@ class TerminalKind(ChannelKind["TerminalState"]):
             case "terminal/resized":
                 return (FitTerminal(channel),)
             case "terminal/claimed":
-                detached = is_in_call(applied.before["claim"]) and applied.dispatch is not None
-                return (ListTerminal(channel, is_detached=detached),)
+                if applied.dispatch is None:
+                    return (ListTerminal(channel),)
+                holder = applied.dispatch.connection.principal.name
+                detached = is_in_call(applied.before["claim"])
+                return HoldTerminal(channel, holder), ListTerminal(channel, is_detached=detached)
             case "terminal/titleChanged":
                 return (ListTerminal(channel, at_leisure=True),)
             case "terminal/exited":
@@ -222,10 +235,13 @@ def extra_of(terminal: TerminalChannel) -> TerminalExtra:
 
 async def may_use(terminal: TerminalChannel, principal: Principal, find: Find) -> bool:
     """Say whether somebody may type into a terminal, or end it; the role is asked elsewhere."""
-    if principal.role is Role.OWNER or extra_of(terminal).maker == principal.name:
+    extra = extra_of(terminal)
+    if principal.role is Role.OWNER or extra.maker == principal.name:
         return True
     session = session_of(terminal.state["claim"])
-    return session is not None and takes_part(await find(session), principal)
+    if session is None:
+        return extra.holder == principal.name
+    return takes_part(await find(session), principal)
 
 
 async def why_no_chat(session: str, chat: str, find: Find) -> str | None:

@@ -26,6 +26,7 @@ from agenthost.host.channels.terminal.host_terminal import HostTerminal
 from agenthost.host.channels.terminal.kind import (
     TERMINAL,
     FitTerminal,
+    HoldTerminal,
     ListTerminal,
     TypeInto,
     extra_of,
@@ -123,6 +124,7 @@ class HostTerminals:
         self._is_closed = False
         effects.on(TypeInto, lambda e: self._type(e.channel.uri, e.text))
         effects.on(FitTerminal, lambda e: self._fit(e.channel.uri))
+        effects.on(HoldTerminal, _hold)
         effects.on(ListTerminal, self._list_one)
 
     @property
@@ -455,6 +457,10 @@ class HostTerminals:
         if not (terminal.is_kept and channel.subscriptions):
             self._directory.drop(channel)
         self._tell_list()
+
+
+def _hold(effect: HoldTerminal) -> None:
+    extra_of(effect.channel).holder = effect.holder
 
 
 def _first_state(title: str, cwd: str, claim: TerminalClaim, cols: int, rows: int) -> TerminalState:
