@@ -13,12 +13,13 @@ _LONGEST = 64
 _ALTERNATE = frozenset({47, 1047, 1049})
 # Modes that are on in a terminal that nobody has touched: wrapping, a visible cursor.
 _ON_BY_DEFAULT = frozenset({7, 25})
+# Numbers are bounded: what a program writes may be anything.
 _SEQUENCE = re.compile(
     r"\x1b(?:"
-    r"\[\?(?P<modes>[0-9;]+)(?P<switch>[hl])"
-    r"|\[(?P<region>[0-9;]*)r"
-    r"|\[(?P<shape>[0-9]*) q"
-    r"|\[(?P<keys>[<>])(?P<count>[0-9]*)u"
+    r"\[\?(?P<modes>[0-9]{0,4}(?:;[0-9]{0,4}){0,16})(?P<switch>[hl])"
+    r"|\[(?P<region>[0-9;]{0,60})r"
+    r"|\[(?P<shape>[0-9]{0,4}) q"
+    r"|\[(?P<keys>[<>])(?P<count>[0-9]{0,4})u"
     r"|\[>4(?:;(?P<others>[0-9]))?m"
     r"|(?P<keypad>[=>])"
     r"|(?P<reset>c|\[!p))"

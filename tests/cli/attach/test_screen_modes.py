@@ -35,6 +35,8 @@ def seen(*texts: str) -> ScreenModes:
         ("\x1b[>4;2m", "\x1b[>4m"),
         ("\x1b[?2004h\x1b[?1049h", "\x1b[?2004l\x1b[?1049l"),
         ("\x1b[?1049h\x1b[?25lfoo\x1bc", ""),
+        # No mode has such a number.
+        (f"\x1b[?{'1' * 5000}h\x1b[>1u\x1b[<{'1' * 5000}u", "\x1b[<1u"),
         # Asked for, and not set.
         ("\x1b[?25$p\x1b[?u\x1b[>c", ""),
     ],
