@@ -13,6 +13,7 @@ import mimetypes
 import os
 import stat
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,8 @@ from agenthost.workspace.roots import OutsideRoots, Place, Roots, identity
 FileKind = Literal["file", "directory", "symlink"]
 WriteMode = Literal["truncate", "append", "insert"]
 
+# Seconds for which links in a folder that is listed are followed, to tell folders from files.
+_LINKS_SECONDS = 1.0
 # How often a write starts anew because somebody changed the file meanwhile.
 _ATTEMPTS = 8
 
@@ -198,16 +201,20 @@ class Files:
                         continue
                     if len(found) == most:
                         raise UnfitPath(f"{real.name} has more than {most} entries")
-                    is_folder = entry.is_dir(follow_symlinks=False)
-                    found.append((entry.name, is_folder, entry.is_symlink()))
+                    folder = entry.is_dir(follow_symlinks=False)
+                    found.append((entry.name, folder, entry.is_symlink()))
         finally:
             os.close(opened)
+        until = time.monotonic() + _LINKS_SECONDS
+
+        def is_folder(name: str, folder: bool, link: bool) -> bool:
+            # A folder full of links that lead far would hold a thread for minutes.
+            follow = link and time.monotonic() < until
+            return folder or (follow and self._leads_to_folder(real / name))
+
         return [
-            FolderEntry(
-                name,
-                "directory" if folder or (link and self._leads_to_folder(real / name)) else "file",
-            )
-            for name, folder, link in sorted(found)
+            FolderEntry(entry[0], "directory" if is_folder(*entry) else "file")
+            for entry in sorted(found)
         ]
 
     def make_folder(self, path: str | os.PathLike[str]) -> None:

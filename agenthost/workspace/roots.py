@@ -28,7 +28,7 @@ from types import TracebackType
 from typing import Self
 
 from agenthost.errors import AgentHostError
-from agenthost.workspace.paths import LONGEST_PATH, MOST_LINKS
+from agenthost.workspace.paths import LONGEST_PATH, MOST_LINKS, MOST_NAMES
 
 # Opens nothing where the system can do that, and never waits for the other end of a pipe.
 _PINNED = getattr(os, "O_PATH", os.O_NONBLOCK) | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -332,7 +332,7 @@ class _Walk:
         if not _is_walkable(text):
             raise OutsideRoots(_outside(text))
         self.names = _names(text)
-        self._links = 0
+        self._links = self._passed = 0
         self._before = -1
         self._here = os.open("/", _FOLDER)
         self._info: os.stat_result | None = os.fstat(self._here)
@@ -342,6 +342,9 @@ class _Walk:
     def step(self, follow: bool, missing: _Missing) -> None:
         """Go one name further."""
         name = self.names.pop()
+        self._passed += 1
+        if self._passed > MOST_NAMES:
+            raise _error(errno.ELOOP, self._text)
         if name == "..":
             self._up()
             return

@@ -137,6 +137,18 @@ def test_a_folder_lists_names_and_what_they_lead_to_inside(root: Path, files: Fi
         Files(Roots([root]), limits=FileLimits(list_entries=2)).list(root)
 
 
+def test_links_in_a_folder_are_followed_for_a_while_only(
+    root: Path, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "d").mkdir()
+    for number in range(5):
+        (root / f"l{number}").symlink_to("d")
+    assert {entry.kind for entry in files.list(root)} == {"directory"}
+    monkeypatch.setattr("agenthost.workspace.files._LINKS_SECONDS", 0.0)
+    kinds = {entry.name: entry.kind for entry in files.list(root)}
+    assert kinds == {"d": "directory"} | {f"l{number}": "file" for number in range(5)}
+
+
 def test_what_is_denied_is_not_listed_copied_or_removed_with_its_folder(root: Path) -> None:
     token = root / "home" / "data" / "token"
     token.parent.mkdir(parents=True)

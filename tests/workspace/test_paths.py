@@ -127,3 +127,15 @@ def test_hostile_paths_lead_nowhere(path: str, number: int) -> None:
         resolve(path)
     assert caught.value.errno == number
     assert len(str(caught.value)) < 500
+
+
+def test_links_that_go_to_and_fro_are_not_followed_for_long(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    target = "a"
+    for number in range(3):
+        (tmp_path / f"l{number}").symlink_to("a/../" * 400 + target)
+        target = f"l{number}"
+    assert os.stat(tmp_path / "l2").st_ino == os.stat(tmp_path / "a").st_ino
+    assert resolve(tmp_path / "l0") == tmp_path / "a"
+    with pytest.raises(OSError, match=os.strerror(errno.ELOOP)):
+        resolve(tmp_path / "l2")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 import socket
@@ -336,3 +337,13 @@ def test_a_link_that_is_swapped_in_between_shows_nothing_outside(tmp_path: Path)
         racer.kill()
         racer.communicate()
     assert set(seen) <= {"inside", "outside", "missing"}
+
+
+def test_links_that_go_to_and_fro_are_not_walked_for_long(top: Path, roots: Roots) -> None:
+    target = "d"
+    for number in range(3):
+        (top / "root" / f"l{number}").symlink_to("d/../" * 400 + target)
+        target = f"l{number}"
+    assert read(roots, top / "root" / "l0" / "f") == "inside"
+    with pytest.raises(OSError, match=os.strerror(errno.ELOOP)):
+        roots.walk(top / "root" / "l2")
