@@ -18,7 +18,7 @@ MOST_ALTERNATIVES = 100
 MOST_PATTERNS = 200
 # What all together stand for: the expression is made in some ten milliseconds.
 MOST_EXPRESSIONS = 500
-MOST_LETTERS = 20_000
+MOST_LETTERS = 8_000
 
 _END = r"(?=/|\Z)"
 

@@ -37,18 +37,20 @@ def _nothing_hidden(folder: Identity, name: str, entry: Identity | None) -> bool
 class WatchedFolder:
     """A folder that a watch looks at."""
 
-    __slots__ = ("children", "gone", "identity", "name", "names", "parent", "watch", "wd")
+    __slots__ = ("children", "depth", "gone", "identity", "name", "names", "parent", "watch", "wd")
 
     def __init__(self, watch: TreeWatch, parent: WatchedFolder | None, name: str) -> None:
         self.watch = watch
         self.parent = parent
         self.name = name
+        self.depth: int = 0 if parent is None else parent.depth + 1
         self.wd: int | None = None
         # What it is; known once it was looked into.
         self.identity: Identity = (-1, -1)
         # Another one may have its name by now.
         self.gone = False
         self.children: dict[str, WatchedFolder] = {}
+        # What was there, of what is told.
         self.names: set[str] = set()
 
     def parts(self) -> list[str]:
@@ -120,10 +122,13 @@ class TreeWatch:
         above = folder.parent.identity if folder.parent is not None else (-1, -1)
         return self._is_hidden(above, folder.name, folder.identity)
 
+    def includes(self, path: str) -> bool:
+        """Say whether something is told that is not excluded."""
+        return self._includes is None or self._includes.match(path)
+
     def note(self, path: str, kind: ChangeKind) -> None:
-        """Gather a change with those before it, if it is wanted."""
-        wanted = not path or self._includes is None or self._includes.match(path)
-        if wanted and not self.ended:
+        """Gather a change of something that is told with those before it."""
+        if not self.ended:
             self._batches.add(path, kind)
 
     def end(self) -> None:

@@ -34,12 +34,13 @@ MOST_FOLDERS = 50_000
 # that all do together.
 MOST_REMEMBERED = 50_000
 MOST_REMEMBERED_BY_ALL = 200_000
-# Bytes of events, and seconds, before others get their turn, and the seconds of that; entries
-# between two looks at the time.
+# Bytes of events that are read at once.
 _READ = 128 * 1024
+# Seconds before others get their turn, and the seconds of that at least.
 _TURN = 0.003
 _PAUSE = 0.001
-_ENTRIES_AT_ONCE = 100
+# Deeper down nothing is told: patterns take the longer the more names a path has.
+DEEPEST = 100
 # What may lie between the kernel's coarse clock and ours, in nanoseconds.
 _CLOCKS = 1_000_000_000
 
@@ -49,6 +50,10 @@ _SELF = int(events.DELETE_SELF | events.MOVE_SELF | events.UNMOUNT)
 _ENTRIES = _ADDED | _GONE | int(events.MODIFY | events.CLOSE_WRITE | events.ATTRIB)
 # Adds to what others, who watch the same folder, want to know.
 _HOW = int(events.MASK_ADD | events.ONLYDIR | events.EXCL_UNLINK)
+
+
+# A folder, and what happened to a name in it.
+_Event = tuple[WatchedFolder, int, str]
 
 
 class TooManyFolders(AgentHostError):
@@ -74,7 +79,11 @@ class FileWatcher:
         self._looking: asyncio.Handle | None = None
         # The one that is being looked into, how to go on, and what has happened in it meanwhile.
         self._current: tuple[WatchedFolder, Generator[None, None, None]] | None = None
-        self._meanwhile: list[tuple[int, str]] = []
+        self._meanwhile: list[_Event] = []
+        # What the kernel has told, and which of those who watch are to hear of the first of it.
+        self._events: deque[tuple[int, int, int, str]] = deque()
+        self._due: deque[_Event] = deque()
+        self._taking: asyncio.Handle | None = None
         # Folders to be let go of.
         self._leaving: list[WatchedFolder] = []
         self._letting_go: asyncio.Handle | None = None
@@ -93,7 +102,7 @@ class FileWatcher:
         """End all watches."""
         for watch in list(self._watches):
             watch.close()
-        for handle in (self._looking, self._letting_go):
+        for handle in (self._looking, self._letting_go, self._taking):
             if handle is not None:
                 handle.cancel()
         if self._current is not None:
@@ -237,15 +246,19 @@ class FileWatcher:
 
     def _look_at_some(self) -> None:
         # Known as under way until the end: whatever is found meanwhile must not begin a second one.
-        until = self.loop.time() + _TURN
-        while self.loop.time() < until and self._look_on():
+        began = self.loop.time()
+        while self.loop.time() < began + _TURN and self._look_on():
             pass
         if self._unseen or self._current is not None:
-            self._looking = self.loop.call_later(_PAUSE, self._look_at_some)
+            self._looking = self.loop.call_later(self._pause(began), self._look_at_some)
             return
         self._looking = None
         if self._lost:
             self._look_again()
+
+    def _pause(self, began: float) -> float:
+        """Return how long others get their turn, after what began then: no less than it took."""
+        return max(_PAUSE, self.loop.time() - began - _TURN)
 
     def _look_on(self) -> bool:
         """Look at some more entries; False when there are none."""
@@ -272,9 +285,11 @@ class FileWatcher:
 
     def _looked(self, folder: WatchedFolder) -> None:
         watch, self._current = folder.watch, None
-        meanwhile, self._meanwhile = self._meanwhile, []
-        for mask, name in meanwhile:
-            self._take(folder, mask, name)
+        # Before all that came after it.
+        self._due.extendleft(reversed(self._meanwhile))
+        self._meanwhile = []
+        if self._due and self._taking is None:
+            self._taking = self.loop.call_soon(self._take_some)
         watch.unseen -= 1
         if watch.unseen == 0 and not watch.ready.done():
             watch.ready.set_result(None)
@@ -309,17 +324,19 @@ class FileWatcher:
         since: int | None,
     ) -> Generator[None, None, None]:
         watch = folder.watch
-        gone = set(folder.names)
-        for number, entry in enumerate(entries):
-            if number % _ENTRIES_AT_ONCE == _ENTRIES_AT_ONCE - 1:
-                yield
+        gone = folder.names | folder.children.keys()
+        for entry in entries:
+            # Whoever looks at the time does so after each: a pattern may take its own.
+            yield
             name = entry.name
             below = f"{path}/{name}" if path else name
             if watch.excludes(folder, below, name):
                 continue
             gone.discard(name)
             is_folder = entry.is_dir(follow_symlinks=False)
-            if name not in folder.names:
+            if not watch.includes(below):
+                pass
+            elif name not in folder.names:
                 self._remember(folder, name)
                 if new:
                     watch.note(below, "added")
@@ -330,10 +347,15 @@ class FileWatcher:
             if is_folder and watch.recursive and name not in folder.children:
                 self._enter(folder, name, new=new)
         for name in gone:
+            is_told = name in folder.names
             self._forget_entry(folder, name)
-            watch.note(f"{path}/{name}" if path else name, "deleted")
+            if is_told:
+                watch.note(f"{path}/{name}" if path else name, "deleted")
 
     def _enter(self, folder: WatchedFolder, name: str, *, new: bool) -> None:
+        if folder.depth >= DEEPEST:
+            log.debug("%s is watched down to %d folders", folder.watch.real, DEEPEST)
+            return
         if self._entered >= self._most_folders:
             most = f"no more than {self._most_folders} folders are watched at once"
             self._too_many(folder.watch, TooManyFolders(most))
@@ -391,21 +413,41 @@ class FileWatcher:
     # Events
 
     def _read(self) -> None:
+        now = time.time_ns()
         try:
             data = os.read(self._descriptor, _READ)
         except BlockingIOError:
             return
-        for wd, mask, _, name in parse_events(data):
-            if mask & events.Q_OVERFLOW:
-                self._look_again()
-            else:
-                for folder in tuple(self._folders.get(wd, ())):
-                    self._take(folder, mask, name)
-            if mask & events.IGNORED:
-                for folder in self._folders.pop(wd, ()):
-                    folder.wd = None
         if len(data) < _READ // 2:
-            self._drained = time.time_ns()
+            self._drained = now
+        self._events.extend(parse_events(data))
+        # The kernel keeps what comes until this is done.
+        self.loop.remove_reader(self._descriptor)
+        if self._taking is None:
+            self._take_some()
+
+    def _take_some(self) -> None:
+        self._taking = None
+        began = self.loop.time()
+        while (self._due or self._events) and self.loop.time() < began + _TURN:
+            if self._due:
+                self._take(*self._due.popleft())
+            else:
+                self._share(*self._events.popleft())
+        if self._due or self._events:
+            self._taking = self.loop.call_later(self._pause(began), self._take_some)
+        else:
+            self.loop.add_reader(self._descriptor, self._read)
+
+    def _share(self, wd: int, mask: int, _: int, name: str) -> None:
+        """Have those hear of an event who watch its folder."""
+        if mask & events.Q_OVERFLOW:
+            self._look_again()
+        elif mask & events.IGNORED:
+            for folder in self._folders.pop(wd, ()):
+                folder.wd = None
+        else:
+            self._due.extend((folder, mask, name) for folder in self._folders.get(wd, ()))
 
     def _take(self, folder: WatchedFolder, mask: int, name: str) -> None:
         watch = folder.watch
@@ -413,7 +455,7 @@ class FileWatcher:
             return
         if self._current is not None and self._current[0] is folder:
             # It may be about something that is still to be looked at.
-            self._meanwhile.append((mask, name))
+            self._meanwhile.append((folder, mask, name))
         elif mask & _SELF:
             # Of other folders the one above tells.
             if folder is watch.top or (folder is watch.above and not watch.is_folder):
@@ -444,21 +486,24 @@ class FileWatcher:
             return
         kind = _kind(mask)
         is_folder = bool(mask & events.ISDIR)
+        is_told = watch.includes(path)
         if kind == "updated":
             # A folder changes by what happens in it.
-            if not is_folder:
+            if is_told and not is_folder:
                 watch.note(path, kind)
             return
-        known = name in folder.names
+        known = name in folder.names or name in folder.children
         if kind == "added" and known and mask & events.CREATE:
             # Found when the folder was looked into, and told then.
             return
         # Gone, or something else is there now.
         self._forget_entry(folder, name)
-        # What takes the place of something is not new: if it goes, too, that must still be told.
-        watch.note(path, "updated" if kind == "added" and known else kind)
+        if is_told:
+            # What takes the place of something is not new: if it goes, that must still be told.
+            watch.note(path, "updated" if kind == "added" and known else kind)
         if kind == "added":
-            self._remember(folder, name)
+            if is_told:
+                self._remember(folder, name)
             if is_folder and watch.recursive:
                 self._enter(folder, name, new=True)
 
