@@ -153,7 +153,10 @@ class Agent(ABC):
         return None
 
     async def start_session(self, session: SessionContext) -> None:
-        """Prepare for a new session; raise AgentError when it cannot be."""
+        """Prepare for a new session; raise AgentError when it cannot be.
+
+        Leaves the session's files alone: how they are before its first turn is noted meanwhile.
+        """
         return None
 
     async def change_directory(self, session: str, directory: str, replacement: str) -> None:

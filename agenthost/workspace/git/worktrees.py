@@ -135,9 +135,12 @@ async def remove_worktree(program: GitProgram, repository: Repository, folder: s
     try:
         if await _holds_commits_of_its_own(program, folder):
             return False
+        if await _holds_files_of_its_own(program, folder):
+            return False
         off = (await program.configured(repository.top)).filters_off
         words = ("worktree", "remove", "--", folder)
-        await program.run(repository.top, *words, settings=off, patience=PATIENCE)
+        strict = (*off, ("status.showUntrackedFiles", "all"))
+        await program.run(repository.top, *words, settings=strict, patience=PATIENCE)
     except GitFailed:
         return not await asyncio.to_thread(os.path.lexists, folder)
     return True
@@ -217,3 +220,20 @@ async def _holds_commits_of_its_own(program: GitProgram, folder: str) -> bool:
         told = await program.run(folder, "for-each-ref", "--count=1", "--contains", "HEAD")
         return not told.strip()
     return False
+
+
+async def _holds_files_of_its_own(program: GitProgram, folder: str) -> bool:
+    """Say whether there are files that git would remove although it does not have them.
+
+    To git an ignored file is rubbish, but it may be somebody's settings; and it does not look at
+    files that it was told to take for unchanged.
+    """
+    words = ("ls-files", "--others", "--directory", "--no-empty-directory", "-z")
+    if await program.run(folder, *words, patience=PATIENCE):
+        return True
+    told = await program.run(folder, "ls-files", "-v", "-z", patience=PATIENCE)
+    tagged = (entry.split(" ", 1) for entry in os.fsdecode(told).split("\0") if entry)
+    unseen = [name for tag, name in tagged if tag.islower() or tag == "S"]
+    return await asyncio.to_thread(
+        lambda: any(os.path.lexists(os.path.join(folder, name)) for name in unseen)
+    )

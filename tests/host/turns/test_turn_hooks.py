@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agenthost.agents import Agent, AgentError, Turn
+from agenthost.agents import Agent, AgentError, SessionContext, Turn
 from agenthost.host import Host
 from agenthost.host.turns import turn_hooks
 from tests.flags import Flag, eventually
@@ -28,6 +28,13 @@ class Worker(Agent):
     def __init__(self, log: list[str]) -> None:
         self.log = log
         self.may_end = Flag()
+        # What its start in a session waits for, if anything.
+        self.may_start: Flag | None = None
+
+    async def start_session(self, session: SessionContext) -> None:
+        if self.may_start is not None:
+            self.log.append("starts")
+            await self.may_start.wait()
 
     async def run(self, turn: Turn) -> None:
         self.log.append(f"works in {turn.session.folder}")
@@ -127,6 +134,25 @@ async def test_a_turn_does_not_wait_for_a_witness_that_takes_long(
         looker.patience = asyncio.Event()
         await client.run_turn(chat, "t1", "go")
     assert [line.partition(" in ")[0] for line in log] == ["t1 begins", "works", "t1 ended"]
+
+
+async def test_an_agent_starts_while_a_witness_looks_and_works_when_it_has_looked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(turn_hooks, "WITNESS_PATIENCE", 60.0)
+    log: list[str] = []
+    async with hooked(log) as (_, looker, client, chat, agent):
+        looker.patience, agent.may_start = asyncio.Event(), Flag()
+        await client.start_turn(chat, "t1", "go")
+        await eventually(lambda: log == ["t1 begins", "starts"])
+        agent.may_start.set()
+        # Its start is over when it has answered the next question.
+        await client.request("resolveSessionConfig", provider="worker")
+        await client.ping()
+        assert log == ["t1 begins", "starts"]
+        looker.patience.set()
+        await client.turn_end(chat, "t1")
+    assert [line.partition(" in ")[0] for line in log[2:]] == ["works", "t1 ended"]
 
 
 async def test_a_witness_that_fails_fails_nobody_else(caplog: pytest.LogCaptureFixture) -> None:
