@@ -28,6 +28,7 @@ from tests.flags import eventually
 if sys.platform != "linux":
     pytest.skip("watches need Linux", allow_module_level=True)
 
+from agenthost.workspace import watching
 from agenthost.workspace.tree_watch import TreeWatch
 from agenthost.workspace.watching import DEEPEST, FileWatcher, TooManyFolders
 
@@ -479,6 +480,28 @@ async def test_a_closed_watch_holds_nothing(watcher: FileWatcher, root: Path) ->
     for made in watches:
         made.close()
     await eventually(lambda: watcher.folders == 0)
+
+
+async def test_others_have_their_turn_while_a_large_tree_is_looked_into(
+    watcher: FileWatcher, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(100):
+        for below in range(20):
+            (root / str(number) / str(below)).mkdir(parents=True)
+    # How much a turn gets done is up to the machine: so little that there must be many of them.
+    monkeypatch.setattr(watching, "_TURN", 0.0001)
+    seen = set()
+
+    async def look_on() -> None:
+        while True:
+            await asyncio.sleep(0)
+            seen.add(watcher.folders)
+
+    looking = asyncio.create_task(look_on())
+    await watch(watcher, root)
+    looking.cancel()
+    assert watcher.folders == 2102
+    assert len(seen) > 100
 
 
 async def test_too_many_folders_are_refused_and_leave_nothing(root: Path) -> None:
