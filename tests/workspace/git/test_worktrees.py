@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,60 @@ async def test_one_with_work_in_it_stays(tmp_path: Path) -> None:
     assert await remove_worktree(program, top, worktree.folder)
     # And the folder of somebody else's is none of ours to remove.
     assert not await remove_worktree(program, top, str(folder))
+
+
+def contents(worktree: Worktree) -> set[bytes]:
+    files = Path(worktree.folder).rglob("*")
+    return {file.read_bytes() for file in files if file.is_file()}
+
+
+def _ignored(folder: Path) -> None:
+    (folder / ".env").write_text("work")
+
+
+def _in_an_ignored_folder(folder: Path) -> None:
+    (folder / "build" / "deep").mkdir(parents=True)
+    git(folder / "build" / "deep", "init", "-q")
+    (folder / "build" / "deep" / "file").write_text("work")
+
+
+def _untracked_and_not_shown(folder: Path) -> None:
+    git(folder, "config", "--global", "status.showUntrackedFiles", "no")
+    (folder / "new").write_text("work")
+
+
+def _taken_for_unchanged(folder: Path) -> None:
+    git(folder, "update-index", "--assume-unchanged", "a")
+    (folder / "a").write_text("work")
+
+
+def _skipped(folder: Path) -> None:
+    git(folder, "update-index", "--skip-worktree", "a")
+    (folder / "a").write_text("work")
+
+
+@pytest.mark.parametrize(
+    "leave",
+    [
+        _ignored,
+        _in_an_ignored_folder,
+        _untracked_and_not_shown,
+        _taken_for_unchanged,
+        _skipped,
+    ],
+)
+async def test_one_with_files_that_git_does_not_look_at_stays(
+    tmp_path: Path, leave: Callable[[Path], None]
+) -> None:
+    program, folder = GitProgram(), repository(tmp_path / "r")
+    (folder / ".gitignore").write_text(".env\nbuild\n")
+    commit(folder, "ignore")
+    top = await found(folder)
+    worktree = await add_worktree(program, top, "x")
+    leave(Path(worktree.folder))
+    assert not await remove_worktree(program, top, worktree.folder)
+    assert git(folder, "worktree", "list", "--porcelain").count("worktree ") == 2
+    assert b"work" in contents(worktree)
 
 
 async def test_without_anything_to_check_out_there_is_none(tmp_path: Path) -> None:
