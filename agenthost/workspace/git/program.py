@@ -20,6 +20,8 @@ from dataclasses import dataclass
 # Seconds, and bytes of output, after which a repository is too large to be looked at.
 PATIENCE = 5.0
 LONG_PATIENCE = 60.0
+# Seconds that a git that is to end has to put its things in order.
+GRACE = 1.0
 MOST_OUTPUT = 32 * 1024 * 1024
 MOST_AT_ONCE = 2
 _LONGEST_REASON = 300
@@ -100,13 +102,15 @@ class GitProgram:
             # In a thread: a child of the event loop whose end is noticed twice, when it is killed
             # just as it ends, would be complained about.
             child = _Child()
+            running = asyncio.ensure_future(
+                asyncio.to_thread(_run, folder, arguments, variables, data, patience, child)
+            )
             try:
-                return await asyncio.to_thread(
-                    _run, folder, arguments, variables, data, patience, child
-                )
+                return await asyncio.shield(running)
             except asyncio.CancelledError:
-                # Nobody waits for it any more; the thread ends with it.
                 child.end()
+                # Until then it may hold a lock, in the way of whoever puts things right.
+                await asyncio.wait({running})
                 raise
 
     async def configured(self, folder: str | os.PathLike[str]) -> Configured:
@@ -171,20 +175,44 @@ class _Child:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._unwanted = False
+        self._over = False
+        self._grace: threading.Timer | None = None
 
     def begin(self, process: subprocess.Popen[bytes]) -> None:
         """Take note that it runs."""
         with self._lock:
             self._process = process
             if self._unwanted:
-                _kill(process)
+                self._ask(process)
 
     def end(self) -> None:
-        """End it, from any thread."""
+        """End it, from any thread: git gives back its locks, if it is asked to end."""
         with self._lock:
-            self._unwanted = True
-            if self._process is not None and self._process.returncode is None:
-                _kill(self._process)
+            if not self._unwanted and not self._over:
+                self._unwanted = True
+                if self._process is not None:
+                    self._ask(self._process)
+
+    def _ask(self, process: subprocess.Popen[bytes]) -> None:
+        _send(process, signal.SIGTERM)
+        self._grace = threading.Timer(GRACE, self._force, (process,))
+        self._grace.start()
+
+    def _force(self, process: subprocess.Popen[bytes]) -> None:
+        with self._lock:
+            # Its id is its own until it is waited for.
+            if not self._over:
+                _send(process, signal.SIGKILL)
+
+    def wait(self, process: subprocess.Popen[bytes]) -> int:
+        """Wait until it has ended, with all it has started if it had to, and return its code."""
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        with self._lock:
+            if self._grace is not None:
+                self._grace.cancel()
+                _send(process, signal.SIGKILL)
+            self._over = True
+        return process.wait()
 
 
 def _run(
@@ -215,30 +243,29 @@ def _run(
 
         def impatient() -> None:
             late.set()
-            _kill(process)
+            child.end()
 
         impatience = threading.Timer(patience, impatient)
         impatience.start()
-        with process:
-            assert process.stdout is not None
+        assert process.stdout is not None
+        with process.stdout:
             output = process.stdout.read(MOST_OUTPUT + 1)
-            if len(output) > MOST_OUTPUT:
-                _kill(process)
+        if len(output) > MOST_OUTPUT:
+            child.end()
+        code = child.wait(process)
         impatience.cancel()
         if len(output) > MOST_OUTPUT:
             raise GitFailed(f"git {arguments[0]} printed too much")
         if late.is_set():
             raise GitFailed(f"git {arguments[0]} took longer than {patience:g} s")
-        if process.returncode:
-            code = process.returncode
+        if code:
             raise GitFailed(_reason(complaints.fileno(), arguments[0], code), code)
         return output
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    # Its id is its own until it is waited for, which happens after this.
+def _send(process: subprocess.Popen[bytes], number: int) -> None:
     with contextlib.suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)
+        os.killpg(process.pid, number)
 
 
 def _reason(complaints: int, what: str, code: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from agenthost.workspace.git.operations import commit_changes, has_staged, stage
 from agenthost.workspace.git.program import GitFailed, GitProgram
 from agenthost.workspace.git.repository import Repository, find_repository
+from tests.flags import eventually
 from tests.workspace.git.repositories import commit, git, repository
 
 
@@ -109,3 +111,25 @@ async def test_a_lock_of_the_users_is_respected(tmp_path: Path) -> None:
     with pytest.raises(GitFailed, match=r"index\.lock': File exists"):
         await commit_changes(program, await found(folder), "One", ["a"])
     assert lock.read_text() == "theirs"
+
+
+async def test_who_does_not_wait_for_git_leaves_no_lock_behind(tmp_path: Path) -> None:
+    program, folder = GitProgram(), repository(tmp_path / "r")
+    (folder / ".gitattributes").write_text("a filter=slow\n")
+    commit(folder, "attributes")
+    git(folder, "config", "--global", "filter.slow.clean", f"touch {tmp_path}/begun; sleep 60")
+    (folder / "a").write_text("changed\n")
+    top = await found(folder)
+    for path, work in (
+        ("a", stage(program, top, ["a"])),
+        ("b", commit_changes(program, top, "One", ["b", "a"])),
+    ):
+        (folder / path).write_text("changed\n")
+        task = asyncio.create_task(work)
+        await eventually((tmp_path / "begun").exists)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        (tmp_path / "begun").unlink()
+        assert not (folder / ".git" / "index.lock").exists()
+        assert staged(folder) == []
