@@ -128,16 +128,21 @@ class Checkpoints:
     async def restore(self, repository: Repository, source: str, paths: Sequence[str]) -> None:
         """Make files of a working tree as they are in a tree or commit; remove those it has not.
 
-        Only of files that the last checkpoint has. The user's index stays as it is.
+        Only what the last checkpoint has goes for them. The user's index stays as it is.
 
         Raises:
             GitFailed: they cannot be written, or something else would have to go for them.
         """
-        in_the_way = await asyncio.to_thread(_in_the_way, repository.top, paths)
-        if in_the_way is not None:
-            raise GitFailed(f"{in_the_way} is in the way")
         async with self._locks.setdefault(repository.top, asyncio.Lock()):
             off = (await self._program.configured(repository.top)).filters_off
+            kept = set(await self._names(repository, off, ("ls-files",), paths, ours=True))
+            # Too large to be kept, not to be read, or changed just now.
+            comparing = ("diff-files", "--name-only", "--ignore-submodules=dirty")
+            kept -= set(await self._names(repository, off, comparing, paths, ours=True))
+            unkept = [path for path in paths if os.fsencode(path) not in kept]
+            in_the_way = await asyncio.to_thread(_in_the_way, repository.top, paths, unkept)
+            if in_the_way is not None:
+                raise GitFailed(f"{in_the_way} is in the way")
             listed = b"".join(os.fsencode(path) + b"\0" for path in paths)
             words = ("restore", "--quiet", f"--source={source}", "--worktree")
             by_name = ("--pathspec-from-file=-", "--pathspec-file-nul")
@@ -298,11 +303,13 @@ def _come_back(top: str, removed: Iterable[bytes], folders: Sequence[str]) -> li
     return found
 
 
-def _in_the_way(top: str, paths: Iterable[str]) -> str | None:
-    """Return what git would remove to write files: a folder, or a file where a folder was."""
+def _in_the_way(top: str, paths: Iterable[str], unkept: Sequence[str]) -> str | None:
+    """Return what would be lost: a folder, a file where a folder was, one that is not kept."""
     for path in paths:
         place = os.path.join(top, path)
         if os.path.isdir(place) and not os.path.islink(place):
+            return path
+        if path in unkept and os.path.lexists(place):
             return path
         folder = os.path.dirname(path)
         while folder:

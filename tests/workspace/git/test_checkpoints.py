@@ -502,3 +502,27 @@ async def test_nothing_else_goes_to_make_a_file_as_it_was(tmp_path: Path, own: P
             await session.checkpoints.restore(found, first, [path])
     assert (folder / "a" / "precious").exists()
     assert (folder / "sub").read_text() == "precious\n"
+
+
+async def test_what_is_not_kept_does_not_go_to_make_a_file_as_it_was(
+    tmp_path: Path, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agenthost.workspace.git.checkpoints.MOST_KNOWN", 1000)
+    folder = repository(tmp_path / "r")
+    session = Session(folder, own)
+    first = (await session.take()).tree
+    (folder / "a").write_text("edited\n")
+    # By now git neither has it nor looks at it.
+    git(folder, "rm", "-q", "--cached", "b")
+    (folder / ".gitignore").write_text("# not for git\nb\n")
+    (folder / "b").write_text("precious\n")
+    kept = (await session.take()).tree
+    assert set(await session.changes(first, kept)) == {"a", "b", ".gitignore"}
+    (folder / "a").write_text("precious\n" * 1000)
+    assert await session.take() == Checkpoint(kept, ("a",))
+    found = await session.repository()
+    for path in ("a", "b"):
+        with pytest.raises(GitFailed, match=f"^{path} is in the way"):
+            await session.checkpoints.restore(found, first, [path])
+    assert (folder / "a").read_text() == "precious\n" * 1000
+    assert (folder / "b").read_text() == "precious\n"
