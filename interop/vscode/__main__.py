@@ -19,9 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from interop.vscode.alone import go_alone
+from interop.vscode.desk import Desk, Scenario
 from interop.vscode.prepare import Missing, Tools
 from interop.vscode.processes import ServedHost, VSCodeServer
-from interop.vscode.scenarios import SCENARIOS, Desk, Scenario
+from interop.vscode.repository import make_repository
+from interop.vscode.scenarios import SCENARIOS
 from interop.vscode.window import NotSeen, Window
 
 __all__ = ["main"]
@@ -102,7 +104,8 @@ async def _play(
 ) -> None:
     async with AsyncExitStack() as stack:
         server = VSCodeServer(tools, folder)
-        host = ServedHost(agenthost, folder, server.origin)
+        make_repository(server.workspace)
+        host = ServedHost(agenthost, folder, server.workspace, server.origin)
         stack.push_async_callback(host.stop)
         await host.serve()
         stack.push_async_callback(server.stop)

@@ -32,6 +32,8 @@ SETTINGS = {
     "telemetry.telemetryLevel": "off",
     "extensions.autoCheckUpdates": False,
     "update.mode": "none",
+    # Or else what terminals show is painted, and cannot be read in the page.
+    "terminal.integrated.gpuAcceleration": "off",
 }
 
 
@@ -91,12 +93,13 @@ class Process:
 class ServedHost(Process):
     """``agenthost serve``, with a wire log."""
 
-    def __init__(self, command: Path, folder: Path, origin: str) -> None:
+    def __init__(self, command: Path, folder: Path, root: Path, origin: str) -> None:
         super().__init__("agenthost serve", folder / "host.log")
         self.port = free_port()
         self.wire = WireLog()
         self._folder = folder
         self._command = command
+        self._root = root
         self._origin = origin
 
     @property
@@ -109,7 +112,7 @@ class ServedHost(Process):
         log = self._folder / f"wire-{len(self.wire.files) + 1}.jsonl"
         self.wire.begin(log)
         options = ("--port", str(self.port), "--data-dir", self._folder / "data")
-        more = ("--allow-origin", self._origin, "--wire-log", log)
+        more = ("--root", self._root, "--allow-origin", self._origin, "--wire-log", log)
         await self.start((self._command, "serve", *options, *more), self.port)
 
 
@@ -139,7 +142,6 @@ class VSCodeServer(Process):
             settings = self._data / "data" / scope / "settings.json"
             settings.parent.mkdir(parents=True)
             settings.write_text(json.dumps(SETTINGS))
-        self.workspace.mkdir()
         command: tuple[str | Path, ...] = (
             self._tools.node(), self._tools.server,
             "--host", "127.0.0.1", "--port", str(self.port),

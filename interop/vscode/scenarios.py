@@ -7,45 +7,12 @@ What is asserted is what is seen in the page; the wire is looked at beside it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
-from interop.vscode.processes import ServedHost, VSCodeServer
-from interop.vscode.window import ALLOW, DENY, NotSeen, Window
+from interop.vscode.desk import Desk, Scenario
+from interop.vscode.window import ALLOW, DENY, NotSeen
+from interop.vscode.workspace_scenarios import WORKSPACE, old_terminal
 
-__all__ = ["SCENARIOS", "Desk", "Scenario"]
-
-
-@dataclass
-class Desk:
-    """What a scenario works with."""
-
-    window: Window
-    host: ServedHost
-    server: VSCodeServer
-    # Where in the wire log the scenario began.
-    since: int = 0
-
-    async def wire(self, holds: Callable[[], object], why: str) -> None:
-        """Wait until the wire log holds something."""
-
-        async def look() -> str | None:
-            self.host.wire.refresh()
-            return None if holds() else why
-
-        await self.window.until(look)
-
-    async def dispatched(self, type: str) -> None:
-        """Wait until VS Code has sent an action of this type, in this scenario."""
-        await self.wire(lambda: self.host.wire.dispatched(type, self.since), f"no {type} was sent")
-
-    def drafts(self) -> list[str]:
-        """Return what VS Code has noted as not yet sent, in this scenario."""
-        noted = self.host.wire.dispatched("chat/draftChanged", self.since)
-        return [action.get("draft", {}).get("text", "") for action in noted]
-
-
-Scenario = Callable[[Desk], Awaitable[None]]
+__all__ = ["SCENARIOS"]
 
 
 async def new_session(desk: Desk) -> None:
@@ -304,6 +271,7 @@ SCENARIOS: dict[str, Scenario] = {
     "steer": steer,
     "steering left at stop": steering_left,
     "queue": queue,
+    **WORKSPACE,
     "rename": rename,
     "fork": fork,
     "second chat": second_chat,
@@ -311,4 +279,5 @@ SCENARIOS: dict[str, Scenario] = {
     "delete": delete,
     "reload": reload,
     "host killed in mid-turn": killed,
+    "terminal of before": old_terminal,
 }

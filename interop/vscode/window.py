@@ -36,6 +36,11 @@ QUESTIONS = ".chat-question-carousel-container"
 WORKER = re.compile("^(Ran subagent|Worker)$")
 INPUT = ".interactive-input-part"
 SESSIONS = ".agent-sessions-viewer .monaco-list-row"
+PANEL = ".part.panel"
+# The names of files, with how much they have changed, above the input.
+CHANGES = ".agent-host-session-input-pills"
+PICKED = ".action-widget"
+SUGGESTED = ".suggest-widget"
 
 
 ALLOW = re.compile("^Allow( once)?$")
@@ -115,10 +120,14 @@ class Window:
         await self.page.locator(f"{INPUT} .monaco-editor").first.click()
         await self.page.keyboard.type(text)
         await self.until(lambda: self._shows(f"{INPUT} .view-lines", text))
+        await self.send(key)
+        await self.until(lambda: self._hides(f"{INPUT} .view-lines", text))
+
+    async def send(self, key: str = "Enter") -> None:
+        """Send what is typed."""
         await asyncio.sleep(COMPLETIONS)
         await self.page.keyboard.press("Escape")
         await self.page.keyboard.press(key)
-        await self.until(lambda: self._hides(f"{INPUT} .view-lines", text))
 
     async def reply(self, *wanted: str, seconds: float = PATIENCE) -> None:
         """Wait until the last response shows all of this."""
@@ -189,6 +198,110 @@ class Window:
         for line in lines:
             await self.until(lambda line=line: self._shows(".monaco-diff-editor", line))  # type: ignore[misc]
 
+    async def in_terminal(self, button: str) -> None:
+        """Press a button of the command that runs in the last response."""
+        response = self.page.locator(".interactive-response").last
+        await response.locator(f'[aria-label="{button}"]').click()
+
+    async def unfold_command(self, command: str) -> None:
+        """Show what a command printed that has ended."""
+        await self.page.locator(".interactive-response").get_by_text(command).last.click()
+
+    async def new_terminal(self, profile: str) -> None:
+        """Open a terminal of one's own and go to it."""
+        await self.command("Create New Terminal (With Profile)")
+        await self.page.locator(".quick-input-widget").get_by_text(profile).click()
+        # The chat is over the whole width, and the terminal behind it.
+        await self.page.keyboard.press("Control+`")
+        await self.page.locator(f"{PANEL} .xterm").last.wait_for()
+
+    async def terminal_shows(self, *wanted: str) -> None:
+        """Wait until the terminal in front shows all of this."""
+        for text in wanted:
+            await self.until(lambda text=text: self._shows(f"{PANEL} .xterm-rows", text))  # type: ignore[misc]
+
+    async def type_in_terminal(self, text: str) -> None:
+        """Type a line into the terminal that has the focus."""
+        await self.page.locator(f"{PANEL} .xterm-helper-textarea").last.focus()
+        await self.page.keyboard.type(text)
+        await self.page.keyboard.press("Enter")
+
+    async def kill_terminal(self) -> None:
+        """End the terminal in front."""
+        await self.command("Kill the Active Terminal Instance")
+        await self.until(lambda: self._absent(f"{PANEL} .xterm", "the terminal is still there"))
+
+    async def command(self, name: str) -> None:
+        """Run a command of VS Code by its name."""
+        await self.page.keyboard.press("F1")
+        box = self.page.locator(".quick-input-widget input").first
+        await box.wait_for()
+        await box.fill(f">{name}")
+        first = self.page.locator(".quick-input-widget .monaco-list-row").first
+        await first.get_by_text(name).first.wait_for()
+        await self.page.keyboard.press("Enter")
+
+    async def turn_changes_show(self, *wanted: str) -> None:
+        """Unfold which files the last turn changed, and wait until all of this is there."""
+        await self.page.locator(".interactive-response").last.get_by_text("changed").last.click()
+        await self.reply(*wanted)
+
+    async def open_turn_change(self, name: str) -> None:
+        """Open the change of a file that the last turn made."""
+        files = self.page.locator(".interactive-response").last.locator(".monaco-list-row")
+        await files.get_by_text(name).last.click()
+
+    async def changes_show(self, *wanted: str) -> None:
+        """Wait until the line above the input tells of changes so."""
+        for text in wanted:
+            await self.until(lambda text=text: self._shows(CHANGES, text))  # type: ignore[misc]
+
+    async def open_changes(self, *wanted: str) -> None:
+        """Open the changes that the line above the input tells of; their editor shows all this."""
+        await self.page.locator(CHANGES).get_by_text("File", exact=False).last.click()
+        for text in wanted:
+            await self.until(lambda text=text: self._shows(".part.editor", text))  # type: ignore[misc]
+
+    async def open_file(self, path: str) -> None:
+        """Open a file of the workspace by its name."""
+        await self.page.keyboard.press("Control+p")
+        await self.page.locator(".quick-input-widget input").first.fill(path)
+        rows = self.page.locator(".quick-input-widget .monaco-list-row")
+        await rows.filter(has_text=path.rpartition("/")[2]).first.wait_for()
+        await self.page.keyboard.press("Enter")
+
+    async def editor_shows(self, text: str) -> None:
+        """Wait until the editor in front shows a text."""
+        await self.until(lambda: self._shows(".part.editor .view-lines", text))
+
+    async def add_line(self, line: str) -> None:
+        """Write a line at the end of the file in the editor, and save it."""
+        await self.page.locator(".part.editor .monaco-editor").first.click()
+        await self.page.keyboard.press("Control+End")
+        await self.page.keyboard.type(line)
+        await self.page.keyboard.press("Enter")
+        await self.page.keyboard.press("Control+s")
+
+    async def attach(self, typed: str, label: str) -> None:
+        """Type into the input until something is suggested, and take it."""
+        await self.page.locator(f"{INPUT} .monaco-editor").first.click()
+        await self.page.keyboard.type(typed)
+        await self.until(lambda: self._shows(SUGGESTED, label))
+
+    async def take_suggestion(self) -> None:
+        """Take the first of what is suggested."""
+        await self.page.keyboard.press("Enter")
+        await self.until(lambda: self._absent(SUGGESTED, "suggestions are still there"))
+
+    async def pick(self, now: str, *offered: str, choose: str) -> None:
+        """Open a choice under the input that shows ``now``, look what is offered, and choose."""
+        await self.page.locator(INPUT).get_by_text(now, exact=True).click()
+        for text in offered:
+            await self.until(lambda text=text: self._shows(PICKED, text))  # type: ignore[misc]
+        await self.picture("pick-" + re.sub(r"\W+", "-", choose))
+        await self.page.locator(PICKED).get_by_text(choose, exact=True).click()
+        await self.until(lambda: self._shows(INPUT, choose))
+
     async def close_editors(self) -> None:
         """Close every editor, and give the width back to the chat."""
         await self.page.keyboard.press("Control+k")
@@ -257,6 +370,12 @@ class Window:
             return f"“{title}” is still listed" if title in await self.sessions() else None
 
         await self.until(look)
+
+    async def lists_changes(self, title: str, *wanted: str) -> None:
+        """Wait until the list of sessions tells how much a session has changed."""
+        row = f"{SESSIONS}:has-text({title!r})"
+        for text in wanted:
+            await self.until(lambda text=text: self._shows(row, text))  # type: ignore[misc]
 
     async def open_session(self, title: str) -> None:
         """Open a session of the list."""

@@ -17,11 +17,15 @@ Json = dict[str, Any]
 EXPECTED_ERRORS = {("createResourceWatch", -32008)}
 # Refused actions that are right to be refused, and what the reason says. VS Code approves by itself
 # what a turn that has ended left open, and the calls of its own tools, which nobody asks about; and
-# it notes an empty draft in every chat that it opens, in those of sub-agents too.
+# it notes an empty draft in every chat that it opens, in those of sub-agents too; and it tells its
+# size to terminals that have ended, and what is chosen for a session that has not begun to the one
+# that it throws away when the first message is sent.
 EXPECTED_REJECTIONS = {
     ("chat/toolCallConfirmed", "no turn is running"),
     ("chat/toolCallConfirmed", "it is running"),
     ("chat/draftChanged", "this chat is read-only"),
+    ("terminal/resized", "nothing runs in this terminal"),
+    ("session/configChanged", "directory cannot be changed"),
 }
 
 
