@@ -77,6 +77,27 @@ async def test_a_shell_reads_its_owners_startup_files_and_keeps_its_hooks(
         assert output.split() == ["[unset]"]
 
 
+@pytest.mark.parametrize(
+    "startup",
+    [
+        "PROMPT_COMMAND=true; readonly PROMPT_COMMAND",
+        "PS1='> '; readonly PS1",
+        "PS1='> '; shopt -u promptvars",
+        "set -u; unset PS1",
+    ],
+)
+async def test_a_shell_that_cannot_tell_its_commands_complains_of_nothing(
+    startup: str, tmp_path: Path
+) -> None:
+    (tmp_path / ".bashrc").write_text(f"{startup}\n")
+    async with RunningTerminal.interactive("bash", tmp_path) as terminal:
+        for number in range(2):
+            terminal.type(f"echo $((40+{number}))\r")
+            await terminal.until(lambda: f"{40 + number}\r\n" in terminal.text)  # noqa: B023
+        assert "variable" not in terminal.text
+        assert "__ahp" not in terminal.text
+
+
 @SHELLS
 async def test_interrupted_commands_and_empty_lines(name: str, tmp_path: Path) -> None:
     async with RunningTerminal.interactive(name, tmp_path) as terminal:

@@ -24,6 +24,8 @@ fi
 # 3. Interactive only, and only once.
 case $- in *i*) ;; *) return 0 ;; esac
 [ -n "${__ahp_loaded-}" ] && return 0
+# Where the user's startup does not let prompts be changed, or expanded, the shell tells nothing.
+( unset PROMPT_COMMAND && PS0='' PS1='' && shopt -q promptvars ) 2>/dev/null || return 0
 __ahp_loaded=1 __ahp_running='' __ahp_ps1='' __ahp_hist='' __ahp_zero=0
 
 [ -n "$__ahp_agent" ] && HISTCONTROL=ignorespace${HISTCONTROL:+:$HISTCONTROL}
@@ -76,9 +78,9 @@ __ahp_precmd() {
         builtin eval "$c"
     done
     __ahp_encode "$PWD"; __ahp_osc "P;Cwd=$__ahp_encoded"
-    if [[ $PS1 != "$__ahp_ps1" ]]; then # new prompt (theme, venv, user): wrap it again
+    if [[ ${PS1-} != "$__ahp_ps1" ]]; then # new prompt (theme, venv, user): wrap it again
         local a='\[\e]633;A\a\]' b='\[\e]633;B\a\]'
-        PS1=${PS1//"$a"/} PS1=${PS1//"$b"/}
+        PS1=${PS1-} PS1=${PS1//"$a"/} PS1=${PS1//"$b"/}
         PS1=$a$PS1$b __ahp_ps1=$PS1
     fi
     [[ $(HISTTIMEFORMAT='' builtin history 1) =~ ^\ *([0-9]+) ]] && __ahp_hist=${BASH_REMATCH[1]}
