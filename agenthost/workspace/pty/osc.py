@@ -28,6 +28,7 @@ _ESCAPES = re.compile("\x1b(?:(\\])|\\[(?:(>?0?c)|([56]n)|(?:>?0?|[56])\\Z)|\\Z)
 _ENCODED = re.compile(r"\\(\\|x[0-9a-fA-F]{2})")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]+")
 _INTEGER = re.compile(r"-?[0-9]{1,10}\Z", re.ASCII)
+_CLIPBOARD = "52"
 # Marks that are known, and mean nothing to us beyond that the shell sends marks.
 _SILENT = {"633": frozenset("BFGHI"), "133": frozenset("BIL")}
 
@@ -130,7 +131,8 @@ class OscParser:
     def finish(self) -> Iterator[Segment]:
         """Give back what is held when nothing more will come, unless it is half a mark."""
         held, self._held, self._searched = self._held, "", 0
-        if not (held.startswith("\x1b]") and _is_ours(held[2:])):
+        payload = held[2:] if held.startswith("\x1b]") else ""
+        if not (_is_ours(payload) or _number(payload) == _CLIPBOARD):
             yield from _printed(held)
 
     def _end_of(self, text: str, at: int, searched: int) -> tuple[int, int] | None:
@@ -157,14 +159,14 @@ class OscParser:
         whole = terminator in ("\x07", "\x1b\\")
         if _is_ours(payload):
             return False, self._ours(payload) if whole else None
-        number, _, rest = payload.partition(";")
+        number, rest = _number(payload), payload.partition(";")[2]
+        if number == _CLIPBOARD:
+            return False, None
         if not whole:
             return True, None
-        if number == "52":
-            return False, None
         if rest == "?" and number in ("10", "11"):
             return False, Query.FOREGROUND if number == "10" else Query.BACKGROUND
-        if number in ("0", "2"):
+        if number in ("0", "2") and ";" in payload:
             title = _CONTROL.sub(" ", rest[: 4 * LONGEST_TITLE]).strip()[:LONGEST_TITLE]
             return True, TitleMark(title)
         return True, None
@@ -197,6 +199,11 @@ def _printed(text: str) -> Iterator[Printed]:
 
 def _is_ours(payload: str) -> bool:
     return payload.startswith(("633;", "133;", "7;", "9;9;", "1337;CurrentDir="))
+
+
+def _number(payload: str) -> str:
+    """Return which sequence it is, as terminals count: they pass over zeros."""
+    return payload.partition(";")[0].lstrip("0") or "0"
 
 
 def _query(asked: str) -> Query:

@@ -71,6 +71,10 @@ VECTORS: list[tuple[Sequence[str], list[Segment]]] = [
     (["\x1b]9;9;/w\x07\x1b]1337;CurrentDir=/i\x07"], [FolderMark("/w"), FolderMark("/i")]),
     (["\x1b]9;4;1;50\x07"], [Printed("\x1b]9;4;1;50\x07")]),
     (["a\x1b]52;c;c2VjcmV0\x07b"], [Printed("ab")]),
+    (["a\x1b]052;c;c2VjcmV0\x1b\\b"], [Printed("ab")]),
+    (["a\x1b]52;c;c2VjcmV0\x18b"], [Printed("ab")]),
+    (["a\x1b]52;c;" + "A" * LONGEST + "\x07"], [Printed("a" + "A" * 5 + "\x07")]),
+    (["a\x1b]52;c;c2Vj"], [Printed("a")]),
     (
         ["\x1b[c\x1b[0c\x1b[>", "c"],
         [Query.ATTRIBUTES, Query.ATTRIBUTES, Query.SECONDARY_ATTRIBUTES],
@@ -102,7 +106,7 @@ def test_a_sequence_means_what_the_reference_says(
 PARTS = st.sampled_from(
     [
         "a", "é\n", "\x1b", "\x1b]", "\x1b[", "[", "]", "633;", "133;", "C", "D;1", "E;x\\x3b",
-        ";N", "\x07", "\x1b\\", "\\", "\x18", "0;t", "52;c;", "10;?", "6n", ">c",
+        ";N", "\x07", "\x1b\\", "\\", "\x18", "0;t", "52;c;"  , "10;?", "6n", ">c",
         "7;file:///x", "m",
     ]
 )  # fmt: skip
