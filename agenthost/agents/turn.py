@@ -14,6 +14,7 @@ from typing import Any
 
 from agenthost.agents import inputs
 from agenthost.agents.api import AgentError, SessionContext
+from agenthost.agents.attachments import MOST_BYTES, read_attachment
 from agenthost.agents.background_work import BackgroundWork, start_shell
 from agenthost.agents.canvas import Canvas, open_canvas
 from agenthost.agents.inputs import Answers, check_request, read_answers
@@ -146,6 +147,20 @@ class Turn:
     def reject_credential(self, resource: str) -> None:
         """Forget a token that no longer works, and ask whoever brought it for another."""
         self._port.reject_credential(resource)
+
+    async def read_attachment(
+        self, attachment: Mapping[str, Any], *, most: int = MOST_BYTES
+    ) -> bytes:
+        """Return what something contains that is attached to a message, this one or an older one.
+
+        A file is read inside the session's folders only. What only a client knows, such as
+        ``virtual://…``, that client is asked for, which may take seconds.
+
+        Raises:
+            AgentError: it has no content, that is not to be had, or it is more than ``most`` bytes.
+        """
+        folders = self.session.working_directories
+        return await read_attachment(self._port, attachment, folders, most)
 
     async def write(self, markdown: str) -> None:
         """Stream markdown into the answer."""

@@ -166,6 +166,14 @@ class TurnPort(Protocol):
         """Keep content outside of the state and return a ContentRef to it."""
         ...
 
+    async def read_published(self, uri: str) -> bytes:
+        """Return what a client of the session serves, or has attached to a message.
+
+        Raises:
+            AgentError: nobody here knows it, or its client refuses it or does not answer.
+        """
+        ...
+
     async def run_worker(
         self,
         text: str,

@@ -368,6 +368,7 @@ class Host:
             is_here=clients.is_here,
         )
         releases.on_release(terminals.end_session)
+        client_resources = ClientResources(clients, participants, directory, self._limits)
         turns = TurnRunner(
             writer,
             chats,
@@ -380,6 +381,7 @@ class Host:
             resume_states=resume_states,
             credentials=credentials,
             canvases=canvases,
+            read_published=client_resources.read_bytes,
             terminals=terminals,
             shells=self._shells,
             prompt_timeout=self._prompt_timeout,
@@ -493,7 +495,7 @@ class Host:
             releases=releases,
             terminals=terminals,
             files=ResourceFiles(reach, self._limits),
-            client_resources=ClientResources(clients, participants, directory, self._limits),
+            client_resources=client_resources,
             file_searches=FileSearches(),
             watches=watches,
         )

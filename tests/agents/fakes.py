@@ -125,6 +125,8 @@ class FakePort:
         self.allowed: set[str] = set()
         self.tokens: dict[str, str] = {}
         self.canvases: dict[str, dict[str, str | None]] = {}
+        # What clients serve.
+        self.published: dict[str, bytes] = {}
         # How workers end, by what they are told.
         self.workers: dict[str, Worker | AgentError] = {}
         self.state: Json = {"resource": "c:/1", "title": "", "status": 1, "turns": []}
@@ -273,6 +275,11 @@ class FakePort:
         terminal.task = asyncio.ensure_future(terminal.run(command, cwd, env))
         self.terminals.append(terminal)
         return terminal
+
+    async def read_published(self, uri: str) -> bytes:
+        if uri not in self.published:
+            raise AgentError(f"nobody here knows {uri}", "attachmentUnreadable")
+        return self.published[uri]
 
     async def open_canvas(self, described: Mapping[str, str]) -> str:
         uri = f"ahp-canvas:/{len(self.canvases)}"

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from agenthost.agents import Agent, AgentError, Turn
 from agenthost.errors import NotFound, PermissionDenied
 from agenthost.host import Host, Limits
 from agenthost.tokens import Role
@@ -245,3 +246,107 @@ async def test_who_takes_no_part_learns_nothing_of_it(tmp_path: Path) -> None:
                 assert (await other.refusal("resourceRead", uri=uri)).code == code
         await olga.ping()
         assert not any("id" in each and "method" in each for each in olga.received)
+
+
+async def test_nobody_is_asked_for_what_somebody_else_attached(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    uri = "vscode-userdata:/User/settings.json"
+    async with (
+        peopled(tmp_path / "data", roots=[root], default_directory=root) as people,
+        people.client("owner", Role.OWNER) as owner,
+        people.client("otto") as otto,
+    ):
+        await otto.ready_session(SESSION, workingDirectories=[root.as_uri()])
+        await owner.subscribe(SESSION)
+        await publish(owner)
+        chat = otto.states[SESSION]["defaultChat"]
+        await otto.subscribe(chat)
+        message = {**user_message("see"), "attachments": [attached(uri)]}
+        await otto.accepted(chat, {**otto.turn_started("t1", ""), "message": message})
+        await otto.turn_end(chat, "t1")
+        reading = asyncio.create_task(otto.refusal("resourceRead", uri=uri))
+        # It is its own sender, whatever it says.
+        request = await asked(otto)
+        await otto.send({"id": request["id"], "error": {"code": -32601, "message": "what?"}})
+        assert (await reading).code == MISSING
+        await owner.ping()
+        assert requests(owner) == []
+
+
+def requests(client: WireClient) -> list[Json]:
+    """Return what the host has asked a client."""
+    return [each for each in client.received if "id" in each and "method" in each]
+
+
+def attached(uri: str) -> Json:
+    return {"type": "resource", "uri": uri, "label": uri.rpartition("/")[2]}
+
+
+class Reader(Agent):
+    """Writes what is attached to a message, or why that cannot be read."""
+
+    provider = "reader"
+    display_name = "Reader"
+
+    async def run(self, turn: Turn) -> None:
+        for message in (*(each["message"] for each in turn.history), turn.message):
+            for attachment in message.get("attachments", ()):
+                try:
+                    data = await turn.read_attachment(attachment, most=1000)
+                except AgentError as error:
+                    await turn.write(f"[{error.error_type}: {error}]")
+                else:
+                    await turn.write(f"[{data.decode()}]")
+
+
+async def test_agents_read_what_is_attached_wherever_it_is(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "a.txt").write_text("a file")
+    (root / "long.txt").write_text("x" * 1001)
+    (tmp_path / "secret").write_text("SECRET")
+    (root / "link").symlink_to(tmp_path / "secret")
+    limits = Limits(reverse_call_seconds=0.5)
+    options = {"roots": [root], "default_directory": root, "limits": limits}
+    async with publishing(root, agents=[Reader()], **options) as (_, one, two):
+        chat = one.states[SESSION]["defaultChat"]
+        for client in (one, two):
+            await client.subscribe(chat)
+
+        async def said(turn: str, *attachments: Json, answers: list[Any]) -> str:
+            before = len(requests(one))
+            message = {**user_message("see"), "attachments": list(attachments)}
+            await one.accepted(chat, {**one.turn_started(turn, ""), "message": message})
+            for number, result in enumerate(answers, before):
+                request = await asked(one, number)
+                assert request["method"] == "resourceRead"
+                if result is not None:
+                    await answer(one, request, result)
+            await one.turn_end(chat, turn)
+            parts = one.states[chat]["turns"][-1]["responseParts"]
+            return "".join(part["content"] for part in parts)
+
+        embedded = {
+            "type": "embeddedResource",
+            "data": base64.b64encode(b"inside").decode(),
+            "contentType": "text/plain",
+            "label": "e",
+        }
+        simple = {"type": "simple", "label": "s", "modelRepresentation": "said"}
+        files = [attached((root / name).as_uri()) for name in ("a.txt", "long.txt", "link", "no")]
+        shown = await said("t1", embedded, simple, *files, answers=[])
+        assert shown.startswith("[inside][said][a file][attachmentUnreadable: ")
+        assert shown.count("attachmentUnreadable") == 3
+        assert "SECRET" not in shown
+        # Whatever it answers, or does not: and what was attached before is read again.
+        uri = "virtual://notes/today"
+        assert (await said("t2", attached(uri), answers=[TEXT])).endswith("[hello]")
+        shown = await said("t3", attached(f"{uri}2"), answers=[TEXT, None])
+        assert "[hello]" in shown
+        assert "in time" in shown
+        large = {"data": "x" * 1001, "encoding": "utf-8"}
+        shown = await said("t4", answers=[large, TEXT])
+        assert "today cannot be read: it is too large" in shown
+        await two.ping()
+        assert requests(two) == []

@@ -10,7 +10,6 @@ import random
 import shutil
 import subprocess
 import sys
-import time
 import tracemalloc
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
@@ -21,7 +20,7 @@ import pytest_asyncio
 from agenthost.workspace.change_batches import BATCH, FileChange
 from agenthost.workspace.file_trees import unfinished_name
 from agenthost.workspace.files import Files
-from agenthost.workspace.globs import BadGlob, Globs
+from agenthost.workspace.globs import BadGlob
 from agenthost.workspace.roots import Roots
 from tests.flags import eventually
 
@@ -30,7 +29,7 @@ if sys.platform != "linux":
 
 from agenthost.workspace import watching
 from agenthost.workspace.tree_watch import TreeWatch
-from agenthost.workspace.watching import DEEPEST, FileWatcher, TooManyFolders
+from agenthost.workspace.watching import FileWatcher, TooManyFolders
 
 
 class Told:
@@ -410,48 +409,6 @@ async def test_what_is_not_included_is_looked_into_and_not_told_when_it_goes(
     await told.tells(("d/b.py", "deleted"), ("d/e/c.py", "deleted"))
     (root.parent / "away").rename(root / "d")
     await told.tells(("d/b.py", "added"), ("d/e/c.py", "added"))
-
-
-async def test_patterns_that_take_long_stop_nobody_else(
-    watcher: FileWatcher, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(100):
-        (root / f"old{number}").touch()
-    match = Globs.match
-
-    def match_slowly(globs: Globs, path: str) -> bool:
-        time.sleep(0.004)
-        return match(globs, path)
-
-    monkeypatch.setattr(Globs, "match", match_slowly)
-    turns = 0
-
-    async def take_turns() -> None:
-        nonlocal turns
-        while True:
-            await asyncio.sleep(0)
-            turns += 1
-
-    others = asyncio.create_task(take_turns())
-    _, told = await watch(watcher, root)
-    assert turns >= 100
-    files = [root / f"f{number}" for number in range(100)]
-    for file in files:
-        file.touch()
-    turns = 0
-    await told.until(lambda: len(told.paths) == len(files))
-    assert turns >= 100
-    others.cancel()
-
-
-async def test_far_below_nothing_is_watched(watcher: FileWatcher, root: Path) -> None:
-    deep = root.joinpath(*["d"] * (DEEPEST + 5))
-    deep.mkdir(parents=True)
-    _, told = await watch(watcher, root)
-    assert watcher.folders == DEEPEST + 2
-    (deep / "f").touch()
-    (root / "g").touch()
-    await told.tells(("g", "added"))
 
 
 async def test_watches_of_the_same_folder_do_not_know_of_each_other(

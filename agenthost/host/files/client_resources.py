@@ -1,19 +1,11 @@
 """Resources that clients serve: what a client of a session has published, the host asks it for.
 
 Published is what lies at or below the URI of a customization that an active client of the session
-brings, and what is attached to a message: then the client that sent it is asked, or an active one.
-Nothing else is asked for, and never a file of a client's machine. Clients may read what was
-published in a session that they take part in; to change it is its client's own affair.
-
-For whoever runs turns, to read what is attached to a message::
-
-    async def read(
-        self, session: str, uri: str, *, sender: str | None = None
-    ) -> ClientContent: ...
-
-``core.client_resources.read(session.uri, attachment["uri"], sender=starter.client_id)`` raises
-NotFound where nobody answers in time or with anything of use, and PermissionDenied where the client
-refuses. It is awaited in the host's own event loop, and never in a handler with ``Beside.NO``.
+brings, and what a client has attached to a message: nobody else is asked for that, or whoever
+attaches a URI could have others' editors read it out. Nothing else is asked for, and never a file
+of a client's machine. Clients may read what was published in a session that they take part in; to
+change it is its client's own affair. Awaited in the host's own event loop, and never in a handler
+with ``Beside.NO``.
 """
 
 from __future__ import annotations
@@ -26,6 +18,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from agenthost.errors import NotFound, PermissionDenied, WireError
+from agenthost.host.channels.chat.attachments import attached_uris
+from agenthost.host.channels.chat.extra import extra_of
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.session.kind import SESSION, SessionChannel
 from agenthost.host.channels.session.participants import Participants
@@ -89,9 +83,18 @@ class ClientResources:
         raise NotFound(f"nobody here knows {uri}")
 
     async def read(self, session: str, uri: str, *, sender: str | None = None) -> ClientContent:
-        """Return the content of what was published in a session, or sent by one of its clients."""
+        """Return the content of what was published in a session, or sent by one of its clients.
+
+        Raises:
+            NotFound: nobody answers in time, or with anything of use.
+            PermissionDenied: the client refuses.
+        """
         result = await self._ask_of(session, sender, "resourceRead", {"uri": uri})
         return ClientContent(_decoded(result), result.get("contentType"))
+
+    async def read_bytes(self, session: str, uri: str, sender: str | None) -> bytes:
+        """Return the same for a turn, which asks for nothing else of it."""
+        return (await self.read(session, uri, sender=sender)).data
 
     async def list_folder(self, session: str, uri: str, *, sender: str | None = None) -> JsonObject:
         """Return the entries of a published folder."""
@@ -123,13 +126,14 @@ class ClientResources:
         """Yield the clients of a session to ask for a URI, those who brought it first."""
         if not is_clients(uri):
             return
-        active = session.state["activeClients"]
-        for client in active:
+        for client in session.state["activeClients"]:
             brought = (each["uri"] for each in client.get("customizations", ()))
             if any(_lies_below(uri, prefix) for prefix in brought):
                 yield client["clientId"]
-        if active and any(_attaches(chat, uri) for chat in self._chats(session)):
-            yield from (client["clientId"] for client in active)
+        for chat in self._chats(session):
+            senders = extra_of(chat).senders.get(uri, ())
+            if senders and _attaches(chat, uri):
+                yield from senders
 
     def _chats(self, session: SessionChannel) -> Iterator[ChatChannel]:
         for listed in session.state["chats"]:
@@ -177,11 +181,9 @@ def _attaches(chat: ChatChannel, uri: str) -> bool:
     if "activeTurn" in state:
         messages.append(state["activeTurn"]["message"])
     messages += [pending["message"] for pending in state.get("queuedMessages", ())]
-    return any(
-        item["type"] == "resource" and item["uri"] == uri
-        for message in messages
-        for item in message.get("attachments", ())
-    )
+    if "steeringMessage" in state:
+        messages.append(state["steeringMessage"]["message"])
+    return any(uri in attached_uris(message) for message in messages)
 
 
 def _decoded(result: JsonObject) -> bytes:

@@ -228,6 +228,10 @@ class AgentPort:
         ref: JsonObject = {"uri": uri, "sizeHint": len(data), "nonce": nonce}
         return ref if content_type is None else {**ref, "contentType": content_type}
 
+    async def read_published(self, uri: str) -> bytes:
+        """Return what a client of the session serves, or has attached to a message."""
+        return await self.ask(lambda: self._running.read_published(uri))
+
     async def run_worker(
         self,
         text: str,

@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from agenthost.agents.api import Agent, AgentError, SessionContext
 from agenthost.agents.turn import Turn
@@ -81,6 +81,11 @@ _UNDER_WAY = (
 )
 
 
+# Asks for what a client serves: the session, the URI, and who sent it if that is known. Raises
+# WireError where nobody gives it.
+ReadPublished: TypeAlias = Callable[[str, str, str | None], Awaitable[bytes]]
+
+
 class TurnRunner:
     """All running turns of the host."""
 
@@ -98,6 +103,7 @@ class TurnRunner:
         resume_states: ResumeStates,
         starts: AgentStarts,
         canvases: Canvases,
+        read_published: ReadPublished,
         terminals: HostTerminals | None = None,
         shells: ShellPolicy | None = None,
         prompt_timeout: float | None = PROMPT_TIMEOUT,
@@ -113,6 +119,7 @@ class TurnRunner:
         self.prompt_timeout = prompt_timeout
         self._silence_limit = silence_limit
         self.canvases = canvases
+        self.read_published = read_published
         self.terminals = terminals
         # What turns that are over left in terminals, as long as it has not ended.
         self.ending_terminals: set[OpenTerminal] = set()

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from agenthost.agents.api import Agent, AgentError
 from agenthost.agents.turn_port import Interactivity, Worker
-from agenthost.host.channels.chat.attachments import message_for_agent
+from agenthost.errors import WireError
+from agenthost.host.channels.chat.attachments import attached_uris, message_for_agent
 from agenthost.host.channels.chat.extra import ChatChannel
 from agenthost.host.channels.session.kind import SessionChannel
 from agenthost.host.store import PutBlob
@@ -265,6 +266,17 @@ class RunningTurn:
         # Whoever reads the reference must find the content.
         await ledger.settle()
         return uri
+
+    async def read_published(self, uri: str) -> bytes:
+        """Return what a client of the session serves, or has attached to a message."""
+        # After a restart nobody knows any more who sent the messages that are there already.
+        active = self.channel.state.get("activeTurn")
+        is_ours = active is not None and uri in attached_uris(active["message"])
+        sender = self.starter.client_id if is_ours else None
+        try:
+            return await self._runner.read_published(self.session.uri, uri, sender)
+        except WireError as error:
+            raise AgentError(error.message, "attachmentUnreadable") from error
 
     async def open_worker(
         self, title: str, tool_call_id: str, interactivity: Interactivity

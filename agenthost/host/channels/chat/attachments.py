@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 Find = Callable[[str], AnyChannel | None]
 
+# Attached URIs of a chat whose senders are remembered, the newest, and senders of each.
+MOST_SENT = 200
+MOST_SENDERS = 3
+
 
 def references(message: Message | None) -> Iterator[tuple[str, str, str | None]]:
     """Yield what a message refers to: its kind, its channel, and the turn at which it ends."""
@@ -59,6 +63,24 @@ def write_out_attachments(chat: ChatChannel, action: Action, find: Find) -> bool
         known[key] = given
     extra.attached = {id: known[id] for id in _messages(chat.state) if id in known}
     return True
+
+
+def attached_uris(message: Message) -> set[str]:
+    """Return the URIs of the resources that are attached to a message."""
+    attached = message.get("attachments", ())
+    return {item["uri"] for item in attached if item["type"] == "resource"}
+
+
+def remember_sender(chat: ChatChannel, message: Message, client_id: str) -> None:
+    """Remember which client attached what: nobody else is asked for it."""
+    uris = {uri for uri in attached_uris(message) if not uri.startswith("file:")}
+    if uris:
+        extra = extra_of(chat)
+        senders = {uri: ids for uri, ids in extra.senders.items() if uri not in uris}
+        for uri in sorted(uris):
+            ids = dict.fromkeys((client_id, *extra.senders.get(uri, ())))
+            senders[uri] = tuple(ids)[:MOST_SENDERS]
+        extra.senders = dict(list(senders.items())[-MOST_SENT:])
 
 
 def record(chat: ChatChannel) -> PutRecord:

@@ -31,6 +31,8 @@ class KeepAttachments(Consequence):
 
     chat: ChatChannel
     action: Action
+    # The client that sent it, if one did.
+    sender: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

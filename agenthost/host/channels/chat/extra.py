@@ -37,6 +37,8 @@ class ChatExtra:
     attached: dict[str, list[MessageAttachment]] = field(default_factory=dict)
     # Pending message -> who set it, since this host started.
     authors: dict[str, Starter] = field(default_factory=dict)
+    # Attached URI -> the clients that sent it, the last one first, since this host started.
+    senders: dict[str, tuple[str, ...]] = field(default_factory=dict)
     # How many milliseconds its turn has been running.
     elapsed: Callable[[], int] = nothing_runs
 

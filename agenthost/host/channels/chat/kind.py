@@ -198,13 +198,14 @@ def _follow(applied: Applied[ChatState], session: OwnerChannel) -> Sequence[Cons
     by_client = applied.dispatch is not None
     follows: list[Consequence] = []
     if action["type"] == "chat/pendingMessageSet" and applied.dispatch is not None:
-        author = applied.dispatch.connection.starter
-        follows.append(RememberAuthor(chat, action["id"], author))
+        setter = applied.dispatch.connection.starter
+        follows.append(RememberAuthor(chat, action["id"], setter))
     if action["type"] in _TAKES_PART:
         starter = applied.dispatch.connection.starter if applied.dispatch else applied.starter
         follows += [TakePart(session, starter.principal)] if starter is not None else []
     if action["type"] in _HAS_MESSAGE:
-        follows.append(KeepAttachments(chat, action))
+        author = applied.dispatch.connection.starter if applied.dispatch else applied.starter
+        follows.append(KeepAttachments(chat, action, author.client_id if author else None))
     follows += [Apply(session, each) for each in session_actions(action, after, session.state)]
     for followup in chat_followups(action, before, after, by_client=by_client):
         follows += _carrying_out(followup, applied, session)

@@ -11,7 +11,12 @@ from agenthost.agents.turn_port import Interactivity
 from agenthost.clock import Clock
 from agenthost.errors import AlreadyExists, InvalidParams, NotFound, SessionNotFound
 from agenthost.host.channels.annotations_kind import ANNOTATIONS
-from agenthost.host.channels.chat.attachments import record, references, write_out_attachments
+from agenthost.host.channels.chat.attachments import (
+    record,
+    references,
+    remember_sender,
+    write_out_attachments,
+)
 from agenthost.host.channels.chat.consequences import (
     CloseCanvases,
     DropSteering,
@@ -78,7 +83,7 @@ class ChatRegistry:
         self._effects = effects
         self._clock = clock
         effects.on(RememberAuthor, lambda e: self.remember_author(e.chat, e.message_id, e.author))
-        effects.on(KeepAttachments, lambda e: self.pin(e.chat, e.action))
+        effects.on(KeepAttachments, lambda e: self.pin(e.chat, e.action, e.sender))
         effects.on(TitleFromFirstMessage, lambda e: self.name(e.chat, e.session))
         effects.on(DropSteering, lambda e: self.drop_steering(e.chat))
         effects.on(QueueSteering, lambda e: self.queue_steering(e.chat))
@@ -280,8 +285,10 @@ class ChatRegistry:
         if notes is not None:
             self._writer.apply(notes, {"type": "annotations/set", "annotation": annotation})
 
-    def pin(self, chat: ChatChannel, action: Action) -> None:
+    def pin(self, chat: ChatChannel, action: Action, sender: str | None) -> None:
         """Keep what an accepted message refers to, for the agent that will read it."""
+        if sender is not None:
+            remember_sender(chat, action["message"], sender)
         if write_out_attachments(chat, action, self._directory.get):
             self._writer.ledger.write(record(chat))
 
