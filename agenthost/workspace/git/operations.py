@@ -67,18 +67,19 @@ async def commit_changes(
     """Commit what is staged, or else these files, and return the commit.
 
     Raises:
-        GitFailed: a hook or git says no; the index is as it was.
+        GitFailed: a hook or git says no; the index is as it was, or as others made it meanwhile.
     """
     if await has_staged(program, repository):
         return await _commit(program, repository, message)
-    saved = await asyncio.to_thread(_read, repository)
+    saved, staged = await asyncio.to_thread(_read, repository), None
     try:
         await stage(program, repository, paths)
+        staged = await _entries(program, repository)
         if not await has_staged(program, repository):
             raise GitFailed("there is nothing to commit")
         return await _commit(program, repository, message)
     except BaseException:
-        await asyncio.to_thread(_restore, repository, saved)
+        await _restore(program, repository, saved, staged)
         raise
 
 
@@ -104,23 +105,41 @@ def _read(repository: Repository) -> bytes | None:
     return None
 
 
-def _restore(repository: Repository, saved: bytes | None) -> None:
+async def _entries(program: GitProgram, repository: Repository) -> bytes:
+    words = ("ls-files", "--stage", "-z")
+    return await program.run(repository.top, *words, patience=LONG_PATIENCE)
+
+
+async def _restore(
+    program: GitProgram, repository: Repository, saved: bytes | None, staged: bytes | None
+) -> None:
     """Bring an index back, in the way in which git itself writes one.
 
-    Whoever holds its lock by now is about to write another one, which is as well.
+    Not if somebody else has staged something since: a hook takes its time.
     """
     index, lock = (Path(repository.git_dir, name) for name in ("index", "index.lock"))
     try:
-        file = lock.open("xb")
+        await asyncio.to_thread(lock.touch, exist_ok=False)
     except OSError:
+        # Whoever holds it by now is about to write another one, which is as well.
         return
+    is_ours = True
     try:
-        with file:
-            file.write(saved or b"")
+        if staged is None or await _entries(program, repository) == staged:
+            is_ours = False
+            await asyncio.to_thread(_replace, index, lock, saved)
+    finally:
+        if is_ours:
+            await asyncio.to_thread(lock.unlink, missing_ok=True)
+
+
+def _replace(index: Path, lock: Path, saved: bytes | None) -> None:
+    try:
         if saved is None:
             index.unlink(missing_ok=True)
             lock.unlink()
         else:
+            lock.write_bytes(saved)
             lock.replace(index)
     except OSError:
         # Ours until it has replaced the index.

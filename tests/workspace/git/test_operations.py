@@ -88,6 +88,17 @@ async def test_the_users_hooks_have_their_say_and_a_no_changes_nothing(tmp_path:
     assert git(folder, "log", "-1", "--format=%B") == "by the hook"
 
 
+async def test_what_others_stage_while_a_hook_runs_stays_staged(tmp_path: Path) -> None:
+    program, folder = GitProgram(), repository(tmp_path / "r")
+    (folder / "a").write_text("changed\n")
+    (folder / "mine").write_text("x\n")
+    hook(folder, "pre-commit", "git add mine; exit 1")
+    with pytest.raises(GitFailed):
+        await commit_changes(program, await found(folder), "One", ["a"])
+    assert "mine" in staged(folder)
+    assert not (folder / ".git" / "index.lock").exists()
+
+
 async def test_the_first_commit_and_one_that_fails(tmp_path: Path) -> None:
     program, folder = GitProgram(), tmp_path / "r"
     folder.mkdir()
