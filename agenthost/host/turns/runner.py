@@ -47,7 +47,7 @@ from agenthost.host.turns.background_work import BackgroundWorks
 from agenthost.host.turns.failures import TurnFailure, describe_failure, error_action
 from agenthost.host.turns.running_turn import RunningTurn
 from agenthost.host.turns.shell_turn import run_shell_turn
-from agenthost.host.turns.turn_hooks import TurnHooks
+from agenthost.host.turns.turn_hooks import Looks, TurnHooks
 from agenthost.host.turns.turn_terminals import OpenTerminal
 from agenthost.protocol.chat.parts import open_requests, tool_calls
 
@@ -338,16 +338,19 @@ class TurnRunner:
         port = AgentPort(running, self._loops.crossing)
         try:
             if running.command is not None:
-                await self._prepare(running)
+                looks = await self._prepare(running)
                 turn = self._turn(agent, port, running, None)
+                await looks.done()
                 await port.run_on_host(run_shell_turn(turn, running.command))
             elif agent is None:
                 raise AgentError("the session's agent is not available here", "agentMissing")
             else:
                 running.check_tokens(agent)
-                await self._prepare(running)
+                looks = await self._prepare(running)
                 turn = self._turn(agent, port, running, resumed_parts)
                 await self.starts.ensure(agent, turn.session, running.show_activity)
+                # Nobody is to work before the files were looked at as they are.
+                await looks.done()
                 await self._loops.call(agent, port.run, agent, turn)
         except StoreError:
             # Nothing can be recorded any more; the host is stopping.
@@ -357,12 +360,12 @@ class TurnRunner:
         else:
             self._finish(running)
 
-    async def _prepare(self, running: RunningTurn) -> None:
-        """Do all that comes before the agent's work, or raise why the turn cannot begin."""
+    async def _prepare(self, running: RunningTurn) -> Looks:
+        """Do all that comes before the agent starts, or raise why the turn cannot begin."""
         chat, session = running.channel, running.session
         await self.hooks.prepare(chat, session, running.show_activity)
         running.is_witnessed = True
-        await self.hooks.begins(chat, session, running.turn_id)
+        return self.hooks.begins(chat, session, running.turn_id)
 
     def _turn(
         self,

@@ -26,7 +26,7 @@ class TurnWitness(Protocol):
     async def begins(self, chat: ChatChannel, session: SessionChannel, turn_id: str) -> None:
         """Look before the agent works; again, with the same id, when a turn is taken up again.
 
-        The agent waits for at most ``WITNESS_PATIENCE`` seconds.
+        The agent may start meanwhile, but works at most ``WITNESS_PATIENCE`` seconds later.
         """
         ...
 
@@ -46,6 +46,21 @@ class TurnPreparation(Protocol):
         ``tell`` gets what to show while it takes long, and None afterwards.
         """
         ...
+
+
+class Looks:
+    """All the looks before one turn, which go on by themselves."""
+
+    def __init__(self, tasks: set[asyncio.Task[None]]) -> None:
+        self._tasks = tasks
+        self._until = asyncio.get_running_loop().time() + WITNESS_PATIENCE
+
+    async def done(self) -> None:
+        """Return when all have looked, or have taken too long since they began."""
+        left = self._until - asyncio.get_running_loop().time()
+        if self._tasks and left > 0:
+            # A turn that is cancelled now takes nothing away from those who look.
+            await asyncio.wait(self._tasks, timeout=left)
 
 
 class TurnHooks:
@@ -72,20 +87,18 @@ class TurnHooks:
         for preparation in self._preparations:
             await preparation.prepare(chat, session, tell)
 
-    async def begins(self, chat: ChatChannel, session: SessionChannel, turn_id: str) -> None:
-        """Let all look before a turn begins, and wait for them, but not for long."""
+    def begins(self, chat: ChatChannel, session: SessionChannel, turn_id: str) -> Looks:
+        """Have all look before a turn begins, beside whatever the agent does not need them for."""
         looking = {
             asyncio.create_task(
                 _look(witness, chat, session, turn_id), name=f"look before {turn_id}"
             )
             for witness in self._witnesses
         }
-        if looking:
-            self._looking |= looking
-            for task in looking:
-                task.add_done_callback(self._looking.discard)
-            # A turn that is cancelled now takes nothing away from those who look.
-            await asyncio.wait(looking, timeout=WITNESS_PATIENCE)
+        self._looking |= looking
+        for task in looking:
+            task.add_done_callback(self._looking.discard)
+        return Looks(looking)
 
     def ended(self, chat: ChatChannel, session: SessionChannel, turn_id: str) -> None:
         """Tell all that a turn is over."""
