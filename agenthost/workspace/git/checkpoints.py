@@ -16,6 +16,7 @@ import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from agenthost.workspace.git.program import LONG_PATIENCE, GitFailed, GitProgram, Settings
 from agenthost.workspace.git.repository import Repository
@@ -50,6 +51,15 @@ class _Copy:
     origin: tuple[int, ...]
     added: frozenset[bytes] = frozenset()
     removed: frozenset[bytes] = frozenset()
+
+
+class _Seen(NamedTuple):
+    """What there is to record of a working tree, and in which copy of its index."""
+
+    copy: _Copy
+    off: Settings
+    new: list[bytes]
+    changed: list[bytes]
 
 
 class Checkpoints:
@@ -91,15 +101,8 @@ class Checkpoints:
             return await self._take(repository, folders)
 
     async def _take(self, repository: Repository, folders: Sequence[str]) -> Checkpoint:
-        off = (await self._program.configured(repository.top)).filters_off
-        copy = await asyncio.to_thread(self._copy_index, repository)
-        # Of the user's index: what was new at the last checkpoint is still new.
-        listing = ("ls-files", "--others", "--exclude-standard")
-        new = await self._names(repository, off, listing, folders)
-        # Ours has the files that were new, and tells whether they have changed.
-        comparing = ("diff-files", "--name-only", "--ignore-submodules=dirty")
-        changed = await self._names(repository, off, comparing, folders, ours=True)
-        # Which it does not of those that were gone: it has forgotten them.
+        copy, off, new, changed = await self._look(repository, folders)
+        # Ours has forgotten the files that were gone.
         back = await asyncio.to_thread(_come_back, repository.top, copy.removed, folders)
         ready = await asyncio.to_thread(_sort, repository.top, new, [*changed, *back])
         # No longer there, or ignored by now. Only where this checkpoint looks.
@@ -111,6 +114,26 @@ class Checkpoints:
         tree = await self._run(repository, off, "write-tree", ours=True)
         left_out = tuple(os.fsdecode(name) for name in ready.left_out)
         return Checkpoint(tree.decode().strip(), left_out)
+
+    async def _look(self, repository: Repository, folders: Sequence[str]) -> _Seen:
+        """Look at what is new and what has changed, at the same time."""
+        # Before the user's index is read: what is added to it meanwhile is told the next time.
+        copy = await asyncio.to_thread(self._copy_index, repository)
+        # What was new at the last checkpoint is still new to the user's index. This reads no
+        # contents, so no filter can run.
+        listing = ("ls-files", "--others", "--exclude-standard")
+        new, (off, changed) = await asyncio.gather(
+            self._names(repository, (), listing, folders), self._changed(repository, folders)
+        )
+        return _Seen(copy, off, new, changed)
+
+    async def _changed(
+        self, repository: Repository, folders: Sequence[str]
+    ) -> tuple[Settings, list[bytes]]:
+        off = (await self._program.configured(repository.top)).filters_off
+        # Our index has the files that were new, and tells whether they have changed.
+        comparing = ("diff-files", "--name-only", "--ignore-submodules=dirty")
+        return off, await self._names(repository, off, comparing, folders, ours=True)
 
     async def read(self, repository: Repository, blob: str, most: int = MOST_NEW) -> bytes:
         """Return the content of a file in a checkpoint or in the repository.

@@ -57,15 +57,17 @@ class TurnChanges:
         self._program = changesets.book.program
         self._effects = effects
         self._changesets = changesets
-        # What is done for one session is done in order.
+        # What is done for one session is done in order; what is told of it, in one of its own, so
+        # that no turn waits for what is told of the last.
         self._orders: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._telling: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         effects.on(RefreshChangesets, lambda effect: self.refresh_offer(effect.session))
 
     async def begins(self, chat: ChatChannel, session: SessionChannel, turn_id: str) -> None:
         """Keep the files as they are before a turn; nothing else is done to them while it runs."""
         for channel in self._changesets.of_session(session):
             self._changesets.tell_operations(channel, session)
-        async with self._order(session):
+        async with _lock(self._orders, session):
             places = await self._places(session)
             before = await self._take(session, places)
             if places:
@@ -85,18 +87,12 @@ class TurnChanges:
         self._tasks.start(self._offer_in_order(session, None), f"changesets of {session.uri}")
 
     async def _offer_in_order(self, session: SessionChannel, chat: ChatChannel | None) -> None:
-        async with self._order(session):
+        async with _lock(self._telling, session):
             if self._directory.has(session):
                 await self._offer(session, chat, await self._places(session))
 
-    def _order(self, session: SessionChannel) -> asyncio.Lock:
-        lock = self._orders.get(session.uri)
-        if lock is None:
-            lock = self._orders[session.uri] = asyncio.Lock()
-        return lock
-
     async def _end(self, chat: ChatChannel, session: SessionChannel, turn_id: str) -> None:
-        async with self._order(session):
+        async with _lock(self._orders, session):
             if not self._directory.has(session):
                 return
             places = await self._places(session)
@@ -107,8 +103,10 @@ class TurnChanges:
             if page.find(turn_id, {chat.uri}) is not None:
                 page.end(chat.uri, turn_id, after)
                 self._book.save(session.uri, page)
-            await self._offer(session, chat, places)
-            await self._count(session, chat, after)
+        async with _lock(self._telling, session):
+            if self._directory.has(session):
+                await self._offer(session, chat, places)
+                await self._count(session, chat, after)
         if self._directory.has(session):
             self._changesets.refresh_all(session, after, turn_id)
 
@@ -184,6 +182,10 @@ class TurnChanges:
         facts = extra_of(session).facts
         if facts is not None and ours != facts.get("changes"):
             self._effects.carry_out(CountChanges(session, ours))
+
+
+def _lock(locks: WeakValueDictionary[str, asyncio.Lock], session: SessionChannel) -> asyncio.Lock:
+    return locks.setdefault(session.uri, asyncio.Lock())
 
 
 def _has_edited(chat: ChatChannel) -> bool:
