@@ -204,8 +204,19 @@ class Window:
         await response.locator(f'[aria-label="{button}"]').click()
 
     async def unfold_command(self, command: str) -> None:
-        """Show what a command printed that has ended."""
-        await self.page.locator(".interactive-response").get_by_text(command).last.click()
+        """Show what a command printed that has ended, further up in the conversation."""
+        heading = self.page.locator(".interactive-response .monaco-button").filter(has_text=command)
+        rows = self.page.locator(".interactive-list .monaco-list-rows").first
+
+        async def look() -> str | None:
+            if await heading.last.is_visible():
+                return None
+            await rows.hover()
+            await self.page.mouse.wheel(0, -200)
+            return f"no command “{command}” in sight"
+
+        await self.until(look)
+        await heading.last.click()
 
     async def new_terminal(self, profile: str) -> None:
         """Open a terminal of one's own and go to it."""

@@ -153,7 +153,6 @@ async def folder_inside(desk: Desk) -> None:
 async def old_terminal(desk: Desk) -> None:
     """What a command printed before the host was started anew can still be seen."""
     await desk.window.open_session(SESSION)
-    await desk.window.conversation_shows("The command runs in the background now.")
     await desk.window.unfold_command("echo Who?")
     await desk.window.conversation_shows("hello Ada")
 
