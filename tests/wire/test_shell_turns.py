@@ -20,7 +20,7 @@ from tests.wire.client import open_client, user_message
 from tests.wire.hosting import embed, serve
 from tests.wire.people import peopled
 from tests.wire.talking import OLDEST, Chat, at_chat, calls_of, said
-from tests.wire.terminal_blocks import blocks_of, numbers_printed, opened, until_printed
+from tests.wire.terminal_blocks import blocks_of, numbers_printed, opened, text_in, until_printed
 
 Json = dict[str, Any]
 BANG = ShellPolicy(prefix="!")
@@ -195,6 +195,32 @@ async def test_a_command_that_the_host_stopped_over_is_not_taken_up_again(tmp_pa
         (turn,) = (await client.subscribe(uri))["turns"]
         assert turn["responseParts"][-1]["error"]["errorType"] == "hostStopped"
         assert "resumable" not in turn["responseParts"][-1]
+        (call,) = calls_of(turn)
+        assert (call["status"], call["success"]) == ("completed", False)
+        (block,) = blocks_of(call)
+        assert block["result"] == {}
+        terminal = await client.subscribe(block["resource"])
+        assert terminal["lifecycle"]["status"] == "exited"
+        assert text_in(terminal).split() == [str(pid)]
+
+
+async def test_what_a_command_printed_is_there_after_a_crash(tmp_path: Path) -> None:
+    async with serve(tmp_path / "data", cwd=tmp_path) as host:
+        async with at_chat(host.url, "shell") as chat:
+            await chat.start("t1", "!echo $$; exec sleep 600")
+            (pid,) = await numbers_printed(chat.client, chat.uri, 1)
+            uri = chat.uri
+            await host.kill()
+        await gone(pid)
+        await host.start()
+        async with open_client(host.url) as client:
+            await client.initialize()
+            (turn,) = (await client.subscribe(uri))["turns"]
+            assert turn["responseParts"][-1]["error"]["errorType"] == "hostRestarted"
+            (call,) = calls_of(turn)
+            (block,) = blocks_of(call)
+            terminal = await client.subscribe(block["resource"])
+            assert terminal["lifecycle"]["status"] == "exited"
 
 
 @pytest.mark.parametrize("options", [(), ("--no-shell-prefix",)])

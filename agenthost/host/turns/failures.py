@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agenthost.agents.api import agent_message
 from agenthost.host.turns.agent_loops import AgentQuit
+from agenthost.protocol.chat.parts import tool_calls
 
 if TYPE_CHECKING:
+    from agenthost.protocol.chat.state import ActiveTurn
     from agenthost.protocol.common import Action, JsonObject
 
 log = logging.getLogger(__name__)
@@ -34,6 +36,33 @@ def error_action(turn_id: str, duration: int, failure: TurnFailure) -> Action:
     if failure.resumable:
         part["resumable"] = True
     return {"type": "chat/error", "turnId": turn_id, "duration": duration, "part": part}
+
+
+def calls_cut_off(active: ActiveTurn, failure: TurnFailure) -> Iterator[Action]:
+    """Build the actions that end calls whose commands end with the host, before their turn ends.
+
+    A call that ends with its turn shows nothing any more, and what a command has printed until then
+    is what people look for.
+    """
+    for call in tool_calls(active):
+        if call["status"] != "running":
+            continue
+        shown = call.get("content") or ()
+        if not any(block["type"] == "terminal" for block in shown):
+            continue
+        result: JsonObject = {
+            "success": False,
+            "pastTenseMessage": "The command was cut off",
+            "content": [_ended(block) for block in shown],
+            "error": {"message": failure.message, "code": failure.error_type},
+        }
+        ids = {"turnId": active["id"], "toolCallId": call["toolCallId"]}
+        yield {"type": "chat/toolCallComplete", **ids, "result": result}
+
+
+def _ended(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    is_open = block["type"] == "terminal" and "result" not in block
+    return {**block, "result": {}} if is_open else block
 
 
 def describe_failure(

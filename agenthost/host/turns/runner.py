@@ -44,7 +44,12 @@ from agenthost.host.turns.agent_loops import AgentLoops
 from agenthost.host.turns.agent_port import AgentPort
 from agenthost.host.turns.agent_starts import AgentStarts
 from agenthost.host.turns.background_work import BackgroundWorks
-from agenthost.host.turns.failures import TurnFailure, describe_failure, error_action
+from agenthost.host.turns.failures import (
+    TurnFailure,
+    calls_cut_off,
+    describe_failure,
+    error_action,
+)
 from agenthost.host.turns.running_turn import RunningTurn
 from agenthost.host.turns.shell_turn import run_shell_turn
 from agenthost.host.turns.turn_hooks import Looks, TurnHooks
@@ -54,7 +59,7 @@ from agenthost.protocol.chat.parts import open_requests, tool_calls
 if TYPE_CHECKING:
     from agenthost.host.channels.terminal.terminals import HostTerminals
     from agenthost.protocol.chat.state import ActiveTurn, ChatState
-    from agenthost.protocol.common import Action, ProtectedResourceMetadata
+    from agenthost.protocol.common import ProtectedResourceMetadata
     from agenthost.protocol.session.state import SessionState
 
 log = logging.getLogger(__name__)
@@ -277,7 +282,7 @@ class TurnRunner:
                 continue
             active = chat.state.get("activeTurn") if chat is not None else None
             if chat is not None and active is not None:
-                self.writer.apply(chat, self._interruption(chat, active, directory))
+                self._end_failed(chat, self._since(active), self._interruption(chat, directory))
             self.writer.ledger.write(DropRecord(RUNNING, chat_uri))
         await self.writer.ledger.settle()
 
@@ -305,14 +310,19 @@ class TurnRunner:
         agent = self._agents.get(session.state["provider"]) if session is not None else None
         return agent is not None and agent.resumable
 
-    def _interruption(self, chat: ChatChannel, active: ActiveTurn, directory: Directory) -> Action:
-        """Build the action that ends a turn which was running when the last host died."""
+    def _interruption(self, chat: ChatChannel, directory: Directory) -> TurnFailure:
+        """Describe the end of a turn which was running when the last host died."""
         message = "the host stopped while this turn was running"
         session = directory.get(chat.session or "", SESSION)
-        resumable = takes_messages(chat) and not is_shell_turn(active)
+        resumable = takes_messages(chat) and not is_shell_turn(chat.state["activeTurn"])
         resumable = resumable and self._can_resume(session)
-        failure = TurnFailure("hostRestarted", message, resumable)
-        return error_action(active["id"], self._since(active), failure)
+        return TurnFailure("hostRestarted", message, resumable)
+
+    def _end_failed(self, chat: ChatChannel, duration: int, failure: TurnFailure) -> None:
+        active = chat.state["activeTurn"]
+        for action in calls_cut_off(active, failure):
+            self.writer.apply(chat, action)
+        self.writer.apply(chat, error_action(active["id"], duration, failure))
 
     def _since(self, active: ActiveTurn) -> int:
         """Return how many milliseconds ago a turn started that no clock of this host measured."""
@@ -427,12 +437,12 @@ class TurnRunner:
                 "turnId": running.turn_id,
                 "duration": running.duration,
             }
+            self.writer.apply(running.channel, action)
         else:
             if failure.resumable and not takes_messages(running.channel):
                 # Whoever waited for a worker has gone on without it.
                 failure = replace(failure, resumable=False)
-            action = error_action(running.turn_id, running.duration, failure)
-        self.writer.apply(running.channel, action)
+            self._end_failed(running.channel, running.duration, failure)
         self._tell_witnesses(running)
 
     def _tell_witnesses(self, running: RunningTurn) -> None:
