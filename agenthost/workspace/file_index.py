@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 import os
 import subprocess
@@ -15,6 +16,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +34,13 @@ MOST_KEPT_PATHS = 400_000
 # Seconds after which an index is made anew, and that git may take.
 STALE = 10.0
 PATIENCE = 5.0
+# Seconds after which a folder without git is known well enough.
+SCAN_SECONDS = 10.0
+# Indexes that are made at once, and that wait for that, each with its folder held open.
+MOST_MADE = 2
+MOST_TO_BE_MADE = 16
+# Searches at once: more would keep the event loop from its turns.
+MOST_SEARCHES = 2
 MOST_OUTPUT = 32 * 1024 * 1024
 # Deeper down nobody looks for files by hand.
 _DEEPEST = 60
@@ -93,6 +102,10 @@ class FileIndexes:
     ) -> None:
         self._most = most
         self._monotonic = monotonic
+        # Threads of its own: those that all share must not wait for a disk that hangs, nor must
+        # who looks in an index for one that is being made.
+        self._makers = ThreadPoolExecutor(MOST_MADE, thread_name_prefix="index files")
+        self._searchers = ThreadPoolExecutor(MOST_SEARCHES, thread_name_prefix="search files")
         self._kept: OrderedDict[Identity, _Kept] = OrderedDict()
         # Folders whose index is being made.
         self._making: dict[Identity, asyncio.Task[FileIndex]] = {}
@@ -103,10 +116,11 @@ class FileIndexes:
         Waits for the index only where there is none yet.
 
         Raises:
-            OSError: it is no folder that can be read.
+            OSError: it is no folder that can be read, or too many are being read.
         """
         index = await self._index(place)
-        return await asyncio.to_thread(index.search, query, most)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._searchers, index.search, query, most)
 
     def changed(self, folder: Identity) -> None:
         """Take note that files have changed: the next search makes the index anew."""
@@ -119,6 +133,8 @@ class FileIndexes:
         for task in making:
             task.cancel()
         await asyncio.gather(*making, return_exceptions=True)
+        self._makers.shutdown(wait=False, cancel_futures=True)
+        self._searchers.shutdown(wait=False, cancel_futures=True)
         self._kept.clear()
 
     async def _index(self, place: Place) -> FileIndex:
@@ -130,13 +146,17 @@ class FileIndexes:
             return await asyncio.shield(self._made(folder, place))
         self._kept.move_to_end(folder)
         if self._monotonic() - kept.made > STALE:
-            self._made(folder, place)
+            # What is known is better than nothing.
+            with contextlib.suppress(OSError):
+                self._made(folder, place)
         return kept.index
 
     def _made(self, folder: Identity, place: Place) -> asyncio.Task[FileIndex]:
         """Return the index that is being made, or begin it."""
         if (making := self._making.get(folder)) is not None:
             return making
+        if len(self._making) >= MOST_TO_BE_MADE:
+            raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN), place.name)
         descriptor = place.open(os.O_RDONLY | os.O_DIRECTORY)
         task = asyncio.create_task(self._make(folder, descriptor), name="make a file index")
         self._making[folder] = task
@@ -146,7 +166,9 @@ class FileIndexes:
     async def _make(self, folder: Identity, descriptor: int) -> FileIndex:
         # What happens while it is made belongs to the next one.
         started = self._monotonic()
-        index = await asyncio.to_thread(_indexed_and_closed, descriptor)
+        making = self._makers.submit(_indexed_and_closed, descriptor)
+        making.add_done_callback(lambda done: os.close(descriptor) if done.cancelled() else None)
+        index = await asyncio.wrap_future(making)
         self._kept[folder] = _Kept(index, started)
         self._kept.move_to_end(folder)
         while len(self._kept) > self._most or self._is_too_much():
@@ -255,6 +277,7 @@ def _scanned(descriptor: int) -> list[str]:
     Links to folders are neither: they are left out.
     """
     found: list[str] = []
+    until = time.monotonic() + SCAN_SECONDS
     walk = os.fwalk(".", follow_symlinks=False, dir_fd=descriptor)
     with contextlib.suppress(OSError):
         for folder, folders, names, _ in walk:
@@ -263,7 +286,7 @@ def _scanned(descriptor: int) -> list[str]:
             found += (above + name for name in names)
             if above.count("/") >= _DEEPEST:
                 folders.clear()
-            if len(found) >= MOST_SCANNED:
+            if len(found) >= MOST_SCANNED or time.monotonic() > until:
                 return found[:MOST_SCANNED]
             # An empty folder can be meant, too.
             if above and not names and not folders:

@@ -67,6 +67,23 @@ async def test_a_file_is_written_listed_read_moved_and_deleted(root: Path) -> No
         assert (await client.refusal("resourceRead", uri=ends["destination"])).code == -32008
 
 
+async def test_of_two_ends_the_one_that_is_wrong_is_named(root: Path) -> None:
+    async with at(root) as client:
+        here, missing = (root / "a.txt").as_uri(), (root / "missing").as_uri()
+        new, outside = (root / "new").as_uri(), (root.parent / "elsewhere").as_uri()
+        for method in ("resourceCopy", "resourceMove"):
+            for source, target, code, named in (
+                (missing, new, -32008, missing),
+                (outside, new, -32009, outside),
+                (here, outside, -32009, outside),
+                (here, f"{missing}/x", -32008, f"{missing}/x"),
+            ):
+                refusal = await client.refusal(method, source=source, destination=target)
+                assert (refusal.code, named in refusal.message) == (code, True)
+                if code == -32009:
+                    assert refusal.data["request"]["uri"] == named
+
+
 async def test_what_is_written_is_there_for_the_request_behind_it(root: Path) -> None:
     async with at(root) as client:
         uri = (root / "n").as_uri()

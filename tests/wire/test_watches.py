@@ -18,6 +18,7 @@ import pytest
 from agenthost.agents.demo import Demo
 from agenthost.host import Host, Limits
 from agenthost.host.channels.resource_watch import watches as watches_module
+from agenthost.host.files.reach import MOST_FOLDERS
 from agenthost.host.store import MemoryBacking, MemoryStore
 from agenthost.tokens import Role
 from tests.flags import eventually
@@ -496,3 +497,18 @@ async def test_a_host_that_stops_ends_its_watches(root: Path) -> None:
         watcher = core.watches.watcher
     assert len(core.watches) == 0
     assert watcher.folders == 0
+
+
+async def test_watches_hold_no_folders_of_their_maker_s_other_sessions(root: Path) -> None:
+    folders = [root / f"s{number}" for number in range(60)]
+    async with at(root) as (_, client):
+        before = len(os.listdir("/proc/self/fd"))
+        for number, folder in enumerate(folders):
+            folder.mkdir()
+            session = f"ahp-session:/s{number}"
+            await client.ready_session(session, workingDirectories=[folder.as_uri()])
+            await watched(client, folder)
+        # Some sets of folders are kept open for whoever asks next; each watch would keep its own.
+        most = 2 * MOST_FOLDERS + 100
+        assert sum(range(len(folders))) > 2 * most
+        assert len(os.listdir("/proc/self/fd")) - before < most

@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from agenthost.workspace import file_index
 from agenthost.workspace.file_index import FileIndex, FileIndexes, FoundPath, index_folder
 from agenthost.workspace.file_trees import unfinished_name
 from agenthost.workspace.roots import Roots, identity
+from tests.flags import eventually
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="walks need Linux")
 
@@ -191,3 +193,42 @@ async def test_what_is_no_folder_is_refused_again_and_again(tmp_path: Path) -> N
         with pytest.raises(NotADirectoryError):
             await indexes.search("a", "file")
     await indexes.indexes.close()
+
+
+async def test_a_disk_that_hangs_holds_few_threads_of_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_end, begun = threading.Event(), []
+
+    def hang(descriptor: int) -> FileIndex:
+        begun.append(descriptor)
+        may_end.wait()
+        return FileIndex(["a"])
+
+    monkeypatch.setattr(file_index, "index_folder", hang)
+    monkeypatch.setattr(file_index, "MOST_TO_BE_MADE", 5)
+    indexes = Indexes(tmp_path)
+    before = len(os.listdir("/proc/self/fd"))
+    for number in range(6):
+        (tmp_path / f"d{number}").mkdir()
+    searches = [asyncio.create_task(indexes.search("a", f"d{number}")) for number in range(5)]
+    await eventually(lambda: len(begun) == file_index.MOST_MADE)
+    # No more wait for their turn than that, and whoever shares the other threads waits for none.
+    with pytest.raises(BlockingIOError):
+        await indexes.search("a", "d5")
+    assert await asyncio.to_thread(lambda: "done") == "done"
+    assert len(begun) == file_index.MOST_MADE
+    closing = asyncio.create_task(indexes.indexes.close())
+    may_end.set()
+    await closing
+    await asyncio.gather(*searches, return_exceptions=True)
+    # Those whose turn never came are let go of, too.
+    await eventually(lambda: len(os.listdir("/proc/self/fd")) <= before)
+
+
+def test_a_folder_that_takes_too_long_is_known_in_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(tmp_path, "a", "d/b", "d/e/c")
+    monkeypatch.setattr(file_index, "SCAN_SECONDS", -1.0)
+    assert paths_of(tmp_path) == {"a"}

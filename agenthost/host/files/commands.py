@@ -220,6 +220,8 @@ async def resource_copy(connection: Connection, params: JsonObject) -> JsonObjec
     """Copy a file or a folder."""
     source, target = _path(params, "source"), _path(params, "destination")
     fails = params.get("failIfExists", False)
+    # Alone, so that a refusal names the one of the two that it is about.
+    await _work(connection, params, lambda files: files.details(source), member="source")
     await _work(
         connection,
         params,
@@ -235,6 +237,14 @@ async def resource_move(connection: Connection, params: JsonObject) -> JsonObjec
     """Move a file or a folder."""
     source, target = _path(params, "source"), _path(params, "destination")
     fails = params.get("failIfExists", False)
+    # Alone, so that a refusal names the one of the two that it is about.
+    await _work(
+        connection,
+        params,
+        lambda files: files.details(source, follow=False),
+        member="source",
+        writes=True,
+    )
     await _work(
         connection,
         params,
@@ -306,7 +316,7 @@ async def create_resource_watch(connection: Connection, params: JsonObject) -> J
 
     def find(files: Files) -> WatchedPlace:
         check_patterns(params)
-        return find_place(files.roots, folders, path)
+        return find_place(files.roots, folders, path, core.files.reach.host.is_hidden)
 
     found = await _work(connection, params, find)
     with found.place, wire_errors("uri", params["uri"]):

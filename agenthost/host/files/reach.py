@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from agenthost.host.channels.session.participants import Participants
@@ -17,6 +17,9 @@ from agenthost.workspace.roots import Roots
 # process's descriptors, and whoever makes many sessions must not use them up.
 MOST_KEPT = 16
 MOST_FOLDERS = 256
+# Seconds for which it is known where a folder is. Each request asks for all of somebody's, and on
+# the event loop; the walk decides anyway.
+MOMENT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,14 @@ class Reach:
         # The folders -> the same, held open.
         self._kept: dict[ReachableFolders, Roots] = {}
         self._lock = threading.Lock()
+        # A folder -> when it was looked for, and where it was; None for nowhere.
+        self._reals: dict[str, tuple[float, str | None]] = {}
+
+    @property
+    def host(self) -> Roots:
+        """The host's own folders, held open once for all; opens them, so in a thread."""
+        with self._lock:
+            return self._opened_host()
 
     def folders(self, principal: Principal) -> ReachableFolders:
         """Return the folders that somebody may reach, as they are named; nothing is looked up."""
@@ -66,8 +77,18 @@ class Reach:
         return ReachableFolders(tuple(sorted(found)), within_host_roots=not owner)
 
     def real_folders(self, principal: Principal) -> tuple[str, ...]:
-        """Return where those folders are, for a first refusal."""
-        return tuple(_resolved(self.folders(principal).paths))
+        """Return where those folders are, or were a moment ago, for a first refusal."""
+        found = map(self._real, self.folders(principal).paths)
+        return tuple(folder for folder in found if folder is not None)
+
+    def _real(self, folder: str) -> str | None:
+        now = time.monotonic()
+        known = self._reals.get(folder)
+        if known is None or now - known[0] > MOMENT:
+            while len(self._reals) >= 2 * MOST_FOLDERS:
+                del self._reals[next(iter(self._reals))]
+            known = self._reals[folder] = now, _resolved(folder)
+        return known[1]
 
     def roots(self, folders: ReachableFolders) -> Roots:
         """Return folders to be walked inside of; opens them, so in a thread."""
@@ -86,12 +107,16 @@ class Reach:
     def _open(self, folders: ReachableFolders) -> Roots:
         if not folders.within_host_roots:
             return Roots(folders.paths, self._denied)
+        return Roots(folders.paths, self._denied, within=self._opened_host())
+
+    def _opened_host(self) -> Roots:
         self._host = self._host or Roots(self._host_roots, self._denied)
-        return Roots(folders.paths, self._denied, within=self._host)
+        return self._host
 
 
-def _resolved(folders: Iterable[str]) -> Iterator[str]:
-    for folder in folders:
-        # It may not be there, or lead in circles.
-        with contextlib.suppress(OSError):
-            yield str(resolve(folder))
+def _resolved(folder: str) -> str | None:
+    try:
+        return str(resolve(folder))
+    except OSError:
+        # It leads in circles, or is not to be entered.
+        return None

@@ -21,10 +21,11 @@ from agenthost.errors import WireError
 from agenthost.host import Host, Limits, Principal, Role
 from agenthost.host.channels.session.kind import SESSION
 from agenthost.host.files.commands import encode_read
-from agenthost.host.files.reach import MOST_FOLDERS
+from agenthost.host.files.reach import MOST_FOLDERS, Reach
 from agenthost.host.files.refusals import wire_errors
 from agenthost.host.trust import LOCAL_OWNER
 from agenthost.protocol.session.state import SessionState
+from agenthost.workspace import resolve
 from agenthost.workspace.files import Files
 from tests.flags import eventually
 from tests.protocol.wire_samples import minimal
@@ -83,6 +84,30 @@ async def test_many_sessions_do_not_use_up_the_descriptors(tmp_path: Path) -> No
                 listed = await core.files.work(LOCAL_OWNER, partial(Files.list, path=folder))
                 assert listed == []
         assert len(os.listdir("/proc/self/fd")) - before < 3 * MOST_FOLDERS + 50
+
+
+async def test_where_folders_are_is_looked_up_once_in_a_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    (tmp_path / "root").symlink_to("one")
+    async with Host(roots=[tmp_path / "root"]) as host:
+        reach = Reach(host.core.participants, [str(tmp_path / "root")], [])
+        looked: list[str] = []
+
+        def resolve_counted(path: str) -> Path:
+            looked.append(path)
+            return resolve(path)
+
+        monkeypatch.setattr("agenthost.host.files.reach.resolve", resolve_counted)
+        for _ in range(10):
+            assert reach.real_folders(LOCAL_OWNER) == (str(tmp_path / "one"),)
+        assert len(looked) == 1
+        (tmp_path / "root").unlink()
+        (tmp_path / "root").symlink_to("two")
+        monkeypatch.setattr("agenthost.host.files.reach.MOMENT", -1.0)
+        assert reach.real_folders(LOCAL_OWNER) == (str(tmp_path / "two"),)
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from agenthost.host.log.channel import AnyChannel
 from agenthost.protocol.markdown import markdown_of
 from agenthost.protocol.uris import annotations_uri
 from agenthost.workspace import file_path
-from agenthost.workspace.file_index import FileIndexes, FoundPath
+from agenthost.workspace.file_index import MOST_SEARCHES, FileIndexes, FoundPath
 from agenthost.workspace.fuzzy import LONGEST_QUERY
 from agenthost.workspace.roots import OutsideRoots
 
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from agenthost.protocol.common import JsonObject
     from agenthost.workspace.files import Files
 
-# Searches at once: more would keep the event loop from its turns.
-MOST_SEARCHES = 2
 # How many chats, and annotations, are offered among files.
 MOST_OTHERS = 10
 MOST_NOTES = 500

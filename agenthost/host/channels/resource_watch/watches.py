@@ -33,7 +33,7 @@ from agenthost.protocol.uris import resource_watch_uri
 from agenthost.workspace import file_path
 from agenthost.workspace.globs import BadGlob, Globs
 from agenthost.workspace.roots import Place, Roots, identity
-from agenthost.workspace.tree_watch import ALWAYS_EXCLUDED
+from agenthost.workspace.tree_watch import ALWAYS_EXCLUDED, IsHidden
 
 if TYPE_CHECKING:
     from agenthost.protocol.common import JsonObject
@@ -53,7 +53,9 @@ class WatchedPlace:
     """What is to be watched, and where somebody may reach it."""
 
     place: Place
-    roots: Roots
+    # Says what nobody is told of. Lives as long as the watch, so it must not be the folders of its
+    # maker: each set of them holds hundreds of descriptors.
+    is_hidden: IsHidden
     # The folders of theirs that it lies in.
     grounds: frozenset[str]
 
@@ -70,7 +72,9 @@ def check_patterns(params: JsonObject) -> None:
             raise InvalidParams(str(error), path=member) from error
 
 
-def find_place(roots: Roots, folders: Collection[str], path: Path) -> WatchedPlace:
+def find_place(
+    roots: Roots, folders: Collection[str], path: Path, is_hidden: IsHidden
+) -> WatchedPlace:
     """Walk to what is to be watched; blocks, and the caller closes the place.
 
     Raises:
@@ -79,7 +83,7 @@ def find_place(roots: Roots, folders: Collection[str], path: Path) -> WatchedPla
     """
     place = roots.walk(path)
     grounds = frozenset(folder for folder in folders if _is_passed(folder, place))
-    return WatchedPlace(place, roots, grounds)
+    return WatchedPlace(place, is_hidden, grounds)
 
 
 def _is_passed(folder: str, place: Place) -> bool:
@@ -248,7 +252,7 @@ class ResourceWatches:
                 recursive=state["recursive"],
                 excludes=state["excludes"]["items"] if "excludes" in state else (),
                 includes=state["includes"]["items"] if "includes" in state else None,
-                is_hidden=found.roots.is_hidden,
+                is_hidden=found.is_hidden,
             )
         except TooManyFolders as error:
             raise PermissionDenied(f"{state['root']}: {error}") from error
