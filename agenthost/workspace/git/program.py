@@ -14,8 +14,9 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from weakref import WeakValueDictionary
 
 # Seconds, and bytes of output, after which a repository is too large to be looked at.
 PATIENCE = 5.0
@@ -24,6 +25,9 @@ LONG_PATIENCE = 60.0
 GRACE = 1.0
 MOST_OUTPUT = 32 * 1024 * 1024
 MOST_AT_ONCE = 2
+# Seconds after which others need not wait for one to end, and how many such there may be.
+SEATED = 1.0
+MOST_STANDING = 16
 _LONGEST_REASON = 300
 
 # Nothing goes on in the background.
@@ -74,10 +78,43 @@ class GitFailed(Exception):
 
 
 class GitProgram:
-    """Runs git, for so many at the same time."""
+    """Runs git, for so many at the same time.
+
+    One that takes long, because its repository does not answer perhaps, keeps those who look at
+    the same repository waiting, and after a moment nobody else.
+    """
 
     def __init__(self, at_once: int = MOST_AT_ONCE) -> None:
+        self._at_once = at_once
         self._seats = asyncio.Semaphore(at_once)
+        # How many go on without a seat.
+        self._standing = 0
+        # Folder -> the seats of those who look there.
+        self._folders: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+
+    @contextlib.asynccontextmanager
+    async def _seat(self, folder: str) -> AsyncIterator[None]:
+        """Wait until there is room for one more, and hold it for as long as that is fair."""
+        async with self._folders.setdefault(folder, asyncio.Semaphore(self._at_once)):
+            await self._seats.acquire()
+            stands = False
+
+            def stand_up() -> None:
+                nonlocal stands
+                if self._standing < MOST_STANDING:
+                    stands = True
+                    self._standing += 1
+                    self._seats.release()
+
+            timer = asyncio.get_running_loop().call_later(SEATED, stand_up)
+            try:
+                yield
+            finally:
+                timer.cancel()
+                if stands:
+                    self._standing -= 1
+                else:
+                    self._seats.release()
 
     async def run(
         self,
@@ -98,13 +135,9 @@ class GitProgram:
             GitFailed: it says no, takes too long or prints too much, or there is no git.
         """
         variables = environment([*(_SHORT if as_user else _HARMLESS), *settings], env)
-        async with self._seats:
-            # In a thread: a child of the event loop whose end is noticed twice, when it is killed
-            # just as it ends, would be complained about.
+        async with self._seat(os.fspath(folder)):
             child = _Child()
-            running = asyncio.ensure_future(
-                asyncio.to_thread(_run, folder, arguments, variables, data, patience, child)
-            )
+            running = _in_thread(lambda: _run(folder, arguments, variables, data, patience, child))
             try:
                 return await asyncio.shield(running)
             except asyncio.CancelledError:
@@ -166,6 +199,35 @@ def environment(settings: Settings, more: Mapping[str, str] | None = None) -> di
     for number, (key, value) in enumerate(settings):
         env |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return {**env, **(more or {})}
+
+
+def _in_thread(work: Callable[[], bytes]) -> asyncio.Future[bytes]:
+    """Do work in a thread of its own: those that everybody shares are few, and git may hang.
+
+    Not as a child of the event loop: one whose end is noticed twice, when it is killed just as it
+    ends, would be complained about.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[bytes] = loop.create_future()
+    # Whoever asked may have left.
+    done.add_done_callback(lambda _: done.cancelled() or done.exception())
+
+    def tell(result: bytes, failure: Exception | None) -> None:
+        if not done.done():
+            done.set_result(result) if failure is None else done.set_exception(failure)
+
+    def run() -> None:
+        result, failure = b"", None
+        try:
+            result = work()
+        except Exception as error:
+            failure = error
+        with contextlib.suppress(RuntimeError):
+            # Unless the loop is closed by now.
+            loop.call_soon_threadsafe(tell, result, failure)
+
+    threading.Thread(target=run, name="git", daemon=True).start()
+    return done
 
 
 class _Child:

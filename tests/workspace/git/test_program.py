@@ -18,6 +18,7 @@ from agenthost.workspace.git.program import (
 )
 from agenthost.workspace.git.status import git_status
 from tests.children import gone
+from tests.flags import eventually
 from tests.workspace.git.repositories import git, repository
 
 
@@ -72,6 +73,24 @@ async def test_no_more_than_so_many_run_at_once(
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
     program = GitProgram(at_once=2)
     await asyncio.gather(*(program.run(tmp_path, "status") for _ in range(8)))
+
+
+async def test_repositories_that_do_not_answer_keep_nobody_waiting_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = tmp_path / "begun"
+    script(tmp_path / "bin", f'case "$2" in hung*) touch {begun}; sleep 60;; esac')
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    monkeypatch.setattr(module, "SEATED", 0.1, raising=False)
+    program = GitProgram(at_once=2)
+    folders = [f"hung{number % 3}" for number in range(12)]
+    async with asyncio.TaskGroup() as group:
+        hung = [group.create_task(program.run(each, "status", patience=60)) for each in folders]
+        await eventually(begun.exists)
+        await program.run("good", "status")
+        assert not any(task.done() for task in hung)
+        for task in hung:
+            task.cancel()
 
 
 def test_git_sees_neither_secrets_nor_settings_of_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
