@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import os
 import secrets
@@ -76,14 +75,12 @@ def rename_new(source_folder: int, source: str, target_folder: int, target: str)
         FileExistsError: the new name is taken.
     """
     try:
-        result = _renameat2(
+        result, number = _renameat2(
             source_folder, os.fsencode(source), target_folder, os.fsencode(target), _NO_REPLACE
         )
     except AttributeError:
         # An old C library.
         result, number = -1, errno.ENOSYS
-    else:
-        number = ctypes.get_errno()
     if result == 0:
         return
     if number not in (errno.ENOSYS, errno.EINVAL):
@@ -226,7 +223,11 @@ def _is_folder(name: str, folder: int) -> bool:
 
 def _renameat2(
     source_folder: int, source: bytes, target_folder: int, target: bytes, flags: int
-) -> int:
+) -> tuple[int, int]:
+    """Return what the system call returned, and its error number."""
+    # Late: few hosts ever rename a file.
+    import ctypes
+
     library = ctypes.CDLL(None, use_errno=True)
-    result: int = library.renameat2(source_folder, source, target_folder, target, flags)
-    return result
+    result = library.renameat2(source_folder, source, target_folder, target, flags)
+    return result, ctypes.get_errno()

@@ -18,21 +18,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from agenthost.workspace.git.program import LONG_PATIENCE, GitFailed, GitProgram, Settings
+from agenthost.workspace.git.program import (
+    LONG_PATIENCE,
+    GitFailed,
+    GitProgram,
+    Settings,
+    TooManyFiles,
+)
 from agenthost.workspace.git.repository import Repository
 
 # Bytes of a file that git does not know yet, and of one that it does.
 MOST_NEW = 10 * 1024 * 1024
 MOST_KNOWN = 64 * 1024 * 1024
 MOST_UNTRACKED = 5000
-
-
-class TooManyFiles(GitFailed):
-    """More files have changed than anybody would look at."""
-
-    def __init__(self, count: int, most: int) -> None:
-        super().__init__(f"{count} files have changed; {most} at most are shown")
-        self.count = count
 
 
 @dataclass(frozen=True, slots=True)

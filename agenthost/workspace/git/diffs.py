@@ -6,8 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from agenthost.workspace.git.checkpoints import TooManyFiles
-from agenthost.workspace.git.program import LONG_PATIENCE, GitFailed, GitProgram
+from agenthost.workspace.git.program import LONG_PATIENCE, GitFailed, GitProgram, TooManyFiles
 from agenthost.workspace.git.repository import Repository
 
 MOST_FILES = 5000

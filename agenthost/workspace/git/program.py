@@ -77,6 +77,14 @@ class GitFailed(Exception):
         self.code = code
 
 
+class TooManyFiles(GitFailed):
+    """More files have changed than anybody would look at."""
+
+    def __init__(self, count: int, most: int) -> None:
+        super().__init__(f"{count} files have changed; {most} at most are shown")
+        self.count = count
+
+
 class GitProgram:
     """Runs git, for so many at the same time.
 

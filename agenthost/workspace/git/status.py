@@ -9,8 +9,8 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from agenthost.workspace.git.program import GitFailed, GitProgram
 from agenthost.workspace.git.repository import Repository, base_branch, github_repository
@@ -19,8 +19,7 @@ from agenthost.workspace.git.repository import Repository, base_branch, github_r
 _STATUS = ("--porcelain=v2", "--branch", "--ignore-submodules=all")
 
 
-@dataclass(frozen=True, slots=True)
-class GitStatus:
+class GitStatus(NamedTuple):
     """A working tree as ``git status`` sees it."""
 
     # None while HEAD is detached.
@@ -35,8 +34,7 @@ class GitStatus:
     remotes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class GitOverview:
+class GitOverview(NamedTuple):
     """A working tree, what its branch is to be compared with, and where it is published."""
 
     status: GitStatus

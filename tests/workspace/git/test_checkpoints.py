@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agenthost.workspace.git import checkpoints as module
-from agenthost.workspace.git.checkpoints import Checkpoint, Checkpoints, TooManyFiles
+from agenthost.workspace.git.checkpoints import Checkpoint, Checkpoints
 from agenthost.workspace.git.diffs import ChangedFile, changes_between
-from agenthost.workspace.git.program import GitFailed, GitProgram
+from agenthost.workspace.git.program import GitFailed, GitProgram, TooManyFiles
 from agenthost.workspace.git.repository import (
     Repository,
     commit_of,

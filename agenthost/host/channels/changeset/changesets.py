@@ -36,8 +36,7 @@ from agenthost.host.log.writer import Writer
 from agenthost.host.store import Blob
 from agenthost.host.trust import Limits
 from agenthost.tasks import Tasks
-from agenthost.workspace.git.checkpoints import TooManyFiles
-from agenthost.workspace.git.program import GitFailed
+from agenthost.workspace.git.program import GitFailed, TooManyFiles
 from agenthost.workspace.git.repository import Repository
 
 if TYPE_CHECKING:

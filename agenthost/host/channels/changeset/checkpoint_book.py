@@ -18,12 +18,12 @@ from agenthost.host.log.ledger import Ledger
 from agenthost.host.log.stored_values import stored_value
 from agenthost.host.store import DropRecord, PutRecord, Store
 from agenthost.protocol.jsonrpc import dumps
-from agenthost.workspace.git.checkpoints import Checkpoints
 from agenthost.workspace.git.program import GitProgram
 from agenthost.workspace.git.repository import Repository
 
 if TYPE_CHECKING:
     from agenthost.protocol.common import JsonObject
+    from agenthost.workspace.git.checkpoints import Checkpoints
 
 log = logging.getLogger(__name__)
 
@@ -164,5 +164,8 @@ class CheckpointBook:
         return page
 
     def _checkpoints(self, session: str) -> Checkpoints:
+        # Late: not before a turn in a repository.
+        from agenthost.workspace.git.checkpoints import Checkpoints
+
         name = hashlib.sha256(session.encode()).hexdigest()[:32]
         return Checkpoints(self.program, self._folder / name)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from agenthost.host.channels.changeset.blobs import BlobUris, content_type_of
@@ -49,8 +48,7 @@ class Uncomputable(Exception):
         self.error_type = error_type
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(NamedTuple):
     """Whose changes are looked for: a session's, or those of one chat of it."""
 
     session: SessionChannel
@@ -65,8 +63,7 @@ class Scope:
         return told
 
 
-@dataclass(frozen=True, slots=True)
-class FoundFile:
+class FoundFile(NamedTuple):
     """A file that differs, as clients see it and as git does."""
 
     file: ChangesetFile
@@ -79,8 +76,7 @@ class FoundFile:
     base: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """What differs."""
 
     files: Sequence[FoundFile] = ()
@@ -90,8 +86,7 @@ class Found:
     tops: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class _Compared:
+class _Compared(NamedTuple):
     """Two moments of one working tree."""
 
     place: Workplace

@@ -22,7 +22,6 @@ from agenthost.agents.api import AgentError
 from agenthost.agents.processes import command_environment
 from agenthost.errors import AlreadyExists, InternalError, PermissionDenied, WireError
 from agenthost.host.channels.terminal.claims import session_of
-from agenthost.host.channels.terminal.host_terminal import HostTerminal
 from agenthost.host.channels.terminal.kind import (
     TERMINAL,
     FitTerminal,
@@ -43,6 +42,7 @@ from agenthost.workspace import file_path
 from agenthost.workspace.pty.shells import ShellLaunch, find_shell, interactive, one_command
 
 if TYPE_CHECKING:
+    from agenthost.host.channels.terminal.host_terminal import HostTerminal
     from agenthost.protocol.common import Action
     from agenthost.protocol.terminal import (
         TerminalClaim,
@@ -162,9 +162,7 @@ class HostTerminals:
                 raise AlreadyExists(f"there is a channel {uri} already")
             shell = self.shell
             launch = interactive(shell, command_environment())
-            terminal = HostTerminal(
-                self._writer, uri, nonce=launch.nonce, most_input=self._limits.max_terminal_input
-            )
+            terminal = self._new(uri, nonce=launch.nonce)
             state = _first_state(name or os.path.basename(shell), cwd, claim, cols, rows)
             try:
                 await self._start(terminal, start, launch, folder, state)
@@ -198,12 +196,7 @@ class HostTerminals:
             AgentError: there are too many, or it cannot be started.
         """
         line = command if isinstance(command, str) else shlex.join(command)
-        terminal = HostTerminal(
-            self._writer,
-            terminal_uri(str(uuid.uuid4())),
-            command=line,
-            most_input=self._limits.max_terminal_input,
-        )
+        terminal = self._new(terminal_uri(str(uuid.uuid4())), command=line)
         claim: TerminalSessionClaim = {
             "kind": "session",
             "session": session,
@@ -304,6 +297,15 @@ class HostTerminals:
                 yield _Start(session_of(channel.state["claim"]), extra_of(channel).maker)
 
     # While they run.
+
+    def _new(
+        self, uri: str, *, nonce: str | None = None, command: str | None = None
+    ) -> HostTerminal:
+        # Late: many a host never has one.
+        from agenthost.host.channels.terminal.host_terminal import HostTerminal
+
+        most = self._limits.max_terminal_input
+        return HostTerminal(self._writer, uri, nonce=nonce, command=command, most_input=most)
 
     async def _attend(self, terminal: HostTerminal) -> None:
         """Wait for the end of a terminal's program, and tell it."""
