@@ -51,5 +51,5 @@ class OutputInterpreter:
             answer = self.replies.to(segment, now, self._followed())
             if answer is None:
                 yield Printed(segment.value)
-            else:
+            elif answer:
                 self._answer(answer)

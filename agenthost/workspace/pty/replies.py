@@ -21,6 +21,9 @@ _ANSWERS = {
 }
 _NOWHERE = "\x1b[1;1R"
 _POSITION = re.compile("\x1b\\[[0-9]{1,4};[0-9]{1,4}R")
+# Answers in a second. A program that asks more often does not listen, and whatever reads the
+# terminal next would have to read them all.
+MOST_ANSWERS = 100
 # Seconds in which others' answers to the same question may still come.
 LATE = 1.0
 # The same once the terminal has answered in place of those who follow it.
@@ -34,9 +37,17 @@ class Replies:
         # Questions for the cursor that nobody has answered, and until when answers are expected.
         self._open = 0
         self._until = 0.0
+        # Questions since some moment, less than a second ago.
+        self._asked = 0
+        self._since = 0.0
 
     def to(self, query: Query, now: float, followed: bool) -> str | None:
         """Return what the terminal answers; None = whoever follows it is to be asked."""
+        if not 0 <= now - self._since < 1:
+            self._asked, self._since = 0, now
+        self._asked += 1
+        if self._asked > MOST_ANSWERS:
+            return ""
         if query is not Query.CURSOR:
             return _ANSWERS[query]
         if not followed:

@@ -43,7 +43,7 @@ LONGEST_COMMAND = 10_000
 TITLE_SECONDS = 0.2
 # Seconds of work after which a terminal lets others go first, and until it goes on: a program can
 # print thousands of marks at once, and each may be an action.
-WORK_SECONDS = 0.005
+WORK_SECONDS = 0.002
 REST_SECONDS = 0.02
 # Bytes that are understood at once.
 PIECE = 2048
