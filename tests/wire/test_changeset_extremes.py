@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
+from agenthost.host.channels.changeset import turn_changes
 from agenthost.host.store import MemoryBacking, MemoryStore
+from agenthost.host.turns import turn_hooks
 from agenthost.protocol import SUPPORTED_VERSIONS
 from agenthost.workspace.git import checkpoints
 from agenthost.workspace.git.checkpoints import MOST_NEW
@@ -218,6 +221,54 @@ async def test_what_could_not_be_kept_is_said_so(
         # From then on it is known again.
         for number in range(4):
             (folder / f"n{number}").unlink()
+        turn = await scene.turn(lambda: (folder / "b").write_text("new\n"))
+        state = await open_changes(scene.client, scene.uri(f"turn/{turn}"))
+        assert names(state, folder) == {"b": "edited"}
+
+
+async def test_a_turn_that_leaves_too_much_to_be_kept_is_not_one_without_changes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoints, "MOST_UNTRACKED", 3)
+    async with changing(folder) as scene:
+        client = scene.client
+        turn = await scene.turn(
+            lambda: [(folder / f"n{number}").write_text("") for number in range(4)]
+        )
+        uri = scene.uri(f"turn/{turn}")
+        await client.subscribe(uri)
+
+        def not_kept() -> Json | None:
+            error = client.states[uri].get("error") or {}
+            return error if error.get("errorType") == "notKept" else None
+
+        # As long as the host still looks, they are too many.
+        await client.until(not_kept)
+        await client.subscribe(scene.uri("session"))
+        await opened(client, scene.uri("session"), "error")
+
+
+async def test_files_that_were_looked_at_too_late_are_not_those_before_a_turn(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, program = tmp_path / "slow", tmp_path / "bin" / "git"
+    slow.touch()
+    program.parent.mkdir()
+    wait = f'case "$3" in write-tree) while [ -e {slow} ]; do sleep 0.02; done;; esac'
+    program.write_text(f'#!/bin/sh\n{wait}\nexec {shutil.which("git")} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    monkeypatch.setattr(turn_hooks, "WITNESS_PATIENCE", 0.1)
+    monkeypatch.setattr(turn_changes, "IN_TIME", 0.0, raising=False)
+    async with changing(folder) as scene:
+        turn = await scene.turn(lambda: (folder / "a").write_text("new\n"))
+        slow.unlink()
+        for name in (f"turn/{turn}", "session"):
+            await scene.client.subscribe(scene.uri(name))
+            state = await opened(scene.client, scene.uri(name), "error")
+            assert state["error"]["errorType"] == "notKept"
+        # However long it takes: as long as the agent does nothing, the files are as they were.
+        monkeypatch.setattr(turn_hooks, "WITNESS_PATIENCE", 30.0)
         turn = await scene.turn(lambda: (folder / "b").write_text("new\n"))
         state = await open_changes(scene.client, scene.uri(f"turn/{turn}"))
         assert names(state, folder) == {"b": "edited"}

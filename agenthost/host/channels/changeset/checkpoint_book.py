@@ -32,8 +32,9 @@ MOST_TURNS = 1000
 # Sessions whose pages are kept in memory.
 MOST_PAGES = 512
 
-# The top of a working tree -> its files at one moment.
+# The top of a working tree -> its files at one moment, or that they could not be kept.
 Trees = Mapping[str, str]
+NOT_KEPT = ""
 
 
 @dataclass(slots=True)

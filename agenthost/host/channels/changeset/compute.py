@@ -13,6 +13,7 @@ from urllib.parse import quote
 from agenthost.host.channels.changeset.blobs import BlobUris, content_type_of
 from agenthost.host.channels.changeset.catalogue import ChangesetName
 from agenthost.host.channels.changeset.checkpoint_book import (
+    NOT_KEPT,
     CheckpointBook,
     Page,
     Trees,
@@ -144,7 +145,7 @@ class ChangeFinder:
         before = self._beginning(scope, page)
         _expect_all(before, scope, page, places)
         compared = [
-            _Compared(place, before[place.top], now[place.top])
+            await self._between(page, place, before[place.top], now)
             for place in places
             if place.top in before and place.top in now
         ]
@@ -211,7 +212,8 @@ class ChangeFinder:
             if place.top in trees.before
         ]
         if not compared:
-            raise _not_kept(trees)
+            message = "the repository of this turn is not there any more"
+            raise Uncomputable("noRepository", message)
         return await self._found(scope, page, compared, edited, is_live=after is None)
 
     async def _compare(
@@ -239,8 +241,13 @@ class ChangeFinder:
     async def _between(
         self, page: Page, place: Workplace, before: str, after: Trees | None
     ) -> _Compared:
+        if before == NOT_KEPT:
+            raise Uncomputable("notKept", "what the files were before could not be kept")
         if after is not None:
-            return _Compared(place, before, after.get(place.top, before))
+            tree = after.get(place.top, before)
+            if tree == NOT_KEPT:
+                raise Uncomputable("notKept", "what the files were afterwards could not be kept")
+            return _Compared(place, before, tree)
         now = await page.checkpoints.take(place.repository, place.folders)
         return _Compared(place, before, now.tree)
 
@@ -361,12 +368,6 @@ def _expect_all(before: Trees, scope: Scope, page: Page, places: Sequence[Workpl
         if top not in seen and top in page.places and page.places[top].inside(folders):
             message = f"the repository {os.path.basename(top)} is not there, or does not answer"
             raise Uncomputable("noRepository", message)
-
-
-def _not_kept(trees: TurnTrees) -> Uncomputable:
-    if trees.before:
-        return Uncomputable("noRepository", "the repository of this turn is not there any more")
-    return Uncomputable("notKept", "what the files were before this turn could not be kept")
 
 
 def wanted_base(session: SessionChannel) -> str | None:

@@ -12,9 +12,7 @@ from weakref import WeakValueDictionary
 
 from agenthost.host.channels.changeset.catalogue import Offer, chat_entries, session_entries
 from agenthost.host.channels.changeset.changesets import Changesets
-from agenthost.host.channels.changeset.checkpoint_book import (
-    Trees,
-)
+from agenthost.host.channels.changeset.checkpoint_book import NOT_KEPT, Trees
 from agenthost.host.channels.changeset.compute import Scope, Uncomputable, wanted_base
 from agenthost.host.channels.changeset.tool_edits import edits_in
 from agenthost.host.channels.changeset.workplaces import Workplace
@@ -37,6 +35,9 @@ if TYPE_CHECKING:
     from agenthost.protocol.common import Action
 
 log = logging.getLogger(__name__)
+
+# Seconds after the beginning of a turn in which its agent surely has not begun to work.
+IN_TIME = 1.8
 
 
 class TurnChanges:
@@ -67,9 +68,15 @@ class TurnChanges:
         """Keep the files as they are before a turn; nothing else is done to them while it runs."""
         for channel in self._changesets.of_session(session):
             self._changesets.tell_operations(channel, session)
+        began = asyncio.get_running_loop().time()
         async with _lock(self._orders, session):
             places = await self._places(session)
             before = await self._take(session, places)
+            in_time = asyncio.get_running_loop().time() - began < IN_TIME
+            if not in_time and _has_worked(chat, turn_id):
+                # They are files that the turn has changed already.
+                log.warning("what %s begins with took too long to be looked at", turn_id)
+                before = dict.fromkeys(before, NOT_KEPT)
             if places:
                 page = await self._book.page(session.uri)
                 page.places |= {place.top: place.repository for place in places}
@@ -121,6 +128,7 @@ class TurnChanges:
                 kept = await page.checkpoints.take(place.repository, place.folders)
             except (GitFailed, OSError) as error:
                 log.warning("no checkpoint of %s: %s", place.top, error)
+                trees[place.top] = NOT_KEPT
             else:
                 trees[place.top] = kept.tree
         if page.is_forgotten:
@@ -186,6 +194,14 @@ class TurnChanges:
 
 def _lock(locks: WeakValueDictionary[str, asyncio.Lock], session: SessionChannel) -> asyncio.Lock:
     return locks.setdefault(session.uri, asyncio.Lock())
+
+
+def _has_worked(chat: ChatChannel, turn_id: str) -> bool:
+    """Say whether a turn may have changed files: an agent thinks, and then says what it does."""
+    active = chat.state.get("activeTurn")
+    if active is None or active["id"] != turn_id:
+        return True
+    return any(part["kind"] != "reasoning" for part in active["responseParts"])
 
 
 def _has_edited(chat: ChatChannel) -> bool:
