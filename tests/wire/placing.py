@@ -64,11 +64,11 @@ async def clients(**options: Any) -> AsyncIterator[tuple[WireClient, WireClient]
         yield new, old
 
 
-async def git_of(client: WireClient, **wanted: Any) -> Json:
+async def git_of(client: WireClient, session: str = S, **wanted: Any) -> Json:
     """Wait until a session tells this of git, and return all it tells."""
 
     def told() -> Json | None:
-        found: Json = (client.states[S].get("_meta") or {}).get("git") or {}
+        found: Json = (client.states[session].get("_meta") or {}).get("git") or {}
         return found if found and wanted.items() <= found.items() else None
 
     return await client.until(told)

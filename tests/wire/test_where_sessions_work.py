@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
-from agenthost.host.channels.session import places
+from agenthost.host.channels.session import git_metadata, places
 from agenthost.host.channels.session.kind import SESSION, extra_of
 from agenthost.tokens import Role
+from agenthost.workspace.git.status import GitOverview, git_overview
+from tests.flags import eventually
 from tests.wire.client import PATIENCE, WireClient
 from tests.wire.people import peopled
 from tests.wire.placing import Roomy, S, clients, git_of, listed, mirrored
@@ -98,6 +100,31 @@ async def test_outside_of_a_repository_there_is_no_project(tmp_path: Path) -> No
         assert "project" not in await new.fresh(S)
         assert "project" not in await listed(new)
         assert "_meta" not in await new.fresh(S)
+
+
+async def test_a_repository_is_looked_at_once_for_all_sessions_that_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = repository(tmp_path / "r")
+    looks, may_end = 0, asyncio.Event()
+
+    async def slowly(*words: Any) -> GitOverview | None:
+        nonlocal looks
+        looks += 1
+        await may_end.wait()
+        return await git_overview(*words)
+
+    monkeypatch.setattr(git_metadata, "git_overview", slowly)
+    async with clients() as (new, _):
+        names = [f"ahp-session:/many-{number}" for number in range(12)]
+        for name in names:
+            await new.ready_session(name, workingDirectories=[folder.as_uri()])
+        await eventually(lambda: looks > 0)
+        git(folder, "checkout", "-q", "-b", "later")
+        may_end.set()
+        for name in names:
+            await git_of(new, name, branchName="later")
+        assert looks < len(names), looks
 
 
 async def test_project_and_metadata_follow_the_directories(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from agenthost.agents.common_settings import BRANCH
 from agenthost.host.channels.session.catalogue import SessionCatalogue
@@ -81,6 +81,12 @@ class GitMetadata:
         self._asked: dict[str, bool] = {}
         # Session -> the repository that it was last seen in.
         self._repositories: WeakKeyDictionary[SessionChannel, Repository] = WeakKeyDictionary()
+        # Repositories and the bases that sessions want to compare with -> the look that has not
+        # begun, and what is held during one.
+        self._next_looks: dict[tuple[Repository, str | None], asyncio.Task[GitOverview | None]] = {}
+        self._looking: WeakValueDictionary[tuple[Repository, str | None], asyncio.Lock] = (
+            WeakValueDictionary()
+        )
         effects.on(RefreshGit, lambda effect: self.refresh(effect.session))
 
     def repository(self, session: SessionChannel) -> Repository | None:
@@ -122,7 +128,7 @@ class GitMetadata:
             if (is_none or not trusted) and self._works_in(session, first):
                 self._tell_none(session, folder)
             return
-        overview = await git_overview(self._program, found, _wanted_base(session.state))
+        overview = await self._overview(found, _wanted_base(session.state))
         if not self._works_in(session, first):
             # It works elsewhere by now, and was asked for again.
             return
@@ -130,6 +136,23 @@ class GitMetadata:
         self._catalogue.tell_project(session, project_of(found))
         if overview is not None:
             self._tell(session, git_meta(overview))
+
+    async def _overview(self, repository: Repository, base: str | None) -> GitOverview | None:
+        """Look at a repository, once for all sessions in it that want to know."""
+        key = (repository, base)
+        look = self._next_looks.get(key)
+        if look is None:
+            look = self._tasks.start(self._next_look(key), f"overview of {repository.top}")
+            self._next_looks[key] = look
+        # A session that goes takes nothing away from the others.
+        return await asyncio.shield(look)
+
+    async def _next_look(self, key: tuple[Repository, str | None]) -> GitOverview | None:
+        lock = self._looking.setdefault(key, asyncio.Lock())
+        async with lock:
+            # Whoever asks from now on wants to know of what happens from now on.
+            del self._next_looks[key]
+            return await git_overview(self._program, *key)
 
     def _works_in(self, session: SessionChannel, first: str | None) -> bool:
         return self._directory.has(session) and first_directory(session.state) == first
