@@ -63,10 +63,10 @@ async def stored_edit(turn: Turn, file: Path, before: str | None, after: str) ->
     ``before`` is None where the file is new.
     """
     uri = file.as_uri()
-    kept = await turn.store(after.encode(), "text/plain", name=file.name)
+    kept = await turn.store(after.encode(), "text/plain", name=str(file))
     edit: dict[str, Any] = {"after": {"uri": uri, "content": kept}}
     if before is not None:
-        kept = await turn.store(before.encode(), "text/plain", name=file.name)
+        kept = await turn.store(before.encode(), "text/plain", name=str(file))
         edit["before"] = {"uri": uri, "content": kept}
     return {**edit, "diff": await asyncio.to_thread(changed_lines, before or "", after)}
 

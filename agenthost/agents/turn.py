@@ -186,7 +186,7 @@ class Turn:
     ) -> dict[str, Any]:
         """Keep content with the session and return a reference to it.
 
-        ``name`` is how clients may call it, for instance the name of the file that it is of.
+        ``name`` is how clients may call it, for instance the path of the file that it is of.
         """
         kind = None if content_type is None else valid_text(content_type)
         return await self._port.store_content(as_bytes(data), kind, name)

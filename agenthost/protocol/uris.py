@@ -143,7 +143,22 @@ def terminal_uri(id: str) -> str:
 def content_uri(id: str, name: str | None = None) -> str:
     """Return the URI of a content blob that the host keeps outside of the state.
 
-    It ends in the name of what it is the content of, where that needs no escaping: editors show it.
+    It has the path of the file that it is the content of, or else ends in its name, where that
+    needs no escaping: editors show it, and take two paths for two files.
     """
-    plain = name is not None and _PLAIN.fullmatch(name) and name.strip(".")
-    return f"ahp-content:/{id}/{name}" if plain else f"ahp-content:/{id}"
+    folder, _, name = (name or "").rpartition("/")
+    if not _is_plain(name):
+        return f"ahp-content:/{id}"
+    if folder.startswith("/") and all(map(_is_plain, folder[1:].split("/"))):
+        return f"ahp-content:{folder}/{name}?{id}"
+    return f"ahp-content:/{id}/{name}"
+
+
+def content_name(uri: str) -> str | None:
+    """Return the path or the name in the URI of a content blob, if it has one."""
+    path, query, _ = uri.removeprefix("ahp-content:").partition("?")
+    return path if query else path[1:].partition("/")[2] or None
+
+
+def _is_plain(name: str) -> bool:
+    return _PLAIN.fullmatch(name) is not None and bool(name.strip("."))

@@ -49,7 +49,7 @@ async def edited_file(desk: Desk) -> None:
     await window.editor_shows("return 2 * number")
     await window.add_line("# twice")
     await window.changes_show("1 File", "+2", "-2")
-    await window.picture("edited-file-opened")
+    await window.picture("edited-file")
     await window.close_editors()
 
 

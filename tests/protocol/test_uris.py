@@ -10,6 +10,8 @@ from agenthost.protocol.uris import (
     canonical,
     canvas_uri,
     chat_uri,
+    content_name,
+    content_uri,
     default_chat_uri,
     is_automation,
     is_automations,
@@ -90,3 +92,28 @@ def test_a_name_that_is_no_default_chats_is_none(uri: str) -> None:
 )
 def test_a_name_that_is_no_workers_is_none(uri: str) -> None:
     assert worker_of(uri) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "uri"),
+    [
+        (None, "ahp-content:/7"),
+        ("", "ahp-content:/7"),
+        ("a.py", "ahp-content:/7/a.py"),
+        # Both sides of a change have one path: editors show it, and say nothing of a renaming.
+        ("/r/src/a.py", "ahp-content:/r/src/a.py?7"),
+        # What would have to be escaped might come back in another spelling.
+        ("/my work/a.py", "ahp-content:/7/a.py"),
+        ("/r/a b.py", "ahp-content:/7"),
+        ("/r/../a.py", "ahp-content:/7/a.py"),
+        ("/r//a.py", "ahp-content:/7/a.py"),
+        ("//evil/a.py", "ahp-content:/7/a.py"),
+        ("/a.py", "ahp-content:/7/a.py"),
+        ("/r/..", "ahp-content:/7"),
+        ("/r/a?b", "ahp-content:/7"),
+    ],
+)
+def test_contents_are_called_like_what_they_are_of(name: str | None, uri: str) -> None:
+    assert content_uri("7", name) == uri
+    # A copy is called like it.
+    assert content_uri("7", content_name(uri)) == uri

@@ -137,6 +137,7 @@ async def test_an_edit_is_seen_as_a_change_of_a_file(
         assert edit["diff"] == {"added": 1, "removed": 1}
         for client in chat.clients:
             sides = [edit[side]["content"]["uri"] for side in ("before", "after")]
+            assert {uri.partition("?")[0] for uri in sides} == {f"ahp-content:{tmp_path}/a.txt"}
             texts = [(await client.request("resourceRead", uri=uri))["data"] for uri in sides]
             assert texts == ["before\n", "after\n"]
             await agree(client)

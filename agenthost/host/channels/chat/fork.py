@@ -15,7 +15,7 @@ from agenthost.errors import InvalidParams
 from agenthost.host.channels.chat.attachments import history_for_agent
 from agenthost.host.channels.chat.extra import extra_of
 from agenthost.host.store import PutBlob
-from agenthost.protocol.uris import content_uri
+from agenthost.protocol.uris import content_name, content_uri
 
 if TYPE_CHECKING:
     from agenthost.host.channels.chat.extra import ChatChannel
@@ -129,8 +129,7 @@ async def copy_content(
     for uri in dict.fromkeys(_references(turns)):
         blob = await store.blob(uri)
         if blob is not None:
-            _, _, name = uri.removeprefix(_CONTENT).partition("/")
-            copies[uri] = content_uri(str(uuid.uuid4()), name or None)
+            copies[uri] = content_uri(str(uuid.uuid4()), content_name(uri))
             ledger.write(PutBlob(copies[uri], owner, blob.content_type, blob.data))
     return [cast("CompletedTurn", _renamed(turn, copies)) for turn in turns] if copies else turns
 

@@ -219,8 +219,8 @@ class Places:
         items: list[SessionConfigValueItem] = [{"value": path, "label": path} for path in paths]
         # Whoever has chosen a folder must be able to go back.
         if not above and wanted in WORKING_DIRECTORY.lower():
-            items = [{"value": "", "label": WORKING_DIRECTORY}, *items][:most]
-        return items
+            items.insert(0, {"value": "", "label": WORKING_DIRECTORY})
+        return items[:most]
 
     async def _listed(self, folder: Path, below: str, role: Role) -> list[str]:
         try:
