@@ -28,6 +28,9 @@ class Screens(ChannelKind[Any]):
     def length(self, state: TerminalState) -> int:
         return len(text_of(state))
 
+    def growth(self, action: Any) -> int:
+        return len(action.get("data", ""))
+
     def trimmed(self, state: TerminalState) -> TerminalState:
         self.trims += 1
         kept = text_of(state)[-self.keeps :] if self.keeps else text_of(state)
