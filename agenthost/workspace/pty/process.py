@@ -198,6 +198,7 @@ class Pty:
         if not self._over:
             _kill_all_below(self._spawned.keeper.pid)
             self._spawned.keeper.kill()
+            _await_beside(self._spawned.keeper)
 
     async def close(self) -> None:
         """End all of it and wait until it has."""
@@ -368,8 +369,12 @@ def _abandon(spawning: asyncio.Future[_Spawned]) -> None:
     spawned = spawning.result()
     for descriptor in (spawned.leash, spawned.report, spawned.master):
         os.close(descriptor)
-    # Not by the event loop, which may be about to close.
-    threading.Thread(target=spawned.keeper.wait, name="end of a terminal", daemon=True).start()
+    _await_beside(spawned.keeper)
+
+
+def _await_beside(keeper: subprocess.Popen[bytes]) -> None:
+    """Wait for a keeper's end, not by the event loop, which may be about to close."""
+    threading.Thread(target=keeper.wait, name="end of a terminal", daemon=True).start()
 
 
 def _set_size(terminal: int, cols: int, rows: int) -> None:
