@@ -1,4 +1,4 @@
-"""The host: wires the parts together, starts them, listens, and stops them in order.
+"""The host: starts its parts, listens, and stops them in order.
 
 It holds no behaviour of its own. Embed it in a few lines::
 
@@ -19,64 +19,27 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from agenthost.agents.api import Agent
 from agenthost.agents.demo import Demo
 from agenthost.clock import Clock, SystemClock
 from agenthost.host import method_handlers as handlers
-from agenthost.host.channels.automation.catalogue import AutomationCatalogue
-from agenthost.host.channels.automation.runs import AutomationRuns
-from agenthost.host.channels.automation.templates import Templates
-from agenthost.host.channels.canvas.canvases import Canvases
-from agenthost.host.channels.changeset.changesets import Changesets
-from agenthost.host.channels.changeset.checkpoint_book import CheckpointBook
-from agenthost.host.channels.changeset.turn_changes import TurnChanges
-from agenthost.host.channels.changeset.workplaces import Workplaces
-from agenthost.host.channels.chat.completions import FileSearches
-from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.content_upgrade import StoredModel
 from agenthost.host.channels.registry import KINDS
-from agenthost.host.channels.resource_watch.watches import ResourceWatches
 from agenthost.host.channels.root import announce_agents, open_root
-from agenthost.host.channels.session.active_clients import ACTIVE_GRACE, ActiveClients
-from agenthost.host.channels.session.catalogue import SessionCatalogue
-from agenthost.host.channels.session.content_owners import ContentOwners
-from agenthost.host.channels.session.directories import Directories
-from agenthost.host.channels.session.drafts import DRAFT_SECONDS, Drafts
-from agenthost.host.channels.session.git_metadata import GitMetadata
-from agenthost.host.channels.session.lifecycle import Disposal, SessionRegistry
-from agenthost.host.channels.session.participants import Participants
-from agenthost.host.channels.session.permissions import Permissions
-from agenthost.host.channels.session.place_records import PlaceRecords
-from agenthost.host.channels.session.places import Places
-from agenthost.host.channels.session.repository_watches import RepositoryWatches
-from agenthost.host.channels.session.resume_states import ResumeStates
-from agenthost.host.channels.session.trash import Trash
-from agenthost.host.channels.session.workspace_release import WorkspaceReleases
-from agenthost.host.channels.session.worktrees import SessionWorktrees
-from agenthost.host.channels.terminal.terminals import HostTerminals
+from agenthost.host.channels.session.active_clients import ACTIVE_GRACE
+from agenthost.host.channels.session.drafts import DRAFT_SECONDS
+from agenthost.host.channels.session.lifecycle import Disposal
 from agenthost.host.channels.token_expiry import TokenExpiry
-from agenthost.host.clients.client_records import Clients
 from agenthost.host.clients.connection import Connection
-from agenthost.host.clients.pacing import Pacing
 from agenthost.host.clients.wire_log import WireLog
 from agenthost.host.core import HostCore
-from agenthost.host.delivery.budget import Budget
-from agenthost.host.delivery.fanout import Fanout
-from agenthost.host.files.client_resources import ClientResources
-from agenthost.host.files.commands import ResourceFiles
-from agenthost.host.files.reach import Reach
-from agenthost.host.host_metrics import host_metrics
 from agenthost.host.housekeeping import collect_drafts, empty_trash, sweep
 from agenthost.host.http.admission import admit
 from agenthost.host.http.pages import Pages
-from agenthost.host.log.directory import Directory
-from agenthost.host.log.effects import Effects
 from agenthost.host.log.kind import AnyKind
-from agenthost.host.log.ledger import Ledger
-from agenthost.host.log.writer import Writer
-from agenthost.host.startup import own_folder, prepare_for_clients, server_info
+from agenthost.host.startup import own_folder, prepare_for_clients
 from agenthost.host.store import MemoryStore, SqliteStore, Store, StoreError
 from agenthost.host.transports import ServerWebSocket, WebSocketServer
 from agenthost.host.trust import (
@@ -84,23 +47,15 @@ from agenthost.host.trust import (
     Gate,
     Limits,
     Policy,
-    PolicyContext,
     Principal,
     PrincipalRates,
     RolePolicy,
     ShellPolicy,
     check_bind,
 )
-from agenthost.host.trust.credentials import Credentials
-from agenthost.host.turns.agent_loops import AgentLoops
-from agenthost.host.turns.agent_starts import AgentStarts
-from agenthost.host.turns.runner import PROMPT_TIMEOUT, SILENCE_LIMIT, TurnRunner
-from agenthost.tasks import Tasks
+from agenthost.host.turns.runner import PROMPT_TIMEOUT, SILENCE_LIMIT
+from agenthost.host.wiring import HostSettings, wire
 from agenthost.transport import CloseCode, Transport
-from agenthost.workspace.git.program import GitProgram
-
-if TYPE_CHECKING:
-    pass
 
 log = logging.getLogger(__name__)
 
@@ -173,24 +128,26 @@ class Host:
             kept_away: files and folders that no client may reach, wherever they lie.
             shells: which ways to a shell there are besides agents.
         """
-        self._agents = {agent.provider: agent for agent in (agents or [Demo()])}
+        self._settings = HostSettings(
+            agents={agent.provider: agent for agent in (agents or [Demo()])},
+            limits=limits or Limits(),
+            policy=policy or RolePolicy(),
+            clock=clock or SystemClock(),
+            directory_uri=Path(default_directory).resolve().as_uri(),
+            roots=tuple(str(Path(root).resolve()) for root in roots or [default_directory]),
+            disposal=disposal,
+            active_grace=active_grace,
+            prompt_timeout=prompt_timeout,
+            silence_limit=silence_limit,
+            is_admitted=is_admitted,
+            kinds=tuple(kinds),
+            shells=shells or ShellPolicy(),
+            kept_away=tuple(Path(path).absolute() for path in kept_away),
+        )
         self._store = store or MemoryStore()
-        self._limits = limits or Limits()
-        self._policy = policy or RolePolicy()
-        self._clock = clock or SystemClock()
-        self._directory_uri = Path(default_directory).resolve().as_uri()
-        self._roots = tuple(str(Path(root).resolve()) for root in roots or [default_directory])
         self._wire_log_path = Path(wire_log) if wire_log is not None else None
-        self._disposal: Disposal = disposal
-        self._active_grace = active_grace
-        self._prompt_timeout = prompt_timeout
         self._draft_seconds = draft_seconds
-        self._silence_limit = silence_limit
-        self._is_admitted = is_admitted
-        self._kinds = tuple(kinds)
         self._workspace_dir = Path(workspace_dir).absolute() if workspace_dir else None
-        self._shells = shells or ShellPolicy()
-        self._kept_away = tuple(Path(path).absolute() for path in kept_away)
         self._stack = AsyncExitStack()
         self._core: HostCore | None = None
         # Each live connection and the gate that let it in, if one did.
@@ -219,9 +176,16 @@ class Host:
             store = await stack.enter_async_context(self._store)
             wire_log = None
             if self._wire_log_path is not None:
-                wire_log = stack.enter_context(WireLog(self._wire_log_path, self._clock))
+                wire_log = stack.enter_context(WireLog(self._wire_log_path, self._settings.clock))
             workspace_dir = stack.enter_context(own_folder(self._workspace_dir))
-            self._core = core = self._wire(store, wire_log, workspace_dir)
+            self._core = core = wire(
+                self._settings,
+                store,
+                wire_log,
+                workspace_dir,
+                connections=lambda: len(self._connections),
+                on_failure=self._fail,
+            )
             stack.push_async_callback(self._stop)
             await core.writer.ledger.open()
             await core.catalogue.open()
@@ -269,7 +233,7 @@ class Host:
         """
         check_bind(host, has_token=gate is not None)
         door = gate or Gate(None)
-        limits = self._limits
+        limits = self._settings.limits
         rates = PrincipalRates(limits, asyncio.get_running_loop().time())
         server = WebSocketServer(
             host,
@@ -318,7 +282,7 @@ class Host:
     async def _serve_websocket(
         self, transport: ServerWebSocket, principal: Principal, gate: Gate
     ) -> None:
-        size = self._limits.frame_bytes(principal)
+        size = self._settings.limits.frame_bytes(principal)
         await self.serve(
             transport, principal, gate=gate, on_established=lambda: transport.accept_up_to(size)
         )
@@ -333,173 +297,6 @@ class Host:
         if self._core is not None:
             self._core.loops.hurry()
 
-    def _wire(self, store: Store, wire_log: WireLog | None, workspace_dir: Path) -> HostCore:
-        fanout = Fanout()
-        ledger = Ledger(store, release=fanout.release, on_failure=self._fail)
-        clock, tasks = self._clock, Tasks()
-        effects = Effects()
-        directory = Directory(store, ledger, clock, self._kinds, effects)
-        writer = Writer(ledger, directory, effects, clock)
-        catalogue = SessionCatalogue(store, writer, directory, effects)
-        permissions, credentials = Permissions(ledger), Credentials(clock)
-        resume_states = ResumeStates(ledger)
-        participants = Participants(ledger, directory, effects)
-        git_program = GitProgram()
-        places = Places(tasks, self._roots, [workspace_dir, *self._kept_away])
-        place_records = PlaceRecords(store, ledger, effects)
-        git = GitMetadata(
-            writer, directory, catalogue, effects, tasks, git_program, places, place_records
-        )
-        trash = Trash(store, ledger, clock)
-        drafts = Drafts(store, ledger, directory, clock)
-        content_owners = ContentOwners(store, ledger)
-        loops = AgentLoops(self._agents, ledger)
-        chats = ChatRegistry(store, writer, directory, effects, clock)
-        canvases = Canvases(writer, directory, effects)
-        clients = Clients(store, ledger)
-        releases = WorkspaceReleases(effects)
-        terminals = HostTerminals(
-            store=store,
-            writer=writer,
-            directory=directory,
-            effects=effects,
-            tasks=tasks,
-            limits=self._limits,
-            is_here=clients.is_here,
-        )
-        releases.on_release(terminals.end_session)
-        client_resources = ClientResources(clients, participants, directory, self._limits)
-        turns = TurnRunner(
-            writer,
-            chats,
-            effects,
-            clock,
-            self._agents,
-            loops,
-            starts=AgentStarts(tasks, loops),
-            permissions=permissions,
-            resume_states=resume_states,
-            credentials=credentials,
-            canvases=canvases,
-            read_published=client_resources.read_bytes,
-            terminals=terminals,
-            shells=self._shells,
-            prompt_timeout=self._prompt_timeout,
-            silence_limit=self._silence_limit,
-        )
-        worktrees = SessionWorktrees(
-            writer, directory, catalogue, effects, tasks, git_program, places, place_records
-        )
-        turns.hooks.add_preparation(worktrees)
-        active = ActiveClients(clients, writer, directory, effects, self._active_grace)
-        Directories(writer, directory, effects, self._agents, loops, credentials.mask)
-        sessions = SessionRegistry(
-            writer=writer,
-            directory=directory,
-            catalogue=catalogue,
-            chats=chats,
-            effects=effects,
-            permissions=permissions,
-            participants=participants,
-            resume_states=resume_states,
-            credentials=credentials,
-            drafts=drafts,
-            git=git,
-            places=places,
-            place_records=place_records,
-            trash=trash,
-            content_owners=content_owners,
-            clock=clock,
-            agents=self._agents,
-            loops=loops,
-            default_directory=self._directory_uri,
-            disposal=self._disposal,
-        )
-        book = CheckpointBook(store, ledger, git_program, workspace_dir / "checkpoints")
-        workplaces = Workplaces(places, place_records)
-        changesets = Changesets(
-            writer, directory, effects, tasks, clock, book, workplaces, self._limits
-        )
-        turns.hooks.add_witness(TurnChanges(writer, directory, effects, tasks, changesets))
-        releases.on_release(changesets.end_session)
-        context = PolicyContext(host_roots=self._roots)
-        templates = Templates(directory, sessions, loops, self._policy, context, self._is_admitted)
-        runs = AutomationRuns(
-            writer=writer,
-            directory=directory,
-            effects=effects,
-            clock=clock,
-            tasks=tasks,
-            sessions=sessions,
-            turns=turns,
-            templates=templates,
-        )
-        automations = AutomationCatalogue(
-            store=store,
-            writer=writer,
-            directory=directory,
-            effects=effects,
-            clock=clock,
-            templates=templates,
-            runs=runs,
-        )
-        reach = Reach(participants, self._roots, [workspace_dir, *self._kept_away])
-        watches = ResourceWatches(
-            writer, directory, effects, self._limits, lambda who: reach.folders(who).paths
-        )
-        releases.on_release(watches.session_goes)
-        # Last: nothing runs or watches in there any more.
-        releases.on_release(worktrees.release)
-        return HostCore(
-            store=store,
-            writer=writer,
-            directory=directory,
-            effects=effects,
-            catalogue=catalogue,
-            chats=chats,
-            sessions=sessions,
-            turns=turns,
-            automations=automations,
-            canvases=canvases,
-            changesets=changesets,
-            drafts=drafts,
-            trash=trash,
-            content_owners=content_owners,
-            clients=clients,
-            active_clients=active,
-            permissions=permissions,
-            participants=participants,
-            credentials=credentials,
-            tasks=tasks,
-            clock=clock,
-            agents=self._agents,
-            loops=loops,
-            limits=self._limits,
-            budget=Budget(self._limits.max_waiting_bytes),
-            pacing=Pacing(),
-            large_frames=asyncio.Lock(),
-            policy=self._policy,
-            kind_methods={name: h for kind in self._kinds for name, h in kind.methods.items()},
-            metrics=host_metrics(
-                lambda: len(self._connections), ledger, fanout, turns, catalogue, runs
-            ),
-            wire_log=wire_log,
-            server_info=server_info(),
-            default_directory=self._directory_uri,
-            roots=self._roots,
-            workspace_dir=workspace_dir,
-            shells=self._shells,
-            places=places,
-            worktrees=worktrees,
-            repository_watches=RepositoryWatches(directory, git, lambda: watches.watcher),
-            releases=releases,
-            terminals=terminals,
-            files=ResourceFiles(reach, self._limits),
-            client_resources=client_resources,
-            file_searches=FileSearches(),
-            watches=watches,
-        )
-
     def _listen_to_agents(self, core: HostCore) -> None:
         """Let agents say, from their own threads, that clients must be told of them again."""
         loop = asyncio.get_running_loop()
@@ -513,7 +310,7 @@ class Host:
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(announce)
 
-        for agent in self._agents.values():
+        for agent in self._settings.agents.values():
             agent.on_changed = changed
 
     async def _check_tokens(self) -> None:

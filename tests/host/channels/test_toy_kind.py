@@ -110,10 +110,10 @@ async def test_whoever_was_away_is_told_that_it_must_be_made_anew() -> None:
 
 
 async def test_a_kind_without_a_log_may_go_on_with_a_snapshot() -> None:
-    async with Host(kinds=[*KINDS, SnapshotsOnly()]) as host:
+    kind = SnapshotsOnly()
+    async with Host(kinds=[*KINDS, kind]) as host:
         url = await host.listen(port=0)
         state: ResourceWatchState = {"root": "file:///tmp", "recursive": False}
-        (kind,) = (kind for kind in host._kinds if kind.name == "resourceWatch")
         host.core.directory.create(WATCH, kind, state)
         async with open_client(url, "away") as former:
             await former.initialize("ahp-root://", WATCH)

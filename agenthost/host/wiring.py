@@ -1,0 +1,268 @@
+"""How the parts of a host are made and made known to each other, once, before anything runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from agenthost.agents.api import Agent
+from agenthost.clock import Clock
+from agenthost.host.channels.automation.catalogue import AutomationCatalogue
+from agenthost.host.channels.automation.runs import AutomationRuns
+from agenthost.host.channels.automation.templates import Templates
+from agenthost.host.channels.canvas.canvases import Canvases
+from agenthost.host.channels.changeset.changesets import Changesets
+from agenthost.host.channels.changeset.checkpoint_book import CheckpointBook
+from agenthost.host.channels.changeset.turn_changes import TurnChanges
+from agenthost.host.channels.changeset.workplaces import Workplaces
+from agenthost.host.channels.chat.completions import FileSearches
+from agenthost.host.channels.chat.lifecycle import ChatRegistry
+from agenthost.host.channels.resource_watch.watches import ResourceWatches
+from agenthost.host.channels.session.active_clients import ActiveClients
+from agenthost.host.channels.session.catalogue import SessionCatalogue
+from agenthost.host.channels.session.content_owners import ContentOwners
+from agenthost.host.channels.session.directories import Directories
+from agenthost.host.channels.session.drafts import Drafts
+from agenthost.host.channels.session.git_metadata import GitMetadata
+from agenthost.host.channels.session.lifecycle import Disposal, SessionRegistry
+from agenthost.host.channels.session.participants import Participants
+from agenthost.host.channels.session.permissions import Permissions
+from agenthost.host.channels.session.place_records import PlaceRecords
+from agenthost.host.channels.session.places import Places
+from agenthost.host.channels.session.repository_watches import RepositoryWatches
+from agenthost.host.channels.session.resume_states import ResumeStates
+from agenthost.host.channels.session.trash import Trash
+from agenthost.host.channels.session.workspace_release import WorkspaceReleases
+from agenthost.host.channels.session.worktrees import SessionWorktrees
+from agenthost.host.channels.terminal.terminals import HostTerminals
+from agenthost.host.clients.client_records import Clients
+from agenthost.host.clients.pacing import Pacing
+from agenthost.host.clients.wire_log import WireLog
+from agenthost.host.core import HostCore
+from agenthost.host.delivery.budget import Budget
+from agenthost.host.delivery.fanout import Fanout
+from agenthost.host.files.client_resources import ClientResources
+from agenthost.host.files.commands import ResourceFiles
+from agenthost.host.files.reach import Reach
+from agenthost.host.host_metrics import host_metrics
+from agenthost.host.log.directory import Directory
+from agenthost.host.log.effects import Effects
+from agenthost.host.log.kind import AnyKind
+from agenthost.host.log.ledger import Ledger
+from agenthost.host.log.writer import Writer
+from agenthost.host.startup import server_info
+from agenthost.host.store import Store, StoreError
+from agenthost.host.trust import (
+    Limits,
+    Policy,
+    PolicyContext,
+    ShellPolicy,
+)
+from agenthost.host.trust.credentials import Credentials
+from agenthost.host.turns.agent_loops import AgentLoops
+from agenthost.host.turns.agent_starts import AgentStarts
+from agenthost.host.turns.runner import TurnRunner
+from agenthost.tasks import Tasks
+from agenthost.workspace.git.program import GitProgram
+
+
+@dataclass(frozen=True, slots=True)
+class HostSettings:
+    """What a host was told to be; see `Host` for what each means."""
+
+    agents: Mapping[str, Agent]
+    limits: Limits
+    policy: Policy
+    clock: Clock
+    directory_uri: str
+    roots: tuple[str, ...]
+    disposal: Disposal
+    active_grace: float
+    prompt_timeout: float | None
+    silence_limit: float | None
+    is_admitted: Callable[[str], bool]
+    kinds: tuple[AnyKind, ...]
+    shells: ShellPolicy
+    kept_away: tuple[Path, ...]
+
+
+def wire(
+    settings: HostSettings,
+    store: Store,
+    wire_log: WireLog | None,
+    workspace_dir: Path,
+    *,
+    connections: Callable[[], int],
+    on_failure: Callable[[StoreError], None],
+) -> HostCore:
+    """Make the parts of a host.
+
+    ``connections`` counts those that are open; ``on_failure`` is told when the store fails.
+    """
+    fanout = Fanout()
+    ledger = Ledger(store, release=fanout.release, on_failure=on_failure)
+    clock, tasks = settings.clock, Tasks()
+    effects = Effects()
+    directory = Directory(store, ledger, clock, settings.kinds, effects)
+    writer = Writer(ledger, directory, effects, clock)
+    catalogue = SessionCatalogue(store, writer, directory, effects)
+    permissions, credentials = Permissions(ledger), Credentials(clock)
+    resume_states = ResumeStates(ledger)
+    participants = Participants(ledger, directory, effects)
+    git_program = GitProgram()
+    places = Places(tasks, settings.roots, [workspace_dir, *settings.kept_away])
+    place_records = PlaceRecords(store, ledger, effects)
+    git = GitMetadata(
+        writer, directory, catalogue, effects, tasks, git_program, places, place_records
+    )
+    trash = Trash(store, ledger, clock)
+    drafts = Drafts(store, ledger, directory, clock)
+    content_owners = ContentOwners(store, ledger)
+    loops = AgentLoops(settings.agents, ledger)
+    chats = ChatRegistry(store, writer, directory, effects, clock)
+    canvases = Canvases(writer, directory, effects)
+    clients = Clients(store, ledger)
+    releases = WorkspaceReleases(effects)
+    terminals = HostTerminals(
+        store=store,
+        writer=writer,
+        directory=directory,
+        effects=effects,
+        tasks=tasks,
+        limits=settings.limits,
+        is_here=clients.is_here,
+    )
+    releases.on_release(terminals.end_session)
+    client_resources = ClientResources(clients, participants, directory, settings.limits)
+    turns = TurnRunner(
+        writer,
+        chats,
+        effects,
+        clock,
+        settings.agents,
+        loops,
+        starts=AgentStarts(tasks, loops),
+        permissions=permissions,
+        resume_states=resume_states,
+        credentials=credentials,
+        canvases=canvases,
+        read_published=client_resources.read_bytes,
+        terminals=terminals,
+        shells=settings.shells,
+        prompt_timeout=settings.prompt_timeout,
+        silence_limit=settings.silence_limit,
+    )
+    worktrees = SessionWorktrees(
+        writer, directory, catalogue, effects, tasks, git_program, places, place_records
+    )
+    turns.hooks.add_preparation(worktrees)
+    active = ActiveClients(clients, writer, directory, effects, settings.active_grace)
+    Directories(writer, directory, effects, settings.agents, loops, credentials.mask)
+    sessions = SessionRegistry(
+        writer=writer,
+        directory=directory,
+        catalogue=catalogue,
+        chats=chats,
+        effects=effects,
+        permissions=permissions,
+        participants=participants,
+        resume_states=resume_states,
+        credentials=credentials,
+        drafts=drafts,
+        git=git,
+        places=places,
+        place_records=place_records,
+        trash=trash,
+        content_owners=content_owners,
+        clock=clock,
+        agents=settings.agents,
+        loops=loops,
+        default_directory=settings.directory_uri,
+        disposal=settings.disposal,
+    )
+    book = CheckpointBook(store, ledger, git_program, workspace_dir / "checkpoints")
+    workplaces = Workplaces(places, place_records)
+    changesets = Changesets(
+        writer, directory, effects, tasks, clock, book, workplaces, settings.limits
+    )
+    turns.hooks.add_witness(TurnChanges(writer, directory, effects, tasks, changesets))
+    releases.on_release(changesets.end_session)
+    context = PolicyContext(host_roots=settings.roots)
+    templates = Templates(
+        directory, sessions, loops, settings.policy, context, settings.is_admitted
+    )
+    runs = AutomationRuns(
+        writer=writer,
+        directory=directory,
+        effects=effects,
+        clock=clock,
+        tasks=tasks,
+        sessions=sessions,
+        turns=turns,
+        templates=templates,
+    )
+    automations = AutomationCatalogue(
+        store=store,
+        writer=writer,
+        directory=directory,
+        effects=effects,
+        clock=clock,
+        templates=templates,
+        runs=runs,
+    )
+    reach = Reach(participants, settings.roots, [workspace_dir, *settings.kept_away])
+    watches = ResourceWatches(
+        writer, directory, effects, settings.limits, lambda who: reach.folders(who).paths
+    )
+    releases.on_release(watches.session_goes)
+    # Last: nothing runs or watches in there any more.
+    releases.on_release(worktrees.release)
+    return HostCore(
+        store=store,
+        writer=writer,
+        directory=directory,
+        effects=effects,
+        catalogue=catalogue,
+        chats=chats,
+        sessions=sessions,
+        turns=turns,
+        automations=automations,
+        canvases=canvases,
+        changesets=changesets,
+        drafts=drafts,
+        trash=trash,
+        content_owners=content_owners,
+        clients=clients,
+        active_clients=active,
+        permissions=permissions,
+        participants=participants,
+        credentials=credentials,
+        tasks=tasks,
+        clock=clock,
+        agents=settings.agents,
+        loops=loops,
+        limits=settings.limits,
+        budget=Budget(settings.limits.max_waiting_bytes),
+        pacing=Pacing(),
+        large_frames=asyncio.Lock(),
+        policy=settings.policy,
+        kind_methods={name: h for kind in settings.kinds for name, h in kind.methods.items()},
+        metrics=host_metrics(connections, ledger, fanout, turns, catalogue, runs),
+        wire_log=wire_log,
+        server_info=server_info(),
+        default_directory=settings.directory_uri,
+        roots=settings.roots,
+        workspace_dir=workspace_dir,
+        shells=settings.shells,
+        places=places,
+        worktrees=worktrees,
+        repository_watches=RepositoryWatches(directory, git, lambda: watches.watcher),
+        releases=releases,
+        terminals=terminals,
+        files=ResourceFiles(reach, settings.limits),
+        client_resources=client_resources,
+        file_searches=FileSearches(),
+        watches=watches,
+    )
