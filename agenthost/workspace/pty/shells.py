@@ -85,7 +85,16 @@ def interactive(shell: str, given: Mapping[str, str], *, unattended: bool = Fals
     return ShellLaunch((shell, "-i"), env)
 
 
-def one_command(command: str | Sequence[str], shell: str, given: Mapping[str, str]) -> ShellLaunch:
-    """Return how to run one command, a line for the shell or a program and its arguments."""
+def one_command(
+    command: str | Sequence[str],
+    shell: str,
+    given: Mapping[str, str],
+    added: Mapping[str, str] | None = None,
+) -> ShellLaunch:
+    """Return how to run one command, a line for the shell or a program and its arguments.
+
+    Variables that are ``added`` for it stay as they are, whatever a terminal's usually are.
+    """
     words = (shell, "-c", command) if isinstance(command, str) else tuple(command)
-    return ShellLaunch(words, terminal_environment(given, shell, unattended=True))
+    env = terminal_environment(given, shell, unattended=True)
+    return ShellLaunch(words, {**env, **(added or {})})

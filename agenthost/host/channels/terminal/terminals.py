@@ -207,7 +207,7 @@ class HostTerminals:
             claim["toolCallId"] = tool_call_id
         path = str(file_path(cwd) or cwd)
         state = _first_state(title, file_uri(path), claim, cols, rows)
-        launch = one_command(command, self._shell_for_commands(), command_environment(env))
+        launch = one_command(command, self._shell_for_commands(), command_environment(), env)
         try:
             with self._place(terminal.uri, session, None) as start:
                 await self._start(terminal, start, launch, path, state)

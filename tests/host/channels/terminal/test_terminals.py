@@ -17,8 +17,10 @@ from agenthost.host.channels.terminal import host_terminal, terminals
 from agenthost.host.channels.terminal.host_terminal import HostTerminal
 from agenthost.host.channels.terminal.kind import TERMINAL
 from agenthost.host.store import MemoryBacking, MemoryStore
+from agenthost.workspace.pty.process import Pty
 from tests.flags import eventually
 from tests.wire.client import WireClient, open_client
+from tests.workspace.pty.running import keepers
 
 PATIENCE = 30.0
 SESSION, CHAT = "ahp-session:/s", "ahp-chat:/c"
@@ -80,6 +82,14 @@ async def test_a_program_gets_its_arguments_as_they_are(host: Host, tmp_path: Pa
     terminal = await run(host, ["/bin/echo", "$HOME", "a  b"], tmp_path)
     assert (await outcome(terminal)).output == "$HOME a  b\r\n"
     assert terminal.command == "/bin/echo '$HOME' 'a  b'"
+
+
+async def test_a_command_gets_the_variables_that_its_agent_gives_it(
+    host: Host, tmp_path: Path
+) -> None:
+    line = "echo $TERM $PAGER $VSCODE_X ${GIT_TERMINAL_PROMPT}"
+    env = {"TERM": "dumb", "PAGER": "cat", "VSCODE_X": "1"}
+    assert (await outcome(await run(host, line, tmp_path, env=env))).output == "dumb cat 1 0\r\n"
 
 
 async def test_what_cannot_be_started_is_the_agents_failure(host: Host, tmp_path: Path) -> None:
@@ -225,3 +235,23 @@ async def test_a_command_that_ends_behind_a_flood_of_marks_is_told_whole(
     line = "for n in $(seq 300); do printf '\\033]633;P;Cwd=/%s\\007%s ' $n $n; done"
     ended = await outcome(await run(host, line, tmp_path))
     assert ended.output == "".join(f"{number} " for number in range(1, 301))
+
+
+async def test_a_terminal_whose_session_goes_while_it_starts_prints_to_nobody(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: failures.append(context))
+    start = Pty.start
+
+    async def start_too_late(*args: Any, **options: Any) -> Pty:
+        pty = await start(*args, **options)
+        host.core.terminals.end_session(SESSION)
+        return pty
+
+    monkeypatch.setattr(Pty, "start", start_too_late)
+    with pytest.raises(AgentError, match="session is gone"):
+        await run(host, "trap '' HUP; while :; do echo much; done", tmp_path)
+    await eventually(lambda: not keepers())
+    assert listed(host) == []
+    assert failures == []
