@@ -213,9 +213,7 @@ def wire(
         runs=runs,
     )
     reach = Reach(participants, settings.roots, [workspace_dir, *settings.kept_away])
-    watches = ResourceWatches(
-        writer, directory, effects, settings.limits, lambda who: reach.folders(who).paths
-    )
+    watches = ResourceWatches(writer, directory, effects, settings.limits, reach.reaches)
     releases.on_release(watches.session_goes)
     # Last: nothing runs or watches in there any more.
     releases.on_release(worktrees.release)

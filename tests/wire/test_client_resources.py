@@ -79,7 +79,8 @@ async def test_what_a_client_has_published_others_read_through_the_host(tmp_path
             await answer(one, request, result)
             assert await reading == result
         # What it did not publish it is not asked for, and nobody changes what it did.
-        for uri in ("virtual://other/x", f"{PLUGIN}x", f"{PLUGIN}/../x", "virtual:", "http://x"):
+        for uri in ("virtual://other/x", f"{PLUGIN}x", f"{PLUGIN}/../x", "virtual:", "http://x",
+                    f"{PLUGIN}/%2e%2E/x", f"{PLUGIN}/a%2f..%2fx"):  # fmt: skip
             assert (await two.refusal("resourceRead", uri=uri)).code == MISSING
         refusal = await two.refusal("resourceWrite", uri=FILE, data="x", encoding="utf-8")
         assert refusal.code == DENIED

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from agenthost.errors import NotFound, PermissionDenied, WireError
 from agenthost.host.channels.chat.attachments import attached_uris
@@ -172,7 +173,7 @@ def _lies_below(uri: str, prefix: str) -> bool:
     plain = prefix.rstrip("/")
     below = uri in (prefix, plain) or uri.startswith(f"{plain}/")
     # What the path says about going up, the client that looks it up may take literally.
-    return below and is_clients(prefix) and "/../" not in f"{uri}/"
+    return below and is_clients(prefix) and ".." not in unquote(uri).split("/")
 
 
 def _attaches(chat: ChatChannel, uri: str) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
+from agenthost.host.channels.session.kind import SessionChannel
 from agenthost.host.channels.session.participants import Participants
 from agenthost.host.trust import Principal, Role
 from agenthost.workspace import file_path, resolve
@@ -71,10 +73,19 @@ class Reach:
         for session in sorted(sessions, key=lambda session: session.last_used, reverse=True):
             if len(found) >= MOST_FOLDERS:
                 break
-            paths = map(file_path, session.state.get("workingDirectories", ()))
-            found.update(str(path) for path in paths if path is not None)
+            found.update(_local(session))
         # In one order always, for the same folders are opened once.
         return ReachableFolders(tuple(sorted(found)), within_host_roots=not owner)
+
+    def reaches(self, principal: Principal, folders: Collection[str]) -> bool:
+        """Say whether somebody may reach one of some folders, as they are named.
+
+        Asked by every watch before it tells something, and there may be hundreds.
+        """
+        if principal.role is Role.OWNER and not set(self._host_roots).isdisjoint(folders):
+            return True
+        sessions = self._participants.sessions(principal)
+        return any(folder in folders for session in sessions for folder in _local(session))
 
     def real_folders(self, principal: Principal) -> tuple[str, ...]:
         """Return where those folders are, or were a moment ago, for a first refusal."""
@@ -112,6 +123,20 @@ class Reach:
     def _opened_host(self) -> Roots:
         self._host = self._host or Roots(self._host_roots, self._denied)
         return self._host
+
+
+def _local(session: SessionChannel) -> Iterator[str]:
+    """Yield the folders of a session that are on this machine."""
+    for uri in session.state.get("workingDirectories", ()):
+        path = _path(uri)
+        if path is not None:
+            yield path
+
+
+@lru_cache(4 * MOST_FOLDERS)
+def _path(uri: str) -> str | None:
+    path = file_path(uri)
+    return None if path is None else str(path)
 
 
 def _resolved(folder: str) -> str | None:

@@ -86,6 +86,31 @@ async def test_many_sessions_do_not_use_up_the_descriptors(tmp_path: Path) -> No
         assert len(os.listdir("/proc/self/fd")) - before < 3 * MOST_FOLDERS + 50
 
 
+async def test_whether_somebody_reaches_a_folder_is_known_without_reading_every_uri_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Host(roots=[tmp_path / "root"]) as host:
+        core, reach, ann = host.core, host.core.files.reach, Principal("ann", Role.OPERATOR)
+        for number in range(50):
+            folder = tmp_path / f"f{number}"
+            state = {**minimal(SessionState), "workingDirectories": [folder.as_uri()]}
+            uri = f"ahp-session:/s{number}"
+            session = core.directory.create(uri, SESSION, cast("SessionState", state))
+            if number % 2:
+                core.participants.add(session, "ann")
+        last, other = [str(tmp_path / "f49")], [str(tmp_path / "f48")]
+        assert reach.reaches(ann, last)
+        assert not reach.reaches(ann, other)
+        assert not reach.reaches(ann, [str(tmp_path / "root")])
+        assert reach.reaches(LOCAL_OWNER, other)
+        assert reach.reaches(LOCAL_OWNER, [str(tmp_path / "root")])
+        assert not reach.reaches(LOCAL_OWNER, [str(tmp_path)])
+        assert not reach.reaches(Principal("ann", Role.VIEWER), last)
+        monkeypatch.setattr("agenthost.host.files.reach.file_path", None)
+        assert reach.reaches(ann, last)
+        assert len(reach.folders(ann).paths) == 25
+
+
 async def test_where_folders_are_is_looked_up_once_in_a_moment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

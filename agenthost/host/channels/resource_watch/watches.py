@@ -120,15 +120,15 @@ class ResourceWatches:
         directory: Directory,
         effects: Effects,
         limits: Limits,
-        reachable: Callable[[Principal], Collection[str]],
+        may_reach: Callable[[Principal, Collection[str]], bool],
         *,
         unfollowed_seconds: float = UNFOLLOWED_SECONDS,
     ) -> None:
         self._writer = writer
         self._directory = directory
         self._limits = limits
-        # The folders that somebody may reach now.
-        self._reachable = reachable
+        # Whether somebody may reach one of some folders now.
+        self._may_reach = may_reach
         self._unfollowed_seconds = unfollowed_seconds
         self._watches: dict[WatchChannel, _Watch] = {}
         # Those that are being made.
@@ -258,7 +258,7 @@ class ResourceWatches:
             raise PermissionDenied(f"{state['root']}: {error}") from error
 
     def _is_allowed(self, watch: _Watch) -> bool:
-        return not watch.grounds.isdisjoint(self._reachable(watch.maker))
+        return self._may_reach(watch.maker, watch.grounds)
 
     def _tell(self, watch: _Watch, batch: Sequence[FileChange]) -> None:
         if not self._is_allowed(watch):
