@@ -25,6 +25,7 @@ from inotify_simple import flags as events
 from agenthost.errors import AgentHostError
 from agenthost.workspace.change_batches import ChangeKind, FileChange
 from agenthost.workspace.roots import Place, identity, opened_path
+from agenthost.workspace.slices import Slices
 from agenthost.workspace.tree_watch import IsHidden, TreeWatch, WatchedFolder
 
 log = logging.getLogger(__name__)
@@ -34,11 +35,9 @@ MOST_FOLDERS = 50_000
 # that all do together.
 MOST_REMEMBERED = 50_000
 MOST_REMEMBERED_BY_ALL = 200_000
-# Bytes of events that are read at once.
-_READ = 128 * 1024
-# Seconds before others get their turn, and the seconds of that at least.
-_TURN = 0.003
-_PAUSE = 0.001
+# Bytes of events that are read at once, and names told or forgotten between two looks at the time.
+_READ = 32 * 1024
+_NAMES_AT_ONCE = 100
 # Deeper down nothing is told: patterns take the longer the more names a path has.
 DEEPEST = 100
 # What may lie between the kernel's coarse clock and ours, in nanoseconds.
@@ -76,22 +75,26 @@ class FileWatcher:
         self._folders: dict[int, list[WatchedFolder]] = {}
         # Folders to be looked into; whether all in them is new; since when files count as changed.
         self._unseen: deque[tuple[WatchedFolder, bool, int | None]] = deque()
-        self._looking: asyncio.Handle | None = None
         # The one that is being looked into, how to go on, and what has happened in it meanwhile.
         self._current: tuple[WatchedFolder, Generator[None, None, None]] | None = None
         self._meanwhile: list[_Event] = []
+        # Folders that are gone, and their paths, with names that are still to be told.
+        self._telling: list[tuple[WatchedFolder, str]] = []
+        # Folders to be let go of.
+        self._leaving: list[WatchedFolder] = []
+        # Events were lost while folders were being looked into.
+        self._lost = False
         # What the kernel has told, and which of those who watch are to hear of the first of it.
         self._events: deque[tuple[int, int, int, str]] = deque()
         self._due: deque[_Event] = deque()
-        self._taking: asyncio.Handle | None = None
-        # Folders to be let go of.
-        self._leaving: list[WatchedFolder] = []
-        self._letting_go: asyncio.Handle | None = None
-        # Events were lost while folders were being looked into.
-        self._lost = False
-        # When there were no events left to be read, by the wall clock.
+        # Whether there may be events to be read, and when there were none left, by the wall clock.
+        self._readable = False
         self._drained = time.time_ns()
-        self.loop.add_reader(self._descriptor, self._read)
+        # What is gone is told first, or it would take back what is told of something new.
+        self._work = Slices(
+            self.loop, self._tell_some, self._take_one, self._let_go_of_one, self._look_on
+        )
+        self._await_events()
 
     @property
     def folders(self) -> int:
@@ -102,9 +105,7 @@ class FileWatcher:
         """End all watches."""
         for watch in list(self._watches):
             watch.close()
-        for handle in (self._looking, self._letting_go, self._taking):
-            if handle is not None:
-                handle.cancel()
+        self._work.close()
         if self._current is not None:
             self._current[1].close()
         # All at once, and with it all its watches.
@@ -157,7 +158,7 @@ class FileWatcher:
         self._entered -= watch.entered
         self._remembered -= watch.remembered
         self._leaving += (watch.top, watch.above)
-        self._let_go_of_some()
+        self._work.begin()
 
     # Folders come and go
 
@@ -210,61 +211,32 @@ class FileWatcher:
             with contextlib.suppress(OSError):
                 self._inotify.rm_watch(wd)
 
-    def _detach(self, folder: WatchedFolder) -> None:
-        """Let go of a folder and of those below it, which are marked as gone already."""
-        if folder.parent is not None and folder.parent.children.get(folder.name) is folder:
-            del folder.parent.children[folder.name]
-        self._leaving.append(folder)
-        self._let_go_of_some()
-
-    def _let_go_of_some(self) -> None:
-        self._letting_go = None
-        until = self.loop.time() + _TURN
-        while self._leaving and self.loop.time() < until:
-            one = self._leaving.pop()
-            one.gone = True
-            self._leaving += one.children.values()
-            one.children.clear()
-            if not one.watch.ended:
-                self._count_names(one.watch, -len(one.names))
-                self._count_folders(one.watch, -1)
-            one.names.clear()
-            self._release(one)
-        if self._leaving and self._letting_go is None:
-            self._letting_go = self.loop.call_later(_PAUSE, self._let_go_of_some)
+    def _let_go_of_one(self) -> bool:
+        if not self._leaving:
+            return False
+        one = self._leaving.pop()
+        one.gone = True
+        self._leaving += one.children.values()
+        one.children.clear()
+        if not one.watch.ended:
+            self._count_names(one.watch, -len(one.names))
+            self._count_folders(one.watch, -1)
+        one.names.clear()
+        self._release(one)
+        return True
 
     # Looking into folders
 
     def _look_later(self, folder: WatchedFolder, *, new: bool, since: int | None = None) -> None:
         folder.watch.unseen += 1
         self._unseen.append((folder, new, since))
-        self._look_soon()
-
-    def _look_soon(self) -> None:
-        if self._looking is None:
-            self._looking = self.loop.call_soon(self._look_at_some)
-
-    def _look_at_some(self) -> None:
-        # Known as under way until the end: whatever is found meanwhile must not begin a second one.
-        began = self.loop.time()
-        while self.loop.time() < began + _TURN and self._look_on():
-            pass
-        if self._unseen or self._current is not None:
-            self._looking = self.loop.call_later(self._pause(began), self._look_at_some)
-            return
-        self._looking = None
-        if self._lost:
-            self._look_again()
-
-    def _pause(self, began: float) -> float:
-        """Return how long others get their turn, after what began then: no less than it took."""
-        return max(_PAUSE, self.loop.time() - began - _TURN)
+        self._work.begin()
 
     def _look_on(self) -> bool:
         """Look at some more entries; False when there are none."""
         if self._current is None:
             if not self._unseen:
-                return False
+                return self._look_again() if self._lost else False
             folder, new, since = self._unseen.popleft()
             self._current = folder, self._look(folder, new, since)
         folder, look = self._current
@@ -288,8 +260,6 @@ class FileWatcher:
         # Before all that came after it.
         self._due.extendleft(reversed(self._meanwhile))
         self._meanwhile = []
-        if self._due and self._taking is None:
-            self._taking = self.loop.call_soon(self._take_some)
         watch.unseen -= 1
         if watch.unseen == 0 and not watch.ready.done():
             watch.ready.set_result(None)
@@ -303,6 +273,7 @@ class FileWatcher:
         at what was there before.
         """
         parts = folder.parts()
+        known = list(folder.children.values()) if since is not None else ()
         try:
             with folder.watch.opened(parts) as descriptor:
                 folder.identity = identity(os.fstat(descriptor))
@@ -314,6 +285,8 @@ class FileWatcher:
         except OSError:
             # Gone meanwhile, or nobody's to be read: the folder above tells.
             return
+        for child in known:
+            self._look_later(child, new=new, since=since)
 
     def _compare(
         self,
@@ -346,7 +319,9 @@ class FileWatcher:
                         watch.note(below, "updated")
             if is_folder and watch.recursive and name not in folder.children:
                 self._enter(folder, name, new=new)
-        for name in gone:
+        for number, name in enumerate(gone):
+            if number % _NAMES_AT_ONCE == _NAMES_AT_ONCE - 1:
+                yield
             is_told = name in folder.names
             self._forget_entry(folder, name)
             if is_told:
@@ -385,22 +360,31 @@ class FileWatcher:
         if name in folder.names:
             folder.names.discard(name)
             self._count_names(folder.watch, -1)
-        if (child := folder.children.get(name)) is not None:
-            self._tell_gone(child)
-            self._detach(child)
+        if (child := folder.children.pop(name, None)) is not None:
+            child.gone = True
+            self._telling.append((child, "/".join(child.parts())))
+            self._leaving.append(child)
+            self._work.begin()
 
-    def _tell_gone(self, folder: WatchedFolder) -> None:
-        """Tell that a folder is gone, and all that is known below it.
+    def _tell_some(self) -> bool:
+        """Tell that what is known below a folder is gone with it.
 
         Were it told of the folder alone, a new one of that name would hide what is missing in it.
         """
-        below = [(folder, "/".join(folder.parts()))]
-        while below:
-            one, path = below.pop()
-            one.gone = True
-            for name in one.names:
-                one.watch.note(f"{path}/{name}", "deleted")
-            below.extend((child, f"{path}/{name}") for name, child in one.children.items())
+        if not self._telling:
+            return False
+        folder, path = self._telling[-1]
+        folder.gone = True
+        for _ in range(_NAMES_AT_ONCE):
+            if not folder.names or folder.watch.ended:
+                self._telling.pop()
+                below = folder.children.items()
+                self._telling += ((child, f"{path}/{name}") for name, child in below)
+                break
+            name = folder.names.pop()
+            self._count_names(folder.watch, -1)
+            folder.watch.note(f"{path}/{name}", "deleted")
+        return True
 
     def _too_many(self, watch: TreeWatch, error: TooManyFolders) -> None:
         if not watch.ready.done():
@@ -412,32 +396,38 @@ class FileWatcher:
 
     # Events
 
-    def _read(self) -> None:
+    def _await_events(self) -> None:
+        self.loop.add_reader(self._descriptor, self._are_there)
+
+    def _are_there(self) -> None:
+        # They are read when it is their turn; until then nobody need be told again.
+        self.loop.remove_reader(self._descriptor)
+        self._readable = True
+        self._work.begin()
+
+    def _take_one(self) -> bool:
+        if self._due:
+            self._take(*self._due.popleft())
+        elif self._events:
+            self._share(*self._events.popleft())
+        else:
+            return self._read()
+        return True
+
+    def _read(self) -> bool:
+        """Read events; False when there are none."""
+        if not self._readable:
+            return False
         now = time.time_ns()
         try:
             data = os.read(self._descriptor, _READ)
         except BlockingIOError:
-            return
-        if len(data) < _READ // 2:
+            self._readable = False
             self._drained = now
+            self._await_events()
+            return False
         self._events.extend(parse_events(data))
-        # The kernel keeps what comes until this is done.
-        self.loop.remove_reader(self._descriptor)
-        if self._taking is None:
-            self._take_some()
-
-    def _take_some(self) -> None:
-        self._taking = None
-        began = self.loop.time()
-        while (self._due or self._events) and self.loop.time() < began + _TURN:
-            if self._due:
-                self._take(*self._due.popleft())
-            else:
-                self._share(*self._events.popleft())
-        if self._due or self._events:
-            self._taking = self.loop.call_later(self._pause(began), self._take_some)
-        else:
-            self.loop.add_reader(self._descriptor, self._read)
+        return True
 
     def _share(self, wd: int, mask: int, _: int, name: str) -> None:
         """Have those hear of an event who watch its folder."""
@@ -507,11 +497,11 @@ class FileWatcher:
             if is_folder and watch.recursive:
                 self._enter(folder, name, new=True)
 
-    def _look_again(self) -> None:
-        """Find out what happened while the kernel told nothing."""
+    def _look_again(self) -> bool:
+        """Find out what happened while the kernel told nothing; False if that must wait."""
         self._lost = bool(self._unseen)
         if self._lost:
-            return
+            return False
         log.info("the kernel has lost file events; folders are looked into again")
         for watch in list(self._watches):
             if not os.path.lexists(watch.real):
@@ -523,11 +513,10 @@ class FileWatcher:
                 continue
             if not watch.is_folder or not watch.remembers:
                 watch.note("", "updated")
-            below = [watch.top] if watch.is_folder else []
-            while below:
-                folder = below.pop()
-                below.extend(folder.children.values())
-                self._look_later(folder, new=watch.remembers, since=self._drained - _CLOCKS)
+            if watch.is_folder:
+                since = self._drained - _CLOCKS
+                self._look_later(watch.top, new=watch.remembers, since=since)
+        return True
 
 
 def _kind(mask: int) -> ChangeKind:

@@ -27,7 +27,7 @@ from tests.flags import eventually
 if sys.platform != "linux":
     pytest.skip("watches need Linux", allow_module_level=True)
 
-from agenthost.workspace import watching
+from agenthost.workspace import slices
 from agenthost.workspace.tree_watch import TreeWatch
 from agenthost.workspace.watching import FileWatcher, TooManyFolders
 
@@ -446,7 +446,7 @@ async def test_others_have_their_turn_while_a_large_tree_is_looked_into(
         for below in range(20):
             (root / str(number) / str(below)).mkdir(parents=True)
     # How much a turn gets done is up to the machine: so little that there must be many of them.
-    monkeypatch.setattr(watching, "_TURN", 0.0001)
+    monkeypatch.setattr(slices, "SLICE", 0.0001)
     seen = set()
 
     async def look_on() -> None:
