@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 ChangeKind = Literal["added", "updated", "deleted"]
@@ -37,9 +38,10 @@ class ChangeBatches:
         self._loop = loop
         self._on_batch = on_batch
         self._waiting: dict[str, ChangeKind] = {}
-        # When the first and the last of them came.
+        # When the first and the last of them came, and how many of them it is time to tell.
         self._first = self._last = 0.0
-        self._timer: asyncio.TimerHandle | None = None
+        self._due = 0
+        self._timer: asyncio.Handle | None = None
 
     def add(self, path: str, kind: ChangeKind) -> None:
         """Gather a change with those of the same path before it."""
@@ -50,11 +52,10 @@ class ChangeBatches:
         self._waiting[path] = merged
         self._last = self._loop.time()
         if self._timer is None:
-            self._first = self._last
-            self._timer = self._loop.call_later(QUIET, self._due)
-        elif len(self._waiting) > MOST_WAITING:
-            self._timer.cancel()
-            self._tell()
+            self._wait()
+        if len(self._waiting) > MOST_WAITING:
+            # Whatever the time, for they take room.
+            self._on_batch(self._oldest())
 
     def close(self) -> None:
         """Tell nothing any more."""
@@ -62,20 +63,36 @@ class ChangeBatches:
         if self._timer is not None:
             self._timer.cancel()
 
-    def _due(self) -> None:
-        now = self._loop.time()
-        due = min(self._last + QUIET, self._first + PATIENCE)
-        if now < due:
-            self._timer = self._loop.call_at(due, self._due)
-        else:
-            self._tell()
+    def _wait(self) -> None:
+        self._first = self._loop.time()
+        self._timer = self._loop.call_later(QUIET, self._look)
 
-    def _tell(self) -> None:
+    def _look(self) -> None:
+        due = min(self._last + QUIET, self._first + PATIENCE)
+        if self._loop.time() < due:
+            self._timer = self._loop.call_at(due, self._look)
+        else:
+            self._due = len(self._waiting)
+            self._tell_on()
+
+    def _tell_on(self) -> None:
+        """Tell what is due, one batch at a time: to tell many takes longer than others can wait."""
+        batch = self._oldest()
         self._timer = None
-        changes = [FileChange(path, kind) for path, kind in self._waiting.items()]
-        self._waiting.clear()
-        for start in range(0, len(changes), BATCH):
-            self._on_batch(changes[start : start + BATCH])
+        if self._due:
+            self._timer = self._loop.call_soon(self._tell_on)
+        elif self._waiting:
+            self._wait()
+        if batch:
+            self._on_batch(batch)
+
+    def _oldest(self) -> list[FileChange]:
+        """Take out what has waited longest."""
+        paths = list(islice(self._waiting, BATCH))
+        batch = [FileChange(path, self._waiting.pop(path)) for path in paths]
+        # Some that were due may have come to nothing meanwhile.
+        self._due = min(max(0, self._due - len(batch)), len(self._waiting))
+        return batch
 
 
 def merged_kind(before: ChangeKind | None, now: ChangeKind) -> ChangeKind | None:

@@ -18,6 +18,7 @@ from agenthost.workspace.change_batches import (
     FileChange,
     merged_kind,
 )
+from tests.flags import eventually
 
 
 @given(there=st.booleans(), steps=st.lists(st.sampled_from(["update", "toggle"])))
@@ -38,14 +39,50 @@ def test_what_is_told_is_the_difference(there: bool, steps: list[str]) -> None:
         assert told in (None, "updated")
 
 
-async def test_a_flood_is_told_in_batches_at_once() -> None:
+async def test_a_flood_is_told_in_batches_as_it_comes() -> None:
     batches: list[Sequence[FileChange]] = []
     gathering = ChangeBatches(asyncio.get_running_loop(), batches.append)
-    for number in range(MOST_WAITING + 1):
+    for number in range(3 * MOST_WAITING):
         gathering.add(str(number), "added")
-    # Without waiting for quiet.
-    assert sum(len(batch) for batch in batches) == MOST_WAITING + 1
-    assert max(len(batch) for batch in batches) == BATCH
+        # Without waiting for quiet: no more than that are ever kept.
+        assert number + 1 - sum(len(batch) for batch in batches) <= MOST_WAITING
+    assert {len(batch) for batch in batches} == {BATCH}
+    gathering.close()
+
+
+async def test_others_have_their_turn_between_batches_and_none_is_told_twice() -> None:
+    batches: list[Sequence[FileChange]] = []
+    told_between: set[int] = set()
+    gathering = ChangeBatches(asyncio.get_running_loop(), batches.append)
+    paths = [str(number) for number in range(5 * BATCH)]
+    for path in paths:
+        gathering.add(path, "added")
+    while len(batches) < 5:
+        await asyncio.sleep(0)
+        if len(batches) == 1 and told_between == {0}:
+            # What is due need not be so any more.
+            gathering.add(paths[-1], "deleted")
+        told_between.add(len(batches))
+    assert told_between == {0, 1, 2, 3, 4, 5}
+    assert [change.path for batch in batches for change in batch] == paths[:-1]
+    gathering.close()
+
+
+async def test_whoever_fails_over_a_batch_is_told_the_next() -> None:
+    told: list[str] = []
+    failures: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: failures.append(context))
+
+    def on_batch(batch: Sequence[FileChange]) -> None:
+        told.extend(change.path for change in batch)
+        if len(told) == 1:
+            raise ValueError
+
+    gathering = ChangeBatches(asyncio.get_running_loop(), on_batch)
+    for path in ("first", "second"):
+        gathering.add(path, "added")
+        await eventually(lambda path=path: path in told)
+    assert len(failures) == 1
     gathering.close()
 
 
