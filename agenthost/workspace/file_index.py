@@ -122,11 +122,6 @@ class FileIndexes:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._searchers, index.search, query, most)
 
-    def changed(self, folder: Identity) -> None:
-        """Take note that files have changed: the next search makes the index anew."""
-        if (kept := self._kept.get(folder)) is not None:
-            kept.made = float("-inf")
-
     async def close(self) -> None:
         """Let go of everything."""
         making = list(self._making.values())

@@ -14,7 +14,7 @@ import pytest
 from agenthost.workspace import file_index
 from agenthost.workspace.file_index import FileIndex, FileIndexes, FoundPath, index_folder
 from agenthost.workspace.file_trees import unfinished_name
-from agenthost.workspace.roots import Roots, identity
+from agenthost.workspace.roots import Roots
 from tests.flags import eventually
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="walks need Linux")
@@ -145,11 +145,6 @@ async def test_an_answer_is_given_at_once_and_is_new_after_a_while(tmp_path: Pat
     # The old answer first.
     assert await indexes.search("a") == {"a"}
     await indexes.comes("ab")
-    fill(tmp_path, "abc")
-    with indexes.roots.walk(tmp_path) as place:
-        assert place.info is not None
-        indexes.indexes.changed(identity(place.info))
-    await indexes.comes("abc")
     await indexes.indexes.close()
 
 
