@@ -79,9 +79,10 @@ async def test_whoever_fails_over_a_batch_is_told_the_next() -> None:
             raise ValueError
 
     gathering = ChangeBatches(asyncio.get_running_loop(), on_batch)
-    for path in ("first", "second"):
-        gathering.add(path, "added")
-        await eventually(lambda path=path: path in told)
+    gathering.add("first", "added")
+    await eventually(lambda: told == ["first"])
+    gathering.add("second", "added")
+    await eventually(lambda: told == ["first", "second"])
     assert len(failures) == 1
     gathering.close()
 
