@@ -24,7 +24,7 @@ from agenthost.host.channels.resource_watch.kind import (
     WatchChannel,
     WatchExtra,
 )
-from agenthost.host.channels.session.kind import SESSION, SessionChannel
+from agenthost.host.channels.session.kind import SESSION, EndUnreachableWatches, SessionChannel
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.writer import Writer
@@ -135,6 +135,7 @@ class ResourceWatches:
         self._making: list[tuple[str, str]] = []
         self._watcher: FileWatcher | None = None
         effects.on(ReleaseWatch, lambda effect: self._release(effect.channel))
+        effects.on(EndUnreachableWatches, lambda _: self._end_unreachable_soon())
 
     def __len__(self) -> int:
         return len(self._watches)
@@ -187,7 +188,10 @@ class ResourceWatches:
 
     def session_goes(self, session: str, keep: bool) -> None:
         """End the watches that nobody may have any more without a session."""
-        # Once it is gone: others may work in the same folders.
+        self._end_unreachable_soon()
+
+    def _end_unreachable_soon(self) -> None:
+        # Once it is done: others may work in the same folders.
         asyncio.get_running_loop().call_soon(self._end_unreachable)
 
     def _end_unreachable(self) -> None:

@@ -134,6 +134,11 @@ class RefreshGit(Consequence):
 
 
 @dataclass(frozen=True, slots=True)
+class EndUnreachableWatches(Consequence):
+    """Watch no more files for those who may not reach them any longer."""
+
+
+@dataclass(frozen=True, slots=True)
 class DistrustPlace(Consequence):
     """Note that somebody else than an owner has chosen a directory of a session."""
 
@@ -320,7 +325,7 @@ class SessionKind(RuledKind["SessionState"]):
         if action["type"] in _MOVES:
             if action["type"] in _CHOOSES and _is_from_another(applied):
                 follows.append(DistrustPlace(session))
-            follows.append(RefreshGit(session))
+            follows += (RefreshGit(session), EndUnreachableWatches())
         return follows
 
     def unfollowed(self, channel: SessionChannel, client_id: str) -> Sequence[Consequence]:
