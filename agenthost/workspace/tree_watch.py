@@ -75,12 +75,15 @@ class TreeWatch:
         excludes: Iterable[str],
         includes: Iterable[str] | None,
         is_hidden: IsHidden | None,
+        holder: str | None,
     ) -> None:
         assert place.info is not None
         self._watcher = watcher
         self._excludes = Globs((*ALWAYS_EXCLUDED, *excludes))
         self._includes = Globs(includes) if includes is not None else None
         self._is_hidden = is_hidden or _nothing_hidden
+        # Whose share of the folders it takes.
+        self.holder = holder
         self.recursive = recursive
         self.real = str(place.real)
         self.name = place.name

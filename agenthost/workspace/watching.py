@@ -16,7 +16,7 @@ import errno
 import logging
 import os
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 
 from inotify_simple import INotify, parse_events  # type: ignore[import-untyped]
@@ -71,6 +71,9 @@ class FileWatcher:
         # Folders that watches have entered, each as often as it is watched, and names remembered.
         self._entered = 0
         self._remembered = 0
+        # Folders that the watches of each holder have entered; whoever it is leaves half of them.
+        self._held: Counter[str] = Counter()
+        self._most_of_one = max(1, most_folders // 2)
         # The kernel's number of a watched folder -> those who watch it.
         self._folders: dict[int, list[WatchedFolder]] = {}
         # Folders to be looked into; whether all in them is new; since when files count as changed.
@@ -123,11 +126,13 @@ class FileWatcher:
         excludes: Iterable[str] = (),
         includes: Iterable[str] | None = None,
         is_hidden: IsHidden | None = None,
+        holder: str | None = None,
     ) -> TreeWatch:
         """Watch what a walk has found; return when nothing that happens from now on is missed.
 
         The place may be closed afterwards. A folder that is not watched recursively tells of
-        itself and of what is directly in it. Of what ``is_hidden`` nothing is told.
+        itself and of what is directly in it. Of what ``is_hidden`` nothing is told. All watches of
+        one ``holder`` together take at most half of the folders.
 
         Raises:
             BadGlob: a pattern cannot be used.
@@ -136,7 +141,7 @@ class FileWatcher:
         """
         if place.leaf is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), place.name)
-        watch = TreeWatch(self, place, on_batch, recursive, excludes, includes, is_hidden)
+        watch = TreeWatch(self, place, on_batch, recursive, excludes, includes, is_hidden, holder)
         self._watches.add(watch)
         try:
             self._watch_above(watch, place)
@@ -153,10 +158,10 @@ class FileWatcher:
         if watch not in self._watches:
             return
         self._watches.discard(watch)
-        watch.ended = True
         # There is room for others at once, although it takes a while.
-        self._entered -= watch.entered
-        self._remembered -= watch.remembered
+        self._count_folders(watch, -watch.entered)
+        self._count_names(watch, -watch.remembered)
+        watch.ended = True
         self._leaving += (watch.top, watch.above)
         self._work.begin()
 
@@ -218,9 +223,8 @@ class FileWatcher:
         one.gone = True
         self._leaving += one.children.values()
         one.children.clear()
-        if not one.watch.ended:
-            self._count_names(one.watch, -len(one.names))
-            self._count_folders(one.watch, -1)
+        self._count_names(one.watch, -len(one.names))
+        self._count_folders(one.watch, -1)
         one.names.clear()
         self._release(one)
         return True
@@ -331,13 +335,20 @@ class FileWatcher:
         if folder.depth >= DEEPEST:
             log.debug("%s is watched down to %d folders", folder.watch.real, DEEPEST)
             return
-        if self._entered >= self._most_folders:
-            most = f"no more than {self._most_folders} folders are watched at once"
-            self._too_many(folder.watch, TooManyFolders(most))
+        if (refusal := self._refusal(folder.watch)) is not None:
+            self._too_many(folder.watch, TooManyFolders(refusal))
             return
         self._count_folders(folder.watch, +1)
         child = folder.children[name] = WatchedFolder(folder.watch, folder, name)
         self._look_later(child, new=new)
+
+    def _refusal(self, watch: TreeWatch) -> str | None:
+        """Return why a watch cannot enter another folder; None if it can."""
+        if watch.holder is not None and self._held[watch.holder] >= self._most_of_one:
+            return f"you may watch {self._most_of_one} folders at once"
+        if self._entered >= self._most_folders:
+            return f"no more than {self._most_folders} folders are watched at once"
+        return None
 
     def _remember(self, folder: WatchedFolder, name: str) -> None:
         watch = folder.watch
@@ -349,10 +360,19 @@ class FileWatcher:
             )
 
     def _count_folders(self, watch: TreeWatch, change: int) -> None:
+        if watch.ended:
+            # Counted out already, perhaps by whoever was told of the change that is being taken.
+            return
         watch.entered += change
         self._entered += change
+        if watch.holder is not None:
+            self._held[watch.holder] += change
+            if not self._held[watch.holder]:
+                del self._held[watch.holder]
 
     def _count_names(self, watch: TreeWatch, change: int) -> None:
+        if watch.ended:
+            return
         watch.remembered += change
         self._remembered += change
 

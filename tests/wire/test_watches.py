@@ -371,13 +371,36 @@ async def test_there_are_only_so_many_watches(root: Path) -> None:
 async def test_a_tree_with_too_many_folders_is_refused_and_leaves_nothing(root: Path) -> None:
     for number in range(30):
         (root / f"d{number}").mkdir()
-    async with at(root, limits=Limits(max_watched_folders=20)) as (host, client):
+    async with at(root, limits=Limits(max_watched_folders=40)) as (host, client):
         refusal = await client.refusal("createResourceWatch", uri=root.as_uri(), recursive=True)
         assert refusal.code == DENIED
-        assert "20 folders" in refusal.message
+        assert refusal.message == f"{root.as_uri()}: you may watch 20 folders at once"
         assert len(host.core.watches) == 0
         await eventually(lambda: host.core.watches.watcher.folders == 0)
         await watched(client, root)
+
+
+async def test_whoever_watches_many_folders_leaves_half_for_others(
+    root: Path, tmp_path: Path
+) -> None:
+    for number in range(19):
+        (root / "sub" / f"d{number}").mkdir()
+    options: Json = {"roots": [root], "default_directory": root}
+    limits = Limits(max_watched_folders=40)
+    async with (
+        peopled(tmp_path / "data", limits=limits, **options) as people,
+        people.client("owner") as owner,
+        people.client("olga") as olga,
+    ):
+        await olga.ready_session("ahp-session:/olga", workingDirectories=[(root / "sub").as_uri()])
+        sub = {"uri": (root / "sub").as_uri(), "recursive": True}
+        hers = await watched(olga, root / "sub", recursive=True)
+        refusal = await olga.refusal("createResourceWatch", **sub)
+        assert (refusal.code, "you may watch 20 folders" in refusal.message) == (DENIED, True)
+        await watched(owner, root / "sub", recursive=True)
+        # What she lets go of she has again.
+        await olga.send({"method": "unsubscribe", "params": {"channel": hers}})
+        await watched(olga, root / "sub", recursive=True)
 
 
 async def test_a_client_that_does_not_read_costs_nobody_anything(root: Path) -> None:
@@ -474,9 +497,9 @@ class Wide(Demo):
     capabilities: Mapping[str, Any] = {**Demo.capabilities, "multipleWorkingDirectories": {}}
 
 
-async def test_a_watch_in_a_folder_that_its_session_leaves_tells_nothing_more(root: Path) -> None:
+async def test_a_watch_in_a_folder_that_its_session_leaves_ends(root: Path) -> None:
     outside = root.parent / "outside"
-    async with at(root, agents=[Wide()]) as (_, client):
+    async with at(root, agents=[Wide()]) as (host, client):
         session = "ahp-session:/s"
         directories = [root.as_uri(), outside.as_uri()]
         await client.ready_session(session, workingDirectories=directories)

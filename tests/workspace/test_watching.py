@@ -27,7 +27,7 @@ from tests.flags import eventually
 if sys.platform != "linux":
     pytest.skip("watches need Linux", allow_module_level=True)
 
-from agenthost.workspace import slices
+from agenthost.workspace import change_batches, slices
 from agenthost.workspace.tree_watch import TreeWatch
 from agenthost.workspace.watching import FileWatcher, TooManyFolders
 
@@ -485,6 +485,49 @@ async def test_a_tree_counts_as_often_as_it_is_watched(root: Path) -> None:
     first.close()
     # There is room at once for whoever comes next.
     await watch(watcher, root)
+    watcher.close()
+
+
+async def test_a_watch_that_is_closed_over_what_it_tells_takes_no_room(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also while a folder is being looked into, of which the rest is still to come."""
+    monkeypatch.setattr(change_batches, "MOST_WAITING", 5)
+    watcher = FileWatcher(most_folders=40)
+    closed = asyncio.Event()
+
+    def close(batch: Sequence[FileChange]) -> None:
+        made.close()
+        closed.set()
+
+    with Roots([root.parent]).walk(root) as place:
+        made = await watcher.watch(place, close, recursive=True)
+    for number in range(30):
+        (root.parent / "out" / "many" / str(number)).mkdir(parents=True)
+    (root.parent / "out" / "many").rename(root / "many")
+    await closed.wait()
+    await eventually(lambda: watcher.folders == 0)
+    await watch(watcher, root)
+    watcher.close()
+
+
+async def test_half_of_the_folders_are_one_holder_s_at_most(root: Path) -> None:
+    for number in range(5):
+        (root / str(number)).mkdir()
+    watcher = FileWatcher(most_folders=12)
+
+    async def hold(holder: str | None) -> TreeWatch:
+        with Roots([root.parent]).walk(root) as place:
+            return await watcher.watch(place, Told(), recursive=True, holder=holder)
+
+    first = await hold("a")
+    with pytest.raises(TooManyFolders, match="you may watch 6 folders"):
+        await hold("a")
+    await hold("b")
+    first.close()
+    await hold("a")
+    with pytest.raises(TooManyFolders, match="no more than 12 folders"):
+        await hold(None)
     watcher.close()
 
 

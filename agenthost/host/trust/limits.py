@@ -110,7 +110,8 @@ class Limits:
     """Watches of all clients together."""
 
     max_watched_folders: int = 50_000
-    """Folders that are watched, of all clients together: a quarter of what Linux grants a user."""
+    """Folders that are watched, of all clients together: a quarter of what Linux grants a user.
+    One person may have half of them."""
 
     max_watch_batch: int = 1_000
     """Changes told at once; more follow in further actions."""

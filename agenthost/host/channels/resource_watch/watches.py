@@ -257,6 +257,7 @@ class ResourceWatches:
                 excludes=state["excludes"]["items"] if "excludes" in state else (),
                 includes=state["includes"]["items"] if "includes" in state else None,
                 is_hidden=found.is_hidden,
+                holder=watch.maker.name,
             )
         except TooManyFolders as error:
             raise PermissionDenied(f"{state['root']}: {error}") from error
