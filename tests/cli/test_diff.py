@@ -96,6 +96,8 @@ async def test_every_kind_of_change_is_named_and_what_can_be_is_shown(repository
     assert "\x1b" not in done.out
     assert 'diff --git "a/escapes \\033[2J" "b/escapes \\033[2J"' in done.out
     assert "+\\x1b]0;evil\\x07\n" in done.out
+    # Whoever keeps it as a patch is told.
+    assert '"escapes \\033[2J": control characters are spelled out' in done.err
 
 
 async def test_counts_equal_those_of_git(repository: Cli) -> None:

@@ -28,6 +28,8 @@ from agenthost.cli.format.diff_format import (
     describe_file,
     diff_lines,
     file_json,
+    is_spelled_out,
+    quoted_name,
     stat_lines,
     sum_json,
 )
@@ -244,6 +246,9 @@ async def _print_diff(found: _Found, ink: Ink) -> None:
     async for file in found.compared(keep_returns=is_patch):
         for line in diff_lines(file, ink, patch=is_patch):
             print(line)
+        if is_patch and is_spelled_out(file):
+            name = quoted_name(file.path)
+            print(f"{name}: control characters are spelled out; do not apply", file=sys.stderr)
 
 
 def _print_stat(found: _Found, ink: Ink) -> None:

@@ -100,6 +100,11 @@ def diff_lines(file: FileDiff, ink: Ink, *, patch: bool = False) -> Iterator[str
         yield ink(_STYLES.get(row[:1]), _safe_row(row, patch))
 
 
+def is_spelled_out(file: FileDiff) -> bool:
+    """Say whether its diff shows what a terminal would obey: what is applied would be that."""
+    return any(_safe_row(row, patch=True) != row for row in file.rows)
+
+
 def _heading(file: FileDiff) -> Iterator[str]:
     old, new = _side("a", file.old_path), _side("b", file.path)
     yield f"diff --git {old} {new}"
@@ -129,7 +134,7 @@ def _side(letter: str, path: str) -> str:
 
 def quoted_name(path: str) -> str:
     """Return a path as git writes it: in quotes where it holds what would not be seen."""
-    if visible(path) == path and not any(character in path for character in '"\\'):
+    if all(_quoted_character(character) == character for character in path):
         return path
     return f'"{"".join(map(_quoted_character, path))}"'
 

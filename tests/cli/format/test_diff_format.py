@@ -63,6 +63,7 @@ PATCHES: list[tuple[str, str, str | None, str | None]] = [
     ("dos", "dos", "a\r\nb\r\n", "a\r\nc\r\n"),
     ('q"uo\tte', 'q"uo\tte', "a\n", "b\n"),
     ("ünï", "ünï", "ä\n", "ö\n"),
+    ("two\nlines", "two\nlines", "a\n", "b\n"),
 ]
 
 
