@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import shutil
 from pathlib import Path
@@ -10,6 +11,7 @@ from urllib.parse import unquote
 import pytest
 
 from agenthost.host.store import MemoryBacking, MemoryStore
+from agenthost.workspace.git.checkpoints import Checkpoints
 from tests.flags import eventually
 from tests.wire.changing import SESSION, Handy, changing, content, names, open_changes, opened
 from tests.wire.client import Json, WireClient, open_client
@@ -442,6 +444,37 @@ async def test_a_session_that_goes_takes_its_changesets_with_it(
         await client.request("disposeSession", channel=SESSION)
         await client.request("agenthost/purgeSession", channel=SESSION)
         await eventually(lambda: not [*(own / "checkpoints").iterdir()])
+
+
+async def test_checkpoints_of_a_session_that_went_as_the_host_ended_go_with_the_next(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, backing = tmp_path / "own", MemoryBacking()
+    options = {"store": MemoryStore(backing), "workspace_dir": own, "disposal": "delete"}
+    with monkeypatch.context() as patch:
+        # The host ends before they are removed.
+        patch.setattr(Checkpoints, "remove", lambda _: asyncio.Event().wait())
+        async with changing(folder, **options) as scene:
+            await scene.turn(lambda: (folder / "a").write_text("new\n"))
+            await _counted(scene.client, 1)
+            await scene.client.request("disposeSession", channel=SESSION)
+    assert len([*(own / "checkpoints").iterdir()]) == 1
+    async with changing(folder, **{**options, "store": MemoryStore(backing)}):
+        assert [*(own / "checkpoints").iterdir()] == []
+
+
+async def test_two_chats_may_call_their_turns_the_same(folder: Path) -> None:
+    async with changing(folder) as scene:
+        client, agent = scene.client, scene.agent
+        other = "ahp-chat:/other"
+        await client.request("createChat", channel=SESSION, chat=other)
+        await client.subscribe(other)
+        agent.jobs |= {name: (folder / name).touch for name in ("one", "two")}
+        await client.run_turn(scene.chat, "same", "one")
+        await client.run_turn(other, "same", "two")
+        for chat, name in ((scene.chat, "one"), (other, "two")):
+            state = await open_changes(client, f"{chat}/changeset/turn/same")
+            assert names(state, folder) == {name: "made"}
 
 
 async def test_a_fork_shows_what_it_can_and_begins_anew(folder: Path) -> None:

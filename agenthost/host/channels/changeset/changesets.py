@@ -87,6 +87,7 @@ class Changesets:
     async def open(self) -> None:
         """Take up what is kept for all of them."""
         await self._blobs.open(self.book.store, self._writer.ledger)
+        await self.book.clear_left_behind()
 
     async def content(self, uri: str) -> Blob:
         """Return a file as it was, by the name under which a changeset tells of it.

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.log.stored_values import stored_value
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CHECKPOINTS = "checkpoints"
+# The sessions that are gone and whose folders may still be there.
+LEFT_BEHIND = "checkpoints left behind"
 MOST_TURNS = 1000
 # Sessions whose pages are kept in memory.
 MOST_PAGES = 512
@@ -144,15 +146,25 @@ class CheckpointBook:
         if page is not None:
             page.is_closed = True
 
-    async def forget(self, session: str) -> None:
-        """Forget a session, and remove its files."""
-        self._ledger.write(DropRecord(CHECKPOINTS, session))
+    def forget(self, session: str) -> Coroutine[Any, Any, None]:
+        """Forget a session, at once; what is returned removes its files."""
+        self._ledger.write(
+            DropRecord(CHECKPOINTS, session), PutRecord(LEFT_BEHIND, session, dumps({}))
+        )
         page = self._pages.get(session)
         if page is not None:
             page.is_forgotten = True
         self.leave(session)
-        checkpoints = page.checkpoints if page is not None else self._checkpoints(session)
-        await checkpoints.remove()
+        return self._remove(session, page.checkpoints if page is not None else None)
+
+    async def _remove(self, session: str, checkpoints: Checkpoints | None = None) -> None:
+        await (checkpoints or self._checkpoints(session)).remove()
+        self._ledger.write(DropRecord(LEFT_BEHIND, session))
+
+    async def clear_left_behind(self) -> None:
+        """Remove the files of sessions that went just before the last host ended."""
+        for session in await self.store.records(LEFT_BEHIND):
+            await self._remove(session)
 
     async def _read(self, session: str) -> Page:
         if self._ledger.backlog:

@@ -197,7 +197,7 @@ class ChangeFinder:
     async def _turn(
         self, scope: Scope, page: Page, places: Sequence[Workplace], turn: str
     ) -> Found:
-        trees, shown = page.find(turn), await self._shown_turn(scope, turn)
+        trees, shown = _find(page, scope, turn), await self._shown_turn(scope, turn)
         if trees is None and shown is None:
             raise Uncomputable("unknownTurn", "there is no such turn")
         edited = _outside([shown] if shown is not None else [], places if trees else ())
@@ -219,7 +219,7 @@ class ChangeFinder:
     async def _compare(
         self, scope: Scope, page: Page, places: Sequence[Workplace], turns: Sequence[str]
     ) -> Found:
-        known = [page.find(turn) for turn in turns]
+        known = [_find(page, scope, turn) for turn in turns]
         for trees, turn in zip(known, turns, strict=True):
             if trees is None and await self._shown_turn(scope, turn) is None:
                 raise Uncomputable("unknownTurn", "there is no such turn")
@@ -356,6 +356,12 @@ class ChangeFinder:
         uris = [entry["resource"] for entry in scope.session.state["chats"]]
         chats = [await self._directory.find(uri, CHAT) for uri in uris]
         return [chat for chat in chats if chat is not None]
+
+
+def _find(page: Page, scope: Scope, turn: str) -> TurnTrees | None:
+    """Return what is known of a turn: of a chat's own, and else of one that it took over."""
+    own = page.find(turn, {scope.chat.uri}) if scope.chat is not None else None
+    return own or page.find(turn)
 
 
 def _expect_all(before: Trees, scope: Scope, page: Page, places: Sequence[Workplace]) -> None:
