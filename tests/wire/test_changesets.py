@@ -450,16 +450,16 @@ async def test_checkpoints_of_a_session_that_went_as_the_host_ended_go_with_the_
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own, backing = tmp_path / "own", MemoryBacking()
-    options = {"store": MemoryStore(backing), "workspace_dir": own, "disposal": "delete"}
+    options: Json = {"workspace_dir": own, "disposal": "delete"}
     with monkeypatch.context() as patch:
         # The host ends before they are removed.
         patch.setattr(Checkpoints, "remove", lambda _: asyncio.Event().wait())
-        async with changing(folder, **options) as scene:
+        async with changing(folder, store=MemoryStore(backing), **options) as scene:
             await scene.turn(lambda: (folder / "a").write_text("new\n"))
             await _counted(scene.client, 1)
             await scene.client.request("disposeSession", channel=SESSION)
     assert len([*(own / "checkpoints").iterdir()]) == 1
-    async with changing(folder, **{**options, "store": MemoryStore(backing)}):
+    async with changing(folder, store=MemoryStore(backing), **options):
         assert [*(own / "checkpoints").iterdir()] == []
 
 
