@@ -13,7 +13,9 @@ ChangeKind = Literal["added", "updated", "deleted"]
 # Seconds without a change after which a batch is told, and after which it is told anyway.
 QUIET = 0.05
 PATIENCE = 0.25
+# Changes told at once, and the seconds until more are: those who listen must get them first.
 BATCH = 1000
+BETWEEN = 0.005
 # Changes that wait at most, whatever the time.
 MOST_WAITING = 10_000
 
@@ -80,7 +82,7 @@ class ChangeBatches:
         batch = self._oldest()
         self._timer = None
         if self._due:
-            self._timer = self._loop.call_soon(self._tell_on)
+            self._timer = self._loop.call_later(BETWEEN, self._tell_on)
         elif self._waiting:
             self._wait()
         if batch:

@@ -11,13 +11,13 @@ import shutil
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
-from agenthost.workspace.change_batches import BATCH, FileChange
+from agenthost.workspace.change_batches import BATCH
 from agenthost.workspace.file_trees import unfinished_name
 from agenthost.workspace.files import Files
 from agenthost.workspace.globs import BadGlob
@@ -27,42 +27,8 @@ from tests.flags import eventually
 if sys.platform != "linux":
     pytest.skip("watches need Linux", allow_module_level=True)
 
-from agenthost.workspace import change_batches, slices
-from agenthost.workspace.tree_watch import TreeWatch
-from agenthost.workspace.watching import FileWatcher, TooManyFolders
-
-
-class Told:
-    """What a watch has told so far."""
-
-    def __init__(self) -> None:
-        self.batches: list[list[FileChange]] = []
-        self._news = asyncio.Event()
-
-    def __call__(self, batch: Sequence[FileChange]) -> None:
-        assert batch
-        self.batches.append(list(batch))
-        self._news.set()
-
-    @property
-    def changes(self) -> list[tuple[str, str]]:
-        return [(change.path, change.kind) for batch in self.batches for change in batch]
-
-    @property
-    def paths(self) -> set[str]:
-        return {path for path, _ in self.changes}
-
-    async def until(self, done: Callable[[], bool]) -> None:
-        """Wait for batches until something holds; the test's time limit is how long."""
-        while not done():
-            await self._news.wait()
-            self._news.clear()
-
-    async def tells(self, *expected: tuple[str, str]) -> None:
-        """Wait until as many changes are told as expected; they must be just these."""
-        await self.until(lambda: len(self.changes) >= len(expected))
-        assert sorted(self.changes) == sorted(expected)
-        self.batches.clear()
+from agenthost.workspace.watching import FileWatcher
+from tests.workspace.telling import watch
 
 
 @pytest_asyncio.fixture
@@ -78,22 +44,6 @@ def root(tmp_path: Path) -> Path:
     root.mkdir()
     (tmp_path / "out").mkdir()
     return root
-
-
-async def watch(
-    watcher: FileWatcher,
-    path: Path,
-    *,
-    recursive: bool = True,
-    excludes: Sequence[str] = (),
-    includes: Sequence[str] | None = None,
-) -> tuple[TreeWatch, Told]:
-    told = Told()
-    with Roots([path.parent]).walk(path) as place:
-        made = await watcher.watch(
-            place, told, recursive=recursive, excludes=excludes, includes=includes
-        )
-    return made, told
 
 
 async def test_changes_below_a_folder_are_told(watcher: FileWatcher, root: Path) -> None:
@@ -425,110 +375,6 @@ async def test_watches_of_the_same_folder_do_not_know_of_each_other(
     (root / "d" / "z").write_text("")
     await told_second.tells(("z", "added"))
     assert told_first.batches == []
-
-
-async def test_a_closed_watch_holds_nothing(watcher: FileWatcher, root: Path) -> None:
-    for number in range(20):
-        (root / str(number) / "deep").mkdir(parents=True)
-    descriptors = len(os.listdir("/proc/self/fd"))
-    watches = [(await watch(watcher, root))[0] for _ in range(3)]
-    assert watcher.folders == 42
-    assert len(os.listdir("/proc/self/fd")) == descriptors
-    for made in watches:
-        made.close()
-    await eventually(lambda: watcher.folders == 0)
-
-
-async def test_others_have_their_turn_while_a_large_tree_is_looked_into(
-    watcher: FileWatcher, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(100):
-        for below in range(20):
-            (root / str(number) / str(below)).mkdir(parents=True)
-    # How much a turn gets done is up to the machine: so little that there must be many of them.
-    monkeypatch.setattr(slices, "SLICE", 0.0001)
-    seen = set()
-
-    async def look_on() -> None:
-        while True:
-            await asyncio.sleep(0)
-            seen.add(watcher.folders)
-
-    looking = asyncio.create_task(look_on())
-    await watch(watcher, root)
-    looking.cancel()
-    assert watcher.folders == 2102
-    assert len(seen) > 100
-
-
-async def test_too_many_folders_are_refused_and_leave_nothing(root: Path) -> None:
-    for number in range(20):
-        (root / str(number)).mkdir()
-    watcher = FileWatcher(most_folders=10)
-    with pytest.raises(TooManyFolders, match="10 folders"):
-        await watch(watcher, root)
-    await eventually(lambda: watcher.folders == 0)
-    _, told = await watch(watcher, root, recursive=False)
-    (root / "x").write_text("")
-    await told.tells(("x", "added"))
-    watcher.close()
-
-
-async def test_a_tree_counts_as_often_as_it_is_watched(root: Path) -> None:
-    for number in range(4):
-        (root / str(number)).mkdir()
-    watcher = FileWatcher(most_folders=10)
-    first, _ = await watch(watcher, root)
-    await watch(watcher, root)
-    with pytest.raises(TooManyFolders):
-        await watch(watcher, root)
-    first.close()
-    # There is room at once for whoever comes next.
-    await watch(watcher, root)
-    watcher.close()
-
-
-async def test_a_watch_that_is_closed_over_what_it_tells_takes_no_room(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also while a folder is being looked into, of which the rest is still to come."""
-    monkeypatch.setattr(change_batches, "MOST_WAITING", 5)
-    watcher = FileWatcher(most_folders=40)
-    closed = asyncio.Event()
-
-    def close(batch: Sequence[FileChange]) -> None:
-        made.close()
-        closed.set()
-
-    with Roots([root.parent]).walk(root) as place:
-        made = await watcher.watch(place, close, recursive=True)
-    for number in range(30):
-        (root.parent / "out" / "many" / str(number)).mkdir(parents=True)
-    (root.parent / "out" / "many").rename(root / "many")
-    await closed.wait()
-    await eventually(lambda: watcher.folders == 0)
-    await watch(watcher, root)
-    watcher.close()
-
-
-async def test_half_of_the_folders_are_one_holder_s_at_most(root: Path) -> None:
-    for number in range(5):
-        (root / str(number)).mkdir()
-    watcher = FileWatcher(most_folders=12)
-
-    async def hold(holder: str | None) -> TreeWatch:
-        with Roots([root.parent]).walk(root) as place:
-            return await watcher.watch(place, Told(), recursive=True, holder=holder)
-
-    first = await hold("a")
-    with pytest.raises(TooManyFolders, match="you may watch 6 folders"):
-        await hold("a")
-    await hold("b")
-    first.close()
-    await hold("a")
-    with pytest.raises(TooManyFolders, match="no more than 12 folders"):
-        await hold(None)
-    watcher.close()
 
 
 async def test_what_is_not_there_cannot_be_watched(watcher: FileWatcher, root: Path) -> None:
