@@ -18,7 +18,7 @@ if sys.platform != "linux":
     pytest.skip("watches need Linux", allow_module_level=True)
 
 from agenthost.workspace.watching import DEEPEST, FileWatcher
-from tests.workspace.test_watching import Told
+from tests.workspace.telling import Told
 
 
 @asynccontextmanager
