@@ -14,6 +14,7 @@ import pytest
 from agenthost.agents import Agent, AgentError, Turn
 from agenthost.errors import NotFound, PermissionDenied
 from agenthost.host import Host, Limits
+from agenthost.host.files.client_resources import MOST_BROUGHT
 from agenthost.tokens import Role
 from tests.flags import eventually
 from tests.wire.client import WireClient, open_client, user_message
@@ -87,6 +88,20 @@ async def test_what_a_client_has_published_others_read_through_the_host(tmp_path
         assert (await two.refusal("resourceDelete", uri=FILE)).code == DENIED
         await one.ping()
         assert len([each for each in one.received if "id" in each and "method" in each]) == 3
+
+
+async def test_of_very_many_customizations_only_the_first_count(tmp_path: Path) -> None:
+    async with publishing(tmp_path) as (_, one, two):
+        brought = [
+            {"id": uri, "uri": uri, "type": "plugin", "name": "p"}
+            for uri in (f"virtual://p{number}" for number in range(MOST_BROUGHT + 1))
+        ]
+        entry = {"clientId": "one", "tools": [], "customizations": brought}
+        await one.accepted(SESSION, {"type": "session/activeClientSet", "activeClient": entry})
+        reading = asyncio.create_task(two.request("resourceRead", uri=brought[-2]["uri"]))
+        await answer(one, await asked(one), TEXT)
+        assert await reading == TEXT
+        assert (await two.refusal("resourceRead", uri=brought[-1]["uri"])).code == MISSING
 
 
 async def test_a_file_of_a_client_s_machine_is_never_asked_for(tmp_path: Path) -> None:

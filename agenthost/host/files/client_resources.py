@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 READING = frozenset({"resourceRead", "resourceList", "resourceResolve"})
 # Clients that are asked for one thing, one after the other.
 MOST_ASKED = 3
+# Customizations of a client that count: all are looked at whenever somebody asks for something.
+MOST_BROUGHT = 1000
 # Turns of a chat, the newest, whose attachments count.
 MOST_TURNS = 100
 # Characters of what a client says about its refusal.
@@ -128,7 +130,7 @@ class ClientResources:
         if not is_clients(uri):
             return
         for client in session.state["activeClients"]:
-            brought = (each["uri"] for each in client.get("customizations", ()))
+            brought = (each["uri"] for each in client.get("customizations", ())[:MOST_BROUGHT])
             if any(_lies_below(uri, prefix) for prefix in brought):
                 yield client["clientId"]
         for chat in self._chats(session):
