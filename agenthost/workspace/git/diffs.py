@@ -14,6 +14,8 @@ _FLAGS = ("-r", "-z", "-M", "-l1000", "--raw", "--numstat", "--no-abbrev")
 # Nothing that a repository's configuration names is run to compare files.
 _HARMLESS = ("--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty")
 _SUBMODULE = "160000"
+# How git says that an object is not there.
+_LOST = ("bad object", "unable to read", "unable to find", "Could not read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +60,19 @@ async def changes_between(
     if before.startswith("-") or after.startswith("-"):
         raise GitFailed("that is no name of a tree")
     words = ("diff-tree", *_FLAGS, *_HARMLESS, before, after, "--", *folders)
-    told = await program.run(
-        repository.top,
-        *words,
-        env={"GIT_LITERAL_PATHSPECS": "1", **(env or {})},
-        patience=LONG_PATIENCE,
-    )
+    try:
+        told = await program.run(
+            repository.top,
+            *words,
+            env={"GIT_LITERAL_PATHSPECS": "1", **(env or {})},
+            patience=LONG_PATIENCE,
+        )
+    except GitFailed as failure:
+        if str(failure).startswith(_LOST):
+            # A number says nothing to whoever reads this.
+            message = "git has cleaned up what the files were then, and cannot compare them"
+            raise GitFailed(message, failure.code) from failure
+        raise
     changes = read_changes(told)
     if len(changes) > most:
         raise TooManyFiles(len(changes), most)

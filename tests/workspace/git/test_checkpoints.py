@@ -327,6 +327,8 @@ async def test_what_is_gone_is_an_error_and_not_empty(tmp_path: Path, own: Path)
             await session.changes(name, tree)
         with pytest.raises(GitFailed):
             await session.content(name)
+    with pytest.raises(GitFailed, match="git has cleaned up"):
+        await session.changes("0" * 40, tree)
     found = await session.repository()
     with pytest.raises(GitFailed, match="at most"):
         await session.checkpoints.read(found, git(folder, "rev-parse", "HEAD:a"), most=3)
