@@ -24,12 +24,12 @@ Json = dict[str, Any]
 # What VS Code waits for besides answers; others may come in other numbers another time.
 AWAITED = {
     "chat/turnStarted", "chat/turnComplete", "chat/turnCancelled", "chat/error",
-    "chat/toolCallReady", "chat/inputRequested", "session/chatAdded",
+    "chat/toolCallReady", "chat/toolCallContentChanged", "chat/inputRequested", "session/chatAdded",
 }  # fmt: skip
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 BASE64_SESSION = re.compile(r"(?<=/)[A-Za-z0-9_-]{40,}(?=$|/|#)")
 # What the host names. `replaying` finds the names of another run in the same order.
-NAMED = re.compile(r"call-[0-9a-f]{12}|input-[0-9a-f]{12}|ahp-content:/[^\s\"]+")
+NAMED = re.compile(r"(?:call|input)-[0-9a-f]{12}|ahp-(?:content|terminal):/[^\s\"]+")
 # Longer descriptions of tools say nothing more to a test.
 LONGEST_DESCRIPTION = 60
 # A value of so many characters that comes again is written once.
@@ -49,6 +49,8 @@ class Recording:
         self._answers: list[Any] = []
         self._events: Counter[str] = Counter()
         self._fresh: set[str] = set()
+        # The chats that the host has told of.
+        self._chats: set[str] = set()
 
     def lines(self, logs: list[Path]) -> Iterator[Json]:
         """Yield the script of what the logs hold, one per start of the host."""
@@ -91,14 +93,23 @@ class Recording:
             self._answers.append(message["id"])
             return
         params = message.get("params") or {}
-        type = (params.get("action") or {}).get("type")
+        action = params.get("action") or {}
+        type = action.get("type")
+        if type == "session/chatAdded" and self._is_old_chat(action["summary"]["resource"]):
+            return
         if type in AWAITED and "rejectionReason" not in params:
             name = f"{self._text(params['channel'])} {type}"
             self._events[name] += 1
             self._fresh.add(name)
 
+    def _is_old_chat(self, chat: str) -> bool:
+        """Say whether a chat was told of before: that it is added then says what has changed."""
+        is_old = chat in self._chats or chat.startswith("ahp-chat://default/")
+        self._chats.add(chat)
+        return is_old
+
     def _name(self, name: str) -> str:
-        kind = re.split(r"[-:]", name)[0] if not name.startswith("ahp") else "content"
+        kind = re.split(r"[-:]", name.removeprefix("ahp-"))[0]
         if name not in self._named:
             count = sum(known.startswith(f"${{{kind} ") for known in self._named.values())
             self._named[name] = f"${{{kind} {count + 1}}}"
@@ -118,8 +129,8 @@ class Recording:
         return self._text(value) if isinstance(value, str) else value
 
     def _text(self, text: str) -> str:
-        text = text.replace(self._workspace, "${workspace}")
         text = NAMED.sub(lambda found: self._name(found[0]), text)
+        text = text.replace(self._workspace, "${workspace}")
         text = BASE64_SESSION.sub(self._session, text)
         return UUID.sub(self._uuid, text)
 

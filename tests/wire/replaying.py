@@ -23,7 +23,7 @@ __all__ = ["Replay"]
 Json = dict[str, Any]
 
 PATIENCE = 60.0
-NAMED = re.compile(r"call-[0-9a-f]{12}|input-[0-9a-f]{12}|ahp-content:/[^\s\"]+")
+NAMED = re.compile(r"(?:call|input)-[0-9a-f]{12}|ahp-(?:content|terminal):/[^\s\"]+")
 PLACEHOLDER = re.compile(r"\$\{[^}]*\}")
 # The recorded ids are lifted out of the way of those that the test client counts itself.
 LIFT = 1_000_000
@@ -151,6 +151,6 @@ class Replay:
         if name in self._known:
             return
         self._known.add(name)
-        kind = "content" if name.startswith("ahp") else name.partition("-")[0]
+        kind = re.split(r"[-:]", name.removeprefix("ahp-"))[0]
         self._counts[kind] += 1
         self._values[f"${{{kind} {self._counts[kind]}}}"] = name

@@ -12,23 +12,26 @@ from tests.wire.client import WireClient
 from tests.wire.hosting import serve
 from tests.wire.mirrors import assert_ascending, assert_mirrors
 from tests.wire.replaying import Replay
+from tests.workspace.git.repositories import repository
 
 Json = dict[str, Any]
 
 SCRIPTS = Path(__file__).parent / "vscode"
 # The versions that VS Code 1.139 was recorded in.
-VERSIONS = ["0.7.0"]
+VERSIONS = ["0.7.0", "0.9.0"]
 # What is right to be refused; `interop/vscode/wire.py` says why.
 REFUSED_METHODS = {"createResourceWatch"}
-REFUSED_ACTIONS = {"chat/toolCallConfirmed", "chat/draftChanged"}
+REFUSED_ACTIONS = {"chat/toolCallConfirmed", "chat/draftChanged", "terminal/resized"}
 
 
 @pytest.fixture(params=VERSIONS)
-async def replay(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Replay]:
+async def replay(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Replay]:
     version: str = request.param
     script = (SCRIPTS / f"1.139.1-at-{version}.jsonl").read_text().splitlines()
-    workspace = tmp_path / "workspace"
-    workspace.mkdir()
+    monkeypatch.delenv("GIT_DIR")
+    workspace = repository(tmp_path / "workspace")
     (workspace / "notes.txt").write_text("the old line\n")
     async with (
         serve(tmp_path / "data") as host,
