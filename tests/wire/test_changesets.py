@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from agenthost.host.channels.changeset import changesets
 from agenthost.host.store import MemoryBacking, MemoryStore
 from agenthost.workspace.git.checkpoints import Checkpoints
 from tests.flags import eventually
@@ -200,7 +201,11 @@ async def test_lines_of_lists_say_how_much_has_changed(folder: Path) -> None:
             assert item["changes"] == told
 
 
-async def test_whoever_follows_sees_files_change_by_any_hand(folder: Path) -> None:
+async def test_whoever_follows_sees_files_change_by_any_hand(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Three times in a row.
+    monkeypatch.setattr(changesets, "LOOK_SECONDS", 0.2)
     async with changing(folder) as scene:
         client, uri = scene.client, scene.uri("uncommitted")
         assert (await open_changes(client, uri))["files"] == []

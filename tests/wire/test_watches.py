@@ -235,14 +235,7 @@ async def test_a_checkout_of_5000_files_is_told_whole_in_few_actions(
             await asyncio.to_thread(_git, repository, "checkout", "-q", branch)
             # git removes each file and writes it anew; which of that is one change is a matter of
             # time, and what it comes to is not.
-            await client.until(
-                lambda: (
-                    {}
-                    if [*dict(told(client, channel)).values()].count("deleted") == 0
-                    and len(dict(told(client, channel))) >= 5_000
-                    else None
-                )
-            )
+            await client.until(lambda: _whole(client, channel, 5_000))
             assert len(dict(told(client, channel))) == 5_000
             # Coalesced: nothing like one action a file, and none too long.
             sizes = [len(e["action"]["changes"]["items"]) for e in client.envelopes[channel]]
@@ -257,6 +250,12 @@ async def test_a_checkout_of_5000_files_is_told_whole_in_few_actions(
         # What the first one took is not taken again.
         assert peaks[-1] - peaks[0] < 1_000_000
         assert host.core.watches.watcher.folders > 50
+
+
+def _whole(client: WireClient, channel: str, files: int) -> Json | None:
+    """Say whether so many files are told to be there."""
+    last = dict(told(client, channel))
+    return {} if len(last) >= files and "deleted" not in last.values() else None
 
 
 def _make_two_branches(repository: Path, files: int) -> None:
