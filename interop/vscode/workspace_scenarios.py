@@ -78,13 +78,14 @@ async def completion(desk: Desk) -> None:
 async def terminal_of_command(desk: Desk) -> None:
     """A command's output is seen while it runs; its terminal is opened and typed into."""
     window = desk.window
-    await window.say("/run echo Who?; read name; echo hello $name | tee greeted.txt; read end")
+    script = "echo Who-$((40+2)); read name; echo hello $name | tee greeted.txt; read end"
+    await window.say(f"/run {script}")
     await window.approval_shows("Run this command?")
     await window.approve(ALLOW)
-    await window.reply("Who?")
+    await window.reply("Who-42")
     await window.picture("terminal-live")
     await window.in_terminal("Show and Focus Terminal")
-    await window.terminal_shows("Who?")
+    await window.terminal_shows("Who-42")
     await window.type_in_terminal("Ada")
     await window.terminal_shows("Ada", "hello Ada")
     await window.reply("hello Ada")
@@ -153,7 +154,7 @@ async def folder_inside(desk: Desk) -> None:
 async def old_terminal(desk: Desk) -> None:
     """What a command printed before the host was started anew can still be seen."""
     await desk.window.open_session(SESSION)
-    await desk.window.unfold_command("echo Who?")
+    await desk.window.unfold_command("echo Who-")
     await desk.window.conversation_shows("hello Ada")
 
 
