@@ -58,6 +58,15 @@ async def test_a_prompt_comes_from_standard_input_too(cli: Cli) -> None:
     assert (silent.code, silent.out) == (0, done.out)
 
 
+@pytest.mark.parametrize("more", [(), ("--verbose",)])
+async def test_what_a_command_of_one_s_own_prints_is_the_answer(
+    cli: Cli, more: tuple[str, ...]
+) -> None:
+    done = await cli("send", "!echo six times seven is $((6*7))", *more)
+    assert (done.code, done.out) == (0, "six times seven is 42\n")
+    assert "seven is 42" not in done.err
+
+
 async def test_a_session_is_continued_by_its_title(cli: Cli) -> None:
     session = await cli.new("a title of its own")
     done = await cli("send", "again", "--session", "title of its own", "--json")

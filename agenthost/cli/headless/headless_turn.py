@@ -155,9 +155,13 @@ class HeadlessTurn:
         if line is None:
             return
         self._out.note(line.text, line.style)
+        if call["status"] == "completed" and _is_own_command(call):
+            # Whoever sends a command wants what it prints: that is the answer.
+            texts = [block["text"] for block in call["content"] if block["type"] == "text"]
+            self._out.write(call["toolCallId"], "".join(texts))
 
     async def _tell_progress(self, event: ChatEvent) -> None:
-        if isinstance(event, ToolCallChanged):
+        if isinstance(event, ToolCallChanged) and not _is_own_command(event.call):
             is_news = tool_change_line(event.call, event.before) is not None
             await self._progress.tell(event.call, is_news=is_news)
 
@@ -282,3 +286,8 @@ def _waits(chat: Chat, call: Json) -> bool:
 def _is_open(chat: Chat, request: Json) -> bool:
     """Return whether a request is still unanswered."""
     return find_request(chat.state, request["id"], answered=False) is not None
+
+
+def _is_own_command(call: Json) -> bool:
+    """Say whether a call runs a message that began with the host's prefix for commands."""
+    return (call.get("_meta") or {}).get("shellTurn") is True
