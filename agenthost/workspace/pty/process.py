@@ -187,6 +187,7 @@ class Pty:
         if self._leashed:
             self._leashed = False
             os.close(self._spawned.leash)
+            _await_beside(self._spawned.keeper)
             if not self._over:
                 # Should a program have stopped it.
                 self._spawned.keeper.send_signal(signal.SIGCONT)
@@ -195,10 +196,10 @@ class Pty:
     def insist(self) -> None:
         """Kill all of it, the keeper too, should that not come to do so."""
         self.end()
-        if not self._over:
+        # Once it has been waited for, its number may be somebody else's.
+        if not self._over and self._spawned.keeper.returncode is None:
             _kill_all_below(self._spawned.keeper.pid)
             self._spawned.keeper.kill()
-            _await_beside(self._spawned.keeper)
 
     async def close(self) -> None:
         """End all of it and wait until it has."""
