@@ -118,6 +118,8 @@ class Window:
     async def say(self, text: str, key: str = "Enter") -> None:
         """Type a message and send it."""
         await self.page.locator(f"{INPUT} .monaco-editor").first.click()
+        # After a reload VS Code may show again what was typed into a session that is gone.
+        await self.page.keyboard.press("Control+A")
         await self.page.keyboard.type(text)
         await self.until(lambda: self._shows(f"{INPUT} .view-lines", text))
         await self.send(key)
