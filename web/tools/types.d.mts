@@ -1,0 +1,2 @@
+export function sharedFolder(): string;
+export function typesText(folder: string): string;

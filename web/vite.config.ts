@@ -1,0 +1,18 @@
+import {defineConfig} from 'vitest/config';
+
+export default defineConfig({
+  base: '/',
+  build: {
+    target: 'es2022',
+    // A data URL would need a hole in the content security policy.
+    assetsInlineLimit: 0,
+    modulePreload: {polyfill: false},
+    cssCodeSplit: true,
+    manifest: true,
+    outDir: 'dist',
+    sourcemap: false,
+  },
+  oxc: {jsx: {runtime: 'automatic', importSource: 'preact'}},
+  worker: {format: 'es'},
+  test: {include: ['tests/**/*.test.{ts,tsx}'], environment: 'node'},
+});
