@@ -1,0 +1,13 @@
+/** The page's protocol core: pure, with no DOM, clock, chance or storage of its own. */
+export {LinkLost, WireError, type JsonRpc, type Timer, type Wire} from './calls.ts';
+export {BadHost, type FollowedChannel} from './channel.ts';
+export {ACTION_PATIENCE, Core, type FollowOptions} from './core.ts';
+export type {Outcome} from './dispatches.ts';
+export {DoesNotFit, Mirror, type Received} from './mirror.ts';
+export type {Methods} from './own.ts';
+export {type States, reduce} from './reduction.ts';
+export {type Kind, KINDS, mayDispatch} from './registry.ts';
+export type {Resumed} from './resume.ts';
+export {SessionList, listSessions, merged} from './sessions.ts';
+export {kindOfState} from './state_marks.ts';
+export type * from './types.ts';
