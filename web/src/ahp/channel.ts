@@ -17,6 +17,18 @@ export class BadHost extends Error {
   override readonly name = 'BadHost';
 }
 
+export interface FollowOptions {
+  readonly turns?: number;
+  readonly maxLatencyMs?: number;
+  /** The session that the channel belongs to, where that is known. */
+  readonly owner?: string;
+}
+
+/** Whether a host's message has what an envelope must have. */
+export function isEnvelope(value: J): value is ActionEnvelope {
+  return typeof value?.channel === 'string' && Number.isInteger(value.serverSeq) && typeof value.action?.type === 'string';
+}
+
 export class FollowedChannel {
   readonly uri: string;
   mirror: Mirror | undefined;
@@ -45,7 +57,7 @@ export class FollowedChannel {
   private readonly clientId: string;
   private early: ActionEnvelope[] = [];
 
-  constructor(uri: string, clientId: string, o: {turns?: TurnWindow; maxLatencyMs?: number | undefined; owner?: string | undefined}) {
+  constructor(uri: string, clientId: string, o: FollowOptions) {
     this.uri = uri;
     this.clientId = clientId;
     this.window = o.turns;

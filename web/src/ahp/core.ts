@@ -5,35 +5,20 @@
  * new wire picks all this up again is `resume`'s; when there is a wire is the link's.
  */
 import {Calls, type JsonRpc, LinkLost, type Timer, type Wire, WireError} from './calls.ts';
-import {FollowedChannel} from './channel.ts';
+import {type FollowOptions, FollowedChannel, isEnvelope} from './channel.ts';
 import {type Dispatch, Dispatches, type Outcome, withResolvers} from './dispatches.ts';
 import type {J} from './edits.ts';
 import {DoesNotFit} from './mirror.ts';
 import type {Methods} from './own.ts';
 import {kindOf, mayDispatch} from './registry.ts';
+import {Requests} from './requests.ts';
 import {type Resumed, initialized, reconnected} from './resume.ts';
 import {keeping} from './turn_window.ts';
-import type {ActionEnvelope, InitializeParams, InitializeResult, StateAction} from './types.ts';
+import type {InitializeParams, InitializeResult, StateAction} from './types.ts';
 import {ROOT, annotationsUri} from './uris.ts';
 
 /** Milliseconds after which an action without an answer on a live wire counts as lost: a host says nothing at all about an action on a channel that it does not know. */
 export const ACTION_PATIENCE = 30_000;
-/** Milliseconds within which a request must be answered, waiting for a wire included. */
-export const REQUEST_PATIENCE = 60_000;
-
-// Requests that change nothing: sent again when their answer was lost.
-const REPEATABLE: ReadonlySet<string> = new Set([
-  'completions', 'listAutomationTriggerDefinitions', 'listSessions', 'ping', 'resolveSessionConfig', 'resourceList',
-  'resourceRead', 'resourceResolve', 'sessionConfigCompletions',
-]);
-const MOST_TRIES = 6;
-
-export interface FollowOptions {
-  readonly turns?: number;
-  readonly maxLatencyMs?: number;
-  /** The session that the channel belongs to, where that is known. */
-  readonly owner?: string;
-}
 
 export class Core {
   readonly channels = new Map<string, FollowedChannel>();
@@ -52,8 +37,7 @@ export class Core {
   private readonly calls = new Calls();
   // Whether the handshake on the present wire is done.
   private up = false;
-  // Requests that wait for a wire.
-  private waiting: (() => void)[] = [];
+  private readonly requests: Requests;
   private changed = new Set<string>();
 
   constructor(o: {clientId: string; firstSeq: number; timer: Timer; introduce(): InitializeParams}) {
@@ -61,6 +45,7 @@ export class Core {
     this.timer = o.timer;
     this.introduce = o.introduce;
     this.dispatches = new Dispatches(o.firstSeq);
+    this.requests = new Requests(this.calls, o.timer);
   }
 
   // Wires.
@@ -101,6 +86,7 @@ export class Core {
   /** Take note that the wire is gone. What is shown stays. */
   detach(why: string): void {
     this.up = false;
+    this.requests.wentDown();
     for (const channel of this.channels.values()) {
       channel.suspend();
       this.changed.add(channel.uri);
@@ -124,9 +110,7 @@ export class Core {
     this.up = true;
     this.sendUnsent();
     for (const channel of this.channels.values()) this.ensureOpen(channel);
-    const waiting = this.waiting;
-    this.waiting = [];
-    for (const go of waiting) go();
+    this.requests.cameUp();
   }
 
   private flush(): void {
@@ -140,36 +124,7 @@ export class Core {
 
   /** Send a request. One that changes nothing is repeated when its answer is lost. Rejects with WireError or LinkLost. */
   request<M extends keyof Methods>(method: M, params: Methods[M]['params'], o: {timeoutMs?: number; repeat?: boolean} = {}): Promise<Methods[M]['result']> {
-    const {promise, resolve, reject} = withResolvers<J>();
-    // A cursor is worth nothing on another connection.
-    const isRepeatable = o.repeat || (REPEATABLE.has(method) && !Object.hasOwn(params, 'cursor'));
-    let triesLeft = isRepeatable ? MOST_TRIES : 1;
-    let forget: (() => void) | undefined;
-    const cancel = this.timer.after(o.timeoutMs ?? REQUEST_PATIENCE, () => {
-      forget?.();
-      this.waiting = this.waiting.filter(other => other !== go);
-      reject(new LinkLost('the host did not answer in time'));
-    });
-    const go = (): void => {
-      triesLeft -= 1;
-      forget = this.calls.call(method, {channel: ROOT, ...params}, {
-        done: result => {
-          cancel();
-          resolve(result);
-        },
-        failed: error => {
-          if (error instanceof LinkLost && triesLeft > 0) {
-            this.waiting.push(go);
-            return;
-          }
-          cancel();
-          reject(error);
-        },
-      });
-    };
-    if (this.up) go();
-    else this.waiting.push(go);
-    return promise;
+    return this.requests.request(method, params, o);
   }
 
   /** Load the next older turns of a chat into its state; whether there are more. */
@@ -438,8 +393,4 @@ export class Core {
       if (channel) this.channelGone(channel, 'the session was removed');
     }
   }
-}
-
-function isEnvelope(value: J): value is ActionEnvelope {
-  return typeof value?.channel === 'string' && Number.isInteger(value.serverSeq) && typeof value.action?.type === 'string';
 }

@@ -1,7 +1,7 @@
 /** The page's protocol core: pure, with no DOM, clock, chance or storage of its own. */
 export {LinkLost, WireError, type JsonRpc, type Timer, type Wire} from './calls.ts';
-export {BadHost, type FollowedChannel} from './channel.ts';
-export {ACTION_PATIENCE, Core, type FollowOptions} from './core.ts';
+export {BadHost, type FollowOptions, type FollowedChannel} from './channel.ts';
+export {ACTION_PATIENCE, Core} from './core.ts';
 export type {Outcome} from './dispatches.ts';
 export {DoesNotFit, Mirror, type Received} from './mirror.ts';
 export type {Methods} from './own.ts';
