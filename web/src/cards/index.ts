@@ -1,0 +1,2 @@
+/** Registers the cards: approvals, reviews of results, questions and sign-ins. */
+export {};

@@ -1,0 +1,84 @@
+/** What components see of the host: signals of its state, and the two ways to ask something of it. */
+import type {ReadonlySignal} from '@preact/signals';
+import {createContext} from 'preact';
+import {useContext, useEffect, useMemo} from 'preact/hooks';
+import type {ChatState, Kind, Methods, RootState, SessionInputRequest, SessionState, SessionSummary, StateAction, States} from '../ahp/index.ts';
+
+/** How the page and its host are connected. */
+export type Live = 'connecting' | 'live' | 'reconnecting' | 'offline' | 'signedOut' | 'superseded' | 'failed';
+
+/** A channel that a component follows: its state as last known, and how sure that is. */
+export interface Followed<S> {
+  readonly state: ReadonlySignal<S | undefined>;
+  readonly phase: ReadonlySignal<'opening' | 'live' | 'stale' | 'gone'>;
+  /** Why it exists no more, or is not for us. */
+  readonly gone: ReadonlySignal<string | undefined>;
+  release(): void;
+}
+
+/** A chat that is followed by its end, with its older turns on demand. */
+export interface FollowedChat extends Followed<ChatState> {
+  /** Load older turns; whether there are more. */
+  loadEarlier(): Promise<boolean>;
+  readonly mayLoad: ReadonlySignal<boolean>;
+}
+
+/** Something done: what became of it so far. */
+export interface Act {
+  readonly phase: ReadonlySignal<'pending' | 'done' | 'refused' | 'notSent' | 'uncertain'>;
+  /** The host's reason, where it gave one. */
+  readonly text: ReadonlySignal<string>;
+}
+
+/** Something that waits for a person. */
+export interface Waiting {
+  readonly session: string;
+  readonly chat: string;
+  readonly request: SessionInputRequest;
+  /** Milliseconds since the epoch. */
+  readonly since: number;
+}
+
+export interface Me {
+  readonly name: string;
+  readonly role: 'owner' | 'operator' | 'viewer';
+}
+
+/** The page's side of the host. */
+export interface Store {
+  readonly live: ReadonlySignal<Live>;
+  /** Since when `live` is what it is, in milliseconds since the epoch. */
+  readonly since: ReadonlySignal<number>;
+  readonly me: ReadonlySignal<Me | undefined>;
+  readonly root: Followed<RootState>;
+  readonly sessions: ReadonlySignal<readonly SessionSummary[]>;
+  readonly waiting: ReadonlySignal<readonly Waiting[]>;
+  session(uri: string): Followed<SessionState>;
+  chat(uri: string, turns?: number): FollowedChat;
+  channel<K extends Kind>(kind: K, uri: string): Followed<States[K]>;
+  /** Dispatch an action; `at` names the control at which its outcome shows. */
+  act(uri: string, action: StateAction, at?: string): Act;
+  ask<M extends keyof Methods>(method: M, params: Methods[M]['params']): Promise<Methods[M]['result']>;
+  /** Connect now instead of waiting; from `superseded`, take the place back. */
+  retry(): void;
+  signOut(): Promise<void>;
+}
+
+export const StoreContext = createContext<Store | undefined>(undefined);
+
+/** The store of the page around a component. */
+export function useStore(): Store {
+  const store = useContext(StoreContext);
+  if (!store) throw new Error('there is no store around this component');
+  return store;
+}
+
+/** Milliseconds for which what nobody looks at any more is still followed: moving between places comes back soon. */
+export const GRACE = 5000;
+
+/** Follow a channel while a component is shown. */
+export function useFollowed<F extends Followed<unknown>>(open: () => F, deps: unknown[]): F {
+  const followed = useMemo(open, deps);
+  useEffect(() => () => void setTimeout(() => followed.release(), GRACE), [followed]);
+  return followed;
+}

@@ -1,0 +1,189 @@
+/** A scrolled list of which only what is in view is built. Rows may have any height, and change it. */
+import {type ReadonlySignal, signal} from '@preact/signals';
+import {Virtualizer, defaultRangeExtractor, elementScroll, observeElementOffset, observeElementRect, type Range} from '@tanstack/virtual-core';
+import type {ComponentChildren} from 'preact';
+import {useEffect, useLayoutEffect, useMemo, useRef} from 'preact/hooks';
+import {ErrorBoundary} from './error_boundary.tsx';
+
+/** Pixels from the end within which a list that is kept at its end counts as being there. */
+const END = 80;
+/** Pixels under the last row; less than END, so that the end is the end. */
+const PAD_END = 24;
+const OVERSCAN = 4;
+/** Screens from the start at which more is asked for. */
+const NEAR = 2;
+
+/** What the owner of a list can do with it. */
+export interface ListHandle {
+  /** Whether the end is in view, so that new rows are followed. */
+  readonly atEnd: ReadonlySignal<boolean>;
+  toEnd(): void;
+  /** Bring a row into view; whether it is there. */
+  toKey(key: string, align?: 'start' | 'center' | 'end'): boolean;
+  /** The element that scrolls. */
+  readonly element: HTMLElement | null;
+}
+
+export interface VirtualListProps<T> {
+  readonly rows: readonly T[];
+  /** A name that stays with the row, whatever comes before it. */
+  readonly keyOf: (row: T, index: number) => string;
+  readonly renderRow: (row: T, index: number) => ComponentChildren;
+  /** The height of a row in pixels, roughly, until it is measured. */
+  readonly estimate?: number | ((row: T, index: number) => number) | undefined;
+  /** At which end the list opens, and stays while its rows change. */
+  readonly anchor?: 'start' | 'end' | undefined;
+  readonly label: string;
+  readonly role?: 'feed' | 'list' | 'presentation' | undefined;
+  readonly busy?: boolean | undefined;
+  readonly class?: string | undefined;
+  /** Called when the start comes near, again and again while it is. */
+  readonly onNearStart?: (() => void) | undefined;
+  readonly handle?: ((handle: ListHandle) => void) | undefined;
+}
+
+type Inner = Virtualizer<HTMLElement, HTMLElement>;
+
+export function VirtualList<T>(props: VirtualListProps<T>) {
+  const box = useRef<HTMLDivElement>(null);
+  const latest = useRef(props);
+  latest.current = props;
+  const held = useRef(false);
+  const atEnd = useMemo(() => signal(true), []);
+  const tick = useMemo(() => signal(0), []);
+  const options = () => optionsOf(latest.current, box, held, () => {
+    tick.value += 1;
+  });
+  const virtualizer = useMemo(() => new Virtualizer<HTMLElement, HTMLElement>(options()), []);
+  void tick.value;
+  // Before the items are asked for: a row that is appended later than this would be lost.
+  virtualizer.setOptions(options());
+  useLayoutEffect(() => virtualizer._didMount(), []);
+  useLayoutEffect(() => virtualizer._willUpdate());
+  useOpensAtEnd(virtualizer, props);
+  useHold(box, held);
+  useEffect(() => props.handle?.(handleOf(virtualizer, latest, box, atEnd)), []);
+  const onScroll = (): void => {
+    const element = box.current;
+    if (!element) return;
+    atEnd.value = element.scrollHeight - element.scrollTop - element.clientHeight <= END;
+    if (element.scrollTop < element.clientHeight * NEAR) latest.current.onNearStart?.();
+  };
+  useEffect(onScroll, [props.rows]);
+  const items = virtualizer.getVirtualItems();
+  return (
+    <div ref={box} class={props.class ? `ui-list ${props.class}` : 'ui-list'} onScroll={onScroll} tabIndex={0} role="region" aria-label={props.label}>
+      <div class="ui-list-rows" role={props.role ?? 'list'} aria-busy={props.busy} aria-label={props.label} style={{height: `${virtualizer.getTotalSize()}px`}}>
+        {items.map(item => {
+          const row = props.rows[item.index];
+          if (row === undefined) return null;
+          return (
+            <div
+              key={item.key as string}
+              class="ui-list-row"
+              role={props.role === 'list' || props.role === undefined ? 'listitem' : undefined}
+              data-index={item.index}
+              data-key={item.key as string}
+              ref={element => {
+                if (element) virtualizer.measureElement(element);
+              }}
+              style={{transform: `translateY(${item.start}px)`}}
+            >
+              <ErrorBoundary of={row}>{props.renderRow(row, item.index)}</ErrorBoundary>
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+type Box = {readonly current: HTMLDivElement | null};
+
+function optionsOf<T>(props: VirtualListProps<T>, box: Box, held: {current: boolean}, onChange: () => void) {
+  const {rows, keyOf, estimate = 60, anchor = 'start'} = props;
+  const row = (index: number): T => rows[index] as T;
+  const atEnd = anchor === 'end';
+  return {
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: (index: number) => (typeof estimate === 'number' ? estimate : estimate(row(index), index)),
+    getItemKey: (index: number) => keyOf(row(index), index),
+    rangeExtractor: (range: Range) => keepingUsed(range, box.current),
+    overscan: OVERSCAN,
+    scrollToFn: elementScroll,
+    observeElementRect,
+    observeElementOffset,
+    onChange,
+    ...(atEnd ? {anchorTo: 'end' as const, followOnAppend: !held.current, scrollEndThreshold: END, paddingEnd: PAD_END} : {}),
+  };
+}
+
+/** The rows in view, and those in which there is the focus or an end of the selection: these are never taken away. */
+function keepingUsed(range: Range, box: HTMLElement | null): number[] {
+  const shown = defaultRangeExtractor(range);
+  if (!box) return shown;
+  const selection = getSelection();
+  const nodes = selection?.isCollapsed === false ? [document.activeElement, selection.anchorNode, selection.focusNode] : [document.activeElement];
+  const used = nodes.map(node => rowIndex(node, box)).filter((index): index is number => index !== undefined && index < range.count);
+  if (!used.length) return shown;
+  return [...new Set([...shown, ...used])].toSorted((one, other) => one - other);
+}
+
+function rowIndex(node: Node | null, box: HTMLElement): number | undefined {
+  if (!node || !box.contains(node)) return undefined;
+  const element = node instanceof Element ? node : node.parentElement;
+  const index = element?.closest<HTMLElement>('.ui-list-row')?.dataset['index'];
+  return index === undefined ? undefined : Number(index);
+}
+
+/** Go to the end when the list gets its first rows. */
+function useOpensAtEnd<T>(virtualizer: Inner, {rows, anchor}: VirtualListProps<T>): void {
+  const isEmpty = rows.length === 0;
+  useLayoutEffect(() => {
+    if (anchor === 'end' && !isEmpty) virtualizer.scrollToEnd();
+  }, [isEmpty]);
+}
+
+/** Do not follow what is appended while somebody selects or touches. */
+function useHold(box: Box, held: {current: boolean}): void {
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return undefined;
+    let touching = false;
+    const update = (): void => {
+      const selection = getSelection();
+      held.current = touching || (selection?.isCollapsed === false && element.contains(selection.anchorNode));
+    };
+    const touch = (event: TouchEvent): void => {
+      touching = event.touches.length > 0;
+      update();
+    };
+    element.addEventListener('touchstart', touch, {passive: true});
+    element.addEventListener('touchend', touch, {passive: true});
+    element.addEventListener('touchcancel', touch, {passive: true});
+    document.addEventListener('selectionchange', update);
+    return () => {
+      element.removeEventListener('touchstart', touch);
+      element.removeEventListener('touchend', touch);
+      element.removeEventListener('touchcancel', touch);
+      document.removeEventListener('selectionchange', update);
+    };
+  }, []);
+}
+
+function handleOf<T>(virtualizer: Inner, latest: {current: VirtualListProps<T>}, box: Box, atEnd: ReadonlySignal<boolean>): ListHandle {
+  return {
+    atEnd,
+    toEnd: () => virtualizer.scrollToEnd(),
+    toKey: (key, align = 'start') => {
+      const {rows, keyOf} = latest.current;
+      const index = rows.findIndex((row, at) => keyOf(row, at) === key);
+      if (index >= 0) virtualizer.scrollToIndex(index, {align});
+      return index >= 0;
+    },
+    get element() {
+      return box.current;
+    },
+  };
+}

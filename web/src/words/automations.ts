@@ -1,0 +1,4 @@
+/** Texts of the automations. */
+export const automations = {
+  title: 'Automations',
+} as const;

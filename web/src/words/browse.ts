@@ -1,0 +1,2 @@
+/** Texts of choosing a folder of the host. */
+export const browse = {} as const;

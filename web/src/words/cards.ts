@@ -1,0 +1,2 @@
+/** Texts of approvals, questions and errors. */
+export const cards = {} as const;

@@ -1,0 +1,4 @@
+/** Texts of the transcript. */
+export const chat = {
+  title: 'Chat',
+} as const;

@@ -1,0 +1,4 @@
+/** Texts of the composer. */
+export const composer = {
+  message: 'Message',
+} as const;

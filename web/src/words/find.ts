@@ -1,0 +1,2 @@
+/** Texts of finding in a chat. */
+export const find = {} as const;

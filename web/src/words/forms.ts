@@ -1,0 +1,2 @@
+/** Texts of forms made from a schema. */
+export const forms = {} as const;

@@ -1,0 +1,4 @@
+/** Texts of the inspector. */
+export const inspect = {
+  title: 'Inspector',
+} as const;

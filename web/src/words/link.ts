@@ -1,0 +1,23 @@
+/** Texts about the connection, and about what became of something done. */
+export const link = {
+  connecting: 'Connecting to the host...',
+  reconnecting: (time: string) => `Reconnecting. This is how it was at ${time}.`,
+  tryNow: 'Try now',
+  offline: 'You are offline. Drafts are kept, nothing is sent.',
+  uncertain: 'Sent, but the answer was lost. Look before sending again.',
+  notSent: 'Not sent: the connection was lost before.',
+  refused: (reason: string) => `The host refused: ${reason}`,
+  signedOut: 'Not signed in, or access has ended. Scan a code or paste a token.',
+  token: 'Token',
+  signIn: 'Sign in',
+  signOut: 'Sign out',
+  superseded: 'Open in another tab.',
+  useHere: 'Use here',
+  failed: 'The host cannot be used by this page.',
+  viewer: 'You can look, not act.',
+  worker: "A worker's chat. Write in the main chat.",
+  disconnected: 'Not connected. Nothing is sent until the host is back.',
+  updated: 'The host was updated.',
+  reload: 'Reload',
+  plainHttp: 'Installing and notifications need HTTPS.',
+} as const;

@@ -1,0 +1,2 @@
+/** Texts of markdown. */
+export const markdown = {} as const;
