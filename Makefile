@@ -6,12 +6,16 @@ STAMP := $(VENV)/.installed
 # Where `make vscode` keeps VS Code; about 900 MB.
 VSC ?= .vscode-test
 
-.PHONY: help setup run check format test bench soak vscode clean
+.PHONY: help setup web run check format test bench soak vscode clean
 
 help:  ## list the verbs
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(STAMP)  ## create .venv and install everything into it
+setup: $(STAMP)  ## create .venv, install everything into it, build the web page
+	@$(BIN)/python tools/web.py build --lenient
+
+web: $(STAMP)  ## build the web page alone, and say what is wrong
+	@$(BIN)/python tools/web.py build
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("agenthost needs Python 3.11 or newer; set PYTHON=...") if sys.version_info < (3, 11) else None'
@@ -28,12 +32,14 @@ check: setup  ## lint, format check, strict types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python tools/web.py lint
 
 format: setup  ## apply formatting and safe lint fixes
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 test: setup check  ## everything CI runs: checks, then the tests
+	$(BIN)/python tools/web.py test
 	$(BIN)/pytest -n auto --dist worksteal
 
 bench: setup  ## print benchmark figures
@@ -47,4 +53,4 @@ vscode: setup  ## run the real VS Code in Chromium against the host, say what wa
 	@$(VSC)/venv/bin/python -m interop.vscode $(VSC) --agenthost $(BIN)/agenthost $(ARGS)
 
 clean:  ## remove what the targets created
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .vscode-test
+	rm -rf $(VENV) web/node_modules agenthost/web build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .vscode-test
