@@ -254,7 +254,7 @@ async def test_an_agent_of_one_s_own_is_offered_first_and_answers(
 async def test_it_says_where_it_listens_and_ctrl_c_ends_it_cleanly(tmp_path: Path) -> None:
     async with serve(tmp_path / "data", "--root", str(tmp_path)) as host:
         for line in (
-            f"http://{host.address}/?tkn={host.token}",
+            f"http://{host.address}/#tkn={host.token}",
             f"ws://{host.address}/?tkn={host.token}",
             f'"address": "{host.address}", "connectionToken": "{host.token}"',
         ):

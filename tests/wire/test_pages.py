@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import re
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
 import pytest
 
-from tests.host.transports.raw import Response, open_raw
+from agenthost.host.http.assets import STATIC
+from tests.host.transports.raw import Response, open_raw, upgrade_head
 from tests.wire.client import open_client
 from tests.wire.hosting import ServedHost
 
+built = pytest.mark.skipif(
+    not (STATIC / "index.html").exists(), reason="the web page is not built: make web"
+)
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 SAMPLE = re.compile(
@@ -53,22 +59,94 @@ def parsed(text: str) -> dict[str, float]:
     return samples
 
 
-async def test_the_front_page_says_what_this_is_and_how_to_connect(
+@built
+async def test_the_web_page_is_shown_at_all_its_places(shared_host: ServedHost) -> None:
+    page = await fetch(shared_host, "/")
+    assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert page.headers["cache-control"] == "no-cache"
+    assert b"<script" in page.body
+    assert shared_host.token.encode() not in page.body
+    places = ("/new", "/s/abc", "/s/~YQ/c/~Yg/t/1?panel=files", "/automations", "/settings/access")
+    for path in (*places, "/inspect", f"/?tkn={shared_host.token}"):
+        assert (await fetch(shared_host, path)).body == page.body, path
+
+
+@built
+async def test_all_that_the_page_names_is_there_packed_and_for_ever(
+    shared_host: ServedHost,
+) -> None:
+    page = (await fetch(shared_host, "/")).body.decode()
+    named = re.findall(r'(?:src|href)="(/[^"]+)"', page)
+    assert any(path.startswith("/assets/") for path in named)
+    for path in named:
+        whole = await fetch(shared_host, path)
+        assert whole.status == 200, path
+        if path.startswith("/assets/"):
+            assert whole.headers["cache-control"] == "public, max-age=31536000, immutable"
+        packed = await fetch(shared_host, path, **{"Accept-Encoding": "gzip, deflate"})
+        if "content-encoding" in packed.headers:
+            assert gzip.decompress(packed.body) == whole.body
+
+
+@built
+async def test_a_page_that_has_not_changed_is_not_sent_again(shared_host: ServedHost) -> None:
+    page = await fetch(shared_host, "/")
+    again = await fetch(shared_host, "/", **{"If-None-Match": page.headers["etag"]})
+    assert (again.status, again.body) == (304, b"")
+    assert "content-length" not in again.headers
+    assert again.headers["etag"] == page.headers["etag"]
+    assert again.headers["content-security-policy"] == page.headers["content-security-policy"]
+
+
+@built
+async def test_the_page_may_load_only_itself_and_stands_in_no_frame(
     shared_host: ServedHost,
 ) -> None:
     page = await fetch(shared_host, "/")
-    assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
-    text = page.body.decode()
-    assert f"ws://{shared_host.address}/" in text
-    assert "chat.remoteAgentHosts" in text
-    assert shared_host.token not in text
-    with_token = await fetch(shared_host, f"/?tkn={shared_host.token}")
-    assert with_token.body == page.body
+    script = re.search(r'src="(/assets/[^"]+)"', page.body.decode())
+    assert script is not None
+    for answer in (page, await fetch(shared_host, script[1])):
+        policy = answer.headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'; ")
+        assert "frame-ancestors 'none'" in policy
+        assert "require-trusted-types-for 'script'" in policy
+        assert "unsafe" not in policy
+        assert "http" not in policy
+        assert answer.headers["cross-origin-opener-policy"] == "same-origin"
+        assert answer.headers["cross-origin-resource-policy"] == "same-origin"
 
 
 async def test_a_host_header_cannot_write_into_the_front_page(shared_host: ServedHost) -> None:
     page = await fetch(shared_host, "/", Host='"><script>alert(1)</script>')
-    assert b"<script" not in page.body
+    assert b"alert(1)" not in page.body.replace(b"&gt;", b">").partition(b"<body")[0]
+    assert b"<script>" not in page.body
+
+
+@pytest.mark.parametrize("path", ["/assets/none.js", "/assets/../token", "/assets//etc/passwd"])
+async def test_a_file_that_the_page_does_not_have_is_not_there(
+    shared_host: ServedHost, path: str
+) -> None:
+    assert (await fetch(shared_host, path)).status == 404
+
+
+async def test_what_the_build_keeps_for_itself_is_not_served(shared_host: ServedHost) -> None:
+    for path in ("/.build", "/.vite/manifest.json"):
+        assert (await fetch(shared_host, path)).status == 401, path
+
+
+async def test_a_browser_gives_its_token_as_a_subprotocol(shared_host: ServedHost) -> None:
+    offered = base64.urlsafe_b64encode(shared_host.token.encode()).decode().rstrip("=")
+    port = int(shared_host.address.rpartition(":")[2])
+    origin = f"http://{shared_host.address}"
+    for token, status in ((offered, 101), ("AAAA", 401), ("!", 401)):
+        async with open_raw(port) as raw:
+            names = {"Host": shared_host.address, "Origin": origin}
+            protocols = {"Sec-WebSocket-Protocol": f"ahp, tkn.{token}"}
+            raw.send(upgrade_head(**names, **protocols))
+            answer = await raw.response()
+        assert answer.status == status, token
+        if status == 101:
+            assert answer.headers["sec-websocket-protocol"] == "ahp"
 
 
 async def test_health_is_told_to_everyone(shared_host: ServedHost) -> None:
@@ -162,14 +240,7 @@ async def test_every_answer_carries_the_safety_headers(shared_host: ServedHost, 
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["referrer-policy"] == "no-referrer"
         assert parsedate_to_datetime(answer.headers["date"]).tzinfo is UTC
-        assert answer.headers["cache-control"] == "no-store"
+        # The page asks each time whether it is still so.
+        kept = "no-cache" if "etag" in answer.headers else "no-store"
+        assert answer.headers["cache-control"] == kept
         assert "access-control-allow-origin" not in answer.headers
-
-
-async def test_the_front_page_runs_no_script_and_stands_in_no_frame(
-    shared_host: ServedHost,
-) -> None:
-    policy = (await fetch(shared_host, "/")).headers["content-security-policy"]
-    assert "default-src 'none'" in policy
-    assert "frame-ancestors 'none'" in policy
-    assert "script-src" not in policy

@@ -218,15 +218,18 @@ async def _serve(args: argparse.Namespace, stopping: Shutdown) -> None:
 
 def _tell(url: str, secret: str | None, data_dir: Path) -> None:
     """Print where the host listens and how to connect to it."""
-    query = f"/?tkn={quote(secret, safe='')}" if secret is not None else "/"
+    quoted = None if secret is None else quote(secret, safe="")
+    query = "/" if quoted is None else f"/?tkn={quoted}"
+    # Behind a hash it reaches no log, and the page takes it out of the address bar.
+    place = "/" if quoted is None else f"/#tkn={quoted}"
     bound = url.removeprefix("ws://")
     address, *elsewhere = reachable_addresses(bound)
     token = f', "connectionToken": "{secret}"' if secret is not None else ""
     lines = [
         f"agenthost is listening on {bound}",
         "",
-        f"  page       http://{address}{query}",
-        *(f"  elsewhere  http://{other}{query}" for other in elsewhere),
+        f"  page       http://{address}{place}",
+        *(f"  elsewhere  http://{other}{place}" for other in elsewhere),
         f"  WebSocket  ws://{address}{query}",
         *(f"  elsewhere  ws://{other}{query}" for other in elsewhere),
         "  VS Code    " + '"chat.remoteAgentHostsEnabled": true,',

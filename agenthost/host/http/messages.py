@@ -6,6 +6,8 @@ is written. Does no I/O and decides nothing: ``transports.upgrade`` asks, ``host
 
 from __future__ import annotations
 
+import base64
+import binascii
 import http
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,6 +16,10 @@ from urllib.parse import unquote, urlsplit
 
 # Where a URL may carry the token: as VS Code spells it, and in full.
 _TOKEN_PARAMETERS = ("tkn", "token")
+
+# How a browser gives the token, which can set no header on a WebSocket: as a subprotocol, in
+# base64url. Unlike a URL, that reaches neither the console nor the log of a proxy.
+_TOKEN_SUBPROTOCOL = "tkn."
 
 # More parameters than any page of ours takes; parsing more would only serve an attack.
 _MAX_PARAMETERS = 100
@@ -66,10 +72,12 @@ class HttpRequest:
 
     @property
     def token(self) -> str | None:
-        """The bearer token, from the ``Authorization`` header or else from the URL."""
+        """The bearer token: of the ``Authorization`` header, else a subprotocol, else the URL."""
         scheme, _, credentials = self.headers.get("Authorization", "").partition(" ")
         if scheme.lower() == "bearer" and credentials.strip():
             return credentials.strip()
+        if offered := _offered_token(self.headers.get("Sec-WebSocket-Protocol", "")):
+            return offered
         for name in _TOKEN_PARAMETERS:
             if value := self.query.get(name):
                 return value
@@ -121,6 +129,19 @@ def parse_target(target: str) -> tuple[str, dict[str, str]]:
     return unquote(path), {name: unquote(value) for name, _, value in reversed(fields)}
 
 
+def _offered_token(subprotocols: str) -> str | None:
+    for offered in subprotocols.split(","):
+        name = offered.strip()
+        if name.startswith(_TOKEN_SUBPROTOCOL):
+            encoded = name.removeprefix(_TOKEN_SUBPROTOCOL)
+            try:
+                padded = encoded + "=" * (-len(encoded) % 4)
+                return base64.b64decode(padded, b"-_", validate=True).decode()
+            except (binascii.Error, ValueError):
+                return None
+    return None
+
+
 def serialize(response: HttpResponse, *, date: str, head_only: bool = False) -> bytes:
     """Return the response as bytes; ``head_only`` leaves out the body, as HEAD wants it.
 
@@ -138,6 +159,9 @@ def serialize(response: HttpResponse, *, date: str, head_only: bool = False) -> 
         **response.headers,
         "Connection": "close",
     }
+    if response.status == http.HTTPStatus.NOT_MODIFIED:
+        # They would describe the page that is not sent: RFC 9110 section 15.4.5.
+        del headers["Content-Type"], headers["Content-Length"]
     lines = [f"HTTP/1.1 {response.status} {_phrase(response.status)}"]
     for name, value in headers.items():
         if not _HEADER_NAME.fullmatch(name) or not _HEADER_VALUE.fullmatch(value):

@@ -1,14 +1,19 @@
-"""The HTTP pages: /, /healthz, /metrics."""
+"""The HTTP pages: the web page and its files, /healthz, /metrics."""
 
 from __future__ import annotations
 
 import html
+from functools import cached_property
+from pathlib import Path
 
 from agenthost.host.core import HostCore
 from agenthost.host.http.admission import refuse_page
+from agenthost.host.http.assets import STATIC, Assets
 from agenthost.host.http.messages import HttpRequest, HttpResponse
 from agenthost.host.trust import Gate
+from agenthost.host.trust.gate import is_place
 
+# In the place of the web page where that was not built.
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -25,7 +30,9 @@ pre {{ padding: 1rem; border: 1px solid #8886; border-radius: 6px; overflow: aut
 <body>
 <h1>agenthost</h1>
 <p>This is an agent host: it runs agent sessions that any number of clients can share over the
-<em>Agent Host Protocol</em>. Nothing to see here yet; connect a client.</p>
+<em>Agent Host Protocol</em>.</p>
+<p><strong>The page is not built: run <code>make setup</code></strong>, then start the host again.
+Every other client works without it.</p>
 <h2>Connect</h2>
 <p>The WebSocket is at this address; the token was printed when the host started.</p>
 <pre>ws://{host}/?tkn=TOKEN</pre>
@@ -54,20 +61,27 @@ _PAGE_POLICY = {
 class Pages:
     """Answers plain HTTP requests."""
 
-    def __init__(self, core: HostCore, gate: Gate) -> None:
+    def __init__(self, core: HostCore, gate: Gate, static: Path = STATIC) -> None:
         self._core = core
         self._gate = gate
+        self._static = static
+
+    @cached_property
+    def _assets(self) -> Assets:
+        # Not before somebody asks: many hosts are never looked at with a browser.
+        return Assets.load(self._static)
 
     def __call__(self, request: HttpRequest) -> HttpResponse | None:
         """Return the page, a refusal, or None for 404."""
+        asset = self._assets.answer(request)
+        if asset is not None:
+            return asset
         refusal = refuse_page(self._gate, request)
         if refusal is not None:
             return refusal
+        if is_place(request.path):
+            return _stand_in(request)
         match request.path:
-            case "/":
-                host = html.escape(request.headers.get("Host") or "localhost")
-                body = _PAGE.format(host=host).encode()
-                return HttpResponse(200, body, "text/html; charset=utf-8", headers=_PAGE_POLICY)
             case "/healthz":
                 healthy = self._core.writer.ledger.failure is None
                 return _text(
@@ -76,6 +90,12 @@ class Pages:
             case "/metrics":
                 return _text(self._core.metrics.render(), _PROMETHEUS)
         return None
+
+
+def _stand_in(request: HttpRequest) -> HttpResponse:
+    host = html.escape(request.headers.get("Host") or "localhost")
+    body = _PAGE.format(host=host).encode()
+    return HttpResponse(200, body, "text/html; charset=utf-8", headers=_PAGE_POLICY)
 
 
 def _text(

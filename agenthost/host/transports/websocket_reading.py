@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from websockets.frames import Frame, Opcode
 from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
+from websockets.typing import Subprotocol
 
 from agenthost.host.trust.limits import RateLimiter
 from agenthost.transport import CloseCode, ReceiveQueue
+
+# What a browser offers beside its token.
+SUBPROTOCOL = Subprotocol("ahp")
 
 # Bytes read at once, and parsed at once: of the smallest frames that is ten milliseconds' work.
 _READ_BYTES = 64 * 1024
@@ -38,10 +42,17 @@ read_buffer = _ReadBuffer()
 
 
 class PatientProtocol(ServerProtocol):
-    """The library's protocol, able to put off the answers to pings."""
+    """The library's protocol, able to put off the answers to pings.
+
+    Chooses ``ahp`` of the subprotocols that are offered, and never one that holds a token.
+    """
 
     # Asked with each ping's data; whoever says yes will answer it.
     put_off: Callable[[bytes], bool] | None = None
+
+    def select_subprotocol(self, subprotocols: Sequence[Subprotocol]) -> Subprotocol | None:
+        """Return the one to speak; without any a browser that offered some would hang up."""
+        return SUBPROTOCOL if SUBPROTOCOL in subprotocols else None
 
     def recv_frame(self, frame: Frame) -> None:
         """Process a frame; a ping whose answer is put off is only told as an event."""

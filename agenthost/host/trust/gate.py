@@ -29,11 +29,15 @@ DESKTOP_ORIGINS = ("vscode-file://vscode-app",)
 VS Code's window opens its WebSocket with the browser API, hence with this origin.
 """
 
-OPEN_PAGES = frozenset({"/", "/healthz", "/favicon.ico"})
+OPEN_PAGES = frozenset({"/healthz", "/favicon.ico"})
 """Pages that need no token: they hold no secret and nothing about any session."""
 
 OPEN_PREFIX = "/assets/"
 """The page's scripts and styles, the same for everyone."""
+
+PLACES = frozenset({"/", "/automations", "/inspect", "/new", "/settings"})
+PLACE_PREFIXES = ("/automations/", "/s/", "/settings/")
+"""Places inside the web page: it is the same page at each of them, and knows nothing by itself."""
 
 HTTP_PORT = 80
 """What a Host header without a port means; the host itself never speaks TLS."""
@@ -68,7 +72,12 @@ class Refusal:
 
 def is_open_page(path: str) -> bool:
     """Tell whether a page is for everybody; one that is not known to be harmless is not."""
-    return path in OPEN_PAGES or path.startswith(OPEN_PREFIX)
+    return path in OPEN_PAGES or path.startswith(OPEN_PREFIX) or is_place(path)
+
+
+def is_place(path: str) -> bool:
+    """Tell whether a path is a place inside the web page."""
+    return path in PLACES or path.startswith(PLACE_PREFIXES)
 
 
 def check_bind(host: str, *, has_token: bool) -> None:

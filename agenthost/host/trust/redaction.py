@@ -39,12 +39,14 @@ _SECRETS = re.compile(
       (?: (?! (?P=quote) ) (?: \\. | [^\\] ) )+
     | (?P<header> (?: authorization | api-key | cookie ) : \s* (?: \w+ \s+ )? ) [^\s"',;<>]+
     | (?P<bearer> bearer \s+ ) [^\s"',;<>]+
+    # The subprotocol by which browsers give it.
+    | (?P<offered> \b tkn \. ) [\w-]+
     # The password of a URL.
     | (?P<login> :// [^/\s:@"']{{0,256}} : ) [^/\s@"']{{1,1024}} (?= @ )
     """.encode(),
     re.VERBOSE | re.DOTALL,
 )
-_KINDS = ("assigned", "member", "header", "bearer", "login")
+_KINDS = ("assigned", "member", "header", "bearer", "offered", "login")
 
 
 def redact(text: str) -> str:

@@ -26,6 +26,7 @@ SECRET = "constant-Secret_of.the~tests+/=0123"
         ("Authorization: Basic YTpi", "Authorization: Basic [redacted]"),
         ("X-API-Key: abc, Accept: x", "X-API-Key: [redacted], Accept: x"),
         ("bearer  abc", "bearer  [redacted]"),
+        ("Sec-WebSocket-Protocol: ahp, tkn.YS1i_c", "Sec-WebSocket-Protocol: ahp, tkn.[redacted]"),
         ("/?access_token=abc&y=2", "/?access_token=[redacted]&y=2"),
         ("/?next=%3Ftkn%3Dabc&y=2", "/?next=%3Ftkn%3D[redacted]&y=2"),
         ("export OPENAI_API_KEY='abc' x", "export OPENAI_API_KEY='[redacted]' x"),
