@@ -40,6 +40,7 @@ format: setup  ## apply formatting and safe lint fixes
 
 test: setup check  ## everything CI runs: checks, then the tests
 	$(BIN)/python tools/web.py test
+	@$(BIN)/python tools/browser.py
 	$(BIN)/pytest -n auto --dist worksteal
 
 bench: setup  ## print benchmark figures

@@ -14,7 +14,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # What stands around the package and is read as often.
 AROUND = sorted(
     module
-    for folder in ("tests", "benchmarks", "soak", "interop")
+    for folder in ("tests", "benchmarks", "soak", "interop", "tools")
     for module in (PACKAGE.parent / folder).rglob("*.py")
 )
 

@@ -33,7 +33,7 @@ WHOLE = 600.0
 ONE = 75.0
 # No name leads out of the machine.
 RESOLVER = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
-SIZE = {"width": 1400, "height": 900}
+WIDTH, HEIGHT = 1400, 900
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ async def _browser(stack: AsyncExitStack, tools: Tools, folder: Path) -> Any:
         handle_sighup=False,
     )
     stack.push_async_callback(browser.close)
-    page = await browser.new_page(viewport=SIZE)
+    page = await browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
     console = stack.enter_context((folder / "console.log").open("w"))
     page.on("console", lambda said: print(said.type, said.text[:2000], file=console, flush=True))
     page.on("pageerror", lambda error: print("error", error, file=console, flush=True))
