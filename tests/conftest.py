@@ -30,6 +30,10 @@ os.environ["GIT_DIR"] = os.devnull
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
+# How the reason begins for which a test of the web page did not run, and a figure that one took.
+NOT_RUN = "BROWSER TESTS DID NOT RUN"
+FIGURE = "browser/"
+
 # In the order in which they are printed.
 WHAT = ("reducers", "round-trips", "differential sequences")
 
@@ -49,6 +53,29 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         versions = [f"none, for there is no data at {CONFORMANCE}; set AGENTHOST_SHARED"]
     if versions:
         terminalreporter.write_line(f"conformance fixtures run: {'; '.join(versions)}")
+    _tell_of_the_page(terminalreporter)
+
+
+def _tell_of_the_page(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the figures that tests of the web page took, and loudly that they did not run."""
+    skipped = [
+        str(report.longrepr[2])
+        for report in terminalreporter.stats.get("skipped", [])
+        if isinstance(report.longrepr, tuple) and NOT_RUN in report.longrepr[2]
+    ]
+    figures = {
+        name.removeprefix(FIGURE): value
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if isinstance(report, pytest.TestReport) and report.when == "call"
+        for name, value in report.user_properties
+        if name.startswith(FIGURE)
+    }
+    for name, value in sorted(figures.items()):
+        terminalreporter.write_line(f"the web page, {name}: {value}")
+    if skipped:
+        why = skipped[0].removeprefix("Skipped: ")
+        terminalreporter.write_line(f"{why} ({len(skipped)} tests)", red=True, bold=True)
 
 
 def _count(report: pytest.TestReport, counts: defaultdict[str, Counter[str]]) -> None:
