@@ -148,7 +148,7 @@ class Tab:
 
     def _note_console(self, message: ConsoleMessage) -> None:
         if message.type == "error":
-            self.faults.append(f"console: {message.text[:500]}")
+            self.faults.append(f"console: {message.text[:500]} at {message.location['url']}")
 
     def _note_request(self, request: Request) -> None:
         own = (f"http://{self.host.address}/", "blob:", "data:,")
