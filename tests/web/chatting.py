@@ -1,0 +1,52 @@
+"""A chat on the page, as somebody uses it: written into, waited for, answered."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.async_api import Locator, expect
+
+from tests.web.browsing import Tab
+
+__all__ = ["ChatPage"]
+
+
+class ChatPage:
+    """What a person does with the chat that a tab shows."""
+
+    def __init__(self, tab: Tab) -> None:
+        self.tab = tab
+        self.page = tab.page
+
+    @property
+    def box(self) -> Locator:
+        """Where messages are written."""
+        return self.page.get_by_role("textbox", name="Message", exact=True)
+
+    @property
+    def transcript(self) -> Locator:
+        """The chat's turns, from the oldest that is loaded."""
+        return self.page.get_by_role("feed")
+
+    def button(self, name: str | re.Pattern[str]) -> Locator:
+        """A button by its name; of several, the one that came last."""
+        found = self.page.get_by_role("button", name=name, exact=isinstance(name, str))
+        return found.locator("visible=true").last
+
+    async def say(self, text: str) -> None:
+        """Write a message and send it."""
+        await self.box.fill(text)
+        await self.button(re.compile("^(Send|Queue)$")).click()
+
+    async def press(self, name: str | re.Pattern[str]) -> None:
+        """Press a button, once it may be."""
+        await self.button(name).click()
+
+    async def reads(self, *texts: str | re.Pattern[str]) -> None:
+        """Wait until the transcript shows texts."""
+        for text in texts:
+            await expect(self.transcript.get_by_text(text).last).to_be_visible()
+
+    async def at_rest(self) -> None:
+        """Wait until no turn runs."""
+        await expect(self.page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
