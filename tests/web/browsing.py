@@ -15,7 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request
+from playwright.async_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Dialog,
+    Locator,
+    Page,
+    Request,
+)
 
 from agenthost.client import Client, Session, connect
 from agenthost.host.http.assets import STATIC
@@ -113,6 +121,7 @@ class Tab:
         self.page.on("console", self._note_console)
         self.page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
         self.page.on("request", self._note_request)
+        self.page.on("dialog", self._note_dialog)
         self.page.on("popup", lambda window: self.faults.append(f"window: {window.url}"))
 
     async def open(self, path: str = "/", *, signed_in: bool = True) -> None:
@@ -145,6 +154,10 @@ class Tab:
         path.parent.mkdir(parents=True, exist_ok=True)
         await self.page.screenshot(path=path, animations="disabled", caret="hide")
         return path
+
+    async def _note_dialog(self, dialog: Dialog) -> None:
+        self.faults.append(f"dialog: {dialog.message[:500]}")
+        await dialog.dismiss()
 
     def _note_console(self, message: ConsoleMessage) -> None:
         if message.type == "error":
