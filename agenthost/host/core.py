@@ -102,6 +102,8 @@ class HostCore:
     # What ``initialize`` tells of this host.
     server_info: Implementation
     default_directory: str
+    # Which build of the page is served; None where there is none.
+    page_build: str | None
     # Real paths of the folders that the host was told to work in.
     roots: tuple[str, ...]
     # Where the host keeps what it needs to know of files it works on; nobody else's.

@@ -15,6 +15,15 @@ from agenthost.protocol.schema.validation import build_validators
 if TYPE_CHECKING:
     from agenthost.protocol.commands import Implementation
 
+PACKAGE = Path(__file__).parents[1]
+"""Where agenthost is installed."""
+
+BUILD_FILE = "web/static/.build"
+"""What the page's build leaves beside the page: a text that differs between any two builds."""
+
+MOST_BUILD_CHARACTERS = 200
+"""A build's name is a hash; what is longer is something else, and every client would be sent it."""
+
 
 def prepare_for_clients() -> None:
     """Do what would be done once, for the first client to come, before it comes."""
@@ -33,6 +42,15 @@ def own_folder(path: Path | None) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="agenthost-", ignore_cleanup_errors=True) as made:
         yield Path(made)
+
+
+def page_build(package: Path = PACKAGE) -> str | None:
+    """Return the name of the built page's version, or None where no page was built."""
+    try:
+        name = (package / BUILD_FILE).read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return name[:MOST_BUILD_CHARACTERS] or None
 
 
 def server_info() -> Implementation:

@@ -52,7 +52,7 @@ from agenthost.host.log.effects import Effects
 from agenthost.host.log.kind import AnyKind
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.log.writer import Writer
-from agenthost.host.startup import server_info
+from agenthost.host.startup import page_build, server_info
 from agenthost.host.store import Store, StoreError
 from agenthost.host.trust import (
     Limits,
@@ -251,6 +251,7 @@ def wire(
         wire_log=wire_log,
         server_info=server_info(),
         default_directory=settings.directory_uri,
+        page_build=page_build(),
         roots=settings.roots,
         workspace_dir=workspace_dir,
         shells=settings.shells,

@@ -7,3 +7,12 @@ from typing import Final
 # In ``createSession``: the session is to be the copy of another up to one of its turns, as
 # ``{session, turnId}``. The protocol used to have a member for it.
 FORK: Final = "agenthost/fork"
+
+# In the answers to ``initialize`` and ``reconnect``: who the client is here, as ``{name, role}``.
+ME: Final = "agenthost/me"
+
+# There too: which build of the page this host serves, so that a page knows that it is an older one.
+PAGE: Final = "agenthost/page"
+
+# There too: the key that browsers want to be told before they take pushes from this host.
+PUSH: Final = "agenthost/push"

@@ -7,11 +7,16 @@ from typing import Any
 
 import pytest
 
+from agenthost.host.startup import page_build
 from agenthost.protocol import SUPPORTED_VERSIONS
+from agenthost.tokens import Role
 from tests.wire.client import open_client
 from tests.wire.hosting import embed
+from tests.wire.people import peopled
 
 Json = dict[str, Any]
+# Where the page was built, its build is told.
+PAGE: Json = {"agenthost/page": page_build()} if page_build() is not None else {}
 META = {"vscode.telemetryLevel": "off", "vscode.clientMachineId": "m-1", "unknown": [None]}
 
 
@@ -25,6 +30,8 @@ async def test_editors_are_told_how_this_host_names_sessions_and_runs_automation
             assert result["_meta"] == {
                 "vscode.ahpSessionUris": True,
                 "vscode.autonomousAutomations": True,
+                "agenthost/me": {"name": "owner", "role": "owner"},
+                **PAGE,
             }
         else:
             assert "_meta" not in result
@@ -50,3 +57,34 @@ async def test_requests_carry_what_they_like_and_it_changes_nothing(tmp_path: Pa
         assert refused.data == {"path": "_meta"}
         await client.request("disposeSession", channel=session, _meta=META)
     assert log.read_text().count("m-1") == 10
+
+
+async def test_a_client_is_told_who_it_is_here_and_told_again_when_it_comes_back(
+    tmp_path: Path,
+) -> None:
+    async with peopled(tmp_path) as people:
+        async with people.client("ana", Role.VIEWER, "ahp-root://") as former:
+            pass
+        async with open_client(people.url("ana"), "ana-client") as client:
+            result = await client.resume(former)
+            assert result["_meta"] == {"agenthost/me": {"name": "ana", "role": "viewer"}, **PAGE}
+        async with people.client("ana", version="0.8.0"):
+            pass
+        async with open_client(people.url("ana"), "ana-client", "0.8.0") as older:
+            assert "_meta" not in await older.reconnect(0, "ahp-root://")
+        async with open_client(people.url("owner"), "o") as owner:
+            told = (await owner.initialize())["_meta"]
+            assert told["agenthost/me"] == {"name": "owner", "role": "owner"}
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [(b"4f2a\n", "4f2a"), (b"", None), (None, None), (b"\xff", None), (b"x" * 900, "x" * 200)],
+)
+def test_the_pages_build_is_read_from_beside_it(
+    tmp_path: Path, written: bytes | None, told: str | None
+) -> None:
+    if written is not None:
+        (tmp_path / "web" / "static").mkdir(parents=True)
+        (tmp_path / "web" / "static" / ".build").write_bytes(written)
+    assert page_build(tmp_path) == told

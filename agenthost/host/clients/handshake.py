@@ -16,6 +16,7 @@ from agenthost.host.log.channel import AnyChannel
 from agenthost.host.store import StoreDamaged
 from agenthost.protocol.inbound import accept_params
 from agenthost.protocol.jsonrpc import dumps
+from agenthost.protocol.own_members import ME, PAGE
 from agenthost.protocol.uris import canonical
 from agenthost.protocol.versions import negotiate, translator
 
@@ -69,13 +70,13 @@ async def initialize(connection: Connection, raw: JsonObject) -> EncodedResult:
         "defaultDirectory": core.default_directory,
         "completionTriggerCharacters": ["/", "@", "#"],
         "snapshots": [],
-        "_meta": _META,
+        "_meta": {**_META, **_own_members(connection)},
     }
     if core.shells.prefix is not None:
         result["terminalCommandPrefix"] = core.shells.prefix
     if core.automations.capabilities is not None:
         result["automations"] = core.automations.capabilities
-        result["_meta"] = {**_META, **_AUTOMATIONS_META}
+        result["_meta"] |= _AUTOMATIONS_META
     result = translator(agreed.version).result_down("initialize", params, result)
     head = dumps({key: value for key, value in result.items() if key != "snapshots"})
     return EncodedResult(head[:-1], b',"snapshots":[', *joined(snapshots), b"]}")
@@ -107,7 +108,21 @@ async def reconnect(connection: Connection, params: JsonObject) -> EncodedResult
         news = core.catalogue.send_missed(connection, last_seen)
         # Once this has been answered.
         core.tasks.start(news, name=f"list news for {connection.name}")
-    return EncodedResult(*result)
+    if not translator(connection.version).is_identity:
+        return EncodedResult(*result)
+    # The host may be another build than the one that this client was introduced to.
+    return EncodedResult(
+        *result[:-1], result[-1][:-1], b',"_meta":', dumps(_own_members(connection)), b"}"
+    )
+
+
+def _own_members(connection: Connection) -> JsonObject:
+    """Say who the client is here, and what of this host its page needs to know."""
+    core, principal = connection.core, connection.principal
+    members: JsonObject = {ME: {"name": principal.name, "role": principal.role.value}}
+    if core.page_build is not None:
+        members[PAGE] = core.page_build
+    return members
 
 
 async def _find(connection: Connection, version: str, uris: Iterable[str]) -> dict[str, AnyChannel]:

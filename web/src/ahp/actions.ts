@@ -53,6 +53,13 @@ export function inputCompleted(requestId: string, response: 'accept' | 'decline'
   return {type: 'chat/inputCompleted', requestId, response, ...given} as StateAction;
 }
 
+/** Complete a client's own tool call. */
+export const completion = (turnId: string, toolCallId: string, result: J): StateAction =>
+  ({type: 'chat/toolCallComplete', turnId, toolCallId, result}) as StateAction;
+/** Replace what a client's running tool call shows so far. */
+export const contentChange = (turnId: string, toolCallId: string, content: readonly J[]): StateAction =>
+  ({type: 'chat/toolCallContentChanged', turnId, toolCallId, content}) as StateAction;
+
 /** The decisions about a customization with another one in, the narrowest first. `scope` is "session", "global" or a workspace's URI. */
 export function decided(session: J, id: string, enabled: boolean, scope: string): J[] {
   const isNamed = scope === 'session' || scope === 'global';

@@ -9,7 +9,7 @@ import {type FollowOptions, FollowedChannel, isEnvelope} from './channel.ts';
 import {type Dispatch, Dispatches, type Outcome, withResolvers} from './dispatches.ts';
 import type {J} from './edits.ts';
 import {DoesNotFit} from './mirror.ts';
-import type {Methods} from './own.ts';
+import type {Methods, Notices} from './own.ts';
 import {kindOf, mayDispatch} from './registry.ts';
 import {Requests} from './requests.ts';
 import {type Resumed, initialized, reconnected} from './resume.ts';
@@ -47,8 +47,6 @@ export class Core {
     this.dispatches = new Dispatches(o.firstSeq);
     this.requests = new Requests(this.calls, o.timer);
   }
-
-  // Wires.
 
   /** Shake hands on a new wire; when it is done, the client is as it was before the last drop. */
   attach(wire: Wire): Promise<Resumed> {
@@ -125,6 +123,11 @@ export class Core {
   /** Send a request. One that changes nothing is repeated when its answer is lost. Rejects with WireError or LinkLost. */
   request<M extends keyof Methods>(method: M, params: Methods[M]['params'], o: {timeoutMs?: number; repeat?: boolean} = {}): Promise<Methods[M]['result']> {
     return this.requests.request(method, params, o);
+  }
+
+  /** Tell the host something that it does not answer; whether it could be sent. What is told so is forgotten with its wire. */
+  tell<N extends keyof Notices>(notice: N, params: Notices[N]): boolean {
+    return this.up && this.calls.notify(notice, {channel: ROOT, ...params});
   }
 
   /** Load the next older turns of a chat into its state; whether there are more. */

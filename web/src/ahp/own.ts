@@ -1,6 +1,77 @@
 /** The methods that a client calls, with what each takes and gives; `agenthost/*` are the host's own. */
 import type * as T from './types.ts';
 
+/** What somebody may do at the host. */
+export type Role = 'owner' | 'operator' | 'viewer';
+
+/** What the host says in `_meta` of `initialize` and `reconnect`, besides what other clients look for. */
+export interface HostMembers {
+  /** Who this client is here. */
+  readonly me: {readonly name: string; readonly role: Role} | undefined;
+  /** Which build of the page the host serves. */
+  readonly page: string | undefined;
+  /** The key to subscribe to pushes with, in base64url. */
+  readonly push: string | undefined;
+}
+
+/** Read the host's own members, taking nothing for granted. */
+export function hostMembers(host: T.InitializeResult | undefined): HostMembers {
+  const meta = (host?._meta ?? {}) as Record<string, unknown>;
+  const me = meta['agenthost/me'] as {name?: unknown; role?: unknown} | undefined;
+  return {
+    me: typeof me?.name === 'string' && isRole(me.role) ? {name: me.name, role: me.role} : undefined,
+    page: textOf(meta['agenthost/page']),
+    push: textOf(meta['agenthost/push']),
+  };
+}
+
+const isRole = (value: unknown): value is Role => value === 'owner' || value === 'operator' || value === 'viewer';
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value ? value : undefined);
+
+/** A named token as the host lists it: everything but its secret. Times are ISO instants. */
+export interface TokenInfo {
+  readonly name: string;
+  readonly role: Role;
+  readonly createdAt: string;
+  readonly expiresAt?: string;
+  readonly expired: boolean;
+}
+
+/** A disposed session that can still be taken back. */
+export interface TrashEntry {
+  readonly session: string;
+  readonly title: string;
+  readonly provider: string;
+  readonly disposedAt: string;
+  readonly expiresAt: string;
+}
+
+/** What somebody may want to be notified of. */
+export type PushKind = 'needsInput' | 'failed' | 'finished';
+
+/** Where a browser takes pushes: what `PushSubscription.toJSON()` gives. */
+export interface PushTarget {
+  readonly endpoint: string;
+  readonly expirationTime?: number | null;
+  readonly keys: {readonly p256dh: string; readonly auth: string};
+}
+
+/** What a push holds once it is decrypted; `withdraw` takes back what is shown of the session. */
+export interface PushMessage {
+  readonly kind: PushKind | 'withdraw';
+  readonly session: string;
+  readonly chat?: string;
+  readonly title?: string;
+  /** What is asked for, if texts were wanted. */
+  readonly text?: string;
+}
+
+/** The notifications of the client's that are the host's own. */
+export interface Notices {
+  /** Whether anybody can see this window now; said anew on every connection, where it counts as hidden until then. */
+  'agenthost/visible': {readonly visible: boolean};
+}
+
 interface Method<P, R> {
   params: P;
   result: R;
@@ -41,7 +112,14 @@ export interface Methods {
   resourceMkdir: Method<Rooted<T.ResourceMkdirParams>, T.ResourceMkdirResult>;
   resourceRequest: Method<Rooted<T.ResourceRequestParams>, T.ResourceRequestResult>;
   createResourceWatch: Method<Rooted<T.CreateResourceWatchParams>, T.CreateResourceWatchResult>;
-  'agenthost/listTrash': Method<Rooted<T.PingParams>, T.Json>;
+  'agenthost/listTrash': Method<Rooted<T.PingParams>, {readonly items: readonly TrashEntry[]}>;
   'agenthost/restoreSession': Method<T.BaseParams, null>;
   'agenthost/purgeSession': Method<T.BaseParams, null>;
+  /** For owners, like the next two; `expires` is an ISO instant. The secret is told this once. */
+  'agenthost/createToken': Method<Rooted<T.PingParams> & {name: string; role: Role; expires?: string}, {readonly secret: string; readonly token: TokenInfo}>;
+  'agenthost/listTokens': Method<Rooted<T.PingParams>, {readonly items: readonly TokenInfo[]}>;
+  'agenthost/revokeToken': Method<Rooted<T.PingParams> & {name: string}, null>;
+  /** Anew for the same endpoint replaces what was wanted there. */
+  'agenthost/subscribePush': Method<Rooted<T.PingParams> & {subscription: PushTarget; kinds: readonly PushKind[]; withText: boolean}, null>;
+  'agenthost/unsubscribePush': Method<Rooted<T.PingParams> & {endpoint: string}, null>;
 }

@@ -38,6 +38,8 @@ export function reconnected(core: Core, held: readonly FollowedChannel[], result
     core.isKnown = false;
     throw new BadHost('the answer to reconnect is malformed');
   }
+  // The host may have been updated, or the role changed, since it was introduced.
+  if (core.host && result._meta) core.host = {...core.host, _meta: {...core.host._meta, ...result._meta}};
   for (const channel of core.channels.values()) {
     // The host need not remember how much of a chat was wanted, and forgets who follows what has no state.
     if (!channel.isPlain || !channel.mirror) channel.asked = undefined;
