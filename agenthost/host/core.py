@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from agenthost.agents.api import Agent
 from agenthost.clock import Clock
+from agenthost.host.access import NamedTokens
 from agenthost.host.channels.automation.catalogue import AutomationCatalogue
 from agenthost.host.channels.canvas.canvases import Canvases
 from agenthost.host.channels.changeset.changesets import Changesets
@@ -82,6 +83,8 @@ class HostCore:
     # Who may use the files and terminals of which session.
     participants: Participants
     credentials: Credentials
+    # The named tokens that owners manage.
+    access: NamedTokens
     tasks: Tasks
     clock: Clock
     agents: Mapping[str, Agent]

@@ -55,6 +55,7 @@ from agenthost.host.trust import (
 )
 from agenthost.host.turns.runner import PROMPT_TIMEOUT, SILENCE_LIMIT
 from agenthost.host.wiring import HostSettings, wire
+from agenthost.tokens import TokenBook
 from agenthost.transport import CloseCode, Transport
 
 log = logging.getLogger(__name__)
@@ -99,6 +100,7 @@ class Host:
         workspace_dir: str | Path | None = None,
         shells: ShellPolicy | None = None,
         kept_away: Sequence[str | Path] = (),
+        token_book: TokenBook | None = None,
     ) -> None:
         """Describe a host; ``async with`` starts it.
 
@@ -126,6 +128,7 @@ class Host:
             workspace_dir: where the host keeps what it needs to know of the files it works on;
                 without one, in a temporary folder until it ends.
             kept_away: files and folders that no client may reach, wherever they lie.
+            token_book: the named tokens, which owners then manage from their clients too.
             shells: which ways to a shell there are besides agents.
         """
         self._settings = HostSettings(
@@ -143,6 +146,7 @@ class Host:
             kinds=tuple(kinds),
             shells=shells or ShellPolicy(),
             kept_away=tuple(Path(path).absolute() for path in kept_away),
+            token_book=token_book,
         )
         self._store = store or MemoryStore()
         self._wire_log_path = Path(wire_log) if wire_log is not None else None

@@ -1,5 +1,6 @@
 """What each method does, one module per area; importing this registers them all."""
 
+from agenthost.host import access
 from agenthost.host.channels.automation import commands as automations
 from agenthost.host.channels.changeset import operations as changesets
 from agenthost.host.channels.chat import commands as chats
@@ -13,6 +14,7 @@ from agenthost.host.clients import handshake, subscriptions
 from agenthost.host.files import commands as resources
 
 MODULES = (
+    access,
     actions,
     automations,
     changesets,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from agenthost.agents.api import Agent
 from agenthost.clock import Clock
+from agenthost.host.access import NamedTokens
 from agenthost.host.channels.automation.catalogue import AutomationCatalogue
 from agenthost.host.channels.automation.runs import AutomationRuns
 from agenthost.host.channels.automation.templates import Templates
@@ -65,6 +66,7 @@ from agenthost.host.turns.agent_loops import AgentLoops
 from agenthost.host.turns.agent_starts import AgentStarts
 from agenthost.host.turns.runner import TurnRunner
 from agenthost.tasks import Tasks
+from agenthost.tokens import TokenBook
 from agenthost.workspace.git.program import GitProgram
 
 
@@ -86,6 +88,7 @@ class HostSettings:
     kinds: tuple[AnyKind, ...]
     shells: ShellPolicy
     kept_away: tuple[Path, ...]
+    token_book: TokenBook | None
 
 
 def wire(
@@ -237,6 +240,7 @@ def wire(
         permissions=permissions,
         participants=participants,
         credentials=credentials,
+        access=NamedTokens(settings.token_book),
         tasks=tasks,
         clock=clock,
         agents=settings.agents,

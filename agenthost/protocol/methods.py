@@ -7,7 +7,7 @@ may call a method ``host.trust.policy``'s, and what it does is the host's and th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
 from typing import Any
@@ -113,6 +113,12 @@ def _resource(name: str, access: Access = Access.RESOURCE, *, large: bool = Fals
     )
 
 
+def _own(name: str, access: Access, *, answers: bool = False, beside: Beside = Beside.NO) -> Method:
+    """Make the row of a request that is agenthost's own."""
+    row = _request(name, access, answers=answers, beside=beside)
+    return replace(row, name=f"agenthost/{name}")
+
+
 def _event(name: str, params: str) -> Method:
     return Method(name, params, None, _TO_CLIENT, is_notification=True)
 
@@ -147,6 +153,10 @@ _ROWS = (
     Method("agenthost/listTrash", "PingParams", "ListTrashResult"),
     Method("agenthost/restoreSession", "BaseParams"),
     Method("agenthost/purgeSession", "BaseParams"),
+    # The named tokens of the host, for owners; who edits them elsewhere may hold them for a while.
+    _own("createToken", Access.OWNER, answers=True, beside=Beside.IN_ORDER),
+    Method("agenthost/listTokens", "PingParams", "ListTokensResult", beside=Beside.IN_ORDER),
+    _own("revokeToken", Access.OWNER, beside=Beside.IN_ORDER),
     # Either way.
     _resource("resourceRead", Access.CONTENT, large=True),
     _resource("resourceWrite"),

@@ -16,6 +16,7 @@ from agenthost.protocol import (
     common,
     envelopes,
     notifications,
+    own_commands,
     params,
     resource_watch,
     resources,
@@ -64,6 +65,7 @@ _MODULES = (
     commands,
     resources,
     notifications,
+    own_commands,
 )
 
 # What is called otherwise here than in the protocol: ours -> the protocol's. Agents are given a

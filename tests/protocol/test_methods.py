@@ -19,10 +19,11 @@ EITHER_WAY = {
 ON_ROOT = EITHER_WAY | {
     "initialize", "ping", "reconnect", "listSessions", "authenticate", "resolveSessionConfig",
     "sessionConfigCompletions", "agenthost/listTrash", "listAutomationTriggerDefinitions",
+    "agenthost/createToken", "agenthost/listTokens", "agenthost/revokeToken",
 }  # fmt: skip
 ON_AUTOMATIONS = {"runAutomation", "fetchAutomationRuns"}
 # What this product adds to the protocol.
-OURS = 3
+OURS = 6
 
 
 def test_there_are_as_many_methods_as_the_protocol_has() -> None:

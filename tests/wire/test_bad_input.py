@@ -35,11 +35,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS = -32700, -32600, -32601, -32602
 INTERNAL_ERROR = -32603
-REQUESTS = sorted(
-    name
-    for name in methods(Direction.TO_HOST, is_notification=False)
-    if not name.startswith("agenthost/")
-)
+REQUESTS = sorted(methods(Direction.TO_HOST, is_notification=False))
 OPENERS = {"initialize", "reconnect"}
 
 Json = dict[str, Any]

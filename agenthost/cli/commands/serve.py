@@ -29,7 +29,7 @@ from agenthost.cli.data_dir import (
 )
 from agenthost.cli.shutdown import Shutdown
 from agenthost.errors import AgentHostError
-from agenthost.tokens import OWNER_FILE
+from agenthost.tokens import BOOK_FILE, OWNER_FILE, TokenBook
 
 if TYPE_CHECKING:
     from agenthost.host import Gate, Host
@@ -194,6 +194,7 @@ async def _serve(args: argparse.Namespace, stopping: Shutdown) -> None:
             is_admitted=admitted_names(data_dir),
             workspace_dir=data_dir / WORKSPACE_FOLDER,
             shells=ShellPolicy(prefix=None if args.no_shell_prefix else SHELL_PREFIX),
+            token_book=None if args.no_token else TokenBook(data_dir / BOOK_FILE),
             kept_away=[data_dir, *filter(None, [_token_file(args, data_dir)])],
         ) as host:
             stopping.on_hurry = host.hurry

@@ -41,7 +41,10 @@ SHARED = Path(os.environ.get("AGENTHOST_SHARED", Path(__file__).parents[4] / "sh
 # What the protocol has in 0.7.0, and what it got until 1.0.0.
 DIGEST, LATER = SHARED / "spec" / "wire.md", SHARED / "spec" / "towards-1.0.md"
 SINCE = {"moveChat", "runAutomation", "fetchAutomationRuns", "listAutomationTriggerDefinitions"}
-TRASH = {"agenthost/listTrash", "agenthost/restoreSession", "agenthost/purgeSession"}
+OWNING = {
+    "agenthost/listTrash", "agenthost/restoreSession", "agenthost/purgeSession",
+    "agenthost/createToken", "agenthost/listTokens", "agenthost/revokeToken",
+}  # fmt: skip
 ACCESS = {
     name: method.access
     for name, method in METHODS.items()
@@ -62,8 +65,8 @@ def may(principal: Principal, method: str, context: PolicyContext = CONTEXT, **p
 
 
 def test_every_method_a_client_may_send_is_classified_and_none_besides() -> None:
-    assert set(ACCESS) == RESOURCES | SEEING | DOING | {"dispatchAction"} | TRASH
-    assert len(ACCESS) == 31 + 2 + 3
+    assert set(ACCESS) == RESOURCES | SEEING | DOING | {"dispatchAction"} | OWNING
+    assert len(ACCESS) == 31 + 2 + 6
 
 
 @pytest.mark.skipif(not DIGEST.exists(), reason="the protocol digest is not next to the repository")
@@ -73,7 +76,7 @@ def test_the_classified_methods_are_those_of_the_protocols_own_catalogue() -> No
     named = set(re.findall(r"^\| `(\w+)` \|", requests, re.MULTILINE)) | {"createResourceWatch"}
     named |= set(re.findall(r"^\| `(resource\w+)` \|", text.split("## 16. ")[1], re.MULTILINE))
     assert len(named) == 27
-    assert named | SINCE | {"unsubscribe", "dispatchAction"} | TRASH == set(ACCESS)
+    assert named | SINCE | {"unsubscribe", "dispatchAction"} | OWNING == set(ACCESS)
     assert all(method in LATER.read_text() for method in SINCE)
 
 

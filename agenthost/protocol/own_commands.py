@@ -1,0 +1,88 @@
+"""Params and results of agenthost's own methods: tokens, and notifications of browsers.
+
+Types only. Those about the trash, which came first, are in ``commands``.
+"""
+
+from typing import Literal, NotRequired, TypeAlias
+
+from typing_extensions import TypedDict
+
+from agenthost.protocol.params import RootParams
+from agenthost.protocol.schema.scalars import NonEmptyString, NonNegative, RootChannel
+
+RoleName: TypeAlias = Literal["owner", "operator", "viewer"]
+PushKind: TypeAlias = Literal["needsInput", "failed", "finished"]
+
+
+class TokenInfo(TypedDict):
+    """A named token: everything but its secret."""
+
+    name: str
+    role: str
+    createdAt: str
+    expiresAt: NotRequired[str]
+    expired: bool
+
+
+class CreateTokenParams(RootParams):
+    """Make a named token; it ends at ``expires``, an instant in ISO 8601 with its zone."""
+
+    name: NonEmptyString
+    role: RoleName
+    expires: NotRequired[str]
+
+
+class CreateTokenResult(TypedDict):
+    """The new token, and its secret, which is told this once."""
+
+    secret: str
+    token: TokenInfo
+
+
+class ListTokensResult(TypedDict):
+    """All named tokens, in the order of their creation."""
+
+    items: list[TokenInfo]
+
+
+class RevokeTokenParams(RootParams):
+    """Withdraw a named token."""
+
+    name: NonEmptyString
+
+
+class PushKeys(TypedDict):
+    """What pushes to a browser are encrypted with, in base64url: its key, and a secret."""
+
+    p256dh: NonEmptyString
+    auth: NonEmptyString
+
+
+class PushTarget(TypedDict):
+    """Where a browser takes pushes, as it says so itself."""
+
+    endpoint: NonEmptyString
+    expirationTime: NotRequired[NonNegative]
+    keys: PushKeys
+
+
+class SubscribePushParams(RootParams):
+    """Push to a browser what its person wants to know; a second time replaces the first."""
+
+    subscription: PushTarget
+    kinds: list[PushKind]
+    # Whether what is asked for is told besides the session's title.
+    withText: bool
+
+
+class UnsubscribePushParams(RootParams):
+    """Push nothing more there."""
+
+    endpoint: NonEmptyString
+
+
+class VisibleParams(TypedDict):
+    """Say whether somebody can see the client's window."""
+
+    channel: RootChannel
+    visible: bool
