@@ -27,6 +27,7 @@ _COMMANDS = (
     "export",
     "agents",
     "token",
+    "qr",
     "inspect",
     "doctor",
 )

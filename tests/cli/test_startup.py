@@ -25,6 +25,7 @@ NOT_FOR_CLIENTS = (
     "jsonschema",
     "prompt_toolkit",
     "pydantic",
+    "segno",
     "sqlite3",
 )
 NOT_FOR_FILES = (*NOT_FOR_CLIENTS, "agenthost.client", "agenthost.protocol.versions", "asyncio")
@@ -44,9 +45,12 @@ NOT_TO_LISTEN = (
     "agenthost.workspace.git.checkpoints",
     "agenthost.workspace.pty.osc",
     "agenthost.workspace.watching",
+    "cryptography",
     "ctypes",
+    "http_ece",
     "jsonschema",
     "prompt_toolkit",
+    "py_vapid",
     "pydantic",
 )
 
@@ -112,8 +116,9 @@ def test_a_command_for_a_host_loads_no_host_and_no_validators(command: str) -> N
     assert among(modules, NOT_FOR_CLIENTS) == set()
 
 
-def test_a_command_for_files_loads_no_client() -> None:
-    modules = loaded(RUN, "token", "--help")
+@pytest.mark.parametrize("command", ["token", "qr"])
+def test_a_command_for_files_loads_no_client(command: str) -> None:
+    modules = loaded(RUN, command, "--help")
     assert "agenthost.tokens" in modules
     assert among(modules, NOT_FOR_FILES) == set()
 

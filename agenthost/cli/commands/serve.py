@@ -202,7 +202,8 @@ async def _serve(args: argparse.Namespace, stopping: Shutdown) -> None:
                 secret, gate = _gate(args, data_dir)
                 url = await host.listen(args.host, args.port, gate=gate)
                 local = f"ws://{reachable_addresses(url.removeprefix('ws://'))[0]}"
-                announced.enter_context(announce(data_dir, local, _token_file(args, data_dir)))
+                token_file, bound = _token_file(args, data_dir), url.removeprefix("ws://")
+                announced.enter_context(announce(data_dir, local, token_file, bound))
                 # Last, because scripts take it as the sign that everything is in place.
                 _tell(url, secret, data_dir)
             work = _serve_stdio(host) if args.stdio else host.serve_forever()

@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agenthost.cli.connection.command_hints import command_line
@@ -40,13 +40,21 @@ class RunningHost:
     token: str | None = None
     # The process, where it runs on this machine.
     pid: int | None = None
+    # Where it listens, host and port, if it is known; the URL is the way to it from this machine.
+    listening: str | None = None
 
 
 @contextmanager
-def announce(data_dir: Path, url: str, token_file: Path | None) -> Iterator[None]:
-    """Write the file by which other commands find this host, for the length of a block."""
+def announce(
+    data_dir: Path, url: str, token_file: Path | None, listening: str | None = None
+) -> Iterator[None]:
+    """Write the file by which other commands find this host, for the length of a block.
+
+    ``url`` is how they reach it, ``listening`` the host and port that it was told to listen on.
+    """
     path = data_dir / HOST_FILE
     told = {"url": url, "pid": os.getpid(), "tokenFile": str(token_file) if token_file else None}
+    told["listening"] = listening
     scratch = path.with_suffix(f".{os.getpid()}")
     scratch.touch(mode=0o600)
     scratch.write_text(json.dumps(told))
@@ -70,7 +78,7 @@ def find_host(
     path = folder / HOST_FILE
     try:
         told = json.loads(path.read_text())
-        found = RunningHost(told["url"], token, told["pid"])
+        found = RunningHost(told["url"], token, told["pid"], told.get("listening"))
         token_file = told["tokenFile"]
     except FileNotFoundError:
         raise NoHost(
@@ -86,7 +94,7 @@ def find_host(
         )
     if token is None and token_file is not None:
         try:
-            return RunningHost(found.url, read_owner_token(Path(token_file)), found.pid)
+            return replace(found, token=read_owner_token(Path(token_file)))
         except FileNotFoundError:
             raise NoToken(
                 f"the host's token file {token_file} is gone: restart the host, or give --token"
