@@ -1,0 +1,167 @@
+/** The store over a real host: the core's channels as signals, the session list, and who we are. */
+import {type ReadonlySignal, computed, signal} from '@preact/signals';
+import {Core, type InitializeParams, type Kind, type Methods, type RootState, SessionList, type SessionState, type SessionSummary, type StateAction, type States, type Timer, listSessions} from '../ahp/index.ts';
+import {ROOT} from '../ahp/uris.ts';
+import {Link, type Live, type LinkWorld} from '../link/link.ts';
+import {acted, notSent} from './acts.ts';
+import {Channels} from './channels.ts';
+import type {Act, Followed, FollowedChat, Me, Role, Store, Waiting} from './index.ts';
+import {WaitingList} from './waiting.ts';
+
+/** Turns of a chat that are asked for at first. */
+const TURNS = 30;
+const ROLES: readonly Role[] = ['owner', 'operator', 'viewer'];
+const NO_CONNECTION = 'there is no connection';
+
+export interface StoreOptions {
+  readonly clientId: string;
+  readonly timer: Timer;
+  /** How to reach the host. */
+  readonly world: LinkWorld;
+  /** Runs a job with the next frame. */
+  schedule(job: () => void): void;
+  introduce(): InitializeParams;
+  /** Forgets everything that this browser keeps; called when the user signs out. */
+  forgetAll?(): Promise<void>;
+  /** Who this browser was signed in as, until the host tells. */
+  readonly me?: Me;
+}
+
+export class HostStore implements Store {
+  readonly live: ReadonlySignal<Live>;
+  readonly detail: ReadonlySignal<string>;
+  readonly since: ReadonlySignal<number>;
+  readonly me: ReadonlySignal<Me | undefined>;
+  /** What the host told of itself beside the protocol. */
+  readonly hostMeta: ReadonlySignal<Readonly<Record<string, unknown>>>;
+  readonly root: Followed<RootState>;
+  readonly sessions: ReadonlySignal<readonly SessionSummary[]>;
+  readonly waiting: ReadonlySignal<readonly Waiting[]>;
+  readonly core: Core;
+  readonly link: Link;
+  readonly channels: Channels;
+  /** Called with every notification that is not about a channel. */
+  readonly notices = new Set<(method: string, params: unknown) => void>();
+  /** Called after each handshake. */
+  readonly ups = new Set<() => void>();
+  private readonly options: StoreOptions;
+  private readonly liveNow = signal<Live>('connecting');
+  private readonly detailNow = signal('');
+  private readonly sinceNow: ReturnType<typeof signal<number>>;
+  private readonly meNow = signal<Me | undefined>(undefined);
+  private readonly metaNow = signal<Readonly<Record<string, unknown>>>({});
+  private readonly summaries = signal<ReadonlyMap<string, SessionSummary>>(new Map());
+  private readonly list: SessionList;
+  private readonly waits: WaitingList;
+
+  constructor(options: StoreOptions) {
+    this.options = options;
+    const {timer} = options;
+    this.core = new Core({clientId: options.clientId, firstSeq: timer.now() * 1_000, timer, introduce: options.introduce});
+    this.link = new Link(this.core, options.world);
+    this.channels = new Channels(this.core, timer, options.schedule);
+    this.list = new SessionList(() => listSessions(this.core));
+    this.waits = new WaitingList(uri => this.session(uri), timer.now);
+    this.live = this.liveNow;
+    this.detail = this.detailNow;
+    this.sinceNow = signal(timer.now());
+    this.since = this.sinceNow as ReadonlySignal<number>;
+    this.meNow.value = options.me;
+    this.me = this.meNow;
+    this.hostMeta = this.metaNow;
+    this.sessions = computed(() => [...this.summaries.value.values()]);
+    this.waiting = computed(() => this.waits.list(this.summaries.value));
+    this.root = this.channels.open('root', ROOT);
+    this.core.onChange = this.channels.mark;
+    this.core.onNotice = (method, params) => this.notice(method, params);
+    this.list.onChange = () => options.schedule(this.showList);
+    this.link.onLive = () => this.showLive();
+    this.link.onUp = () => this.cameUp();
+  }
+
+  /** Connect, and stay connected. */
+  start(): void {
+    this.link.start();
+  }
+
+  session(uri: string): Followed<SessionState> {
+    return this.channels.open('session', uri);
+  }
+
+  chat(uri: string, turns = TURNS): FollowedChat {
+    return this.channels.openChat(uri, turns);
+  }
+
+  channel<K extends Kind>(kind: K, uri: string): Followed<States[K]> {
+    return this.channels.open(kind, uri);
+  }
+
+  /** Do something. Disconnected nothing is kept for later: what would happen then nobody can see now. */
+  act(uri: string, action: StateAction): Act {
+    if (this.live.peek() !== 'live') return notSent(NO_CONNECTION);
+    return acted(this.core.dispatch(uri, action).outcome, this.options.schedule);
+  }
+
+  ask<M extends keyof Methods>(method: M, params: Methods[M]['params']): Promise<Methods[M]['result']> {
+    return this.core.request(method, params);
+  }
+
+  retry(): void {
+    this.link.retry();
+  }
+
+  async signOut(): Promise<void> {
+    try {
+      await this.options.forgetAll?.();
+    } finally {
+      this.link.end('signedOut');
+    }
+  }
+
+  /** Show summaries of old until the host tells. */
+  primeList(summaries: readonly SessionSummary[], at: number): void {
+    if (this.summaries.peek().size || this.live.peek() === 'live') return;
+    this.link.hasShown = true;
+    this.link.heardAt = at;
+    this.sinceNow.value = at;
+    this.summaries.value = new Map(summaries.map(summary => [summary.resource, summary]));
+  }
+
+  private notice(method: string, params: unknown): void {
+    this.list.notice(method, params);
+    if (method === 'root/sessionAdded') this.channels.revive();
+    for (const tell of this.notices) tell(method, params);
+  }
+
+  private readonly showList = (): void => {
+    const {sessions} = this.list;
+    this.waits.follow(sessions.values());
+    this.summaries.value = sessions;
+  };
+
+  private showLive(): void {
+    const {live, detail, heardAt} = this.link;
+    this.options.schedule(() => {
+      this.liveNow.value = live;
+      this.detailNow.value = detail;
+      this.sinceNow.value = heardAt;
+    });
+  }
+
+  private cameUp(): void {
+    const meta = (this.core.host?._meta ?? {}) as Readonly<Record<string, unknown>>;
+    this.options.schedule(() => {
+      this.metaNow.value = meta;
+      this.meNow.value = meIn(meta['agenthost/me']) ?? this.meNow.value ?? {name: '', role: 'owner'};
+    });
+    // What fails here is read again after the next handshake.
+    this.list.refresh().catch(() => {});
+    for (const tell of this.ups) tell();
+  }
+}
+
+function meIn(value: unknown): Me | undefined {
+  const {name, role} = (value ?? {}) as {name?: unknown; role?: unknown};
+  const known = ROLES.find(other => other === role);
+  return typeof name === 'string' && known ? {name, role: known} : undefined;
+}
