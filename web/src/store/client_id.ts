@@ -1,84 +1,41 @@
 /**
  * One client id per tab.
  *
- * It survives a reload, so that the host sees the same client come back. A duplicated tab copies it,
- * and two clients of one id would throw each other out: so each claims its id first.
+ * It survives a reload, so that the host sees the same client come back. A duplicated tab copies it
+ * with the rest of its sessionStorage, and two clients of one id would throw each other out: so an
+ * id is marked as taken while its page lives, and a page that finds a taken one makes its own.
  */
-import {newId} from './ids.ts';
+import {newId} from '../ui/ids.ts';
 
-const KEY = 'agenthost.client';
-/** Milliseconds in which another tab says that an id is its own. */
-const PATIENCE = 50;
+const ID = 'agenthost.client';
+const TAKEN = 'agenthost.client.taken';
 
-interface Claims {
-  /** Claim an id for as long as the page lives; false when another page has it. */
-  claim(id: string): Promise<boolean>;
-}
+type Kept = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
-/** The id of this tab: the one that it had, if no other tab has it now. */
-export async function clientId(storage: Pick<Storage, 'getItem' | 'setItem'> | undefined = sessionStore(), claims: Claims = browserClaims()): Promise<string> {
-  const kept = storage?.getItem(KEY);
-  if (kept && (await claims.claim(kept))) return kept;
-  const id = newId();
-  storage?.setItem(KEY, id);
-  await claims.claim(id);
+/** The id of this tab: the one that it had, unless the page that has it still lives. */
+export function takeClientId(kept: Kept | undefined = tabStorage(), page: EventTarget = window): string {
+  const known = kept?.getItem(TAKEN) ? undefined : kept?.getItem(ID);
+  const id = known || newId();
+  const take = (): void => {
+    kept?.setItem(ID, id);
+    kept?.setItem(TAKEN, '1');
+  };
+  take();
+  // A page that comes back out of the browser's cache lives again.
+  page.addEventListener('pageshow', take);
+  page.addEventListener('pagehide', () => kept?.removeItem(TAKEN));
   return id;
 }
 
 /** Forget the id of this tab: an id belongs to whoever used it first. */
 export function forgetClientId(): void {
-  sessionStore()?.removeItem(KEY);
+  tabStorage()?.removeItem(ID);
 }
 
-function sessionStore(): Storage | undefined {
+function tabStorage(): Storage | undefined {
   try {
     return sessionStorage;
   } catch {
     return undefined;
   }
-}
-
-function browserClaims(): Claims {
-  const locks = (navigator as {locks?: LockManager}).locks;
-  return locks ? lockClaims(locks) : channelClaims();
-}
-
-function lockClaims(locks: LockManager): Claims {
-  return {
-    claim: id =>
-      new Promise<boolean>(resolve => {
-        const held = locks.request(`${KEY}.${id}`, {ifAvailable: true}, lock => {
-          resolve(lock !== null);
-          // Held until the page goes.
-          return lock ? new Promise<void>(() => {}) : undefined;
-        });
-        held?.catch(() => resolve(true));
-      }),
-  };
-}
-
-// Without locks (plain HTTP): ask around, and answer for as long as the page lives.
-function channelClaims(): Claims {
-  if (typeof BroadcastChannel === 'undefined') return {claim: () => Promise.resolve(true)};
-  const channel = new BroadcastChannel(KEY);
-  // A channel has no target origin: it reaches its own alone.
-  const tell = (message: {ask?: string; taken?: string}): void => void Reflect.apply(channel.postMessage, channel, [message]);
-  let own: string | undefined;
-  let taken: (() => void) | undefined;
-  channel.addEventListener('message', (event: MessageEvent<{ask?: string; taken?: string}>) => {
-    if (event.data.ask !== undefined && event.data.ask === own) tell({taken: own});
-    else if (event.data.taken !== undefined) taken?.();
-  });
-  return {
-    claim: async id => {
-      const isFree = await new Promise<boolean>(resolve => {
-        taken = () => resolve(false);
-        setTimeout(() => resolve(true), PATIENCE);
-        tell({ask: id});
-      });
-      taken = undefined;
-      if (isFree) own = id;
-      return isFree;
-    },
-  };
 }

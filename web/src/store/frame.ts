@@ -88,10 +88,11 @@ export function windowFrames(): Frames {
     painted: run => {
       // Components are drawn in a microtask of the frame, layout and paint follow; a message comes after both.
       const {port1, port2} = new MessageChannel();
-      port1.onmessage = () => {
+      port1.addEventListener('message', () => {
         port1.close();
         run();
-      };
+      }, {once: true});
+      port1.start();
       port2.postMessage(0);
     },
   });

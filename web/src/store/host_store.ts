@@ -1,16 +1,16 @@
 /** The store over a real host: the core's channels as signals, the session list, and who we are. */
 import {type ReadonlySignal, computed, signal} from '@preact/signals';
-import {Core, type InitializeParams, type Kind, type Methods, type RootState, SessionList, type SessionState, type SessionSummary, type StateAction, type States, type Timer, listSessions} from '../ahp/index.ts';
+import {Core, type InitializeParams, type InitializeResult, type Kind, type Methods, type RootState, SessionList, type SessionState, type SessionSummary, type StateAction, type States, type Timer, listSessions} from '../ahp/index.ts';
 import {ROOT} from '../ahp/uris.ts';
 import {Link, type Live, type LinkWorld} from '../link/link.ts';
 import {acted, notSent} from './acts.ts';
 import {Channels} from './channels.ts';
-import type {Act, Followed, FollowedChat, Me, Role, Store, Waiting} from './index.ts';
+import type {Act, Followed, FollowedChat, Me, Store, Waiting} from './index.ts';
 import {WaitingList} from './waiting.ts';
 
 /** Turns of a chat that are asked for at first. */
 const TURNS = 30;
-const ROLES: readonly Role[] = ['owner', 'operator', 'viewer'];
+const ROLES: readonly Me['role'][] = ['owner', 'operator', 'viewer'];
 const NO_CONNECTION = 'there is no connection';
 
 export interface StoreOptions {
@@ -32,8 +32,7 @@ export class HostStore implements Store {
   readonly detail: ReadonlySignal<string>;
   readonly since: ReadonlySignal<number>;
   readonly me: ReadonlySignal<Me | undefined>;
-  /** What the host told of itself beside the protocol. */
-  readonly hostMeta: ReadonlySignal<Readonly<Record<string, unknown>>>;
+  readonly host: ReadonlySignal<InitializeResult | undefined>;
   readonly root: Followed<RootState>;
   readonly sessions: ReadonlySignal<readonly SessionSummary[]>;
   readonly waiting: ReadonlySignal<readonly Waiting[]>;
@@ -49,7 +48,7 @@ export class HostStore implements Store {
   private readonly detailNow = signal('');
   private readonly sinceNow: ReturnType<typeof signal<number>>;
   private readonly meNow = signal<Me | undefined>(undefined);
-  private readonly metaNow = signal<Readonly<Record<string, unknown>>>({});
+  private readonly hostNow = signal<InitializeResult | undefined>(undefined);
   private readonly summaries = signal<ReadonlyMap<string, SessionSummary>>(new Map());
   private readonly list: SessionList;
   private readonly waits: WaitingList;
@@ -68,7 +67,7 @@ export class HostStore implements Store {
     this.since = this.sinceNow as ReadonlySignal<number>;
     this.meNow.value = options.me;
     this.me = this.meNow;
-    this.hostMeta = this.metaNow;
+    this.host = this.hostNow;
     this.sessions = computed(() => [...this.summaries.value.values()]);
     this.waiting = computed(() => this.waits.list(this.summaries.value));
     this.root = this.channels.open('root', ROOT);
@@ -149,10 +148,10 @@ export class HostStore implements Store {
   }
 
   private cameUp(): void {
-    const meta = (this.core.host?._meta ?? {}) as Readonly<Record<string, unknown>>;
+    const {host} = this.core;
     this.options.schedule(() => {
-      this.metaNow.value = meta;
-      this.meNow.value = meIn(meta['agenthost/me']) ?? this.meNow.value ?? {name: '', role: 'owner'};
+      this.hostNow.value = host;
+      this.meNow.value = meIn(host?._meta?.['agenthost/me']) ?? this.meNow.value ?? {name: '', role: 'owner'};
     });
     // What fails here is read again after the next handshake.
     this.list.refresh().catch(() => {});

@@ -2,10 +2,10 @@
 import type {ReadonlySignal} from '@preact/signals';
 import {createContext} from 'preact';
 import {useContext, useEffect, useMemo} from 'preact/hooks';
-import type {ChatState, Kind, Methods, RootState, SessionInputRequest, SessionState, SessionSummary, StateAction, States} from '../ahp/index.ts';
+import type {ChatState, InitializeResult, Kind, Methods, RootState, SessionInputRequest, SessionState, SessionSummary, StateAction, States} from '../ahp/index.ts';
+import type {Live} from '../link/link.ts';
 
-/** How the page and its host are connected. */
-export type Live = 'connecting' | 'live' | 'reconnecting' | 'offline' | 'signedOut' | 'superseded' | 'failed';
+export type {Live} from '../link/link.ts';
 
 /** A channel that a component follows: its state as last known, and how sure that is. */
 export interface Followed<S> {
@@ -47,9 +47,13 @@ export interface Me {
 /** The page's side of the host. */
 export interface Store {
   readonly live: ReadonlySignal<Live>;
-  /** Since when `live` is what it is, in milliseconds since the epoch. */
+  /** Why, where `live` needs a reason: the host's words. */
+  readonly detail: ReadonlySignal<string>;
+  /** When the host was last heard before `live` became what it is, in milliseconds since the epoch. */
   readonly since: ReadonlySignal<number>;
   readonly me: ReadonlySignal<Me | undefined>;
+  /** What the host said of itself: trigger characters, its default directory, what it can. */
+  readonly host: ReadonlySignal<InitializeResult | undefined>;
   readonly root: Followed<RootState>;
   readonly sessions: ReadonlySignal<readonly SessionSummary[]>;
   readonly waiting: ReadonlySignal<readonly Waiting[]>;
@@ -73,12 +77,9 @@ export function useStore(): Store {
   return store;
 }
 
-/** Milliseconds for which what nobody looks at any more is still followed: moving between places comes back soon. */
-export const GRACE = 5000;
-
-/** Follow a channel while a component is shown. */
+/** Follow a channel while a component is shown. The store keeps it a little longer: moving between places comes back soon. */
 export function useFollowed<F extends Followed<unknown>>(open: () => F, deps: unknown[]): F {
   const followed = useMemo(open, deps);
-  useEffect(() => () => void setTimeout(() => followed.release(), GRACE), [followed]);
+  useEffect(() => () => followed.release(), [followed]);
   return followed;
 }

@@ -1,27 +1,66 @@
-/** Opening the page's store. */
-import {signal} from '@preact/signals';
-import type {RootState, SessionSummary} from '../ahp/index.ts';
-import type {Act, Followed, FollowedChat, Live, Me, Store, Waiting} from './index.ts';
+/** Opening the page's store: the token, this tab's identity, what was kept, and a link to the host. */
+import type {InitializeParams, Timer} from '../ahp/index.ts';
+import {askAdmission} from '../link/admission.ts';
+import {browserSockets} from '../link/socket.ts';
+import {Tap} from '../link/tap.ts';
+import {takeClientId} from './client_id.ts';
+import {remembered, rememberedJson} from './device.ts';
+import {windowFrames} from './frame.ts';
+import {HostStore} from './host_store.ts';
+import type {Me} from './index.ts';
+
+const timer: Timer = {
+  now: () => Date.now(),
+  after: (ms, run) => {
+    const id = setTimeout(run, ms);
+    return () => clearTimeout(id);
+  },
+};
+
+/** The last frames that went over the wire. */
+export const tap = new Tap(timer.now);
+
+const token = (): string | undefined => remembered('token');
 
 /** The store of this page, which connects by itself. */
-export function openStore(): Store {
+export function openStore(): HostStore {
+  const me = rememberedJson('me') as Me | undefined;
+  const store = new HostStore({
+    clientId: takeClientId(),
+    timer,
+    schedule: windowFrames().schedule,
+    introduce,
+    ...(me ? {me} : {}),
+    world: {
+      open: browserSockets(token),
+      timer,
+      tap,
+      roll: Math.random,
+      admission: () => askAdmission(token()),
+      isOnline: () => navigator.onLine,
+      isVisible: () => document.visibilityState === 'visible',
+    },
+  });
+  listen(store);
+  store.start();
+  return store;
+}
+
+function introduce(): InitializeParams {
   return {
-    live: signal<Live>('connecting'),
-    since: signal(Date.now()),
-    me: signal<Me | undefined>(undefined),
-    root: opening<RootState>(),
-    sessions: signal<readonly SessionSummary[]>([]),
-    waiting: signal<readonly Waiting[]>([]),
-    session: () => opening(),
-    chat: () => ({...opening(), loadEarlier: () => Promise.resolve(false), mayLoad: signal(false)}) as FollowedChat,
-    channel: () => opening(),
-    act: () => ({phase: signal<'notSent'>('notSent'), text: signal('')}) as Act,
-    ask: () => Promise.reject(new Error('not connected')),
-    retry: () => {},
-    signOut: () => Promise.resolve(),
+    channel: 'ahp-root://',
+    clientId: '',
+    protocolVersions: ['1.0.0'],
+    clientInfo: {name: 'agenthost-page'},
+    locale: navigator.language,
   };
 }
 
-function opening<S>(): Followed<S> {
-  return {state: signal<S | undefined>(undefined), phase: signal<'opening'>('opening'), gone: signal<string | undefined>(undefined), release: () => {}};
+// What tells that the wire may be dead, or that it may come back.
+function listen(store: HostStore): void {
+  const wake = (): void => store.link.wake();
+  window.addEventListener('online', wake);
+  window.addEventListener('offline', () => store.link.wentOffline());
+  window.addEventListener('pageshow', wake);
+  document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && wake());
 }

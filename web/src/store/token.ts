@@ -1,12 +1,11 @@
-/** Takes the access token out of the address, on import, and keeps it on this device. */
-import {remember} from './device.ts';
+/**
+ * Takes the access token out of the address, on import, and keeps it on this device.
+ *
+ * A token in an address is seen over shoulders, kept in histories and copied with links.
+ */
+import {keepToken} from './sign_in.ts';
+import {tokenIn} from './token_in.ts';
 
-const url = new URL(location.href);
-const fragment = new URLSearchParams(url.hash.slice(1));
-const token = fragment.get('tkn') ?? url.searchParams.get('tkn');
-if (token) {
-  url.hash = '';
-  url.searchParams.delete('tkn');
-  history.replaceState(null, '', url.pathname + url.search);
-  remember('token', token);
-}
+const {token, clean} = tokenIn(new URL(location.href));
+if (clean !== location.pathname + location.search + location.hash) history.replaceState(history.state, '', clean);
+if (token !== undefined) keepToken(token);

@@ -7,6 +7,7 @@ import type {Act, Followed, FollowedChat, Live, Me, Store, Waiting} from '../../
 export interface FakeStates {
   readonly live?: Live;
   readonly me?: Me;
+  readonly host?: Json;
   readonly root?: Json;
   readonly sessions?: readonly Json[];
   readonly waiting?: readonly Waiting[];
@@ -79,7 +80,9 @@ export function fakeStore(states: FakeStates = {}): FakeStore {
   channels.set(ROOT, signal<Json>(states.root ?? {agents: []}));
   return {
     live,
+    detail: signal(''),
     since: signal(0),
+    host: signal(states.host),
     me: signal<Me | undefined>(states.me ?? {name: 'me', role: 'owner'}),
     root: follow<RootState>(ROOT),
     sessions: signal<readonly SessionSummary[]>((states.sessions ?? []) as SessionSummary[]),
