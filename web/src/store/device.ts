@@ -4,7 +4,7 @@
  * A browser that forbids storage remembers for as long as the page lives.
  */
 
-export type DeviceKey = 'token' | 'me' | 'theme' | 'name' | 'panes' | 'keys' | 'notify' | 'owners';
+export type DeviceKey = 'token' | 'me' | 'theme' | 'name' | 'panes' | 'keys' | 'notify' | 'muted' | (string & {});
 
 const PREFIX = 'agenthost.';
 const memory = new Map<DeviceKey, string>();
