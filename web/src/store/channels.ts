@@ -5,7 +5,7 @@
  * two places does not subscribe anew each time.
  */
 import {type ReadonlySignal, computed, signal} from '@preact/signals';
-import type {Core, FollowOptions, FollowedChannel, Kind, States, Timer} from '../ahp/index.ts';
+import {type Core, type FollowOptions, type FollowedChannel, type Kind, type States, type Timer, kindOfState} from '../ahp/index.ts';
 import type {Followed, FollowedChat} from './index.ts';
 
 /** Milliseconds for which a channel is kept after its last follower left. */
@@ -76,13 +76,13 @@ export class Channels {
 
   /** The state of a channel that is followed already. */
   peek(uri: string): unknown {
-    return this.entries.get(uri)?.state.value;
+    return this.entries.get(uri)?.state.peek();
   }
 
   /** Show a state of old until the host tells. */
   prime(uri: string, state: unknown): void {
     const entry = this.entries.get(uri);
-    if (!entry || entry.state.value !== undefined || entry.channel.mirror) return;
+    if (!entry || state === undefined || entry.state.value !== undefined || entry.channel.mirror || kindOfState(state) !== entry.kind) return;
     entry.state.value = state;
     entry.refresh();
   }

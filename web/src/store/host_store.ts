@@ -4,6 +4,7 @@ import {Core, type InitializeParams, type InitializeResult, type Kind, type Meth
 import {ROOT} from '../ahp/uris.ts';
 import {Link, type Live, type LinkWorld} from '../link/link.ts';
 import {acted, notSent} from './acts.ts';
+import type {Archive} from './archive.ts';
 import {Channels} from './channels.ts';
 import type {Act, Followed, FollowedChat, Me, Store, Waiting} from './index.ts';
 import {WaitingList} from './waiting.ts';
@@ -23,6 +24,8 @@ export interface StoreOptions {
   introduce(): InitializeParams;
   /** Forgets everything that this browser keeps; called when the user signs out. */
   forgetAll?(): Promise<void>;
+  /** What is kept for when the host cannot be reached. */
+  readonly archive?: Archive;
   /** Who this browser was signed in as, until the host tells. */
   readonly me?: Me;
 }
@@ -72,23 +75,29 @@ export class HostStore implements Store {
     this.waiting = computed(() => this.waits.list(this.summaries.value));
     this.root = this.channels.open('root', ROOT);
     this.core.onChange = this.channels.mark;
+    this.channels.onShown = (uri, kind, state) => options.archive?.shown(uri, kind, state);
     this.core.onNotice = (method, params) => this.notice(method, params);
     this.list.onChange = () => options.schedule(this.showList);
     this.link.onLive = () => this.showLive();
     this.link.onUp = () => this.cameUp();
   }
 
-  /** Connect, and stay connected. */
+  /** Connect, and stay connected; until then show the list of old. */
   start(): void {
+    void this.options.archive?.recallList().then(list => list && this.primeList(list.value, list.at));
     this.link.start();
   }
 
   session(uri: string): Followed<SessionState> {
-    return this.channels.open('session', uri);
+    const followed = this.channels.open('session', uri);
+    this.recall(uri);
+    return followed;
   }
 
   chat(uri: string, turns = TURNS): FollowedChat {
-    return this.channels.openChat(uri, turns);
+    const followed = this.channels.openChat(uri, turns);
+    this.recall(uri);
+    return followed;
   }
 
   channel<K extends Kind>(kind: K, uri: string): Followed<States[K]> {
@@ -110,11 +119,18 @@ export class HostStore implements Store {
   }
 
   async signOut(): Promise<void> {
+    this.options.archive?.close();
     try {
       await this.options.forgetAll?.();
     } finally {
-      this.link.end('signedOut');
+      this.leave();
     }
+  }
+
+  /** This browser was signed out, here or in another tab. */
+  leave(): void {
+    this.options.archive?.close();
+    this.link.end('signedOut');
   }
 
   /** Show summaries of old until the host tells. */
@@ -124,6 +140,11 @@ export class HostStore implements Store {
     this.link.heardAt = at;
     this.sinceNow.value = at;
     this.summaries.value = new Map(summaries.map(summary => [summary.resource, summary]));
+  }
+
+  private recall(uri: string): void {
+    if (this.channels.peek(uri) !== undefined) return;
+    void this.options.archive?.recall(uri).then(state => this.channels.prime(uri, state));
   }
 
   private notice(method: string, params: unknown): void {
@@ -136,6 +157,7 @@ export class HostStore implements Store {
     const {sessions} = this.list;
     this.waits.follow(sessions.values());
     this.summaries.value = sessions;
+    this.options.archive?.listed([...sessions.values()]);
   };
 
   private showLive(): void {

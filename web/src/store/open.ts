@@ -3,11 +3,14 @@ import type {InitializeParams, Timer} from '../ahp/index.ts';
 import {askAdmission} from '../link/admission.ts';
 import {browserSockets} from '../link/socket.ts';
 import {Tap} from '../link/tap.ts';
+import {Archive} from './archive.ts';
 import {takeClientId} from './client_id.ts';
-import {remembered, rememberedJson} from './device.ts';
+import {remember, remembered, rememberedJson} from './device.ts';
+import {forgetAll, onSignedOutElsewhere} from './forget.ts';
 import {windowFrames} from './frame.ts';
 import {HostStore} from './host_store.ts';
 import type {Me} from './index.ts';
+import {kept} from './kept.ts';
 
 const timer: Timer = {
   now: () => Date.now(),
@@ -25,11 +28,14 @@ const token = (): string | undefined => remembered('token');
 /** The store of this page, which connects by itself. */
 export function openStore(): HostStore {
   const me = rememberedJson('me') as Me | undefined;
+  const archive = new Archive(kept, timer);
   const store = new HostStore({
     clientId: takeClientId(),
     timer,
     schedule: windowFrames().schedule,
     introduce,
+    forgetAll,
+    archive,
     ...(me ? {me} : {}),
     world: {
       open: browserSockets(token),
@@ -41,7 +47,10 @@ export function openStore(): HostStore {
       isVisible: () => document.visibilityState === 'visible',
     },
   });
-  listen(store);
+  // Whose it is has to be known before anything is kept for somebody else.
+  store.me.subscribe(now => now && store.live.peek() === 'live' && remember('me', JSON.stringify(now)));
+  onSignedOutElsewhere(() => store.leave());
+  listen(store, archive);
   store.start();
   return store;
 }
@@ -57,10 +66,14 @@ function introduce(): InitializeParams {
 }
 
 // What tells that the wire may be dead, or that it may come back.
-function listen(store: HostStore): void {
+function listen(store: HostStore, archive: Archive): void {
   const wake = (): void => store.link.wake();
   window.addEventListener('online', wake);
   window.addEventListener('offline', () => store.link.wentOffline());
   window.addEventListener('pageshow', wake);
-  document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && wake());
+  document.addEventListener('visibilitychange', () => {
+    // A page that is left may never be told more than this.
+    if (document.visibilityState === 'visible') wake();
+    else void archive.flush();
+  });
 }
