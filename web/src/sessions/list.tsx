@@ -1,23 +1,142 @@
-/** The list of sessions. */
+/** The list of sessions: what needs somebody first, then by project. */
+import './sessions.css';
+import {useSignal} from '@preact/signals';
+import {Plus} from 'lucide';
+import {useEffect, useRef, useState} from 'preact/hooks';
+import {go, route} from '../route.ts';
 import {useStore} from '../store/index.ts';
-import {To} from '../ui/to.tsx';
+import {Button} from '../ui/button.tsx';
+import {ErrorBoundary} from '../ui/error_boundary.tsx';
+import {visible} from '../ui/safe.tsx';
+import {Skeleton} from '../ui/skeleton.tsx';
 import {words} from '../words/index.ts';
+import type {KeptSection} from './freeze.ts';
+import {useListKeys} from './list_keys.ts';
+import type {Shown} from './list_model.ts';
+import {SessionRow} from './row.tsx';
+import {query, shown, useList} from './use_list.ts';
+
+// Rows of one project that are drawn before somebody asks for the rest.
+const MOST_ROWS = 50;
 
 export interface SessionListPaneProps {
   /** Whether only what waits is shown, as on the phone's first tab. */
   readonly onlyWaiting?: boolean | undefined;
 }
 
-export function SessionListPane(_: SessionListPaneProps) {
-  const {sessions} = useStore();
-  if (!sessions.value.length) return <p>{words.sessions.empty}</p>;
+export function SessionListPane({onlyWaiting = false}: SessionListPaneProps) {
+  const inside = useSignal(false);
+  const pane = useRef<HTMLDivElement>(null);
+  const list = useList(onlyWaiting, inside);
+  useListKeys(pane);
+  const look = useInside(pane, isInside => void (inside.value = isInside));
+  const at = route.value;
+  const current = at.at === 'session' ? at.session : undefined;
   return (
-    <ul>
-      {sessions.value.map(session => (
-        <li key={session.resource}>
-          <To route={{at: 'session', session: session.resource}}>{session.title}</To>
-        </li>
-      ))}
-    </ul>
+    <div class="sessions-pane" ref={pane}>
+      {!onlyWaiting && <Finder />}
+      {list.updates > 0 && (
+        <div class="sessions-updates">
+          <Button onClick={list.showUpdates}>
+            {words.sessions.updates(list.updates)}
+            <span class="hidden-text">: {words.sessions.showUpdates}</span>
+          </Button>
+        </div>
+      )}
+      <div class="sessions-list" {...look}>
+        {list.sections.map(section => <ListSection key={section.key} section={section} current={current} />)}
+        {!list.sections.length && <Nothing onlyWaiting={onlyWaiting} />}
+      </div>
+    </div>
+  );
+}
+
+/** Tells whether the pointer or the focus is in a box. */
+function useInside(box: {readonly current: HTMLElement | null}, tell: (isInside: boolean) => void) {
+  const pointer = useRef(false);
+  const focus = useRef(false);
+  const say = (): void => tell(pointer.current || focus.current);
+  // A row that is taken away under the focus tells nobody that the focus has left.
+  useEffect(() => {
+    if (!focus.current || box.current?.contains(document.activeElement)) return;
+    focus.current = false;
+    say();
+  });
+  return {
+    onPointerEnter: () => {
+      pointer.current = true;
+      say();
+    },
+    onPointerLeave: () => {
+      pointer.current = false;
+      say();
+    },
+    onFocusIn: () => {
+      focus.current = true;
+      say();
+    },
+    onFocusOut: (event: FocusEvent) => {
+      focus.current = (event.currentTarget as HTMLElement).contains(event.relatedTarget as Node | null);
+      say();
+    },
+  };
+}
+
+const FILTERS: readonly Shown[] = ['current', 'unread', 'archived'];
+
+function Finder() {
+  return (
+    <div class="sessions-finder">
+      <input
+        class="sessions-search"
+        type="search"
+        aria-label={words.sessions.search}
+        placeholder={words.sessions.search}
+        value={query.value}
+        onInput={event => void (query.value = event.currentTarget.value)}
+      />
+      <select class="sessions-filter" aria-label={words.sessions.filter} value={shown.value} onChange={event => void (shown.value = event.currentTarget.value as Shown)}>
+        {FILTERS.map(filter => <option key={filter} value={filter}>{words.sessions.shown[filter]}</option>)}
+      </select>
+    </div>
+  );
+}
+
+function ListSection({section, current}: {section: KeptSection; current: string | undefined}) {
+  const [all, setAll] = useState(false);
+  const rows = all || section.kind === 'needs' ? section.rows : section.rows.slice(0, MOST_ROWS);
+  const title = section.kind === 'needs' ? words.sessions.needsYou : visible(section.title) || words.sessions.noProject;
+  return (
+    <section class={`sessions-section ${section.kind}`} aria-label={title}>
+      <h2 class="sessions-heading">
+        {title}
+        {section.kind === 'needs' && <span class="sessions-count">{section.rows.length}</span>}
+      </h2>
+      <ul>
+        {rows.map(row => (
+          <ErrorBoundary key={row.uri} of={row}>
+            <SessionRow row={row} current={row.uri === current} />
+          </ErrorBoundary>
+        ))}
+      </ul>
+      {rows.length < section.rows.length && (
+        <Button kind="quiet" onClick={() => setAll(true)}>{words.sessions.showMore(section.rows.length - rows.length)}</Button>
+      )}
+    </section>
+  );
+}
+
+function Nothing({onlyWaiting}: {onlyWaiting: boolean}) {
+  const store = useStore();
+  if (!store.sessions.value.length && store.live.value === 'connecting') return <Skeleton lines={6} />;
+  if (onlyWaiting) return <p class="sessions-nothing">{words.sessions.nothingWaits}</p>;
+  if (query.value.trim()) return <p class="sessions-nothing">{words.sessions.nothingFound}</p>;
+  if (shown.value === 'unread') return <p class="sessions-nothing">{words.sessions.nothingUnread}</p>;
+  if (shown.value === 'archived') return <p class="sessions-nothing">{words.sessions.nothingArchived}</p>;
+  return (
+    <div class="sessions-nothing">
+      <p>{words.sessions.empty}</p>
+      <Button kind="primary" icon={Plus} onClick={() => go({at: 'new'})}>{words.sessions.newSession}</Button>
+    </div>
   );
 }

@@ -60,8 +60,8 @@ export function sections(input: ListInput): readonly Section[] {
     .filter(session => !input.hidden.has(session.resource) && (!found || found.has(session.resource)))
     .map(session => rowOf(session, asks.get(session.resource), input.muted))
     .filter(row => isShown(row, input));
-  const needing = rows.filter(row => row.activity === 'needs').toSorted((a, b) => waitingSince(a) - waitingSince(b));
-  const others = rows.filter(row => row.activity !== 'needs');
+  const needing = rows.filter(needsSomebody).toSorted((a, b) => waitingSince(a) - waitingSince(b));
+  const others = rows.filter(row => !needsSomebody(row));
   const needs: Section[] = needing.length ? [{key: 'needs', kind: 'needs', title: '', rows: needing}] : [];
   return [...needs, ...byProject(others)];
 }
@@ -121,9 +121,12 @@ function asksBySession(waiting: readonly WaitingRequest[]): ReadonlyMap<string, 
   return found;
 }
 
+// Who archived a session does not wait for it any more.
+const needsSomebody = (row: Row): boolean => row.activity === 'needs' && !row.archived;
+
 function isShown(row: Row, input: ListInput): boolean {
   // What waits for somebody is never filtered away, and a search looks everywhere.
-  if (row.activity === 'needs' || input.found) return true;
+  if (needsSomebody(row) || input.found) return true;
   if (input.shown === 'archived') return row.archived;
   return !row.archived && (input.shown === 'current' || row.unread);
 }

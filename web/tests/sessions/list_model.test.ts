@@ -75,10 +75,11 @@ describe('the order of the list', () => {
     expect(made.map(section => section.title).toSorted()).toEqual(['', 'app (me)', 'app (srv)']);
   });
 
-  test('archived sessions show by the filter alone, but one that waits always', () => {
-    const all = [session('kept', {status: IDLE | IS_ARCHIVED}), session('open'), session('asks', {status: INPUT_NEEDED | IS_ARCHIVED})];
+  test('archived sessions show by the filter alone, and what waits shows whatever the filter', () => {
+    const all = [session('kept', {status: IDLE | IS_ARCHIVED}), session('open'), session('asks', {status: INPUT_NEEDED})];
     expect(names(list({sessions: all}))).toEqual([['asks'], ['open']]);
     expect(names(list({sessions: all, shown: 'archived'}))).toEqual([['asks'], ['kept']]);
+    expect(list({sessions: [session('old', {status: INPUT_NEEDED | IS_ARCHIVED})]})).toEqual([]);
   });
 
   test('unread sessions by the filter, and hidden ones never', () => {

@@ -1,0 +1,46 @@
+/** Disposing of a session, with eight seconds in which that can be undone. */
+import {signal} from '@preact/signals';
+import {go, route} from '../route.ts';
+import type {Store} from '../store/index.ts';
+import {toast} from '../ui/toast.tsx';
+import {words} from '../words/index.ts';
+
+/** Sessions that are being disposed of, which the list no longer shows. */
+export const hidden = signal<ReadonlySet<string>>(new Set());
+
+const hide = (session: string): void => void (hidden.value = new Set([...hidden.peek(), session]));
+const unhide = (session: string): void => void (hidden.value = new Set([...hidden.peek()].filter(other => other !== session)));
+
+/** Dispose of a session: an owner can take it back from the host's trash, for anybody else it is held back until nobody undid it. */
+export function dispose(store: Store, session: string): void {
+  hide(session);
+  const at = route.peek();
+  if (at.at === 'session' && at.session === session) go({at: 'list'}, {replace: true});
+  if (store.me.peek()?.role === 'owner') disposeNow(store, session);
+  else disposeLater(store, session);
+}
+
+function disposeNow(store: Store, session: string): void {
+  const disposed = store.ask('disposeSession', {channel: session});
+  const undo = (): void => {
+    const restored = disposed.then(() => store.ask('agenthost/restoreSession', {channel: session}));
+    restored.then(() => unhide(session), error => failed(session, error));
+  };
+  disposed.then(() => toast(words.sessions.disposed, {undo}), error => failed(session, error));
+}
+
+// The tab that is closed meanwhile keeps the session.
+function disposeLater(store: Store, session: string): void {
+  toast(words.sessions.disposed, {
+    undo: () => unhide(session),
+    onEnd: () => void store.ask('disposeSession', {channel: session}).catch(error => failed(session, error)),
+  });
+}
+
+function failed(session: string, error: unknown): void {
+  unhide(session);
+  toast(words.sessions.failed(reasonOf(error)));
+}
+
+/** Why something asked for was refused, in the host's words. */
+export const reasonOf = (error: unknown): string => (error instanceof Error && error.message ? error.message : String(error));

@@ -1,0 +1,71 @@
+/** One session in the list. */
+import {BellOff, Ellipsis} from 'lucide';
+import {useRef, useState} from 'preact/hooks';
+import {Button} from '../ui/button.tsx';
+import {Icon} from '../ui/icon.tsx';
+import {visible} from '../ui/safe.tsx';
+import {age} from '../ui/time.ts';
+import {To} from '../ui/to.tsx';
+import {words} from '../words/index.ts';
+import type {KeptRow} from './freeze.ts';
+import {Rename} from './rename.tsx';
+import {RowAsk} from './row_ask.tsx';
+import {RowMenu} from './row_menu.tsx';
+import {StatusGlyph, statusOf} from './status_glyph.tsx';
+
+/** A row: what the session is called, what it does, and what it waits for. */
+export function SessionRow({row, current}: {row: KeptRow; current: boolean}) {
+  const [open, setOpen] = useState<'menu' | 'rename'>();
+  const close = (): void => setOpen(undefined);
+  const anchor = useRef<HTMLButtonElement>(null);
+  const title = visible(row.title) || words.sessions.untitled;
+  return (
+    <li class={classOf(row, current)} data-session={row.uri}>
+      <div class="sessions-row-top">
+        <To class="sessions-link" route={{at: 'session', session: row.uri}} current={current}>
+          <StatusGlyph status={statusOf(row)} />
+          <span class="sessions-title">{title}</span>
+          {row.muted && <Icon of={BellOff} size={12} label={words.sessions.status.muted} />}
+          <time class="sessions-time" dateTime={new Date(row.modified).toISOString()}>{age(row.ask?.since ?? row.modified)}</time>
+          <span class="sessions-doing">{doing(row)}</span>
+          <Changed row={row} />
+        </To>
+        <Button
+          kind="quiet"
+          class="sessions-more"
+          icon={Ellipsis}
+          label={words.sessions.menu(title)}
+          popup="menu"
+          expanded={open === 'menu'}
+          buttonRef={anchor}
+          onClick={() => setOpen(open ? undefined : 'menu')}
+        />
+      </div>
+      {row.ask && <RowAsk session={row.uri} title={title} ask={row.ask} settled={row.settled} />}
+      {open === 'menu' && <RowMenu row={row} title={title} anchor={anchor} onClose={close} onRename={() => setOpen('rename')} />}
+      {open === 'rename' && <Rename row={row} onClose={close} />}
+    </li>
+  );
+}
+
+function classOf(row: KeptRow, current: boolean): string {
+  return ['sessions-row', current && 'current', row.unread && 'unread', row.ask && 'needs', row.gone && 'gone'].filter(Boolean).join(' ');
+}
+
+function doing(row: KeptRow): string {
+  if (row.gone) return words.sessions.gone;
+  const status = words.sessions.status;
+  const word = row.activity === 'idle' ? '' : status[row.activity];
+  return visible(row.doing ?? '') || word || visible(row.provider);
+}
+
+function Changed({row}: {row: KeptRow}) {
+  if (!row.additions && !row.deletions) return null;
+  return (
+    <span class="sessions-changed">
+      <span class="hidden-text">{words.sessions.changed(row.additions, row.deletions)}</span>
+      <span class="added" aria-hidden="true">+{row.additions}</span>
+      <span class="removed" aria-hidden="true">−{row.deletions}</span>
+    </span>
+  );
+}
