@@ -83,9 +83,12 @@ function sessionOf(draft: AutomationDraft): AutomationDefinition['session'] {
   };
 }
 
+// The members of a session's template that the form has fields for.
+const FORM_MEMBERS: ReadonlySet<string> = new Set(['provider', 'model', 'workingDirectories', 'config']);
+
 function changedSession(before: AutomationDefinition, draft: AutomationDraft): AutomationDefinition['session'] {
-  const {provider: _provider, model: _model, config: _config, workingDirectories, ...kept} = before.session;
-  const further = workingDirectories?.slice(1) ?? [];
+  const kept = Object.fromEntries(Object.entries(before.session).filter(([key]) => !FORM_MEMBERS.has(key)));
+  const further = before.session.workingDirectories?.slice(1) ?? [];
   const made = sessionOf(draft);
   const directories = [...(made.workingDirectories ?? []), ...further];
   return {...kept, ...made, ...(directories.length ? {workingDirectories: directories} : {})};

@@ -2,6 +2,7 @@
 import {type ReadonlySignal, signal} from '@preact/signals';
 import {remember, remembered} from '../store/device.ts';
 
+const KEY = 'muted' as never;
 // More would be sessions that nobody remembers.
 const MOST = 500;
 
@@ -14,12 +15,12 @@ export const muted: ReadonlySignal<ReadonlySet<string>> = uris;
 export function mute(session: string, isMuted: boolean): void {
   const others = [...uris.peek()].filter(other => other !== session);
   uris.value = new Set(isMuted ? [...others, session].slice(-MOST) : others);
-  remember('muted', uris.value.size ? JSON.stringify([...uris.value]) : undefined);
+  remember(KEY, uris.value.size ? JSON.stringify([...uris.value]) : undefined);
 }
 
 function read(): ReadonlySet<string> {
   try {
-    const found: unknown = JSON.parse(remembered('muted') ?? '[]');
+    const found: unknown = JSON.parse(remembered(KEY) ?? '[]');
     return new Set(Array.isArray(found) ? found.filter(uri => typeof uri === 'string') : []);
   } catch {
     return new Set();

@@ -43,7 +43,7 @@ export function useList(onlyWaiting: boolean, inside: ReadonlySignal<boolean>): 
   const store = useStore();
   const fresh = useMemo(() => freshSections(store, onlyWaiting), [store, onlyWaiting]);
   const release = useMemo(() => signal(0), []);
-  const last = useRef<{kept: Kept; of: string; own: number; fresh: readonly Section[]}>();
+  const last = useRef<{kept: Kept; of: string; own: number; fresh: readonly Section[]}>(undefined);
   const before = last.current;
   const now = fresh.value;
   // Another search or filter is another list.

@@ -1,0 +1,242 @@
+// @vitest-environment happy-dom
+import {afterEach, beforeEach, describe, expect, test, vi} from 'vitest';
+import {IDLE, INPUT_NEEDED, IS_ARCHIVED, IS_READ} from '../../src/ahp/status.ts';
+import {go, route} from '../../src/route.ts';
+import {dispose, hidden} from '../../src/sessions/dispose.ts';
+import {SessionListPane} from '../../src/sessions/list.tsx';
+import {mute, muted} from '../../src/sessions/muted.ts';
+import {query, shown} from '../../src/sessions/use_list.ts';
+import {Toasts} from '../../src/ui/toast.tsx';
+import {type Shown, show} from '../fakes/render.tsx';
+import {type FakeStates, fakeStore} from '../fakes/store.ts';
+
+const at = (minute: number): string => new Date(Date.UTC(2026, 10, 16, 8, minute)).toISOString();
+const session = (id: string, changes: object = {}): object => ({
+  resource: `ahp-session:/${id}`, provider: 'demo', title: id, status: IDLE | IS_READ, createdAt: at(0), modifiedAt: at(1), ...changes,
+});
+const CHAT = 'ahp-chat://default/x';
+const toolCall = {toolCallId: 'c1', toolName: 'run', displayName: 'Run', invocationMessage: 'Run it', toolInput: 'npm test', status: 'pending-confirmation',
+  options: [{id: 'once', label: 'Allow once', kind: 'approve'}, {id: 'no', label: 'Deny', kind: 'deny'}]};
+const waiting = (call: object = {}): never => ({session: 'ahp-session:/a', chat: CHAT, since: 1, request: {id: 'r1', chat: CHAT, kind: 'toolConfirmation', turnId: 't1', toolCall: {...toolCall, ...call}}}) as never;
+
+let page: Shown;
+const open = (states: FakeStates, onlyWaiting = false): Shown => (page = show(<><SessionListPane onlyWaiting={onlyWaiting} /><Toasts /></>, fakeStore(states)));
+const titles = (): (string | null)[] => [...page.box.querySelectorAll('.sessions-title')].map(title => title.textContent);
+const settle = (): Promise<void> => new Promise(resolve => void setTimeout(resolve));
+
+beforeEach(() => {
+  vi.stubGlobal('IntersectionObserver', class { observe(): void {} disconnect(): void {} });
+  query.value = '';
+  shown.value = 'current';
+  hidden.value = new Set();
+  go({at: 'list'});
+});
+afterEach(() => {
+  page?.remove();
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+describe('the list', () => {
+  test('is empty in words, with a way on', () => {
+    open({});
+    expect(page.box.textContent).toContain('No sessions yet.');
+    page.doing(() => page.button('New session').click());
+    expect(route.value).toEqual({at: 'new'});
+  });
+
+  test('a click on a row opens its session', () => {
+    open({sessions: [session('a')]});
+    page.doing(() => page.find('.sessions-link').click());
+    expect(route.value).toEqual({at: 'session', session: 'ahp-session:/a'});
+    expect(page.find('.sessions-link').getAttribute('aria-current')).toBe('page');
+  });
+
+  test('each status has a word beside its shape', () => {
+    open({sessions: [session('a', {status: IDLE}), session('b', {status: 8}), session('c', {status: 2})]});
+    const status = [...page.box.querySelectorAll('.sessions-glyph')].map(glyph => glyph.textContent);
+    expect(status.toSorted()).toEqual(['Error', 'Unread', 'Working']);
+  });
+
+  test('search and filter choose rows', () => {
+    open({sessions: [session('login'), session('docs'), session('old', {status: IDLE | IS_ARCHIVED})]});
+    expect(titles()).toEqual(['login', 'docs']);
+    page.doing(() => void (query.value = 'doc'));
+    expect(titles()).toEqual(['docs']);
+    page.doing(() => {
+      query.value = '';
+      shown.value = 'archived';
+    });
+    expect(titles()).toEqual(['old']);
+  });
+
+  test("on the phone's first tab only what waits shows, else that nothing does", () => {
+    open({sessions: [session('a', {status: INPUT_NEEDED}), session('b')], waiting: [waiting()]}, true);
+    expect(titles()).toEqual(['a']);
+    page.remove();
+    open({sessions: [session('b')]}, true);
+    expect(page.box.textContent).toContain('Nothing needs you.');
+  });
+});
+
+describe('kept still', () => {
+  test('while the pointer is in it, rows stay and the updates are counted', () => {
+    open({sessions: [session('a', {modifiedAt: at(5)}), session('b', {modifiedAt: at(2)})]});
+    page.doing(() => void page.find('.sessions-list').dispatchEvent(new PointerEvent('pointerenter')));
+    page.doing(() => void (page.store.sessions.value = [session('new', {modifiedAt: at(9)}), ...page.store.sessions.value] as never));
+    expect(titles()).toEqual(['a', 'b']);
+    const updates = page.find('.sessions-updates button');
+    expect(updates.textContent).toContain('1 update');
+    page.doing(() => updates.click());
+    expect(titles()).toEqual(['new', 'a', 'b']);
+  });
+
+  test('it is let go when the pointer leaves', () => {
+    open({sessions: [session('a')]});
+    page.doing(() => void page.find('.sessions-list').dispatchEvent(new PointerEvent('pointerenter')));
+    page.doing(() => void (page.store.sessions.value = [session('z', {modifiedAt: at(9)}), ...page.store.sessions.value] as never));
+    page.doing(() => void page.find('.sessions-list').dispatchEvent(new PointerEvent('pointerleave')));
+    expect(titles()).toEqual(['z', 'a']);
+  });
+});
+
+describe('a waiting row', () => {
+  const states = {sessions: [session('a', {status: INPUT_NEEDED})], waiting: [waiting()]};
+
+  test('is approved by the host’s option, but not in the first half second', () => {
+    let now = 1000;
+    vi.spyOn(performance, 'now').mockImplementation(() => now);
+    open(states);
+    const allow = page.find<HTMLButtonElement>('.ui-guarded button');
+    page.doing(() => allow.click());
+    expect(page.store.acts).toEqual([]);
+    now += 600;
+    page.doing(() => allow.click());
+    expect(page.store.acts.map(act => [act.uri, act.action])).toEqual([
+      [CHAT, {type: 'chat/toolCallConfirmed', turnId: 't1', toolCallId: 'c1', approved: true, confirmed: 'user-action', selectedOptionId: 'once'}],
+    ]);
+    expect(page.box.textContent).toContain('Allowing...');
+    page.doing(() => page.store.acts[0]!.end('refused', 'too late'));
+    expect(page.box.textContent).toContain('The host refused: too late');
+    vi.restoreAllMocks();
+  });
+
+  test('offers only a review for what is not wholly in view', () => {
+    open({...states, waiting: [waiting({toolInput: 'a\nb\nc'})]});
+    expect(page.box.querySelector('.ui-guarded')).toBeNull();
+    expect(page.find('.sessions-ask-buttons').textContent).toBe('Review');
+  });
+
+  test('spells out characters that hide', () => {
+    open({...states, waiting: [waiting({toolInput: 'rm ‮x'})]});
+    expect(page.find('.sessions-ask-input').textContent).toBe('rm ⟨U+202E⟩x');
+  });
+
+  test('answered elsewhere while somebody is in the list, it says so', () => {
+    open(states);
+    page.doing(() => void page.find('.sessions-list').dispatchEvent(new PointerEvent('pointerenter')));
+    page.doing(() => void (page.store.waiting.value = []));
+    expect(page.box.textContent).toContain('Answered in another window');
+    expect(page.box.querySelector('.ui-guarded')).toBeNull();
+  });
+});
+
+describe('disposing', () => {
+  const states = {sessions: [session('a'), session('b')]};
+
+  test('an owner’s session goes at once, and Undo takes it back from the trash', async () => {
+    open({...states, answers: {disposeSession: () => null, 'agenthost/restoreSession': () => null}});
+    page.doing(() => dispose(page.store, 'ahp-session:/a'));
+    expect(titles()).toEqual(['b']);
+    await settle();
+    expect(page.box.textContent).toContain('Session disposed.');
+    page.doing(() => page.button('Undo').click());
+    await settle();
+    await settle();
+    expect(page.store.asks.map(ask => ask.method)).toEqual(['disposeSession', 'agenthost/restoreSession']);
+    expect(titles()).toEqual(['a', 'b']);
+  });
+
+  test('an operator’s is held back for eight seconds', () => {
+    vi.useFakeTimers();
+    open({...states, me: {name: 'o', role: 'operator'}, answers: {disposeSession: () => null}});
+    page.doing(() => dispose(page.store, 'ahp-session:/a'));
+    page.doing(() => void vi.advanceTimersByTime(7900));
+    expect(page.store.asks).toEqual([]);
+    page.doing(() => void vi.advanceTimersByTime(200));
+    expect(page.store.asks).toEqual([{method: 'disposeSession', params: {channel: 'ahp-session:/a'}}]);
+  });
+
+  test('an operator who undoes it has asked for nothing', () => {
+    open({...states, me: {name: 'o', role: 'operator'}});
+    page.doing(() => dispose(page.store, 'ahp-session:/a'));
+    page.doing(() => page.button('Undo').click());
+    expect(titles()).toEqual(['a', 'b']);
+    expect(page.store.asks).toEqual([]);
+  });
+
+  test('a refusal brings the row back and says why', async () => {
+    open({...states, answers: {disposeSession: () => { throw new Error('busy'); }}});
+    page.doing(() => dispose(page.store, 'ahp-session:/a'));
+    await settle();
+    expect(titles()).toEqual(['a', 'b']);
+    expect(page.box.textContent).toContain('The host refused: busy');
+  });
+});
+
+describe('the menu', () => {
+  const item = (name: string): HTMLElement => [...page.box.querySelectorAll<HTMLElement>('[role^="menuitem"]')].find(one => one.textContent === name)!;
+  const openMenu = (): void => page.doing(() => page.button('More about a').click());
+
+  test('archives, and the list follows although the focus is in it', () => {
+    open({sessions: [session('a'), session('b')], channels: {}});
+    openMenu();
+    page.doing(() => item('Archive').click());
+    expect(page.store.acts.map(act => act.action)).toEqual([{type: 'session/isArchivedChanged', isArchived: true}]);
+    page.doing(() => void (page.store.sessions.value = [session('a', {status: IDLE | IS_ARCHIVED}), session('b')] as never));
+    expect(titles()).toEqual(['b']);
+  });
+
+  test('renames in a dialog', () => {
+    open({sessions: [session('a')]});
+    openMenu();
+    page.doing(() => item('Rename').click());
+    const input = page.find<HTMLInputElement>('dialog input');
+    input.value = ' Better ';
+    page.doing(() => void input.dispatchEvent(new Event('input', {bubbles: true})));
+    page.doing(() => void page.find('dialog form').dispatchEvent(new Event('submit', {bubbles: true, cancelable: true})));
+    expect(page.store.acts.map(act => act.action)).toEqual([{type: 'session/titleChanged', title: 'Better'}]);
+  });
+
+  test('mutes on this device', () => {
+    open({sessions: [session('a')]});
+    openMenu();
+    page.doing(() => item('Mute on this device').click());
+    expect([...muted.value]).toEqual(['ahp-session:/a']);
+    expect(page.box.querySelector('[aria-label="Muted"]')).not.toBeNull();
+    mute('ahp-session:/a', false);
+  });
+
+  test('forks from the newest turn and goes there', async () => {
+    const SESSION = {resource: 'ahp-session:/a', provider: 'demo', title: 'a', status: 1, lifecycle: 'ready', activeClients: [], chats: [], defaultChat: CHAT};
+    open({
+      sessions: [session('a')],
+      channels: {'ahp-session:/a': SESSION, [CHAT]: {resource: CHAT, title: 'a', status: 1, turns: [{id: 't1'}, {id: 't2'}]}},
+      answers: {createSession: () => null},
+    });
+    openMenu();
+    page.doing(() => item('Fork').click());
+    await vi.waitFor(() => expect(page.store.asks).toHaveLength(1));
+    expect(page.store.asks[0]!.params._meta).toEqual({'agenthost/fork': {session: 'ahp-session:/a', turnId: 't2'}});
+    await vi.waitFor(() => expect(route.value).toEqual({at: 'session', session: page.store.asks[0]!.params.channel}));
+    expect([...page.store.following].filter(([uri, count]) => uri !== 'ahp-root://' && count > 0)).toEqual([]);
+  });
+
+  test('what asks the host is unusable, with the reason, while disconnected', () => {
+    open({sessions: [session('a')], live: 'reconnecting'});
+    openMenu();
+    expect(item('Archive').getAttribute('aria-disabled')).toBe('true');
+    page.doing(() => item('Archive').click());
+    expect(page.store.acts).toEqual([]);
+  });
+});
