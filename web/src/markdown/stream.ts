@@ -42,6 +42,8 @@ export class StreamedMarkdown {
   sections: number[] = [];
   /** Goes up with every change. */
   version = 0;
+  /** Goes up when blocks change that were over: with another text, or at the end. */
+  epoch = 0;
   /** What `[name]` stands for, as far as is known. */
   readonly links: Links = Object.create(null) as Links;
   private text = '';
@@ -70,8 +72,18 @@ export class StreamedMarkdown {
     const text = this.seen.replaceAll(/\r\n?/g, '\n');
     const tokens = text.length <= WHOLE_MOST ? lexed(text) : undefined;
     if (tokens) this.replace(tokens);
-    else this.closeAll();
+    else this.closeAll(text);
     this.version++;
+    this.epoch++;
+  }
+
+  /** Take a text that is complete. */
+  static of(text: string): StreamedMarkdown {
+    const stream = new StreamedMarkdown();
+    if (text.length <= WHOLE_MOST) stream.seen = text;
+    else stream.show(text);
+    stream.finish();
+    return stream;
   }
 
   /** The closed blocks of a section. */
@@ -96,6 +108,7 @@ export class StreamedMarkdown {
     this.isWhole = false;
     this.goesOnAt = undefined;
     this.version++;
+    this.epoch++;
   }
 
   private append(text: string): void {
@@ -243,7 +256,9 @@ export class StreamedMarkdown {
 
   // The end.
 
-  private closeAll(): void {
+  private closeAll(text: string): void {
+    // Nothing was shown yet of a text that was complete at once, but cannot be lexed as a whole.
+    if (!this.blocks.length && !this.open.length) this.append(text);
     for (const block of this.open) {
       this.nextId = Math.max(this.nextId, block.id + 1);
       this.push(block);
