@@ -1,0 +1,16 @@
+/** The line under a turn that is under way. */
+import {LoaderCircle} from 'lucide';
+import {Icon} from '../../ui/icon.tsx';
+import {words} from '../../words/index.ts';
+import type {WorkingRow} from '../rows.ts';
+import {Elapsed} from './elapsed.tsx';
+
+export function WorkingLine({row}: {row: WorkingRow}) {
+  return (
+    <p class="chat-line chat-working">
+      <Icon of={LoaderCircle} class="chat-arc" />
+      <span>{row.activity ?? words.chat.working}</span>
+      <Elapsed since={row.startedAt} />
+    </p>
+  );
+}

@@ -1,0 +1,153 @@
+/** The transcript of a chat: its rows, kept at the end while somebody looks there, with older turns on demand. */
+import {computed, signal} from '@preact/signals';
+import {ArrowDown} from 'lucide';
+import {useEffect, useMemo, useRef} from 'preact/hooks';
+import type {FollowedChat} from '../store/index.ts';
+import {Button} from '../ui/button.tsx';
+import type {ChatRef} from '../ui/registry.tsx';
+import {Skeleton} from '../ui/skeleton.tsx';
+import {type ListHandle, VirtualList} from '../ui/virtual_list.tsx';
+import {words} from '../words/index.ts';
+import {Folds, TranscriptProvider} from './context.ts';
+import {RowView} from './row_view.tsx';
+import {type Row, RowMaker} from './rows.ts';
+
+/** Turns that are loaded at first. */
+export const FIRST_TURNS = 30;
+
+export interface TranscriptProps {
+  readonly at: ChatRef;
+  readonly followed: FollowedChat;
+  /** The turn that a link names. */
+  readonly turn?: string | undefined;
+}
+
+export function Transcript({at, followed, turn}: TranscriptProps) {
+  const model = useMemo(() => new TranscriptModel(followed), [followed]);
+  const context = useMemo(() => ({at, folds: model.folds}), [model, at.session, at.chat]);
+  const handle = useMemo(() => signal<ListHandle | undefined>(undefined), [model]);
+  useTurnLink(model, handle.value, turn);
+  const rows = model.rows.value;
+  if (!rows) return <Opening followed={followed} />;
+  return (
+    <TranscriptProvider value={context}>
+      <div class="chat-transcript">
+        {rows.length === 0 && <p class="chat-empty">{words.chat.empty}</p>}
+        <VirtualList
+          rows={rows}
+          keyOf={keyOf}
+          renderRow={renderRow}
+          estimate={estimate}
+          anchor="end"
+          role="feed"
+          label={words.chat.transcript}
+          busy={model.isBusy.value}
+          class="chat-list"
+          onNearStart={model.loadOlder}
+          handle={found => void (handle.value = found)}
+        />
+        {handle.value && <Latest model={model} list={handle.value} />}
+      </div>
+    </TranscriptProvider>
+  );
+}
+
+const keyOf = (row: Row): string => row.key;
+const renderRow = (row: Row) => <RowView row={row} />;
+
+// Characters of a line and its height, roughly, at the transcript's full width.
+const LINE = 95;
+const LINE_HEIGHT = 23;
+
+function estimate(row: Row): number {
+  switch (row.kind) {
+    case 'message': return 56 + lines(row.message.text.length);
+    case 'text': return 12 + lines(row.stream ? row.stream.section(row.section).reduce((sum, block) => sum + block.raw.length, 0) : row.part.content.length);
+    default: return 40;
+  }
+}
+
+const lines = (length: number): number => Math.max(1, Math.ceil(length / LINE)) * LINE_HEIGHT;
+
+/** Pages of older turns in which a linked turn is looked for. */
+const MOST_PAGES = 200;
+
+/** The rows of one followed chat, and loading more of it. */
+export class TranscriptModel {
+  readonly folds = new Folds();
+  private readonly maker = new RowMaker();
+  private readonly followed: FollowedChat;
+  private isLoading = false;
+
+  constructor(followed: FollowedChat) {
+    this.followed = followed;
+  }
+
+  readonly rows = computed(() => {
+    const state = this.followed.state.value;
+    return state && this.maker.rows(state, {open: this.folds.rows.value});
+  });
+  readonly isBusy = computed(() => this.followed.state.value?.activeTurn !== undefined);
+
+  /** Load older turns, once at a time; whether there are still more. */
+  readonly loadOlder = (): void => void this.load();
+
+  async load(): Promise<boolean> {
+    if (this.isLoading || !this.followed.mayLoad.peek()) return false;
+    this.isLoading = true;
+    try {
+      return await this.followed.loadEarlier();
+    } catch {
+      // It is asked for again when the beginning comes near again.
+      return false;
+    } finally {
+      this.isLoading = false;
+    }
+  }
+
+  /** Load older turns until this one is there. */
+  async loadUntil(turn: string, isWanted: () => boolean): Promise<void> {
+    for (let page = 0; page < MOST_PAGES && isWanted() && !this.has(turn); page++) if (!(await this.load())) return;
+  }
+
+  private has(turn: string): boolean {
+    const state = this.followed.state.peek();
+    return state?.activeTurn?.id === turn || (state?.turns.some(each => each.id === turn) ?? false);
+  }
+}
+
+function Opening({followed}: {followed: FollowedChat}) {
+  const gone = followed.gone.value;
+  if (gone !== undefined) return <p class="chat-empty" role="alert">{words.chat.gone(gone)}</p>;
+  return <div class="chat-transcript"><Skeleton lines={6} /></div>;
+}
+
+/** Takes one to the end, and says how much is new there. */
+function Latest({model, list}: {model: TranscriptModel; list: ListHandle}) {
+  const seen = useRef<string | undefined>(undefined);
+  const rows = model.rows.value ?? [];
+  const last = rows.at(-1)?.key;
+  const atEnd = list.atEnd.value;
+  if (atEnd) seen.current = last;
+  if (atEnd) return null;
+  const from = rows.findLastIndex(row => row.key === seen.current);
+  const fresh = from < 0 ? 0 : rows.slice(from + 1).filter(row => row.kind !== 'working' && row.kind !== 'end').length;
+  return (
+    <Button class="chat-latest" icon={ArrowDown} onClick={() => list.toEnd()}>
+      {fresh ? words.chat.latestNew(fresh) : words.chat.latest}
+    </Button>
+  );
+}
+
+/** Go to the turn that the place names, loading older turns until it is there. */
+function useTurnLink(model: TranscriptModel, list: ListHandle | undefined, turn: string | undefined): void {
+  const isOpen = model.rows.value !== undefined;
+  useEffect(() => {
+    if (!turn || !list || !isOpen) return undefined;
+    const wanted = {still: true};
+    void model.loadUntil(turn, () => wanted.still).then(() => wanted.still && list.toKey(`${turn}/message`));
+    return () => {
+      wanted.still = false;
+    };
+  }, [model, list, turn, isOpen]);
+}
