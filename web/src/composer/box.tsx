@@ -1,0 +1,177 @@
+/** The box in which a message is written, and the controls that send it. */
+import {type ReadonlySignal, useComputed, useSignal} from '@preact/signals';
+import {CornerDownRight, ListPlus, Send as SendIcon, Square} from 'lucide';
+import {useEffect} from 'preact/hooks';
+import type {ChatState} from '../ahp/index.ts';
+import {type Act, useStore} from '../store/index.ts';
+import {ActButton, Button} from '../ui/button.tsx';
+import {command, combination, shownKeys} from '../ui/commands.ts';
+import {newId} from '../ui/ids.ts';
+import {useWhyNot} from '../ui/may_act.ts';
+import {Outcome} from '../ui/outcome.tsx';
+import type {ChatRef} from '../ui/registry.tsx';
+import {words} from '../words/index.ts';
+import type {Draft} from './draft_sync.ts';
+import {openIntake} from './intake.ts';
+import {type Sending, messageOf, sendingOf, sent, stopped} from './message.ts';
+import {type OpenDraft, useDraft} from './use_draft.ts';
+
+export interface BoxProps {
+  readonly at: ChatRef;
+  readonly chat: ReadonlySignal<ChatState | undefined>;
+}
+
+/** What was sent last, until it is known to have arrived. */
+interface Sent {
+  readonly act: Act;
+  readonly draft: Draft;
+}
+
+// A touch keyboard has no other key for a new line.
+const hasTouchKeyboard = (): boolean => globalThis.matchMedia?.('(pointer: coarse)').matches ?? false;
+
+export function Box({at, chat}: BoxProps) {
+  const store = useStore();
+  const draft = useDraft(at.chat, chat);
+  const last = useSignal<Sent | undefined>(undefined);
+  const asksReplace = useSignal(false);
+  const whyNot = useWhyNot();
+  const canSend = (): boolean => whyNot === undefined && chat.peek() !== undefined && !draft.isEmpty.peek();
+  const send = (how: Sending): void => {
+    if (!canSend()) return;
+    if (how === 'steer' && chat.peek()?.steeringMessage && !asksReplace.peek()) {
+      asksReplace.value = true;
+      return;
+    }
+    asksReplace.value = false;
+    const said = draft.draft;
+    const act = store.act(at.chat, sent(how, messageOf(said), newId(), new Date().toISOString()), 'composer');
+    last.value = {act, draft: said};
+    draft.sent();
+  };
+  useIntake(at.chat, draft);
+  useStop(at.chat, chat);
+  const key = (event: KeyboardEvent): void => {
+    if (event.key !== 'Enter' || event.isComposing || event.defaultPrevented) return;
+    const withMod = combination(event) === 'Mod+Enter';
+    if (!withMod && (event.shiftKey || event.altKey || hasTouchKeyboard())) return;
+    event.preventDefault();
+    const state = chat.peek();
+    if (state) send(sendingOf(state, withMod));
+  };
+  return (
+    <div class="composer-box">
+      <Returned last={last} draft={draft} />
+      <Offered draft={draft} />
+      {asksReplace.value && (
+        <div class="composer-ask" role="alertdialog" aria-label={words.composer.replaceAsk}>
+          <span>{words.composer.replaceAsk}</span>
+          <Button onClick={() => void (asksReplace.value = false)}>{words.composer.keep}</Button>
+          <ActButton kind="primary" onClick={() => send('steer')}>{words.composer.replace}</ActButton>
+        </div>
+      )}
+      <textarea
+        ref={field => void (draft.field = field)}
+        class="composer-field"
+        rows={1}
+        aria-label={words.composer.message}
+        placeholder={words.composer.placeholder}
+        onInput={() => draft.typed()}
+        onKeyDown={key}
+      />
+      <div class="composer-row">
+        <span class="composer-space" />
+        <SendButtons chat={chat} draft={draft} send={send} />
+      </div>
+    </div>
+  );
+}
+
+function SendButtons({chat, draft, send}: {chat: ReadonlySignal<ChatState | undefined>; draft: OpenDraft; send(how: Sending): void}) {
+  const store = useStore();
+  const isWorking = useComputed(() => chat.value?.activeTurn !== undefined);
+  const uri = useComputed(() => chat.value?.resource);
+  const nothing = chat.value === undefined ? words.composer.opening : draft.isEmpty.value ? words.composer.nothingToSend : undefined;
+  if (!isWorking.value) {
+    return <ActButton kind="primary" icon={SendIcon} whyNot={nothing} onClick={() => send('send')}>{words.composer.send}</ActButton>;
+  }
+  const stop = (): void => {
+    const action = chat.peek() && stopped(chat.peek()!, Date.now());
+    if (action && uri.peek()) store.act(uri.peek()!, action, 'stop');
+  };
+  return (
+    <>
+      <ActButton icon={Square} onClick={stop} label={`${words.composer.stop} (${shownKeys('Mod+.')})`}>{words.composer.stop}</ActButton>
+      {!draft.isEmpty.value && (
+        <ActButton icon={CornerDownRight} label={words.composer.steerHint} onClick={() => send('steer')}>{words.composer.steer}</ActButton>
+      )}
+      <ActButton kind="primary" icon={ListPlus} whyNot={nothing} label={words.composer.queueHint} onClick={() => send('queue')}>{words.composer.queue}</ActButton>
+    </>
+  );
+}
+
+/** What did not arrive: it comes back into an empty box by itself. */
+function Returned({last, draft}: {last: {value: Sent | undefined}; draft: OpenDraft}) {
+  const sent = last.value;
+  const phase = sent?.act.phase.value;
+  const failed = phase === 'refused' || phase === 'notSent';
+  useEffect(() => {
+    if (failed && sent && draft.isEmpty.peek()) {
+      draft.fill(sent.draft);
+    }
+  }, [failed, sent]);
+  if (!sent || (!failed && phase !== 'uncertain')) return null;
+  const isBack = draft.draft.text === sent.draft.text;
+  return (
+    <div class="composer-returned">
+      <Outcome act={sent.act} />
+      {!isBack && <p class="composer-lost">{sent.draft.text}</p>}
+      {!isBack && <Button onClick={() => draft.fill(sent.draft)}>{words.composer.putBack}</Button>}
+    </div>
+  );
+}
+
+function Offered({draft}: {draft: OpenDraft}) {
+  if (!draft.offered.value) return null;
+  return (
+    <div class="composer-ask" role="status">
+      <span>{words.composer.draftChanged}</span>
+      <Button kind="quiet" onClick={() => draft.dismiss()}>{words.composer.keepMine}</Button>
+      <Button onClick={() => draft.use()}>{words.composer.useIt}</Button>
+    </div>
+  );
+}
+
+/** Let the rest of the page put things into this box. */
+function useIntake(chat: string, draft: OpenDraft): void {
+  useEffect(
+    () =>
+      openIntake(chat, {
+        fill: filled => draft.fill(filled),
+        attach: attachment => draft.attach(attachment),
+        focus: () => draft.field?.focus(),
+      }),
+    [chat, draft],
+  );
+}
+
+/** The key that stops the turn. */
+function useStop(uri: string, chat: ReadonlySignal<ChatState | undefined>): void {
+  const store = useStore();
+  useEffect(
+    () =>
+      command({
+        id: 'composer.stop',
+        words: words.composer.stopTurn,
+        group: words.composer.group,
+        keys: ['Mod+.'],
+        when: () => chat.peek()?.activeTurn !== undefined && store.live.peek() === 'live',
+        run: () => {
+          const state = chat.peek();
+          const action = state && stopped(state, Date.now());
+          if (action) store.act(uri, action, 'stop');
+        },
+      }),
+    [uri, chat],
+  );
+}

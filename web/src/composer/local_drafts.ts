@@ -1,0 +1,32 @@
+/** Drafts on this device: written on every key, but for those with pictures, which are large. */
+import {clearDraft, readDraft, saveDraft} from '../store/drafts.ts';
+import {type Draft, NO_DRAFT, SAVE_AFTER, isEmpty} from './draft_sync.ts';
+
+/** The draft that this device keeps of a chat; none if what is kept is no draft. */
+export async function keptDraft(chat: string): Promise<Draft> {
+  const kept = (await readDraft(chat).catch(() => undefined)) as Partial<Draft> | undefined;
+  return typeof kept?.text === 'string' && Array.isArray(kept.attachments) ? {text: kept.text, attachments: kept.attachments} : NO_DRAFT;
+}
+
+/** Keeps the draft of one chat on this device. */
+export class LocalDraft {
+  private readonly chat: string;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(chat: string) {
+    this.chat = chat;
+  }
+
+  keep(draft: Draft): void {
+    clearTimeout(this.timer);
+    const isHeavy = draft.attachments.some(attachment => attachment.type === 'embeddedResource');
+    if (isHeavy) this.timer = setTimeout(() => void this.write(draft), SAVE_AFTER);
+    else void this.write(draft);
+  }
+
+  private write(draft: Draft): Promise<void> {
+    const done = isEmpty(draft) ? clearDraft(this.chat) : saveDraft(this.chat, draft);
+    // A browser that forbids storage forgets with the page.
+    return Promise.resolve(done).catch(() => {});
+  }
+}

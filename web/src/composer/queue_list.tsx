@@ -1,0 +1,7 @@
+/** What waits to be said: the message that steers this turn, and those queued for after it. */
+import type {ChatState} from '../ahp/index.ts';
+import type {ChatRef} from '../ui/registry.tsx';
+
+export function QueueList(_: {at: ChatRef; chat: ChatState}) {
+  return null;
+}
