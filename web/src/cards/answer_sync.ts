@@ -1,6 +1,7 @@
 /** Answers in the making of one request: our own, and what other windows are about to answer. */
 import {computed, signal, type ReadonlySignal} from '@preact/signals';
 import type {ChatInputAnswer, ChatInputQuestion, ChatInputRequest, StateAction} from '../ahp/index.ts';
+import {without} from '../ahp/edits.ts';
 import {type Answers, begun, canShare} from './answers.ts';
 
 /** How long one goes on typing before the others are told. */
@@ -99,7 +100,7 @@ export class AnswerSync {
   }
 
   private put(question: string, answer: ChatInputAnswer | undefined): void {
-    const {[question]: _, ...others} = this.own.value;
+    const others = without(this.own.value, question);
     this.own.value = answer === undefined ? others : {...others, [question]: answer};
   }
 

@@ -4,7 +4,7 @@ import {type Draft, NO_DRAFT, SAVE_AFTER, isEmpty} from './draft_sync.ts';
 
 /** The draft that this device keeps of a chat; none if what is kept is no draft. */
 export async function keptDraft(chat: string): Promise<Draft> {
-  const kept = (await readDraft(chat).catch(() => undefined)) as Partial<Draft> | undefined;
+  const kept = (await attempt(() => readDraft(chat))) as Partial<Draft> | undefined;
   return typeof kept?.text === 'string' && Array.isArray(kept.attachments) ? {text: kept.text, attachments: kept.attachments} : NO_DRAFT;
 }
 
@@ -24,9 +24,16 @@ export class LocalDraft {
     else void this.write(draft);
   }
 
-  private write(draft: Draft): Promise<void> {
-    const done = isEmpty(draft) ? clearDraft(this.chat) : saveDraft(this.chat, draft);
-    // A browser that forbids storage forgets with the page.
-    return Promise.resolve(done).catch(() => {});
+  private write(draft: Draft): Promise<unknown> {
+    return attempt(() => (isEmpty(draft) ? clearDraft(this.chat) : saveDraft(this.chat, draft)));
+  }
+}
+
+/** What a store says; nothing from a browser that forbids storage, and forgets with the page. */
+async function attempt<T>(ask: () => Promise<T> | T): Promise<T | undefined> {
+  try {
+    return await ask();
+  } catch {
+    return undefined;
   }
 }

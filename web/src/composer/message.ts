@@ -1,5 +1,6 @@
 /** What a composer sends: a turn, a queued message or a steering one (pure but for ids and the clock). */
 import type {ChatState, Message, MessageAttachment, ModelSelection, StateAction} from '../ahp/index.ts';
+import {without} from '../ahp/edits.ts';
 import {pendingMessage, turnCancelled, turnStarted, userMessage} from '../ahp/actions.ts';
 import type {Draft} from './draft_sync.ts';
 
@@ -54,8 +55,8 @@ function inPlace(attachment: MessageAttachment, text: string): MessageAttachment
   const mention = mentionOf(attachment);
   const at = mention === undefined ? -1 : text.indexOf(mention);
   if (mention === undefined || at < 0) return attachment;
-  const {[MENTION]: _, ...meta} = attachment._meta ?? {};
-  const {_meta: __, ...rest} = attachment;
+  const meta = without(attachment._meta ?? {}, MENTION);
+  const rest = without(attachment, '_meta');
   const range = {start: position(text, at), end: position(text, at + mention.length)};
   return {...rest, range, ...(Object.keys(meta).length ? {_meta: meta} : {})};
 }

@@ -41,8 +41,7 @@ describe('completions', () => {
 
   it('replace their range, with one space behind', () => {
     expect(inserted('see @a now', 6, item())).toEqual({text: 'see @a.ts now', cursor: 10});
-    const {rangeStart: _, rangeEnd: __, ...open} = item();
-    expect(inserted('see ', 4, open)).toEqual({text: 'see @a.ts ', cursor: 10});
+    expect(inserted('see ', 4, {insertText: '@a.ts ', attachment: file})).toEqual({text: 'see @a.ts ', cursor: 10});
   });
 
   it('of a hostile host stay within the text', () => {
