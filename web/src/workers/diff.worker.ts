@@ -1,16 +1,6 @@
 /** The diff worker: aligns two texts off the page's own thread. */
-import {type DiffRow, diffRows} from './diff_rows.ts';
-
-export interface DiffAsk {
-  id: number;
-  before: string;
-  after: string;
-}
-export interface DiffTold {
-  id: number;
-  rows: DiffRow[];
-  tooDifferent: boolean;
-}
+import {diffRows} from './diff_rows.ts';
+import type {DiffAsk, DiffTold} from './messages.ts';
 
 addEventListener('message', (event: MessageEvent<DiffAsk>) => {
   const {id, before, after} = event.data;

@@ -1,4 +1,5 @@
 /** What the page and its workers say to each other: plain data, each answer with its question's number. */
+import type {Aligned} from './diff_rows.ts';
 
 export interface DiffAsk {
   readonly id: number;
@@ -6,17 +7,9 @@ export interface DiffAsk {
   readonly after: string;
 }
 
-/** A piece of a line, and whether it differs from the other side. */
-export type Span = readonly [text: string, marked: boolean];
-
-/** A row of a diff: each side has its line number and its pieces. */
-export interface DiffRow {
-  readonly kind: 'same' | 'del' | 'add' | 'mod';
-  readonly left?: readonly [line: number, spans: readonly Span[]];
-  readonly right?: readonly [line: number, spans: readonly Span[]];
+export interface DiffTold extends Aligned {
+  readonly id: number;
 }
-
-export type DiffTold = {readonly id: number; readonly rows: readonly DiffRow[]} | {readonly id: number; readonly tooDifferent: true};
 
 export interface PaintAsk {
   readonly id: number;
