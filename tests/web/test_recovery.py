@@ -75,7 +75,9 @@ async def test_a_killed_host_comes_back_under_the_page_without_loss(
             "/stream 2000000 10",
             "half a thought",
         ]
-        streamed = "".join(part.get("content", "") for part in state["turns"][1]["responseParts"])
+        streamed = "".join(
+            str(part.get("content", "")) for part in state["turns"][1]["responseParts"]
+        )
         last = re.findall(r"\d+ ", streamed)[-1]
         await chat.reads(re.compile(rf"\b{last.strip()} "))
         await tab.assert_clean(but=REFUSED)

@@ -16,7 +16,6 @@ from tests.cli.interactive.terminal import TMUX, Terminal, terminal
 from tests.web.browsing import (
     DESKTOP,
     PHONE,
-    Tab,
     at_host,
     new_session,
     open_tab,
@@ -54,14 +53,15 @@ async def together(
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(at_host(host))
         session = await new_session(client, name, work)
-        tabs: list[Tab] = [
-            await stack.enter_async_context(open_tab(browser, host, screen, place(session)))
+        path = place(session)
+        desk, phone = [
+            ChatPage(await stack.enter_async_context(open_tab(browser, host, screen, path)))
             for screen in (DESKTOP, PHONE)
         ]
         tty = await stack.enter_async_context(terminal())
         await tty.chat(session.uri, "--data-dir", str(host.data_dir), cwd=work)
         await tty.see("Ctrl-D leaves")
-        yield Three(*map(ChatPage, tabs), tty)
+        yield Three(desk, phone, tty)
 
 
 async def test_an_approval_in_one_appears_in_the_others_at_once(
