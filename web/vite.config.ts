@@ -14,5 +14,5 @@ export default defineConfig({
   },
   oxc: {jsx: {runtime: 'automatic', importSource: 'preact'}},
   worker: {format: 'es'},
-  test: {include: ['tests/**/*.test.{ts,tsx}'], environment: 'node'},
+  test: {include: ['tests/**/*.test.{ts,tsx}'], environment: 'node', environmentOptions: {happyDOM: {width: 1440, height: 900}}},
 });

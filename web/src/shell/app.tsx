@@ -1,59 +1,43 @@
-/** The page's frame: which room is where. */
+/** The page's frame: which room is where, and what lies over all of them. */
 import './shell.css';
 import {useEffect} from 'preact/hooks';
-import {AutomationsPage, ChatPage, InspectPage, NewSessionPage, SessionListPane, SettingsPage} from '../rooms.ts';
-import {type Route, type SessionRoute, route} from '../route.ts';
-import {useFollowed, useStore} from '../store/index.ts';
-import {chatOf} from '../store/session_chats.ts';
+import {useStore} from '../store/index.ts';
 import {LiveRegion} from '../ui/announce.tsx';
 import {runKeys} from '../ui/commands.ts';
-import {ErrorBoundary} from '../ui/error_boundary.tsx';
-import {panelViews} from '../ui/registry.tsx';
 import {startClock} from '../ui/time.ts';
 import {Toasts} from '../ui/toast.tsx';
+import {width} from '../ui/width.ts';
 import {words} from '../words/index.ts';
+import {Desktop} from './desktop.tsx';
+import {Help} from './help.tsx';
+import {Palette} from './palette.tsx';
+import {Phone} from './phone.tsx';
+import {useShellCommands} from './shell_commands.ts';
+import {SignIn} from './sign_in.tsx';
+import {useTitle} from './title.ts';
+import {useVisibleHeight} from './visible_height.ts';
+import {useWaitingTold} from './waiting_told.ts';
 
 export function App() {
+  const store = useStore();
   useEffect(() => {
     startClock();
     document.addEventListener('keydown', runKeys);
     return () => document.removeEventListener('keydown', runKeys);
   }, []);
-  const at = route.value;
+  useVisibleHeight();
+  useShellCommands(store);
+  useWaitingTold(store);
+  useTitle(store);
+  if (store.live.value === 'signedOut') return <SignIn />;
   return (
-    <div class="shell">
-      <nav class="shell-list" aria-label={words.shell.sessions}>
-        <ErrorBoundary><SessionListPane /></ErrorBoundary>
-      </nav>
-      <main class="shell-main">
-        <ErrorBoundary of={at}><Room at={at} /></ErrorBoundary>
-      </main>
-      {at.at === 'session' && at.panel && (
-        <aside class="shell-panel" aria-label={words.shell.workspace}>
-          <ErrorBoundary of={at}><PanelPane at={at} /></ErrorBoundary>
-        </aside>
-      )}
+    <div class={`shell ${width.value}`}>
+      <a class="shell-skip" href="#shell-main">{words.shell.skipToChat}</a>
+      {width.value === 'phone' ? <Phone /> : <Desktop />}
+      <Palette />
+      <Help />
       <Toasts />
       <LiveRegion />
     </div>
   );
-}
-
-function Room({at}: {at: Route}) {
-  switch (at.at) {
-    case 'session': return <ChatPage key={at.session} session={at.session} chat={at.chat} turn={at.turn} />;
-    case 'new': return <NewSessionPage />;
-    case 'automations': return <AutomationsPage />;
-    case 'settings': return <SettingsPage />;
-    case 'inspect': return <InspectPage />;
-    case 'list': return <p class="shell-empty">{words.shell.pickSession}</p>;
-  }
-}
-
-function PanelPane({at}: {at: SessionRoute}) {
-  const store = useStore();
-  const session = useFollowed(() => store.session(at.session), [at.session]);
-  const chat = chatOf(session.state.value, at.chat);
-  const View = panelViews.get(at.panel ?? 'changes');
-  return chat ? <View session={at.session} chat={chat} /> : null;
 }

@@ -1,0 +1,97 @@
+/** The frame from 700 px on: list, room and workspace side by side, or the list as a drawer and the workspace over the room. */
+import {useEffect, useRef} from 'preact/hooks';
+import {SessionListPane} from '../rooms.ts';
+import {type SessionRoute, pushLayer, route} from '../route.ts';
+import {ErrorBoundary} from '../ui/error_boundary.tsx';
+import {width} from '../ui/width.ts';
+import {words} from '../words/index.ts';
+import {ConnectionBar} from './connection_bar.tsx';
+import {PanelRoom, PanelTabs} from './panel_pane.tsx';
+import {LIST_LEAST, LIST_MOST, PANEL_LEAST, drawerIsOpen, listIsShown, listWidth, panelMost, panelWidth, setListWidth, setPanelWidth} from './panes.ts';
+import {ListFoot, ListHead, ListRail, PanelRail} from './rails.tsx';
+import {Room} from './room.tsx';
+import {Splitter} from './splitter.tsx';
+
+export function Desktop() {
+  const at = route.value;
+  const isWide = width.value === 'wide';
+  return (
+    <>
+      {listIsShown.value ? <ListPane /> : <ListRail />}
+      {!isWide && drawerIsOpen.value && <Drawer />}
+      <div class="shell-column">
+        <ConnectionBar />
+        <main class="shell-main" id="shell-main" tabIndex={-1}>
+          <ErrorBoundary of={at.at === 'session' ? at.session : at}><Room at={at} /></ErrorBoundary>
+        </main>
+      </div>
+      {at.at === 'session' && (at.panel ? <PanelPane at={at} isWide={isWide} /> : <PanelRail at={at} />)}
+    </>
+  );
+}
+
+function ListPane() {
+  return (
+    <>
+      <div class="shell-list" id="shell-list" style={{width: `${listWidth.value}px`}}><ListInside /></div>
+      <Splitter label={words.shell.resizeList} pane="left" value={listWidth.value} least={LIST_LEAST} most={LIST_MOST} onChange={setListWidth} />
+    </>
+  );
+}
+
+function ListInside() {
+  return (
+    <>
+      <ListHead />
+      <nav class="shell-list-room" aria-label={words.shell.sessions}>
+        <ErrorBoundary><SessionListPane /></ErrorBoundary>
+      </nav>
+      <ListFoot />
+    </>
+  );
+}
+
+/** The list over the page; going anywhere, Escape, Back and a press beside it close it. */
+function Drawer() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const close = (): void => void (drawerIsOpen.value = false);
+  useEffect(() => {
+    dialog.current?.showModal();
+    const drop = pushLayer(close);
+    const from = route.peek();
+    const stop = route.subscribe(to => {
+      if (to !== from) close();
+    });
+    return () => {
+      stop();
+      drop();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      class="shell-drawer"
+      id="shell-list"
+      aria-label={words.shell.sessions}
+      onCancel={close}
+      onClick={event => {
+        if (event.target === dialog.current) close();
+      }}
+    >
+      <ListInside />
+    </dialog>
+  );
+}
+
+function PanelPane({at, isWide}: {at: SessionRoute; isWide: boolean}) {
+  const name = at.panel ? words.shell.panels[at.panel] : words.shell.workspace;
+  return (
+    <>
+      {isWide && <Splitter label={words.shell.resizePanel} pane="right" value={panelWidth.value} least={PANEL_LEAST} most={panelMost.value} onChange={setPanelWidth} />}
+      <aside class={isWide ? 'shell-panel' : 'shell-panel over'} id="shell-panel" tabIndex={-1} aria-label={name} style={isWide ? {width: `${panelWidth.value}px`} : {}}>
+        <PanelTabs at={at} />
+        <PanelRoom at={at} />
+      </aside>
+    </>
+  );
+}
