@@ -54,14 +54,14 @@ function session(path: readonly string[], query: URLSearchParams): Route | undef
   const uri = sessionOf(path[0] ?? '');
   if (uri === undefined) return undefined;
   const chat = path[1] === 'c' ? named(path[2]) : undefined;
-  const turnAt = path.indexOf('t', 1);
+  const turnAt = path[1] === 'c' ? 3 : 1;
   const panel = PANELS.find(name => name === query.get('panel'));
   const line = Number(query.get('line'));
   return {
     at: 'session',
     session: uri,
     chat,
-    turn: turnAt > 0 ? named(path[turnAt + 1]) : undefined,
+    turn: path[turnAt] === 't' ? named(path[turnAt + 1]) : undefined,
     panel,
     file: query.get('file') ?? undefined,
     line: Number.isInteger(line) && line > 0 ? line : undefined,
