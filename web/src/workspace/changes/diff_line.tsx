@@ -6,17 +6,11 @@ import type {Side} from '../../workers/diff_rows.ts';
 import type {DiffLine} from './diff_lines.ts';
 import './diff.css';
 
-/** A place in a diff: a line of the file as it was, or as it is. */
-export interface DiffPlace {
-  readonly side: 'before' | 'after';
-  readonly line: number;
-}
-
 export interface DiffLineProps {
   readonly line: DiffLine;
   readonly onOpenGap: (from: number) => void;
-  /** What stands at the number of a line, if not the number alone. */
-  readonly gutter?: ((place: DiffPlace) => ComponentChildren) | undefined;
+  /** What stands at the number of a line of the file as it is now, if not the number alone. */
+  readonly gutter?: ((line: number) => ComponentChildren) | undefined;
 }
 
 const SIGNS = {same: ' ', del: '−', add: '+'} as const;
@@ -31,24 +25,23 @@ export function DiffLineView({line, onOpenGap, gutter}: DiffLineProps) {
     );
   }
   if (line.is === 'line') {
-    const side = line.kind === 'del' ? 'before' : 'after';
-    return <div class="diff-line"><Half kind={line.kind} at={line.side} side={side} gutter={gutter} /></div>;
+    return <div class="diff-line"><Half kind={line.kind} at={line.side} gutter={line.kind === 'del' ? undefined : gutter} /></div>;
   }
   const {kind, left, right} = line.row;
   return (
     <div class="diff-line split">
-      <Half kind={kind === 'same' ? 'same' : 'del'} at={left} side="before" gutter={gutter} />
-      <Half kind={kind === 'same' ? 'same' : 'add'} at={right} side="after" gutter={gutter} />
+      <Half kind={kind === 'same' ? 'same' : 'del'} at={left} gutter={undefined} />
+      <Half kind={kind === 'same' ? 'same' : 'add'} at={right} gutter={gutter} />
     </div>
   );
 }
 
-function Half({kind, at, side, gutter}: {kind: LineKind; at: Side | undefined; side: 'before' | 'after'; gutter: DiffLineProps['gutter']}) {
+function Half({kind, at, gutter}: {kind: LineKind; at: Side | undefined; gutter: DiffLineProps['gutter']}) {
   if (!at) return <div class="diff-half none" />;
   const [number, spans, mark] = at;
   return (
     <div class={`diff-half ${kind}`}>
-      <span class="diff-number">{gutter?.({side, line: number}) ?? number}</span>
+      <span class="diff-number">{gutter?.(number) ?? number}</span>
       <span class="diff-sign">{SIGNS[kind]}</span>
       <code class="diff-text">
         {spans.map(([text, marked], index) => (marked ? <mark key={index}>{visible(text)}</mark> : visible(text)))}
