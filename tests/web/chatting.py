@@ -49,4 +49,4 @@ class ChatPage:
 
     async def at_rest(self) -> None:
         """Wait until no turn runs."""
-        await expect(self.page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
+        await expect(self.page.get_by_role("button", name=re.compile("^Stop"))).to_have_count(0)

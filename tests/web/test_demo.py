@@ -114,7 +114,7 @@ async def slow(chat: ChatPage) -> None:
 
 async def stop(chat: ChatPage) -> None:
     await chat.say("/slow 600")
-    await chat.press("Stop")
+    await chat.press(re.compile("^Stop"))
     await chat.at_rest()
 
 
