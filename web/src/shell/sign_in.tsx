@@ -1,6 +1,6 @@
 /** What is shown to somebody who has no access, or no more. */
 import {useState} from 'preact/hooks';
-import {remember} from '../store/device.ts';
+import {signIn} from '../store/sign_in.ts';
 import {Button} from '../ui/button.tsx';
 import {words} from '../words/index.ts';
 
@@ -8,9 +8,7 @@ export function SignIn() {
   const [token, setToken] = useState('');
   const submit = (event: Event): void => {
     event.preventDefault();
-    if (!token.trim()) return;
-    remember('token', token.trim());
-    location.reload();
+    signIn(token);
   };
   return (
     <main class="shell-sign-in">

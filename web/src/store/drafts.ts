@@ -1,12 +1,11 @@
-/** Drafts of messages that this browser keeps, by chat. */
-import {createStore, del, get, set} from 'idb-keyval';
+/** What was typed and not sent, kept by this browser on every key: by chat, or by the name of a form. */
+import {kept} from './kept.ts';
 
-let opened: ReturnType<typeof createStore> | undefined;
-const drafts = (): ReturnType<typeof createStore> => (opened ??= createStore('agenthost-drafts', 'drafts'));
+const name = (of: string): string => `draft ${of}`;
 
-/** What was kept of a chat's draft, if anything. */
-export const readDraft = (chat: string): Promise<unknown> => get(chat, drafts());
+/** What was kept of a draft, if anything. */
+export const readDraft = (of: string): Promise<unknown> => kept.get(name(of));
 
-export const saveDraft = (chat: string, draft: unknown): Promise<void> => set(chat, draft, drafts());
+export const saveDraft = (of: string, draft: unknown): Promise<void> => kept.set(name(of), draft);
 
-export const clearDraft = (chat: string): Promise<void> => del(chat, drafts());
+export const clearDraft = (of: string): Promise<void> => kept.del(name(of));
