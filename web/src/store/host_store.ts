@@ -1,6 +1,7 @@
 /** The store over a real host: the core's channels as signals, the session list, and who we are. */
 import {type ReadonlySignal, computed, signal} from '@preact/signals';
 import {Core, type InitializeParams, type InitializeResult, type Kind, type Methods, type RootState, SessionList, type SessionState, type SessionSummary, type StateAction, type States, type Timer, listSessions} from '../ahp/index.ts';
+import {hostMembers} from '../ahp/own.ts';
 import {ROOT} from '../ahp/uris.ts';
 import {Link, type Live, type LinkWorld} from '../link/link.ts';
 import {acted, notSent} from './acts.ts';
@@ -11,7 +12,6 @@ import {WaitingList} from './waiting.ts';
 
 /** Turns of a chat that are asked for at first. */
 const TURNS = 30;
-const ROLES: readonly Me['role'][] = ['owner', 'operator', 'viewer'];
 const NO_CONNECTION = 'there is no connection';
 
 export interface StoreOptions {
@@ -173,16 +173,10 @@ export class HostStore implements Store {
     const {host} = this.core;
     this.options.schedule(() => {
       this.hostNow.value = host;
-      this.meNow.value = meIn(host?._meta?.['agenthost/me']) ?? this.meNow.value ?? {name: '', role: 'owner'};
+      this.meNow.value = hostMembers(host).me ?? this.meNow.value ?? {name: '', role: 'owner'};
     });
     // What fails here is read again after the next handshake.
     this.list.refresh().catch(() => {});
     for (const tell of this.ups) tell();
   }
-}
-
-function meIn(value: unknown): Me | undefined {
-  const {name, role} = (value ?? {}) as {name?: unknown; role?: unknown};
-  const known = ROLES.find(other => other === role);
-  return typeof name === 'string' && known ? {name, role: known} : undefined;
 }

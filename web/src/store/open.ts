@@ -52,6 +52,8 @@ export function openStore(): HostStore {
   onSignedOutElsewhere(() => store.leave());
   listen(store, archive);
   store.start();
+  // Not needed for the first thing on the screen.
+  void import('../notify/start.ts').then(({startNotifying}) => startNotifying(store, timer));
   return store;
 }
 

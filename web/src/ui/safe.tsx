@@ -2,6 +2,9 @@
 import type {ComponentChildren} from 'preact';
 import {go, type SessionRoute, href as routeHref, route} from '../route.ts';
 import {words} from '../words/index.ts';
+import {visible} from './visible.ts';
+
+export {visible} from './visible.ts';
 
 interface TrustedTypes {
   createPolicy(name: string, rules: {createScriptURL(url: string): string}): {createScriptURL(url: string): unknown};
@@ -94,13 +97,4 @@ function FileLink({at, path, children}: {at: SessionRoute; path: {file: string; 
     go(to);
   };
   return <a class="ui-link" href={routeHref(to)} onClick={open}>{children}</a>;
-}
-
-// Controls but tab and newline, bidi marks and overrides, zero-width and other characters without ink.
-// oxlint-disable-next-line no-control-regex, no-misleading-character-class
-const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\u{e0000}-\u{e0fff}]/gu;
-
-/** Text with every character spelled out that would not be seen, or that would turn others around. */
-export function visible(text: string): string {
-  return text.replace(HIDDEN, sign => `⟨U+${sign.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}⟩`);
 }
