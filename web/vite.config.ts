@@ -1,7 +1,9 @@
 import {defineConfig} from 'vitest/config';
+import {serviceWorker} from './tools/service_worker.ts';
 
 export default defineConfig({
   base: '/',
+  plugins: [serviceWorker()],
   build: {
     target: 'es2022',
     // A data URL would need a hole in the content security policy.

@@ -54,6 +54,7 @@ export function openStore(): HostStore {
   store.start();
   // Not needed for the first thing on the screen.
   void import('../notify/start.ts').then(({startNotifying}) => startNotifying(store, timer));
+  void import('../sw/updates.ts').then(({watchUpdates}) => watchUpdates(store));
   return store;
 }
 
