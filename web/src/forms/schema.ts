@@ -149,6 +149,11 @@ export class NotJson {
   constructor(text: string) {
     this.text = text;
   }
+
+  /** Neither kept nor sent. */
+  toJSON(): undefined {
+    return undefined;
+  }
 }
 
 /** What the text of a JSON field means: nothing, a value, or text that is no JSON yet. */

@@ -4,12 +4,17 @@ import type {Act} from '../store/index.ts';
 import {outcomeText} from '../ui/outcome.tsx';
 import {toast} from '../ui/toast.tsx';
 
-/** Say at the page's edge why something failed; nothing if it went well. */
-export function tellOutcome(act: Act): void {
+/** Say at the page's edge why something failed; where it went well, `onDone` is called instead. */
+export function tellOutcome(act: Act, onDone?: () => void): void {
   let stop: (() => void) | undefined;
   stop = effect(() => {
-    const said = outcomeText(act.phase.value, act.text.value);
-    if (said !== undefined) toast(said);
-    if (act.phase.value !== 'pending') queueMicrotask(() => stop?.());
+    const phase = act.phase.value;
+    const said = outcomeText(phase, act.text.value);
+    if (phase === 'pending') return;
+    queueMicrotask(() => {
+      stop?.();
+      if (said !== undefined) toast(said);
+      else onDone?.();
+    });
   });
 }
