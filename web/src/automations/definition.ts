@@ -116,4 +116,4 @@ function freeId(taken: Set<string>): string {
 }
 
 /** Whether a run is still under way. */
-export const isActive = (run: AutomationRunSummary): boolean => run.lifecycle.status === 'pending' || run.lifecycle.status === 'running';
+export const isActive = (run: Pick<AutomationRunSummary, 'lifecycle'>): boolean => run.lifecycle.status === 'pending' || run.lifecycle.status === 'running';

@@ -1,0 +1,44 @@
+/** The switch that lets an automation run by itself. */
+import {useState} from 'preact/hooks';
+import type {AutomationEntry, StateAction} from '../ahp/index.ts';
+import {AUTOMATIONS} from '../ahp/uris.ts';
+import {type Act, useStore} from '../store/index.ts';
+import {useWhyNot} from '../ui/may_act.ts';
+import {Outcome} from '../ui/outcome.tsx';
+import {words} from '../words/index.ts';
+
+export interface EnabledProps {
+  readonly entry: AutomationEntry;
+  readonly title: string;
+  /** Whether the switch stands without its word. */
+  readonly isBare?: boolean | undefined;
+}
+
+export function Enabled({entry, title, isBare}: EnabledProps) {
+  const store = useStore();
+  const whyNot = useWhyNot();
+  const [act, setAct] = useState<{act: Act; wanted: boolean}>();
+  const isPending = act?.act.phase.value === 'pending';
+  const toggle = (enabled: boolean): void => {
+    const action = {type: 'automation/updateRequested', resource: entry.resource, changes: {enabled}} as StateAction;
+    setAct({act: store.act(AUTOMATIONS, action, `enabled:${entry.resource}`), wanted: enabled});
+  };
+  const isFixed = whyNot !== undefined || !entry.operations.includes('update');
+  return (
+    <span class="automations-enabled">
+      <label class="forms-tick" title={whyNot}>
+        <input
+          type="checkbox"
+          role="switch"
+          aria-label={words.automations.enabledOf(title)}
+          // The host changes it, so until it has, what was asked for shows.
+          checked={isPending ? act.wanted : entry.definition.enabled}
+          disabled={isFixed}
+          onChange={event => toggle(event.currentTarget.checked)}
+        />
+        {!isBare && words.automations.enabled}
+      </label>
+      <Outcome act={act?.act} />
+    </span>
+  );
+}
