@@ -5,7 +5,6 @@ import {Play, Plus} from 'lucide';
 import type {AutomationEntry} from '../ahp/index.ts';
 import {AUTOMATIONS} from '../ahp/uris.ts';
 import {go, route} from '../route.ts';
-import {hostInfo} from '../sessions/host_info.ts';
 import {useFollowed, useStore} from '../store/index.ts';
 import {ActButton} from '../ui/button.tsx';
 import {ErrorBoundary} from '../ui/error_boundary.tsx';
@@ -23,29 +22,31 @@ import {nextWords, triggerWords} from './schedule_words.ts';
 import {useRunNow} from './use_run_now.ts';
 
 export function AutomationsPage() {
+  return <div class="forms-room"><div class="automations-page"><Place /></div></div>;
+}
+
+/** The list, one automation or the form, by the address. */
+function Place() {
   const store = useStore();
   const followed = useFollowed(() => store.channel('automation', AUTOMATIONS), [store]);
   const at = route.value;
   const id = at.at === 'automations' ? at.id : undefined;
   const entries = followed.state.value?.entries;
-  const host = hostInfo(store);
-  if ((host && !host.automations) || followed.gone.value !== undefined) return <div class="automations-page"><p>{words.automations.noneHere}</p></div>;
-  if (id === NEW) return <div class="automations-page"><AutomationForm /></div>;
-  if (!entries) return <div class="automations-page"><Skeleton lines={6} /></div>;
+  const host = store.host.value;
+  if ((host && !host.automations) || followed.gone.value !== undefined) return <p>{words.automations.noneHere}</p>;
+  if (id === NEW) return <AutomationForm />;
+  if (!entries) return <Skeleton lines={6} />;
   const uri = id === undefined ? undefined : automationName.uriOf(id);
   if (uri === undefined) return <AutomationList entries={entries} mayCreate={host?.automations?.create !== undefined} />;
   const entry = entries.find(one => one.resource === uri);
-  return (
-    <div class="automations-page">
-      {entry ? <AutomationDetail key={uri} entry={entry} run={at.at === 'automations' ? at.run : undefined} /> : <p>{words.automations.gone}</p>}
-    </div>
-  );
+  if (!entry) return <p>{words.automations.gone}</p>;
+  return <AutomationDetail key={uri} entry={entry} run={at.at === 'automations' ? at.run : undefined} />;
 }
 
 function AutomationList({entries, mayCreate}: {entries: readonly AutomationEntry[]; mayCreate: boolean}) {
   const sorted = entries.toSorted((a, b) => a.definition.title.localeCompare(b.definition.title));
   return (
-    <div class="automations-page">
+    <>
       <header class="automations-head">
         <h1>{words.automations.title}</h1>
         {mayCreate && <ActButton icon={Plus} kind="primary" onClick={() => go({at: 'automations', id: NEW})}>{words.automations.create}</ActButton>}
@@ -55,7 +56,7 @@ function AutomationList({entries, mayCreate}: {entries: readonly AutomationEntry
       <ul class="automations-list">
         {sorted.map(entry => <ErrorBoundary key={entry.resource} of={entry}><AutomationRow entry={entry} /></ErrorBoundary>)}
       </ul>
-    </div>
+    </>
   );
 }
 

@@ -1,6 +1,5 @@
 /** One run of an automation, followed while it is shown. */
 import {useState} from 'preact/hooks';
-import {hostInfo} from '../sessions/host_info.ts';
 import {type Act, useFollowed, useStore} from '../store/index.ts';
 import {ActButton} from '../ui/button.tsx';
 import {Outcome} from '../ui/outcome.tsx';
@@ -37,7 +36,7 @@ export function RunView({uri}: {uri: string}) {
             {visible(titles.get(session) ?? '') || words.automations.openSession}
           </To>
         ))}
-        {isActive(run) && hostInfo(store)?.automations?.runCancellation && (
+        {isActive(run) && store.host.value?.automations?.runCancellation && (
           <ActButton onClick={() => setAct(store.act(uri, {type: 'automationRun/cancelRequested'}, `cancel:${uri}`))}>{words.automations.cancelRun}</ActButton>
         )}
       </div>

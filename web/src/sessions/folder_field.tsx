@@ -6,7 +6,6 @@ import {useStore} from '../store/index.ts';
 import {Button} from '../ui/button.tsx';
 import {visible} from '../ui/safe.tsx';
 import {words} from '../words/index.ts';
-import {hostInfo} from './host_info.ts';
 
 // Folders that were worked in lately, as many as one still looks through.
 const MOST_RECENT = 8;
@@ -25,7 +24,7 @@ function useRecent(): readonly string[] {
 export function FolderField({directory, onChange}: FolderFieldProps) {
   const id = useId();
   const [isBrowsing, setBrowsing] = useState(false);
-  const usual = hostInfo(useStore())?.defaultDirectory;
+  const usual = useStore().host.value?.defaultDirectory;
   const choices = [...new Set([...(directory === undefined ? [] : [directory]), ...useRecent()])].filter(uri => uri !== usual);
   const standard = usual === undefined ? words.sessions.new.defaultFolder : visible(pathOf(usual));
   return (

@@ -2,7 +2,7 @@
 import {type ReadonlySignal, signal} from '@preact/signals';
 import {remember, remembered} from '../store/device.ts';
 
-const KEY = 'muted' as never;
+const KEY = 'muted';
 // More would be sessions that nobody remembers.
 const MOST = 500;
 

@@ -24,9 +24,11 @@ export function NewSessionPage() {
   const store = useStore();
   const root = store.root.state.value;
   return (
-    <div class="sessions-new-page">
-      <h1>{words.sessions.new.title}</h1>
-      {root ? <NewForm root={root} /> : <Skeleton lines={6} />}
+    <div class="forms-room">
+      <div class="sessions-new-page">
+        <h1>{words.sessions.new.title}</h1>
+        {root ? <NewForm root={root} /> : <Skeleton lines={6} />}
+      </div>
     </div>
   );
 }

@@ -13,7 +13,7 @@ export interface NewDraft {
   readonly message: string;
 }
 
-const KEY = 'new' as never;
+const KEY = 'new';
 const EMPTY: NewDraft = {provider: undefined, model: undefined, directory: undefined, config: {}, message: ''};
 
 const current = signal<NewDraft>(read());

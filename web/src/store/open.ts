@@ -59,11 +59,12 @@ export function openStore(): HostStore {
 }
 
 function introduce(): InitializeParams {
+  const title = remembered('name');
   return {
     channel: 'ahp-root://',
     clientId: '',
     protocolVersions: ['1.0.0'],
-    clientInfo: {name: 'agenthost-page'},
+    clientInfo: {name: 'agenthost-page', ...(title ? {title} : {})},
     locale: navigator.language,
   };
 }

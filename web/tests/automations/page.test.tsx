@@ -1,5 +1,4 @@
 // @vitest-environment happy-dom
-import {signal} from '@preact/signals';
 import {afterEach, beforeEach, describe, expect, test, vi} from 'vitest';
 import type {Json} from '../../src/ahp/index.ts';
 import {AutomationsPage} from '../../src/automations/page.tsx';
@@ -23,8 +22,8 @@ const entry = (id: string, changes: object = {}, definition: object = {}): Json 
 let page: Shown;
 function open(entries: Json[], states: FakeStates = {}, automations: Json = {create: {}, runCancellation: {}}): Shown {
   const answers = {resolveSessionConfig: () => ({schema: {type: 'object', properties: {}}, values: {}}), ...states.answers};
-  const store = fakeStore({...states, answers, root: {agents: [{provider: 'demo', displayName: 'Demo', description: '', models: []}]}, channels: {[CATALOGUE]: {entries}, ...states.channels}});
-  return (page = show(<AutomationsPage />, Object.assign(store, {host: signal({automations})})));
+  const store = fakeStore({...states, host: {automations}, answers, root: {agents: [{provider: 'demo', displayName: 'Demo', description: '', models: []}]}, channels: {[CATALOGUE]: {entries}, ...states.channels}});
+  return (page = show(<AutomationsPage />, store));
 }
 const type = (label: string, text: string): void => page.doing(() => {
   const id = [...page.box.querySelectorAll('label')].find(one => one.textContent === label)!.htmlFor;
