@@ -2,6 +2,7 @@
 import {type Signal, signal} from '@preact/signals';
 import {createContext} from 'preact';
 import {useContext} from 'preact/hooks';
+import type {FollowedChat} from '../store/index.ts';
 import type {ChatRef} from '../ui/registry.tsx';
 
 /** What is opened and closed in a transcript, by key; kept while rows come and go. */
@@ -27,6 +28,7 @@ export class Folds {
 export interface TranscriptContext {
   readonly at: ChatRef;
   readonly folds: Folds;
+  readonly followed: FollowedChat;
 }
 
 const Context = createContext<TranscriptContext | undefined>(undefined);

@@ -24,7 +24,7 @@ export interface TranscriptProps {
 
 export function Transcript({at, followed, turn}: TranscriptProps) {
   const model = useMemo(() => new TranscriptModel(followed), [followed]);
-  const context = useMemo(() => ({at, folds: model.folds}), [model, at.session, at.chat]);
+  const context = useMemo(() => ({at, folds: model.folds, followed}), [model, at.session, at.chat]);
   const handle = useMemo(() => signal<ListHandle | undefined>(undefined), [model]);
   useTurnLink(model, handle.value, turn);
   const rows = model.rows.value;

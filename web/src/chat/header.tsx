@@ -1,0 +1,92 @@
+/** The head of a chat: what it is about, who answers, how full the context is, and what runs beside it. */
+import {Activity, Plus, ShieldOff} from 'lucide';
+import {useRef} from 'preact/hooks';
+import {useSignal} from '@preact/signals';
+import type {AgentInfo, BackgroundWork, ChatState, SessionState} from '../ahp/index.ts';
+import {useStore} from '../store/index.ts';
+import {ActButton, Button} from '../ui/button.tsx';
+import {Icon} from '../ui/icon.tsx';
+import {Popover} from '../ui/popover.tsx';
+import {visible} from '../ui/safe.tsx';
+import {To} from '../ui/to.tsx';
+import {words} from '../words/index.ts';
+import {newChat} from './chat_acts.ts';
+import {Elapsed} from './parts/elapsed.tsx';
+import {OpenTerminal} from './parts/terminal.tsx';
+import {contextUse, modelOf, shortCount} from './usage.ts';
+
+export interface HeaderProps {
+  readonly session: string;
+  readonly state: SessionState | undefined;
+  readonly chat: ChatState | undefined;
+}
+
+export function Header({session, state, chat}: HeaderProps) {
+  const store = useStore();
+  const agent = store.root.state.value?.agents.find(each => each.provider === state?.provider);
+  return (
+    <header class="chat-header">
+      <h1 title={state && visible(state.title)}>{state && visible(state.title)}</h1>
+      <Who state={state} chat={chat} agent={agent} />
+      <span class="chat-header-gap" />
+      {state?.config?.values['autoApprove'] === 'autoApprove' && (
+        <span class="chat-everything" title={words.chat.allowsEverythingWhy}><Icon of={ShieldOff} /><span>{words.chat.allowsEverything}</span></span>
+      )}
+      {chat && <Context chat={chat} agent={agent} />}
+      {chat?.backgroundWork?.length ? <Background works={chat.backgroundWork} session={session} chat={chat.resource} /> : null}
+      {agent?.capabilities?.multipleChats && <ActButton kind="quiet" icon={Plus} label={words.chat.newChat} onClick={() => void newChat(store, session)} />}
+    </header>
+  );
+}
+
+function Who({state, chat, agent}: {state: SessionState | undefined; chat: ChatState | undefined; agent: AgentInfo | undefined}) {
+  if (!state) return null;
+  const model = modelOf(chat, agent)?.name;
+  const name = agent?.displayName ?? state.provider;
+  return (
+    <p class="chat-who">
+      <span title={words.chat.agent}>{visible(name)}</span>
+      {model !== undefined && model !== name && <span title={words.chat.model}>{visible(model)}</span>}
+    </p>
+  );
+}
+
+function Context({chat, agent}: {chat: ChatState; agent: AgentInfo | undefined}) {
+  const use = contextUse(chat, modelOf(chat, agent));
+  if (!use) return null;
+  const percent = Math.round((100 * use.used) / use.most);
+  const detail = words.chat.contextTokens(shortCount(use.used), shortCount(use.most));
+  return (
+    <span class={percent >= 80 ? 'chat-context full' : 'chat-context'} role="meter" aria-valuenow={percent} aria-valuemin={0} aria-valuemax={100} aria-label={words.chat.context(percent)} title={detail}>
+      <span class="chat-context-bar"><span style={{width: `${percent}%`}} /></span>
+      <span class="chat-context-count">{shortCount(use.used)}</span>
+    </span>
+  );
+}
+
+/** What runs beside the chat, as a chip that opens. */
+function Background({works, session, chat}: {works: readonly BackgroundWork[]; session: string; chat: string}) {
+  const isOpen = useSignal(false);
+  const button = useRef<HTMLButtonElement>(null);
+  return (
+    <>
+      <Button class="chat-background" icon={Activity} expanded={isOpen.value} popup="dialog" buttonRef={button} onClick={() => void (isOpen.value = !isOpen.value)}>
+        {words.chat.background(works.length)}
+      </Button>
+      {isOpen.value && (
+        <Popover anchor={button} label={words.chat.backgroundTitle} placement="bottom-end" onClose={() => void (isOpen.value = false)}>
+          <ul class="chat-works">
+            {works.map(work => (
+              <li key={work.id}>
+                <strong>{visible(work.label)}</strong> <Elapsed since={work.startedAt} />
+                {work.kind === 'shell' && <code>{visible(work.command)}</code>}
+                {work.kind === 'shell' && work.terminal && <OpenTerminal at={{session, chat}} uri={work.terminal} />}
+                {work.kind === 'subagent' && <To route={{at: 'session', session, chat: work.chat}} class="chat-to">{words.chat.openWorker(visible(work.label))}</To>}
+              </li>
+            ))}
+          </ul>
+        </Popover>
+      )}
+    </>
+  );
+}
