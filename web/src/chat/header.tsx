@@ -28,12 +28,13 @@ export function Header({session, state, chat}: HeaderProps) {
     <header class="chat-header">
       <h1 title={state && visible(state.title)}>{state && visible(state.title)}</h1>
       <Who state={state} chat={chat} agent={agent} />
-      <span class="chat-header-gap" />
-      {state?.config?.values['autoApprove'] === 'autoApprove' && (
-        <span class="chat-everything" title={words.chat.allowsEverythingWhy}><Icon of={ShieldOff} /><span>{words.chat.allowsEverything}</span></span>
-      )}
-      {chat && <Context chat={chat} agent={agent} />}
-      {chat?.backgroundWork?.length ? <Background works={chat.backgroundWork} session={session} chat={chat.resource} /> : null}
+      <div class="chat-chips">
+        {state?.config?.values['autoApprove'] === 'autoApprove' && (
+          <span class="chat-everything" title={words.chat.allowsEverythingWhy}><Icon of={ShieldOff} /><span>{words.chat.allowsEverything}</span></span>
+        )}
+        {chat && <Context chat={chat} agent={agent} />}
+        {chat?.backgroundWork?.length ? <Background works={chat.backgroundWork} session={session} chat={chat.resource} /> : null}
+      </div>
       {agent?.capabilities?.multipleChats && <ActButton kind="quiet" icon={Plus} label={words.chat.newChat} onClick={() => void newChat(store, session)} />}
     </header>
   );
@@ -70,7 +71,7 @@ function Background({works, session, chat}: {works: readonly BackgroundWork[]; s
   const button = useRef<HTMLButtonElement>(null);
   return (
     <>
-      <Button class="chat-background" icon={Activity} expanded={isOpen.value} popup="dialog" buttonRef={button} onClick={() => void (isOpen.value = !isOpen.value)}>
+      <Button kind="quiet" class="chat-background" icon={Activity} expanded={isOpen.value} popup="dialog" buttonRef={button} onClick={() => void (isOpen.value = !isOpen.value)}>
         {words.chat.background(works.length)}
       </Button>
       {isOpen.value && (

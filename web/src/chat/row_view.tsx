@@ -19,7 +19,7 @@ export class RowView extends Component<{row: Row}> {
 
   override render() {
     const {row} = this.props;
-    return <article class={`chat-row chat-row-${row.kind}`} data-turn={row.turn}>{rowContent(row)}</article>;
+    return <div role="article" class={`chat-row chat-row-${row.kind}`} data-turn={row.turn}>{rowContent(row)}</div>;
   }
 }
 

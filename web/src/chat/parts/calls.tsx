@@ -30,7 +30,8 @@ const ICONS: Readonly<Record<string, IconNode>> = {read: Eye, search: Search, te
 
 function iconOf(call: ToolCallState): IconNode {
   const contents = contentsOf(call);
-  const kind = contents.some(content => content.type === 'fileEdit') ? 'edit' : toolKind(call) ?? '';
+  const has = (type: string): boolean => contents.some(content => content.type === type);
+  const kind = has('fileEdit') ? 'edit' : has('subagent') ? 'subagent' : toolKind(call) ?? '';
   return Object.hasOwn(ICONS, kind) ? (ICONS[kind] ?? Wrench) : Wrench;
 }
 
