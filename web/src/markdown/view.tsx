@@ -45,7 +45,8 @@ const HEADINGS = ['h3', 'h4', 'h5', 'h6', 'h6', 'h6'] as const;
 function blockView(token: Token, links: Links, isOpen: boolean, key: number): ComponentChild {
   switch (token.type) {
     case 'space':
-    case 'def': return null;
+    case 'def':
+    case 'checkbox': return null;
     case 'paragraph': return <Paragraph key={key} text={(token as Tokens.Paragraph).text} links={links} />;
     case 'text': return <Formatted key={key} text={(token as Tokens.Text).text} links={links} />;
     case 'heading': {

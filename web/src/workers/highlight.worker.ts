@@ -27,11 +27,11 @@ const THEME: ThemeRegistration = {
   name: 'classes',
   type: 'light',
   colors: {'editor.foreground': colour(0), 'editor.background': '#FFFFFF'},
-  settings: [{settings: {foreground: colour(0)}}, ...CLASSES.map((scope, index) => ({scope: [...scope], settings: {foreground: colour(index + 1)}}))],
+  settings: [{settings: {foreground: colour(0)}}, {scope: ['keyword.operator'], settings: {foreground: colour(0)}}, ...CLASSES.map((scope, index) => ({scope: [...scope], settings: {foreground: colour(index + 1)}}))],
 };
 
-/** Milliseconds for a line and characters of a line that are looked at. */
-const LINE_TIME = 200;
+/** Milliseconds for a line, of which the first takes long as the grammar is compiled, and characters of a line that are looked at. */
+const LINE_TIME = 1500;
 const LINE_LENGTH = 2000;
 
 const engine = createJavaScriptRegexEngine({forgiving: true});
