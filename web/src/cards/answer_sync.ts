@@ -69,6 +69,15 @@ export class AnswerSync {
     }
   }
 
+  /** Tell at once what waits to be told. */
+  flush(): void {
+    for (const question of this.request.questions ?? []) {
+      const cancel = this.waiting.get(question.id);
+      cancel?.();
+      if (cancel) this.share(question);
+    }
+  }
+
   /** Let nothing more be sent: the request is about to be settled. */
   close(): void {
     for (const cancel of this.waiting.values()) cancel();

@@ -81,23 +81,24 @@ export function Box({at, chat}: BoxProps) {
       />
       <div class="composer-row">
         <span class="composer-space" />
-        <SendButtons chat={chat} draft={draft} send={send} />
+        <SendButtons uri={at.chat} chat={chat} draft={draft} send={send} />
       </div>
     </div>
   );
 }
 
-function SendButtons({chat, draft, send}: {chat: ReadonlySignal<ChatState | undefined>; draft: OpenDraft; send(how: Sending): void}) {
+function SendButtons({uri, chat, draft, send}: {uri: string; chat: ReadonlySignal<ChatState | undefined>; draft: OpenDraft; send(how: Sending): void}) {
   const store = useStore();
   const isWorking = useComputed(() => chat.value?.activeTurn !== undefined);
-  const uri = useComputed(() => chat.value?.resource);
-  const nothing = chat.value === undefined ? words.composer.opening : draft.isEmpty.value ? words.composer.nothingToSend : undefined;
+  const isOpening = useComputed(() => chat.value === undefined);
+  const nothing = isOpening.value ? words.composer.opening : draft.isEmpty.value ? words.composer.nothingToSend : undefined;
   if (!isWorking.value) {
     return <ActButton kind="primary" icon={SendIcon} whyNot={nothing} onClick={() => send('send')}>{words.composer.send}</ActButton>;
   }
   const stop = (): void => {
-    const action = chat.peek() && stopped(chat.peek()!, Date.now());
-    if (action && uri.peek()) store.act(uri.peek()!, action, 'stop');
+    const state = chat.peek();
+    const action = state && stopped(state, Date.now());
+    if (action) store.act(uri, action, 'stop');
   };
   return (
     <>

@@ -1,5 +1,7 @@
 /** Where messages are written: the box, what waits above it, or why nothing can be written here. */
+import {useComputed} from '@preact/signals';
 import type {ChatState} from '../ahp/index.ts';
+import {WaitingBar} from '../cards/waiting_bar.tsx';
 import {useFollowed, useStore} from '../store/index.ts';
 import type {ChatRef} from '../ui/registry.tsx';
 import {To} from '../ui/to.tsx';
@@ -14,22 +16,31 @@ const TURNS = 30;
 export function Composer(at: ChatRef) {
   const store = useStore();
   const chat = useFollowed(() => store.chat(at.chat, TURNS), [at.chat]);
-  const state = chat.state.value;
-  if (state && state.interactivity !== undefined && state.interactivity !== 'full') return <ReadOnly at={at} chat={state} />;
+  const session = useFollowed(() => store.session(at.session), [at.session]);
+  // Only what decides the layout is read here: streamed text must draw nothing of this.
+  const origin = useComputed(() => readOnlyOrigin(chat.state.value));
+  const bar = <WaitingBar key={at.chat} at={at} chat={chat.state} session={session.state} />;
+  if (origin.value !== undefined) return <div class="composer">{bar}<ReadOnly at={at} isWorker={origin.value === 'tool'} /></div>;
   if (store.me.value?.role === 'viewer') return <p class="composer-only">{words.link.viewer}</p>;
   return (
     <section class="composer" aria-label={words.composer.message}>
-      {state && <QueueList key={`queue ${at.chat}`} at={at} chat={state} />}
+      {bar}
+      <QueueList key={at.chat} at={at} chat={chat.state} />
       <Box key={at.chat} at={at} chat={chat.state} />
     </section>
   );
 }
 
-function ReadOnly({at, chat}: {at: ChatRef; chat: ChatState}) {
-  if (chat.origin?.kind !== 'tool') return <p class="composer-only">{words.composer.readOnly}</p>;
+/** Where a chat comes from that takes no messages; undefined for one that does. */
+function readOnlyOrigin(chat: ChatState | undefined): string | undefined {
+  return chat && chat.interactivity !== undefined && chat.interactivity !== 'full' ? chat.origin?.kind ?? '' : undefined;
+}
+
+function ReadOnly({at, isWorker}: {at: ChatRef; isWorker: boolean}) {
+  if (!isWorker) return <p class="composer-only">{words.composer.readOnly}</p>;
   return (
     <p class="composer-only">
-      {words.composer.worker} <To route={{at: 'session', session: at.session}}>{words.composer.toMainChat}</To>
+      {words.link.worker} <To route={{at: 'session', session: at.session}}>{words.composer.toMainChat}</To>
     </p>
   );
 }

@@ -13,7 +13,6 @@ export const composer = {
   stopTurn: 'Stop the turn',
   focusComposer: 'Write a message',
   group: 'In a chat',
-  worker: "A worker's chat. Write in the main chat.",
   toMainChat: 'Main chat',
   readOnly: 'This chat is only to be read.',
   shell: 'Runs in a terminal, without the agent.',

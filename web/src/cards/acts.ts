@@ -1,0 +1,63 @@
+/** What was answered from this window, and what was answered elsewhere: each by chat and id. */
+import {type ReadonlySignal, type Signal, signal} from '@preact/signals';
+import type {StateAction} from '../ahp/index.ts';
+import type {Act, Store} from '../store/index.ts';
+import type {words} from '../words/index.ts';
+
+export type Doing = keyof typeof words.cards.doing;
+
+/** An answer given here, and how far it got. */
+export interface Own {
+  readonly act: Act;
+  readonly doing: Doing;
+}
+
+/** How a card's question was settled, as far as this window knows. */
+export interface Settled {
+  readonly own?: Own | undefined;
+  readonly elsewhere?: boolean | undefined;
+}
+
+/** Answers that are remembered; older ones are of turns long gone. */
+const MOST = 500;
+
+const all = new Map<string, Signal<Settled>>();
+
+function entry(chat: string, id: string): Signal<Settled> {
+  const key = `${chat}\n${id}`;
+  let found = all.get(key);
+  if (!found) {
+    all.set(key, (found = signal<Settled>({})));
+    const oldest = all.size > MOST ? all.keys().next().value : undefined;
+    if (oldest !== undefined) all.delete(oldest);
+  }
+  return found;
+}
+
+/** What this window knows about the answer to a call or a request. */
+export const settledOf = (chat: string, id: string): ReadonlySignal<Settled> => entry(chat, id);
+
+/** Answer from this window. */
+export function answerHere(store: Store, chat: string, id: string, action: StateAction, doing: Doing): void {
+  entry(chat, id).value = {own: {act: store.act(chat, action, id), doing}};
+}
+
+/** Whether an answer given here is still under way, or was taken. */
+export function isOwn({own}: Settled): boolean {
+  const phase = own?.act.phase.peek();
+  return phase === 'pending' || phase === 'done' || phase === 'uncertain';
+}
+
+/** See what waits now, and mark what is gone without this window's doing. */
+export function noteChange(chat: string, before: ReadonlySet<string>, now: ReadonlySet<string>): void {
+  for (const id of before) {
+    if (now.has(id)) continue;
+    const known = entry(chat, id);
+    if (!isOwn(known.peek())) known.value = {elsewhere: true};
+  }
+  for (const id of now) {
+    // Asked anew: the former answer was to the former question. One that was taken back keeps its reason.
+    const known = entry(chat, id);
+    if (!before.has(id) && (known.peek().elsewhere || known.peek().own?.act.phase.peek() === 'done')) known.value = {};
+  }
+}

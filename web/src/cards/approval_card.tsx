@@ -1,0 +1,170 @@
+/** The approval of a tool call: exactly what would run, and the host's answers to that. */
+import {type Signal, useSignal} from '@preact/signals';
+import {Pencil} from 'lucide';
+import type {ToolCallPendingConfirmationState, ToolCallState} from '../ahp/index.ts';
+import {approval, denial} from '../ahp/actions.ts';
+import {useFollowed, useStore} from '../store/index.ts';
+import {Button} from '../ui/button.tsx';
+import {ActButton} from '../ui/button.tsx';
+import type {CallRef} from '../ui/registry.tsx';
+import {width} from '../ui/width.ts';
+import {words} from '../words/index.ts';
+import {answerHere, settledOf} from './acts.ts';
+import {type Choice, type Choices, choicesOf, editsOf, hintsOf, inputOf, isEditable, riskOf, titleOf} from './approval.ts';
+import {AnswerButton, Card} from './card.tsx';
+import {EditsPreview} from './edits_preview.tsx';
+import {ExactText} from './exact_text.tsx';
+import {Brief} from './brief.tsx';
+import {useTexts} from './read_text.ts';
+import {RiskLine} from './risk_line.tsx';
+
+type Call = ToolCallPendingConfirmationState;
+
+/** An approval in the transcript; on a phone its beginning, which opens the rest. */
+export function ApprovalRow({call, at}: {call: ToolCallState; at: CallRef}) {
+  if (call.status !== 'pending-confirmation') return null;
+  if (width.value === 'phone') return <Brief title={titleOf(call)} from={call.displayName} at={at} id={call.toolCallId} input={inputOf(call)} />;
+  return <ApprovalCard call={call} at={at} />;
+}
+
+/** The whole approval. */
+export function ApprovalCard({call, at}: {call: Call; at: CallRef}) {
+  const store = useStore();
+  const session = useFollowed(() => store.session(at.session), [at.session]);
+  const edited = useSignal<string | undefined>(undefined);
+  const denying = useSignal<Choice | undefined>(undefined);
+  const settled = settledOf(at.chat, call.toolCallId).value;
+  const edits = editsOf(call);
+  const risk = riskOf(call.riskAssessment);
+  return (
+    <Card title={titleOf(call)} from={call.displayName} id={call.toolCallId} settled={settled}>
+      {call.intention && <p class="cards-intention">{call.intention}</p>}
+      <Input call={call} edited={edited} />
+      {edits.length > 0 && <EditsPreview edits={edits} />}
+      <RiskLine risk={risk} hints={hintsOf(call, session.state.value)} />
+      {denying.value
+        ? <Denial call={call} at={at} choice={denying.value} back={() => void (denying.value = undefined)} />
+        : <Answers key={JSON.stringify(call.toolInput ?? '')} call={call} at={at} edited={edited} denying={denying} isRisky={risk?.level === 'risky'} />}
+    </Card>
+  );
+}
+
+function Input({call, edited}: {call: Call; edited: Signal<string | undefined>}) {
+  const input = inputOf(call);
+  if (!input) return null;
+  if (input.kind === 'kept') return <KeptInput call={call} />;
+  if (edited.value !== undefined) {
+    return (
+      <div class="cards-edit-input">
+        <textarea
+          class="cards-field mono"
+          aria-label={words.cards.editInput}
+          spellcheck={false}
+          autocapitalize="off"
+          value={edited.value}
+          onInput={event => void (edited.value = event.currentTarget.value)}
+        />
+        <Button kind="quiet" onClick={() => void (edited.value = undefined)}>{words.cards.undoEdit}</Button>
+      </div>
+    );
+  }
+  return (
+    <div class="cards-input">
+      <ExactText text={input.text} />
+      {isEditable(call) && (
+        <ActButton kind="quiet" icon={Pencil} onClick={() => void (edited.value = input.text)}>{words.cards.edit}</ActButton>
+      )}
+    </div>
+  );
+}
+
+function KeptInput({call}: {call: Call}) {
+  const input = inputOf(call);
+  const [text] = useTexts([input?.kind === 'kept' ? input.ref : undefined]).value;
+  if (text?.state === 'here') return <ExactText text={text.text} />;
+  return <p class="cards-note">{text?.state === 'loading' ? words.cards.inputKept : words.cards.inputUnreadable}</p>;
+}
+
+interface AnswersProps {
+  readonly call: Call;
+  readonly at: CallRef;
+  readonly edited: Signal<string | undefined>;
+  readonly denying: Signal<Choice | undefined>;
+  readonly isRisky: boolean;
+}
+
+/** The host's answers: deny left, approve right, the first of each side plainest and wider grants quieter. */
+function Answers({call, at, edited, denying, isRisky}: AnswersProps) {
+  const store = useStore();
+  const choices = choicesOf(call, {allow: words.cards.allow, deny: words.cards.deny});
+  const isEdited = edited.value !== undefined && edited.value !== call.toolInput;
+  const deny = (choice: Choice): void => {
+    if (choice.wantsReason) denying.value = choice;
+    else answerHere(store, at.chat, call.toolCallId, denial(at.turn, call, optionOf(choice)), 'deny');
+  };
+  const approve = (choice: Choice): void => {
+    const changed = isEdited && edited.value !== undefined ? {editedInput: edited.value} : {};
+    answerHere(store, at.chat, call.toolCallId, approval(at.turn, call, {...optionOf(choice), ...changed}), 'allow');
+  };
+  const approving = isEdited ? choices.approve.slice(0, 1) : choices.approve;
+  const number = numbering(call, choices);
+  return (
+    <div class="cards-answers">
+      <div class="cards-side deny">
+        {choices.deny.map((choice, index) => (
+          <AnswerButton key={choice.id ?? ''} label={choice.label} kind={index ? 'quiet' : 'plain'} number={number(choice)} onClick={() => deny(choice)} />
+        ))}
+      </div>
+      <div class="cards-side approve">
+        {approving.map((choice, index) => (
+          <AnswerButton
+            // Another meaning is another button, which is dead for a moment.
+            key={`${choice.id ?? ''} ${isEdited}`}
+            label={isEdited ? words.cards.allowEdited : choice.label}
+            kind={index ? 'quiet' : isRisky ? 'plain' : 'primary'}
+            number={number(choice)}
+            onClick={() => approve(choice)}
+          />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+const optionOf = (choice: Choice): {option?: string} => (choice.id === undefined ? {} : {option: choice.id});
+
+/** The number of a choice: its place in the host's order; without one, approving comes first. */
+function numbering(call: Call, choices: Choices): (choice: Choice) => number {
+  const ids = call.options?.length ? call.options.map(option => option.id) : undefined;
+  return choice => (ids ? ids.indexOf(choice.id ?? '') + 1 : choices.approve.includes(choice) ? 1 : 2);
+}
+
+/** A denial with a reason, and with what to do instead. */
+function Denial({call, at, choice, back}: {call: Call; at: CallRef; choice: Choice; back: () => void}) {
+  const store = useStore();
+  const reason = useSignal('');
+  const instead = useSignal('');
+  const deny = (): void => {
+    const said = {
+      ...(reason.value.trim() ? {reason: reason.value.trim()} : {}),
+      ...(instead.value.trim() ? {suggestion: instead.value.trim()} : {}),
+    };
+    answerHere(store, at.chat, call.toolCallId, denial(at.turn, call, {...optionOf(choice), ...said}), 'deny');
+  };
+  return (
+    <div class="cards-denial">
+      <label>
+        <span>{words.cards.reason}</span>
+        <input class="cards-field" placeholder={words.cards.reasonHint} value={reason} onInput={event => void (reason.value = event.currentTarget.value)} />
+      </label>
+      <label>
+        <span>{words.cards.suggestion}</span>
+        <input class="cards-field" placeholder={words.cards.suggestionHint} value={instead} onInput={event => void (instead.value = event.currentTarget.value)} />
+      </label>
+      <div class="cards-answers">
+        <Button kind="quiet" onClick={back}>{words.cards.back}</Button>
+        <AnswerButton label={choice.label} onClick={deny} />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,31 @@
+/** The beginning of what waits, where there is no room for all of it: it opens the rest. */
+import type {CallRef, PartRef} from '../ui/registry.tsx';
+import {words} from '../words/index.ts';
+import {settledOf} from './acts.ts';
+import {AnswerButton, Card} from './card.tsx';
+import {type CardInput} from './approval.ts';
+import {Spelled} from './exact_text.tsx';
+import {openCard} from './open_card.ts';
+
+/** Characters of an input that say what it is about. */
+const FEW = 200;
+
+export interface BriefProps {
+  readonly title: string;
+  readonly from?: string | undefined;
+  readonly at: CallRef | PartRef;
+  readonly id: string;
+  readonly input?: CardInput | undefined;
+}
+
+export function Brief({title, from, at, id, input}: BriefProps) {
+  const text = input?.kind === 'text' ? input.text.slice(0, FEW) : '';
+  return (
+    <Card title={title} from={from} id={id} settled={settledOf(at.chat, id).value}>
+      {text && <p class="cards-brief"><code><Spelled text={text} /></code></p>}
+      <div class="cards-answers">
+        <AnswerButton label={words.cards.review} kind="primary" onClick={() => openCard(at.chat, id)} />
+      </div>
+    </Card>
+  );
+}
