@@ -3,7 +3,6 @@ import {type ReadonlySignal, effect, useComputed} from '@preact/signals';
 import {ChevronUp, Diamond} from 'lucide';
 import {useEffect, useRef} from 'preact/hooks';
 import type {ChatState, SessionState} from '../ahp/index.ts';
-import {announce} from '../ui/announce.tsx';
 import {Icon} from '../ui/icon.tsx';
 import type {ChatRef} from '../ui/registry.tsx';
 import {visible} from '../ui/safe.tsx';
@@ -59,16 +58,14 @@ function useKept(list: () => readonly Pending[]): ReadonlySignal<readonly Pendin
 
 const thingOf = (pending: Pending): unknown => (pending.kind === 'call' ? pending.call : pending.request);
 
-/** Notice what is answered elsewhere, and say what is new to those who cannot see it. */
+/** Notice what is answered elsewhere. */
 function useWatch(chat: string, here: ReadonlySignal<readonly Pending[]>): void {
   useEffect(() => {
     let before: ReadonlySet<string> = new Set(here.peek().map(each => each.id));
     return effect(() => {
       const now = new Set(here.value.map(each => each.id));
-      const added = here.value.find(each => !before.has(each.id));
       noteChange(chat, before, now);
       before = now;
-      if (added) announce(words.cards.waitingForYou(titleOfPending(added)));
     });
   }, [chat, here]);
 }

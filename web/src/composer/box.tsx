@@ -1,8 +1,8 @@
 /** The box in which a message is written, and the controls that send it. */
 import {type ReadonlySignal, useComputed, useSignal} from '@preact/signals';
 import {CornerDownRight, ListPlus, Send as SendIcon, Square} from 'lucide';
-import {useEffect} from 'preact/hooks';
-import type {ChatState} from '../ahp/index.ts';
+import {useEffect, useRef} from 'preact/hooks';
+import type {ChatState, SessionState} from '../ahp/index.ts';
 import {type Act, useStore} from '../store/index.ts';
 import {ActButton, Button} from '../ui/button.tsx';
 import {command, combination, shownKeys} from '../ui/commands.ts';
@@ -11,6 +11,11 @@ import {useWhyNot} from '../ui/may_act.ts';
 import {Outcome} from '../ui/outcome.tsx';
 import type {ChatRef} from '../ui/registry.tsx';
 import {words} from '../words/index.ts';
+import {AttachButton, attachFiles} from './attach_files.tsx';
+import {Attached} from './attached.tsx';
+import {Background, Chips, Usage, wantedOf} from './chips.tsx';
+import {wantedNow} from './choices.ts';
+import {type Completing, CompletionList, listId, optionId, useCompletions} from './completions.tsx';
 import type {Draft} from './draft_sync.ts';
 import {openIntake} from './intake.ts';
 import {type Sending, messageOf, sendingOf, sent, stopped} from './message.ts';
@@ -19,6 +24,7 @@ import {type OpenDraft, useDraft} from './use_draft.ts';
 export interface BoxProps {
   readonly at: ChatRef;
   readonly chat: ReadonlySignal<ChatState | undefined>;
+  readonly session: ReadonlySignal<SessionState | undefined>;
 }
 
 /** What was sent last, until it is known to have arrived. */
@@ -30,9 +36,11 @@ interface Sent {
 // A touch keyboard has no other key for a new line.
 const hasTouchKeyboard = (): boolean => globalThis.matchMedia?.('(pointer: coarse)').matches ?? false;
 
-export function Box({at, chat}: BoxProps) {
+export function Box({at, chat, session}: BoxProps) {
   const store = useStore();
   const draft = useDraft(at.chat, chat);
+  const completing = useCompletions(at.chat, draft);
+  const box = useRef<HTMLDivElement>(null);
   const last = useSignal<Sent | undefined>(undefined);
   const asksReplace = useSignal(false);
   const whyNot = useWhyNot();
@@ -45,13 +53,15 @@ export function Box({at, chat}: BoxProps) {
     }
     asksReplace.value = false;
     const said = draft.draft;
-    const act = store.act(at.chat, sent(how, messageOf(said), newId(), new Date().toISOString()), 'composer');
+    const act = store.act(at.chat, sent(how, messageOf(said, wantedNow(wantedOf(at.chat).peek(), chat.peek())), newId(), new Date().toISOString()), 'composer');
     last.value = {act, draft: said};
     draft.sent();
+    completing.close();
   };
   useIntake(at.chat, draft);
   useStop(at.chat, chat);
   const key = (event: KeyboardEvent): void => {
+    if (completing.key(event)) return;
     if (event.key !== 'Enter' || event.isComposing || event.defaultPrevented) return;
     const withMod = combination(event) === 'Mod+Enter';
     if (!withMod && (event.shiftKey || event.altKey || hasTouchKeyboard())) return;
@@ -60,7 +70,14 @@ export function Box({at, chat}: BoxProps) {
     if (state) send(sendingOf(state, withMod));
   };
   return (
-    <div class="composer-box">
+    <div
+      class="composer-box"
+      ref={box}
+      onDragOver={event => void (event.dataTransfer?.types.includes('Files') && event.preventDefault())}
+      onDrop={event => {
+        if (attachFiles(draft, [...(event.dataTransfer?.files ?? [])])) event.preventDefault();
+      }}
+    >
       <Returned last={last} draft={draft} />
       <Offered draft={draft} />
       {asksReplace.value && (
@@ -70,21 +87,54 @@ export function Box({at, chat}: BoxProps) {
           <ActButton kind="primary" onClick={() => send('steer')}>{words.composer.replace}</ActButton>
         </div>
       )}
-      <textarea
-        ref={field => void (draft.field = field)}
-        class="composer-field"
-        rows={1}
-        aria-label={words.composer.message}
-        placeholder={words.composer.placeholder}
-        onInput={() => draft.typed()}
-        onKeyDown={key}
-      />
+      <Attached draft={draft} />
+      <Field draft={draft} completing={completing} onKeyDown={key} />
+      <CompletionList completing={completing} anchor={box} />
+      <ShellHint draft={draft} />
       <div class="composer-row">
+        <AttachButton draft={draft} />
+        <Chips at={at} chat={chat} session={session} />
+        <Background chat={chat} />
         <span class="composer-space" />
+        <Usage chat={chat} session={session} />
         <SendButtons uri={at.chat} chat={chat} draft={draft} send={send} />
       </div>
     </div>
   );
+}
+
+/** The field itself. Its text is its own: nothing is drawn when a key is pressed. */
+function Field({draft, completing, onKeyDown}: {draft: OpenDraft; completing: Completing; onKeyDown(event: KeyboardEvent): void}) {
+  const isOpen = completing.items.value.length > 0;
+  return (
+    <textarea
+      ref={field => void (draft.field = field)}
+      class="composer-field"
+      rows={1}
+      aria-label={words.composer.message}
+      aria-autocomplete="list"
+      aria-controls={isOpen ? listId : undefined}
+      aria-activedescendant={isOpen ? optionId(completing.chosen.value) : undefined}
+      placeholder={words.composer.placeholder}
+      onInput={() => {
+        draft.typed();
+        completing.look();
+      }}
+      onKeyDown={onKeyDown}
+      onKeyUp={event => void (/^(Arrow(Left|Right)|Home|End)$/.test(event.key) && completing.look())}
+      onClick={() => completing.look()}
+      onBlur={() => completing.close()}
+      onPaste={event => {
+        if (attachFiles(draft, [...(event.clipboardData?.files ?? [])])) event.preventDefault();
+      }}
+    />
+  );
+}
+
+/** What the host does with text that begins with its prefix. */
+function ShellHint({draft}: {draft: OpenDraft}) {
+  const prefix = useStore().host.value?.terminalCommandPrefix;
+  return prefix && draft.startsWith.value === prefix ? <p class="composer-note">{words.composer.shell}</p> : null;
 }
 
 function SendButtons({uri, chat, draft, send}: {uri: string; chat: ReadonlySignal<ChatState | undefined>; draft: OpenDraft; send(how: Sending): void}) {

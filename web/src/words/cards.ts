@@ -49,7 +49,6 @@ export const cards = {
   review: 'Review',
   waiting: (what: string) => `Waiting: ${what}`,
   waitingIn: (chat: string, what: string) => `Waiting in ${chat}: ${what}`,
-  waitingForYou: (what: string) => `Waiting for you: ${what}`,
   moreWaiting: (count: number) => `${count} more`,
   useResult: 'Use this result?',
   discard: 'Discard',

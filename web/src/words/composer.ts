@@ -39,7 +39,7 @@ export const composer = {
   movedTo: (place: number, count: number) => `Now ${place} of ${count}`,
   withAttachments: (count: number) => (count === 1 ? '1 attachment' : `${count} attachments`),
   attachments: 'Attachments',
-  attach: 'Attach a file or picture',
+  attach: 'Attach a picture',
   removeAttachment: (label: string) => `Remove ${label}`,
   pictureUnreadable: (label: string) => `${label} cannot be read as a picture.`,
   pictureTooLarge: (label: string) => `${label} is larger than 5 MB.`,
