@@ -91,6 +91,7 @@ export function Box({at, chat, session}: BoxProps) {
       <Field draft={draft} completing={completing} onKeyDown={key} />
       <CompletionList completing={completing} anchor={box} />
       <ShellHint draft={draft} />
+      <WhatHappens chat={chat} draft={draft} />
       <div class="composer-row">
         <AttachButton draft={draft} />
         <Chips at={at} chat={chat} session={session} />
@@ -137,6 +138,20 @@ function ShellHint({draft}: {draft: OpenDraft}) {
   return prefix && draft.startsWith.value === prefix ? <p class="composer-note">{words.composer.shell}</p> : null;
 }
 
+/** What becomes of a message while a turn runs. */
+function WhatHappens({chat, draft}: {chat: ReadonlySignal<ChatState | undefined>; draft: OpenDraft}) {
+  const isWorking = useComputed(() => chat.value?.activeTurn !== undefined);
+  if (!isWorking.value || draft.isEmpty.value) return null;
+  return (
+    <p class="composer-note composer-keys">
+      {!hasTouchKeyboard() && <kbd>{shownKeys('Enter')}</kbd>}
+      <span><b>{words.composer.queue}</b> {words.composer.queueHint}</span>
+      {!hasTouchKeyboard() && <kbd>{shownKeys('Mod+Enter')}</kbd>}
+      <span><b>{words.composer.steer}</b> {words.composer.steerHint}</span>
+    </p>
+  );
+}
+
 function SendButtons({uri, chat, draft, send}: {uri: string; chat: ReadonlySignal<ChatState | undefined>; draft: OpenDraft; send(how: Sending): void}) {
   const store = useStore();
   const isWorking = useComputed(() => chat.value?.activeTurn !== undefined);
@@ -152,11 +167,11 @@ function SendButtons({uri, chat, draft, send}: {uri: string; chat: ReadonlySigna
   };
   return (
     <>
-      <ActButton icon={Square} onClick={stop} label={`${words.composer.stop} (${shownKeys('Mod+.')})`}>{words.composer.stop}</ActButton>
+      <ActButton icon={Square} onClick={stop}>{words.composer.stop}</ActButton>
       {!draft.isEmpty.value && (
-        <ActButton icon={CornerDownRight} label={words.composer.steerHint} onClick={() => send('steer')}>{words.composer.steer}</ActButton>
+        <ActButton icon={CornerDownRight} onClick={() => send('steer')}>{words.composer.steer}</ActButton>
       )}
-      <ActButton kind="primary" icon={ListPlus} whyNot={nothing} label={words.composer.queueHint} onClick={() => send('queue')}>{words.composer.queue}</ActButton>
+      <ActButton kind="primary" icon={ListPlus} whyNot={nothing} onClick={() => send('queue')}>{words.composer.queue}</ActButton>
     </>
   );
 }
