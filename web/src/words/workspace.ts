@@ -2,6 +2,12 @@
 
 const count = (number: number, one: string, many: string): string => `${number.toLocaleString('en')} ${number === 1 ? one : many}`;
 
+/** A size as people say it. */
+function bytes(size: number): string {
+  if (size < 1024) return count(size, 'byte', 'bytes');
+  return size < 1_048_576 ? `${(size / 1024).toFixed(1)} KB` : `${(size / 1_048_576).toFixed(1)} MB`;
+}
+
 export const workspace = {
   empty: 'Nothing here yet.',
   tooDifferent: 'Too different to align. Showing before and after.',
@@ -64,6 +70,22 @@ export const workspace = {
     keyRow: 'Keys',
     keys: {esc: 'Esc', tab: 'Tab', ctrl: 'Ctrl', left: '←', down: '↓', up: '↑', right: '→', interrupt: '^C'},
     keyNames: {esc: 'Escape', tab: 'Tab', ctrl: 'Control', left: 'Left', down: 'Down', up: 'Up', right: 'Right', interrupt: 'Control C'},
+  },
+  files: {
+    noFolders: 'This session has no folder on the host.',
+    tree: 'Files of the session',
+    refresh: 'Read again',
+    loading: 'Loading',
+    emptyFolder: 'Empty folder',
+    pick: 'Pick a file.',
+    back: 'Back to the folder',
+    binary: (size: number) => `Not text (${bytes(size)}).`,
+    large: (size: number) => `Too large to show: ${bytes(size)}. This page shows files up to 1 MB.`,
+    folder: 'This is a folder.',
+    empty: 'The file is empty.',
+    brokenImage: 'This picture cannot be shown.',
+    selectLine: (line: number) => `Line ${line}`,
+    lines: (from: number, to: number) => (from === to ? `Line ${from}` : `Lines ${from} to ${to}`),
   },
   notes: {
     none: 'No notes yet. Write one at a line of a file or of a change.',

@@ -1,5 +1,6 @@
 /** Which sets of changes a session or a turn has, and what stands in one of them (pure). */
 import type {Changeset, ChangesetFile, ChangesetOperation, ChangesetOperationTarget, FileEditSide, StringOrMarkdown} from '../../ahp/index.ts';
+import {escaped} from '../files/paths.ts';
 
 const VARIABLE = /\{([^{}]*)\}/g;
 
@@ -29,9 +30,6 @@ export function expanded(template: string, values: Readonly<Record<string, strin
   if (wanted.size !== given.length || !given.every(name => wanted.has(name))) return undefined;
   return template.replaceAll(VARIABLE, (_, name: string) => escaped(values[name]!));
 }
-
-// encodeURIComponent leaves these, and the host decodes what RFC 6570 says.
-const escaped = (value: string): string => encodeURIComponent(value).replaceAll(/[!'()*]/g, mark => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
 
 /** The set to show: the one asked for, else what the session changed, else the first. */
 export function chosenSet(sets: readonly ChangeSet[], wanted: string | undefined): ChangeSet | undefined {

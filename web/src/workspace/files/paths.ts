@@ -25,7 +25,7 @@ export function nameOf(uri: string): string {
 export const folderPart = (path: string): string => path.slice(0, path.lastIndexOf('/') + 1);
 
 /** The URI of an entry in a folder. */
-export const childUri = (folder: string, name: string): string => `${trimmed(folder)}/${encodeURIComponent(name)}`;
+export const childUri = (folder: string, name: string): string => `${trimmed(folder)}/${escaped(name)}`;
 
 /** Whether a URI is inside of a folder. */
 export const isBelow = (uri: string, folder: string): boolean => uri.startsWith(`${trimmed(folder)}/`);
@@ -54,7 +54,10 @@ export function foldersTo(uri: string, root: string): string[] {
   return isBelow(uri, root) ? found.toReversed() : [];
 }
 
-const encodedPath = (path: string): string => path.split('/').map(encodeURIComponent).join('/');
+/** A text within a URI, with all reserved characters encoded, as hosts write their own. */
+export const escaped = (text: string): string => encodeURIComponent(text).replaceAll(/[!'()*]/g, mark => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
+
+const encodedPath = (path: string): string => path.split('/').map(escaped).join('/');
 const trimmed = (uri: string): string => uri.replace(/\/+$/, '');
 
 function decodedUri(text: string): string {

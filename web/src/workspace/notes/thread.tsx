@@ -1,7 +1,8 @@
 /** One note: where it stands, what was said, and what can be done with it. */
 import {Check, Paperclip, RotateCcw, Trash2} from 'lucide';
 import {useState} from 'preact/hooks';
-import type {Annotation, StateAction} from '../../ahp/index.ts';
+import type {Annotation, StateAction, StringOrMarkdown} from '../../ahp/index.ts';
+import {Markdown} from '../../markdown/view.tsx';
 import type {Act} from '../../store/index.ts';
 import {ActButton, Button} from '../../ui/button.tsx';
 import {newId} from '../../ui/ids.ts';
@@ -46,7 +47,7 @@ export function NoteThread({note, notes, chat}: NoteThreadProps) {
   };
   return (
     <div class={note.resolved ? 'notes-thread resolved' : 'notes-thread'} role="group" aria-label={said.noteOn(placeText(note))}>
-      {note.entries.map(entry => <Entry key={entry.id} text={plainText(entry.text)} onRemove={note.entries.length > 1 ? () => act(entryRemoved(note, entry.id)) : undefined} />)}
+      {note.entries.map(entry => <Entry key={entry.id} text={entry.text} onRemove={note.entries.length > 1 ? () => act(entryRemoved(note, entry.id)) : undefined} />)}
       <div class="notes-actions">
         <Button kind="quiet" icon={Paperclip} onClick={attach}>{said.attach}</Button>
         {!isReplying && <ActButton kind="quiet" onClick={() => setReplying(true)}>{said.reply}</ActButton>}
@@ -62,11 +63,13 @@ export function NoteThread({note, notes, chat}: NoteThreadProps) {
   );
 }
 
-function Entry({text, onRemove}: {text: string; onRemove: (() => void) | undefined}) {
+function Entry({text: given, onRemove}: {text: StringOrMarkdown; onRemove: (() => void) | undefined}) {
+  const text = plainText(given);
   const [isWhole, setWhole] = useState(text.length <= MOST_SHOWN);
+  const shown = isWhole ? text : text.slice(0, MOST_SHOWN);
   return (
     <div class="notes-entry">
-      <p>{visible(isWhole ? text : text.slice(0, MOST_SHOWN))}</p>
+      {typeof given === 'string' ? <p>{visible(shown)}</p> : <Markdown text={shown} />}
       {onRemove && <ActButton kind="quiet" icon={Trash2} class="notes-entry-remove" label={words.workspace.notes.removeEntry} onClick={onRemove} />}
       {!isWhole && <Button kind="quiet" onClick={() => setWhole(true)}>{words.workspace.notes.showAll}</Button>}
     </div>
