@@ -13,14 +13,14 @@ interface Said {
 }
 
 /** What is to say about the connection; nothing while it is well. */
-export function connectionText(live: Live, since: number, store: Pick<Store, 'retry'>): Said | undefined {
+export function connectionText(live: Live, since: number, detail: string, store: Pick<Store, 'retry'>): Said | undefined {
   const tryNow = {words: words.link.tryNow, run: () => store.retry()};
   switch (live) {
     case 'connecting': return {text: words.link.connecting, isPatient: true};
     case 'reconnecting': return {text: words.link.reconnecting(clockTime(since)), action: tryNow, isPatient: true};
     case 'offline': return {text: words.link.offline, action: tryNow};
     case 'superseded': return {text: words.link.superseded, action: {words: words.link.useHere, run: () => store.retry()}};
-    case 'failed': return {text: words.link.failed, action: tryNow};
+    case 'failed': return {text: [words.link.failed, detail].filter(Boolean).join(' '), action: tryNow};
     case 'live':
     case 'signedOut': return undefined;
   }
@@ -29,7 +29,7 @@ export function connectionText(live: Live, since: number, store: Pick<Store, 're
 export function ConnectionBar() {
   const store = useStore();
   const live = store.live.value;
-  const said = connectionText(live, store.since.value, store);
+  const said = connectionText(live, store.since.value, store.detail.value, store);
   if (!said) return <Looker store={store} />;
   return (
     <div class={['shell-bar', live, said.isPatient && 'patient'].filter(Boolean).join(' ')} role="status" key={live}>

@@ -1,12 +1,14 @@
 /** Narrow columns of icons where a pane is folded away. */
-import {PanelLeft, PanelLeftClose, Plus} from 'lucide';
+import {PanelLeft, PanelLeftClose, Plus, Search} from 'lucide';
 import {PANELS, type Route, type SessionRoute, route} from '../route.ts';
 import {useStore} from '../store/index.ts';
 import {Button} from '../ui/button.tsx';
+import {shownKeys} from '../ui/commands.ts';
 import {Icon} from '../ui/icon.tsx';
 import {To} from '../ui/to.tsx';
 import {words} from '../words/index.ts';
 import {PANEL_ICONS, PLACE_ICONS} from './glyphs.ts';
+import {paletteIsOpen} from './palette.tsx';
 import {drawerIsOpen, toggleList} from './panes.ts';
 
 const PLACES: readonly [to: Route, icon: keyof typeof PLACE_ICONS, name: string][] = [
@@ -31,6 +33,7 @@ export function ListRail() {
         <WaitingCount />
       </span>
       <To class="ui-button quiet icon-only" route={{at: 'new'}} label={words.shell.newSession} current={route.value.at === 'new'}><Icon of={Plus} /></To>
+      <PaletteButton />
       <span class="shell-rail-gap" />
       {PLACES.map(([to, icon, name]) => (
         <To key={to.at} class="ui-button quiet icon-only" route={to} label={name} current={route.value.at === to.at}><Icon of={PLACE_ICONS[icon]} /></To>
@@ -39,11 +42,17 @@ export function ListRail() {
   );
 }
 
-/** The head of the list: the page's name, a new session, and hiding the list. */
+/** Opens the palette, and tells its key. */
+function PaletteButton() {
+  return <Button kind="quiet" icon={Search} label={words.shell.paletteWith(shownKeys('Mod+K'))} popup="dialog" onClick={() => void (paletteIsOpen.value = true)} />;
+}
+
+/** The head of the list: the page's name, the palette, a new session, and hiding the list. */
 export function ListHead() {
   return (
     <header class="shell-head">
       <To class="shell-name" route={{at: 'list'}}>{words.shell.name}</To>
+      <PaletteButton />
       <To class="ui-button quiet icon-only" route={{at: 'new'}} label={words.shell.newSession}><Icon of={Plus} /></To>
       <Button kind="quiet" icon={PanelLeftClose} label={words.shell.closeList} onClick={toggleList} />
     </header>

@@ -22,8 +22,8 @@ export function age(since: number, at = clock.value): string {
   return unit ? `${Math.floor(seconds / unit[0])}${unit[1]}` : 'now';
 }
 
-const hours = new Intl.DateTimeFormat(undefined, {hour: '2-digit', minute: '2-digit'});
-const days = new Intl.DateTimeFormat(undefined, {day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit'});
+const hours = new Intl.DateTimeFormat(undefined, {hour: '2-digit', minute: '2-digit', hourCycle: 'h23'});
+const days = new Intl.DateTimeFormat(undefined, {day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23'});
 
 /** The hour and minute, with the day where it is not today. */
 export function clockTime(time: number | string): string {
@@ -34,7 +34,7 @@ export function clockTime(time: number | string): string {
 
 /** How long something took: "0.4 s", "12 s", "3 min 5 s". */
 export function duration(ms: number): string {
-  if (ms < 1000) return `${(ms / 1000).toFixed(1)} s`;
+  if (ms < 1000) return `${Math.max(0.1, ms / 1000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1000);
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);

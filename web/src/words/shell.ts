@@ -45,6 +45,7 @@ export const shell = {
   notALink: 'Not a link that this page opens',
   newest: 'Latest',
   newestCount: (count: number) => `Latest, ${count} new`,
+  paletteWith: (keys: string) => `Go to or do (${keys})`,
   palette: {
     title: 'Go to or do',
     placeholder: 'Search sessions, chats and commands',

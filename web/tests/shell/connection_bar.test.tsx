@@ -15,7 +15,7 @@ const bar = (live: Live): string => {
 };
 
 test('a lost connection tells as of when the page is, and can be tried now', () => {
-  expect(bar('reconnecting')).toMatch(/^Reconnecting\. This is how it was at (14:02|02:02 PM)\./);
+  expect(bar('reconnecting')).toMatch(/^Reconnecting\. This is how it was at 14:02\./);
   shown.button('Try now').click();
   expect(shown.store.calls).toEqual(['retry']);
 });
