@@ -29,7 +29,19 @@ DESKTOP_ORIGINS = ("vscode-file://vscode-app",)
 VS Code's window opens its WebSocket with the browser API, hence with this origin.
 """
 
-OPEN_PAGES = frozenset({"/healthz", "/favicon.ico"})
+OPEN_PAGES = frozenset(
+    {
+        "/healthz",
+        "/favicon.ico",
+        "/sw.js",
+        "/manifest.webmanifest",
+        "/icon.svg",
+        "/icon-192.png",
+        "/icon-512.png",
+        "/icon-512-maskable.png",
+        "/apple-touch-icon.png",
+    }
+)
 """Pages that need no token: they hold no secret and nothing about any session."""
 
 OPEN_PREFIX = "/assets/"
