@@ -11,9 +11,10 @@ export const helpIsOpen = signal(false);
 if (remembered('keys') === 'off') bareKeys.value = false;
 effect(() => remember('keys', bareKeys.value ? undefined : 'off'));
 
-/** The commands that have keys, under their headings, in the order in which these first come. */
+/** The commands that have keys, under their headings, what works everywhere first. */
 export function groups(all: readonly Command[]): [group: string, commands: Command[]][] {
-  const found = new Map<string, Command[]>();
+  // What works everywhere comes first, whichever room was there first.
+  const found = new Map<string, Command[]>([[words.shell.commands.group, []]]);
   for (const each of all.filter(one => one.keys?.length)) {
     const group = each.group ?? words.shell.commands.group;
     found.set(group, [...(found.get(group) ?? []), each]);

@@ -2,6 +2,7 @@
 import uFuzzy from '@leeoniya/ufuzzy';
 import type {SessionSummary} from '../ahp/index.ts';
 import {go} from '../route.ts';
+import {projectOf} from '../sessions/list_model.ts';
 import type {Command} from '../ui/commands.ts';
 import {visible} from '../ui/safe.tsx';
 import {words} from '../words/index.ts';
@@ -31,7 +32,7 @@ export function paletteItems(sessions: readonly SessionSummary[], commands: read
       id: session.resource,
       group: words.shell.palette.sessions,
       words: titleOf(session.title),
-      about: visible(session.project?.displayName ?? session.provider),
+      about: visible(projectOf(session).name || session.provider),
       run: () => go({at: 'session', session: session.resource}),
     })),
     ...newest.flatMap(chatItems),

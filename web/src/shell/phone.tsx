@@ -1,5 +1,5 @@
 /** The frame on a phone: one pane, tabs at the bottom; in a chat the composer is there, and tabs are on top. */
-import {ArrowLeft, Ellipsis, Keyboard, type IconNode, MessageSquare, Plus, Search} from 'lucide';
+import {ArrowLeft, Ellipsis, type IconNode, MessageSquare, Plus, Search} from 'lucide';
 import {signal} from '@preact/signals';
 import {useRef, useState} from 'preact/hooks';
 import {SessionListPane} from '../rooms.ts';
@@ -12,7 +12,6 @@ import {To} from '../ui/to.tsx';
 import {words} from '../words/index.ts';
 import {ConnectionBar} from './connection_bar.tsx';
 import {PANEL_ICONS, PLACE_ICONS} from './glyphs.ts';
-import {helpIsOpen} from './help.tsx';
 import {paletteIsOpen} from './palette.tsx';
 import {PanelRoom, withoutPanel} from './panel_pane.tsx';
 import {WaitingCount} from './rails.tsx';
@@ -65,7 +64,6 @@ function More() {
           <To key={to.at} class="shell-more-item" route={to}><Icon of={PLACE_ICONS[icon]} />{name}</To>
         ))}
         <button type="button" class="shell-more-item" onClick={() => void (paletteIsOpen.value = true)}><Icon of={Search} />{words.shell.palette.title}</button>
-        <button type="button" class="shell-more-item" onClick={() => void (helpIsOpen.value = true)}><Icon of={Keyboard} />{words.shell.help.title}</button>
       </nav>
     </>
   );

@@ -56,7 +56,7 @@ export const shell = {
   },
   help: {
     title: 'Keys',
-    bare: 'Keys without Ctrl or Cmd work outside fields, and can be turned off in the settings.',
+    bare: 'Keys without Ctrl or Cmd work only where nothing is being written.',
     bareKeys: 'Single-letter keys',
   },
   commands: {
