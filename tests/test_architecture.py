@@ -152,6 +152,7 @@ HOST_MAY_IMPORT: dict[str, set[str]] = {
     "channels": {"log", "delivery", "store", "trust", "clients"},
     "turns": {"log", "store", "trust", "channels"},
     "files": {"log", "store", "trust", "clients", "channels"},
+    "push": {"trust", "clients"},
 }
 HOST_MODULES = [m for m in MODULES if layer_of(m) == "host"]
 

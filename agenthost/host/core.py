@@ -45,6 +45,7 @@ from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.kind import Handler
 from agenthost.host.log.writer import Writer
+from agenthost.host.push.book import PushBook
 from agenthost.host.store import Store
 from agenthost.host.trust import Limits, Policy, PolicyContext, ShellPolicy
 from agenthost.host.trust.credentials import Credentials
@@ -85,6 +86,8 @@ class HostCore:
     credentials: Credentials
     # The named tokens that owners manage.
     access: NamedTokens
+    # What browsers are pushed that want it.
+    push_book: PushBook
     tasks: Tasks
     clock: Clock
     agents: Mapping[str, Agent]

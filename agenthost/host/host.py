@@ -39,6 +39,7 @@ from agenthost.host.housekeeping import collect_drafts, empty_trash, sweep
 from agenthost.host.http.admission import admit
 from agenthost.host.http.pages import Pages
 from agenthost.host.log.kind import AnyKind
+from agenthost.host.push.sender import Connector
 from agenthost.host.startup import own_folder, prepare_for_clients
 from agenthost.host.store import MemoryStore, SqliteStore, Store, StoreError
 from agenthost.host.transports import ServerWebSocket, WebSocketServer
@@ -101,6 +102,8 @@ class Host:
         shells: ShellPolicy | None = None,
         kept_away: Sequence[str | Path] = (),
         token_book: TokenBook | None = None,
+        push_file: str | Path | None = None,
+        push_connector: Connector | None = None,
     ) -> None:
         """Describe a host; ``async with`` starts it.
 
@@ -129,6 +132,8 @@ class Host:
                 without one, in a temporary folder until it ends.
             kept_away: files and folders that no client may reach, wherever they lie.
             token_book: the named tokens, which owners then manage from their clients too.
+            push_file: where to keep who wants notifications; without one there are none.
+            push_connector: how push services are reached; by default on public addresses only.
             shells: which ways to a shell there are besides agents.
         """
         self._settings = HostSettings(
@@ -147,6 +152,8 @@ class Host:
             shells=shells or ShellPolicy(),
             kept_away=tuple(Path(path).absolute() for path in kept_away),
             token_book=token_book,
+            push_file=Path(push_file).absolute() if push_file is not None else None,
+            push_connector=push_connector,
         )
         self._store = store or MemoryStore()
         self._wire_log_path = Path(wire_log) if wire_log is not None else None
@@ -156,6 +163,8 @@ class Host:
         self._core: HostCore | None = None
         # Each live connection and the gate that let it in, if one did.
         self._connections: dict[Connection, Gate | None] = {}
+        # Those that people come in by.
+        self._gates: list[Gate] = []
         self._numbers = itertools.count(1)
         # Set when the host cannot go on, with the reason.
         self._failed: asyncio.Future[None] | None = None
@@ -188,12 +197,14 @@ class Host:
                 wire_log,
                 workspace_dir,
                 connections=lambda: len(self._connections),
+                counts=self._counts,
                 on_failure=self._fail,
             )
             stack.push_async_callback(self._stop)
             await core.writer.ledger.open()
             await core.catalogue.open()
             await core.clients.open()
+            core.push_book.open()
             await core.drafts.open()
             await core.content_owners.open()
             await core.changesets.open()
@@ -237,6 +248,7 @@ class Host:
         """
         check_bind(host, has_token=gate is not None)
         door = gate or Gate(None)
+        self._gates.append(door)
         limits = self._settings.limits
         rates = PrincipalRates(limits, asyncio.get_running_loop().time())
         server = WebSocketServer(
@@ -326,6 +338,13 @@ class Host:
                     connection.end(
                         CloseCode.POLICY_VIOLATION, "the token was revoked or has expired"
                     )
+            if self._gates:
+                await self.core.push_book.prune(lambda each: self._counts(each.principal))
+
+    def _counts(self, principal: Principal) -> bool:
+        """Say whether somebody let in earlier would be let in now with the same token."""
+        now = time.time()
+        return any(gate.still_valid(principal, now) for gate in self._gates)
 
     def _fail(self, error: StoreError) -> None:
         log.critical("the store failed, so the host stops: %s", error)

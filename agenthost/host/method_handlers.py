@@ -12,6 +12,7 @@ from agenthost.host.channels.terminal import commands as terminals
 from agenthost.host.clients import dispatch as actions
 from agenthost.host.clients import handshake, subscriptions
 from agenthost.host.files import commands as resources
+from agenthost.host.push import commands as pushes
 
 MODULES = (
     access,
@@ -23,6 +24,7 @@ MODULES = (
     configuration,
     handshake,
     moves,
+    pushes,
     resources,
     sessions,
     subscriptions,

@@ -53,12 +53,16 @@ from agenthost.host.log.effects import Effects
 from agenthost.host.log.kind import AnyKind
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.log.writer import Writer
+from agenthost.host.push.book import PushBook
+from agenthost.host.push.sender import Connector, PushSender
+from agenthost.host.push.watch import PushWatch
 from agenthost.host.startup import page_build, server_info
 from agenthost.host.store import Store, StoreError
 from agenthost.host.trust import (
     Limits,
     Policy,
     PolicyContext,
+    Principal,
     ShellPolicy,
 )
 from agenthost.host.trust.credentials import Credentials
@@ -89,6 +93,8 @@ class HostSettings:
     shells: ShellPolicy
     kept_away: tuple[Path, ...]
     token_book: TokenBook | None
+    push_file: Path | None
+    push_connector: Connector | None
 
 
 def wire(
@@ -98,11 +104,13 @@ def wire(
     workspace_dir: Path,
     *,
     connections: Callable[[], int],
+    counts: Callable[[Principal], bool],
     on_failure: Callable[[StoreError], None],
 ) -> HostCore:
     """Make the parts of a host.
 
-    ``connections`` counts those that are open; ``on_failure`` is told when the store fails.
+    ``connections`` counts those that are open; ``counts`` says whether somebody would still be let
+    in; ``on_failure`` is told when the store fails.
     """
     fanout = Fanout()
     ledger = Ledger(store, release=fanout.release, on_failure=on_failure)
@@ -127,6 +135,17 @@ def wire(
     chats = ChatRegistry(store, writer, directory, effects, clock)
     canvases = Canvases(writer, directory, effects)
     clients = Clients(store, ledger)
+    push_book = PushBook(settings.push_file)
+    catalogue.observer = PushWatch(
+        push_book,
+        PushSender(clock, settings.push_connector),
+        tasks,
+        clock,
+        is_seen=lambda name: any(
+            each.is_visible and each.principal.name == name for each in clients.live()
+        ),
+        counts=lambda each: counts(each.principal),
+    )
     releases = WorkspaceReleases(effects)
     terminals = HostTerminals(
         store=store,
@@ -241,6 +260,7 @@ def wire(
         participants=participants,
         credentials=credentials,
         access=NamedTokens(settings.token_book),
+        push_book=push_book,
         tasks=tasks,
         clock=clock,
         agents=settings.agents,

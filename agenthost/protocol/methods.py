@@ -157,6 +157,10 @@ _ROWS = (
     _own("createToken", Access.OWNER, answers=True, beside=Beside.IN_ORDER),
     Method("agenthost/listTokens", "PingParams", "ListTokensResult", beside=Beside.IN_ORDER),
     _own("revokeToken", Access.OWNER, beside=Beside.IN_ORDER),
+    # What a page's browser is pushed, and whether somebody looks at the page; everybody their own.
+    _own("subscribePush", Access.EVERYONE, beside=Beside.IN_ORDER),
+    _own("unsubscribePush", Access.EVERYONE, beside=Beside.IN_ORDER),
+    Method("agenthost/visible", "VisibleParams", is_notification=True, access=Access.EVERYONE),
     # Either way.
     _resource("resourceRead", Access.CONTENT, large=True),
     _resource("resourceWrite"),

@@ -16,3 +16,6 @@ PAGE: Final = "agenthost/page"
 
 # There too: the key that browsers want to be told before they take pushes from this host.
 PUSH: Final = "agenthost/push"
+
+# What the page calls itself in ``clientInfo``.
+PAGE_PROGRAM: Final = "agenthost-page"

@@ -20,18 +20,19 @@ ON_ROOT = EITHER_WAY | {
     "initialize", "ping", "reconnect", "listSessions", "authenticate", "resolveSessionConfig",
     "sessionConfigCompletions", "agenthost/listTrash", "listAutomationTriggerDefinitions",
     "agenthost/createToken", "agenthost/listTokens", "agenthost/revokeToken",
+    "agenthost/subscribePush", "agenthost/unsubscribePush", "agenthost/visible",
 }  # fmt: skip
 ON_AUTOMATIONS = {"runAutomation", "fetchAutomationRuns"}
 # What this product adds to the protocol.
-OURS = 6
+OURS = 8
 
 
 def test_there_are_as_many_methods_as_the_protocol_has() -> None:
     assert len(methods(Direction.TO_HOST, is_notification=False)) == 31 + OURS
-    assert len(methods(Direction.TO_HOST, is_notification=True)) == 2
+    assert len(methods(Direction.TO_HOST, is_notification=True)) == 3
     assert len(methods(Direction.TO_CLIENT, is_notification=False)) == 10
     assert len(methods(Direction.TO_CLIENT, is_notification=True)) == 9
-    assert len(METHODS) == 31 + OURS + 2 + 9
+    assert len(METHODS) == 31 + OURS + 3 + 9
 
 
 def test_the_resource_methods_go_either_way_and_nothing_else_does() -> None:

@@ -168,6 +168,7 @@ def _load_host() -> None:
 async def _serve(args: argparse.Namespace, stopping: Shutdown) -> None:
     from agenthost.agents.loader import CONFIG_FILE, configured_specs, load_agents
     from agenthost.host import Host, ShellPolicy, SqliteStore
+    from agenthost.host.push.book import PUSH_FILE
     from agenthost.host.trust import admitted_names, check_bind
 
     import_from_here()
@@ -195,6 +196,7 @@ async def _serve(args: argparse.Namespace, stopping: Shutdown) -> None:
             workspace_dir=data_dir / WORKSPACE_FOLDER,
             shells=ShellPolicy(prefix=None if args.no_shell_prefix else SHELL_PREFIX),
             token_book=None if args.no_token else TokenBook(data_dir / BOOK_FILE),
+            push_file=data_dir / PUSH_FILE,
             kept_away=[data_dir, *filter(None, [_token_file(args, data_dir)])],
         ) as host:
             stopping.on_hurry = host.hurry

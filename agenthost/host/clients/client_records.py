@@ -6,6 +6,7 @@ connection of each client.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -146,6 +147,10 @@ class Clients:
     def is_here(self, client_id: str) -> bool:
         """Say whether a client is connected."""
         return client_id in self._live
+
+    def live(self) -> Iterable[Connection]:
+        """Return the connections that speak for the clients which are here."""
+        return self._live.values()
 
     def left(self, connection: Connection) -> bool:
         """Note that a connection is gone; say whether its client is gone with it."""

@@ -85,6 +85,8 @@ class Connection:
         self.locale: str | None = None
         # The name of the client's program.
         self.program = ""
+        # Whether somebody looks at its window, as far as it says so.
+        self.is_visible = False
         self.subscriptions: dict[AnyChannel, Subscription] = {}
         # What this client may send a second time; set when it reconnects.
         self.resent = ResentActions()

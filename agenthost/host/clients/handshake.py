@@ -16,7 +16,7 @@ from agenthost.host.log.channel import AnyChannel
 from agenthost.host.store import StoreDamaged
 from agenthost.protocol.inbound import accept_params
 from agenthost.protocol.jsonrpc import dumps
-from agenthost.protocol.own_members import ME, PAGE
+from agenthost.protocol.own_members import ME, PAGE, PAGE_PROGRAM, PUSH
 from agenthost.protocol.uris import canonical
 from agenthost.protocol.versions import negotiate, translator
 
@@ -48,6 +48,9 @@ async def initialize(connection: Connection, raw: JsonObject) -> EncodedResult:
     core.policy.command(connection.principal, "initialize", params, core.policy_context)
     core.clients.claim(params["clientId"], connection.principal)
     channels = await _find(connection, agreed.version, params.get("initialSubscriptions", ()))
+    if params.get("clientInfo", {}).get("name") == PAGE_PROGRAM:
+        # It is made for the first who can use it; nothing may be awaited later on.
+        await core.push_book.public_key()
     record = ClientRecord(
         params["clientId"],
         connection.principal.name,
@@ -122,6 +125,8 @@ def _own_members(connection: Connection) -> JsonObject:
     members: JsonObject = {ME: {"name": principal.name, "role": principal.role.value}}
     if core.page_build is not None:
         members[PAGE] = core.page_build
+    if core.push_book.keys is not None:
+        members[PUSH] = core.push_book.keys.public
     return members
 
 

@@ -24,6 +24,8 @@ _PUBLIC = ("progress", "progress_")
 _SECRET_NAME = re.compile(_NAME + r"\Z", re.IGNORECASE)
 # The members by which the state of a canvas is known; its page may let in whoever knows where.
 _CANVAS = frozenset({"instanceId", "canvasId"})
+# The members by which a browser's push subscription is known; who knows it could push and read.
+_PUSH_KEYS = frozenset({"p256dh", "auth"})
 # A longer name is none.
 LONGEST_NAME = 100
 
@@ -91,7 +93,14 @@ def _redact_member(members: dict[str, object], key: str, value: Any) -> Any:
         return value if is_harmless else REDACTED
     if key == "url" and members.keys() >= _CANVAS:
         return REDACTED
+    if (key in _PUSH_KEYS and members.keys() >= _PUSH_KEYS) or _is_push_endpoint(members, key):
+        return REDACTED
     return redact_value(value)
+
+
+def _is_push_endpoint(members: dict[str, object], key: str) -> bool:
+    # Alone in the params of a request, or beside the keys.
+    return key == "endpoint" and ("keys" in members or members.keys() <= {"channel", key, "_meta"})
 
 
 @lru_cache(maxsize=4096)

@@ -31,6 +31,8 @@ SEEING = {
     "resolveSessionConfig", "sessionConfigCompletions", "fetchAutomationRuns",
     "listAutomationTriggerDefinitions",
 }  # fmt: skip
+# What is everybody's own: their browsers' notifications.
+TELLING = {"agenthost/subscribePush", "agenthost/unsubscribePush", "agenthost/visible"}
 DOING = {
     "createSession", "disposeSession", "createChat", "disposeChat", "createTerminal",
     "disposeTerminal", "completions", "authenticate", "invokeChangesetOperation",
@@ -65,8 +67,8 @@ def may(principal: Principal, method: str, context: PolicyContext = CONTEXT, **p
 
 
 def test_every_method_a_client_may_send_is_classified_and_none_besides() -> None:
-    assert set(ACCESS) == RESOURCES | SEEING | DOING | {"dispatchAction"} | OWNING
-    assert len(ACCESS) == 31 + 2 + 6
+    assert set(ACCESS) == RESOURCES | SEEING | DOING | {"dispatchAction"} | OWNING | TELLING
+    assert len(ACCESS) == 31 + 2 + 9
 
 
 @pytest.mark.skipif(not DIGEST.exists(), reason="the protocol digest is not next to the repository")
@@ -76,7 +78,7 @@ def test_the_classified_methods_are_those_of_the_protocols_own_catalogue() -> No
     named = set(re.findall(r"^\| `(\w+)` \|", requests, re.MULTILINE)) | {"createResourceWatch"}
     named |= set(re.findall(r"^\| `(resource\w+)` \|", text.split("## 16. ")[1], re.MULTILINE))
     assert len(named) == 27
-    assert named | SINCE | {"unsubscribe", "dispatchAction"} | OWNING == set(ACCESS)
+    assert named | SINCE | {"unsubscribe", "dispatchAction"} | OWNING | TELLING == set(ACCESS)
     assert all(method in LATER.read_text() for method in SINCE)
 
 
@@ -85,7 +87,7 @@ def test_an_owner_may_do_everything(method: str) -> None:
     assert may(OWNER, method, NO_CONTEXT, uri="file:///etc/passwd")
 
 
-@pytest.mark.parametrize("method", sorted(SEEING | {"dispatchAction"}))
+@pytest.mark.parametrize("method", sorted(SEEING | TELLING | {"dispatchAction"}))
 def test_everyone_may_look(method: str) -> None:
     assert may(VIEWER, method, NO_CONTEXT)
     assert may(OPERATOR, method, NO_CONTEXT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from agenthost.clock import Clock
 from agenthost.errors import InvalidParams
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
     from agenthost.protocol.annotations import AnnotationsState
     from agenthost.protocol.common import JsonObject
-    from agenthost.protocol.session.state import ProjectInfo, SessionSummary
+    from agenthost.protocol.session.state import ProjectInfo, SessionState, SessionSummary
 
 # Changes of the list that are remembered, the latest of them.
 MOST_REMEMBERED = 10_000
@@ -42,6 +42,20 @@ MOST_REMEMBERED = 10_000
 # workers would be hundreds of megabytes; of more chats people hear once in so many seconds.
 FEW_CHATS = 50
 PAUSE_SECONDS = 1.0
+
+
+class SummaryObserver(Protocol):
+    """Looks at sessions as they change."""
+
+    def changed(
+        self, uri: str, state: SessionState, before: SessionSummary, after: SessionSummary
+    ) -> None:
+        """Take note of what a session has become; its line may be the same as before."""
+        ...
+
+    def removed(self, uri: str) -> None:
+        """Take note that a session is gone."""
+        ...
 
 
 class SessionCatalogue:
@@ -60,6 +74,8 @@ class SessionCatalogue:
         # Sessions of many chats, of which these have changed since they were last told.
         self._untold: dict[SessionChannel, None] = {}
         self._has_untold = asyncio.Event()
+        # Told of every change of a session, before it is committed.
+        self.observer: SummaryObserver | None = None
         # Sessions in the catalogue, loaded or not.
         self.count = 0
         effects.on(RefreshSummary, lambda effect: self.mark(effect.session))
@@ -102,6 +118,8 @@ class SessionCatalogue:
         self._writer.notify(self._directory.root, "root/sessionRemoved", {"session": uri})
         self._news.removed(uri, self._writer.ledger.take_seq())
         extra.summary = extra.facts = None
+        if self.observer is not None:
+            self.observer.removed(uri)
         self._writer.ledger.write(DropSession(uri))
         self._count(-1)
 
@@ -122,6 +140,8 @@ class SessionCatalogue:
         if before is None or extra.facts is None:
             return
         after = summarize(session.uri, session.state, extra.facts)
+        if self.observer is not None:
+            self.observer.changed(session.uri, session.state, before, after)
         changes = changed_fields(before, after)
         if not changes:
             return
