@@ -37,6 +37,8 @@ export class Tap {
   private ring: Frame[] = [];
   private start = 0;
   private lastId = 0;
+  // What was masked once is not masked again.
+  private readonly maskedFrames = new WeakMap<Frame, Frame>();
   private readonly lookers = new Set<() => void>();
   private readonly now: () => number;
 
@@ -59,7 +61,13 @@ export class Tap {
 
   /** What is kept, oldest first, masked. */
   frames(): Frame[] {
-    return [...this.ring.slice(this.start), ...this.ring.slice(0, this.start)].map(frame => ({...frame, text: masked(frame.text)}));
+    return [...this.ring.slice(this.start), ...this.ring.slice(0, this.start)].map(frame => this.shown(frame));
+  }
+
+  private shown(frame: Frame): Frame {
+    let shown = this.maskedFrames.get(frame);
+    if (!shown) this.maskedFrames.set(frame, (shown = {...frame, text: masked(frame.text)}));
+    return shown;
   }
 
   clear(): void {

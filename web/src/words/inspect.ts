@@ -1,4 +1,21 @@
 /** Texts of the inspector. */
 export const inspect = {
   title: 'Inspector',
+  about: 'The last 2,000 messages between this page and the host. Tokens are masked.',
+  filter: 'Filter messages',
+  pause: 'Pause',
+  resume: 'Resume',
+  clear: 'Clear',
+  copy: 'Copy',
+  copied: 'Copied',
+  count: (shown: number, all: number) => (shown === all ? `${all} ${all === 1 ? 'message' : 'messages'}` : `${shown} of ${all} messages`),
+  paused: (more: number) => `Paused. ${more} more since.`,
+  empty: 'No messages yet.',
+  none: 'Nothing matches.',
+  sent: 'sent',
+  received: 'received',
+  cut: (length: number) => `Cut: ${length} characters in all.`,
+  answer: 'answer',
+  error: 'error',
+  messages: 'Messages',
 } as const;
