@@ -70,6 +70,8 @@ export function InspectPage() {
 }
 
 function follow(frames: {value: readonly Frame[]}, isPaused: {peek(): boolean}, missed: {value: number}): () => void {
+  // What came between the first look and this one.
+  frames.value = tap.frames();
   let came = 0;
   const stopWatch = tap.watch(() => {
     came += 1;
