@@ -94,6 +94,8 @@ function Remove({entry}: {entry: AutomationEntry}) {
 function About({entry}: {entry: AutomationEntry}) {
   const {definition} = entry;
   const folders = definition.session.workingDirectories ?? [];
+  const {provider, model} = definition.session;
+  const agent = useStore().root.state.value?.agents.find(one => one.provider === provider);
   return (
     <dl class="automations-facts">
       <dt>{words.automations.schedule}</dt>
@@ -104,7 +106,7 @@ function About({entry}: {entry: AutomationEntry}) {
       <dt>{words.automations.message}</dt>
       <dd class="automations-message">{visible(definition.message.text)}</dd>
       <dt>{words.automations.agent}</dt>
-      <dd>{visible([definition.session.provider ?? words.automations.defaultAgent, definition.session.model?.id].filter(Boolean).join(', '))}</dd>
+      <dd>{visible([agent?.displayName ?? provider ?? words.automations.defaultAgent, model?.id].filter(Boolean).join(', '))}</dd>
       {folders.length > 0 && (
         <>
           <dt>{words.automations.folder}</dt>

@@ -23,11 +23,14 @@ export function Enabled({entry, title, isBare}: EnabledProps) {
     const action = {type: 'automation/updateRequested', resource: entry.resource, changes: {enabled}} as StateAction;
     setAct({act: store.act(AUTOMATIONS, action, `enabled:${entry.resource}`), wanted: enabled});
   };
+  // What nothing triggers has nothing to switch.
+  if (!entry.definition.triggers.length) return null;
   const isFixed = whyNot !== undefined || !entry.operations.includes('update');
   return (
     <span class="automations-enabled">
       <label class="forms-tick" title={whyNot}>
         <input
+          class="forms-switch"
           type="checkbox"
           role="switch"
           aria-label={words.automations.enabledOf(title)}

@@ -29,9 +29,9 @@ export function triggerWords({triggers}: AutomationDefinition): readonly string[
   return triggers.map(trigger => (trigger.kind === 'schedule' ? scheduleWords(trigger.schedule.expression, trigger.schedule.timeZone) : visible(trigger.title)));
 }
 
-/** When an automation runs next, seen from now. */
+/** When an automation runs next, seen from now; nothing for one that runs by hand. */
 export function nextWords(entry: AutomationEntry, now: number): string {
-  if (!entry.definition.triggers.length) return words.automations.byHand;
+  if (!entry.definition.triggers.length) return '';
   if (!entry.definition.enabled) return words.automations.off;
   const next = Date.parse(entry.nextRunAt ?? '');
   if (Number.isNaN(next)) return '';

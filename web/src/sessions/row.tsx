@@ -27,8 +27,8 @@ export function SessionRow({row, current}: {row: KeptRow; current: boolean}) {
           <span class="sessions-title">{title}</span>
           {row.muted && <Icon of={BellOff} size={12} label={words.sessions.status.muted} />}
           <time class="sessions-time" dateTime={new Date(row.modified).toISOString()}>{age(row.ask?.since ?? row.modified)}</time>
-          <span class="sessions-doing">{doing(row)}</span>
-          <Changed row={row} />
+          {!row.ask && <span class="sessions-doing">{doing(row)}</span>}
+          {!row.ask && <Changed row={row} />}
         </To>
         <Button
           kind="quiet"

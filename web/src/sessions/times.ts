@@ -15,7 +15,7 @@ export function relative(then: number, now: number): string {
   const format = new Intl.RelativeTimeFormat(undefined, {numeric: 'auto'});
   const distance = then - now;
   for (const [unit, size] of UNITS) {
-    if (Math.abs(distance) >= size) return format.format(Math.trunc(distance / size), unit);
+    if (Math.abs(distance) >= size) return format.format(Math.round(distance / size), unit);
   }
   return format.format(0, 'second');
 }

@@ -38,7 +38,8 @@ export function DeviceSettings() {
       <label class="forms-tick">
         <input type="checkbox" checked={bareKeys.value} onChange={event => void (bareKeys.value = event.currentTarget.checked)} />
         <span>
-          {texts.keys} <span class="forms-about">{texts.keysHint}</span>
+          {texts.keys}
+          <span class="forms-about settings-hint">{texts.keysHint}</span>
         </span>
       </label>
       <SignOut />
