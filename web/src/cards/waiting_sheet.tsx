@@ -1,4 +1,5 @@
 /** A waiting thing in a sheet: answered there, and closed when that is done. */
+import {X} from 'lucide';
 import {useEffect, useRef} from 'preact/hooks';
 import {Button} from '../ui/button.tsx';
 import {callViewOf} from './call_views.tsx';
@@ -21,6 +22,7 @@ export function WaitingSheet({at, pending}: {at: ChatRef; pending: readonly Pend
   if (!open || !known || known.id !== open.id || known.chat !== open.chat) return null;
   return (
     <Sheet key={known.id} title={pendingTitle(known, words.cards.asks)} bare={shown !== undefined} class="cards-sheet" onClose={closeCard}>
+      {shown && <Button kind="quiet" class="cards-sheet-close" icon={X} label={words.shell.close} onClick={closeCard} />}
       {shown ? <Waiting at={at} pending={shown} /> : <Gone settled={settledOf(known.chat, known.id).value} />}
     </Sheet>
   );
