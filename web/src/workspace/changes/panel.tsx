@@ -172,6 +172,7 @@ function Summary({set, state, operations, opened}: {set: ChangeSet; state: Chang
   if (!state || !files.length) return <div class="changes-summary" />;
   const {added, removed, reviewed} = totals(files);
   const isOpen = opened.files.value.size > 0;
+  const whole = operationsFor(state.operations, 'changeset');
   const toggle = (): void => {
     for (const file of files) {
       if (isOpen) opened.close(file.id);
@@ -185,7 +186,7 @@ function Summary({set, state, operations, opened}: {set: ChangeSet; state: Chang
       {set.mayReview && <span>{said.reviewedOf(reviewed, files.length)}</span>}
       {state.status === 'recomputing' && <span>{said.recomputing}</span>}
       {files.length <= 30 && <Button kind="quiet" onClick={toggle}>{isOpen ? said.closeAll : said.openAll}</Button>}
-      {operationsFor(state.operations, 'changeset').map(operation => <OperationButton key={operation.id} operation={operation} operations={operations} />)}
+      {whole.length > 0 && <span class="changes-operations">{whole.map(operation => <OperationButton key={operation.id} operation={operation} operations={operations} />)}</span>}
       {state.operations?.map(operation => operation.error && (
         <p key={operation.id} class="ui-outcome" role="alert">{said.operationFailed(visible(operation.label), visible(operation.error.message))}</p>
       ))}

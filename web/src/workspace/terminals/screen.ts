@@ -6,7 +6,7 @@ import '@xterm/xterm/css/xterm.css';
 import type {TerminalState} from '../../ahp/index.ts';
 import {Output} from './output.ts';
 import type {Size} from './sizing.ts';
-import {withoutStyleElements} from './style_sheets.ts';
+import {styledDocument, withoutStyleElements} from './style_sheets.ts';
 
 export interface ScreenEvents {
   /** Somebody has typed or pasted. */
@@ -42,6 +42,7 @@ export class Screen {
       minimumContrastRatio: 4.5,
       cursorBlink: false,
       theme: theme(),
+      documentOverride: styledDocument(),
       linkHandler: {activate: (_, address) => events.link(address)},
     });
     this.terminal.loadAddon(this.fit);

@@ -1,17 +1,43 @@
-/** Lets a library that writes style elements work under a policy that forbids them. */
+/** Lets xterm work under a policy that forbids style elements and style attributes: both become what scripts may set. */
 
 /** Runs something while each style element that it makes is a constructed style sheet instead. */
 export function withoutStyleElements<T>(make: () => T): T {
-  const create = document.createElement.bind(document);
-  const instead = (name: string, options?: ElementCreationOptions): HTMLElement =>
-    name.toLowerCase() === 'style' ? standIn(create('template')) : create(name, options);
-  Object.defineProperty(document, 'createElement', {configurable: true, value: instead});
+  Object.defineProperty(document, 'createElement', {configurable: true, value: createStyled});
   try {
     return make();
   } finally {
     // What stands in the prototype is seen again.
     Reflect.deleteProperty(document, 'createElement');
   }
+}
+
+/** The page's document for whoever draws all the time: what it makes can be given a style attribute. */
+export function styledDocument(): Document {
+  const bound = new Map<PropertyKey, unknown>([['createElement', createStyled]]);
+  return new Proxy(document, {
+    get(target, name) {
+      if (bound.has(name)) return bound.get(name);
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      const method: unknown = value.bind(target);
+      bound.set(name, method);
+      return method;
+    },
+    set: (target, name, value) => Reflect.set(target, name, value, target),
+  });
+}
+
+function createStyled(name: string, options?: ElementCreationOptions): HTMLElement {
+  const made = Document.prototype.createElement.call(document, name.toLowerCase() === 'style' ? 'template' : name, options);
+  if (name.toLowerCase() === 'style') return standIn(made);
+  if (name.toLowerCase() === 'span') made.setAttribute = setStyled;
+  return made;
+}
+
+// The attribute's text is not obeyed, the same text as a property is.
+function setStyled(this: HTMLElement, name: string, value: string): void {
+  if (name === 'style') this.style.cssText = value;
+  else Element.prototype.setAttribute.call(this, name, value);
 }
 
 /** An element without effect whose text becomes a style sheet, and which takes it away when it is removed. */
