@@ -1,7 +1,7 @@
 /** A scrolled list of which only what is in view is built. Rows may have any height, and change it. */
 import {type ReadonlySignal, signal} from '@preact/signals';
 import {Virtualizer, defaultRangeExtractor, elementScroll, observeElementOffset, observeElementRect, type Range} from '@tanstack/virtual-core';
-import type {ComponentChildren} from 'preact';
+import {Component, type ComponentChild, type ComponentChildren} from 'preact';
 import {useEffect, useLayoutEffect, useMemo, useRef} from 'preact/hooks';
 import {ErrorBoundary} from './error_boundary.tsx';
 
@@ -9,6 +9,8 @@ import {ErrorBoundary} from './error_boundary.tsx';
 const END = 80;
 /** Pixels under the last row; less than END, so that the end is the end. */
 const PAD_END = 24;
+/** A distance from the end that no list has: while it counts as the end, nothing is followed. */
+const NEVER = -1;
 const OVERSCAN = 4;
 /** Screens from the start at which more is asked for. */
 const NEAR = 2;
@@ -51,25 +53,34 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
   const held = useRef(false);
   const atEnd = useMemo(() => signal(true), []);
   const tick = useMemo(() => signal(0), []);
+  // By what the virtualizer knows: a row that has just grown counts before the element has been scrolled after it.
+  const look = (): void => void (atEnd.value = virtualizer.isAtEnd(END));
+  const onScroll = (): void => {
+    look();
+    const element = box.current;
+    if (element && element.scrollTop < element.clientHeight * NEAR) latest.current.onNearStart?.();
+  };
   const options = () => optionsOf(latest.current, box, held, () => {
     tick.value += 1;
   });
   const virtualizer = useMemo(() => new Virtualizer<HTMLElement, HTMLElement>(options()), []);
   void tick.value;
+  const before = useRef(props.rows);
+  const follows = props.anchor === 'end' && before.current !== props.rows && !held.current && virtualizer.scrollElement !== null && virtualizer.isAtEnd(END);
   // Before the items are asked for: a row that is appended later than this would be lost.
   virtualizer.setOptions(options());
   useLayoutEffect(() => virtualizer._didMount(), []);
-  useLayoutEffect(() => virtualizer._willUpdate());
+  useLayoutEffect(() => {
+    virtualizer._willUpdate();
+    // The virtualizer follows what comes after the last row; rows also come before one that stays the last.
+    if (follows) virtualizer.scrollToEnd();
+    before.current = props.rows;
+    look();
+  });
   useOpensAtEnd(virtualizer, props);
   useHold(box, held);
-  useEffect(() => props.handle?.(handleOf(virtualizer, latest, box, atEnd)), []);
-  const onScroll = (): void => {
-    const element = box.current;
-    if (!element) return;
-    atEnd.value = element.scrollHeight - element.scrollTop - element.clientHeight <= END;
-    if (element.scrollTop < element.clientHeight * NEAR) latest.current.onNearStart?.();
-  };
   useEffect(onScroll, [props.rows]);
+  useEffect(() => props.handle?.(handleOf(virtualizer, latest, box, atEnd)), []);
   const items = virtualizer.getVirtualItems();
   return (
     <div ref={box} class={props.class ? `ui-list ${props.class}` : 'ui-list'} onScroll={onScroll} tabIndex={0} role="region" aria-label={props.label}>
@@ -78,24 +89,60 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
           const row = props.rows[item.index];
           if (row === undefined) return null;
           return (
-            <div
+            <ListRow
               key={item.key as string}
-              class="ui-list-row"
-              role={props.role === 'list' || props.role === undefined ? 'listitem' : undefined}
-              data-index={item.index}
-              data-key={item.key as string}
-              ref={element => {
-                if (element) virtualizer.measureElement(element);
-              }}
-              style={{transform: `translateY(${item.start}px)`}}
-            >
-              <ErrorBoundary of={row}>{props.renderRow(row, item.index)}</ErrorBoundary>
-            </div>
+              name={item.key as string}
+              row={row}
+              index={item.index}
+              start={item.start}
+              isItem={props.role === 'list' || props.role === undefined}
+              renderRow={props.renderRow}
+              virtualizer={virtualizer}
+            />
           );
         })}
       </div>
     </div>
   );
+}
+
+interface ListRowProps<T> {
+  readonly name: string;
+  readonly row: T;
+  readonly index: number;
+  readonly start: number;
+  readonly isItem: boolean;
+  readonly renderRow: (row: T, index: number) => ComponentChildren;
+  readonly virtualizer: Inner;
+}
+
+/** One row. Its content is drawn anew only for another row, not whenever the list scrolls or another row changes. */
+class ListRow<T> extends Component<ListRowProps<T>> {
+  private drawn: {readonly row: T; readonly renderRow: unknown; readonly content: ComponentChild} | undefined;
+
+  override shouldComponentUpdate(next: ListRowProps<T>): boolean {
+    const {row, index, start, renderRow, isItem} = this.props;
+    return next.row !== row || next.index !== index || next.start !== start || next.renderRow !== renderRow || next.isItem !== isItem;
+  }
+
+  private readonly attach = (element: HTMLElement | null): void => this.props.virtualizer.measureElement(element);
+
+  private content(): ComponentChild {
+    const {row, index, renderRow} = this.props;
+    if (this.drawn?.row !== row || this.drawn.renderRow !== renderRow) {
+      this.drawn = {row, renderRow, content: <ErrorBoundary of={row}>{renderRow(row, index)}</ErrorBoundary>};
+    }
+    return this.drawn.content;
+  }
+
+  override render() {
+    const {name, index, start, isItem} = this.props;
+    return (
+      <div class="ui-list-row" role={isItem ? 'listitem' : undefined} data-index={index} data-key={name} ref={this.attach} style={{transform: `translateY(${start}px)`}}>
+        {this.content()}
+      </div>
+    );
+  }
 }
 
 type Box = {readonly current: HTMLDivElement | null};
@@ -115,7 +162,7 @@ function optionsOf<T>(props: VirtualListProps<T>, box: Box, held: {current: bool
     observeElementRect,
     observeElementOffset,
     onChange,
-    ...(atEnd ? {anchorTo: 'end' as const, followOnAppend: !held.current, scrollEndThreshold: END, paddingEnd: PAD_END} : {}),
+    ...(atEnd ? {anchorTo: 'end' as const, followOnAppend: !held.current, scrollEndThreshold: held.current ? NEVER : END, paddingEnd: PAD_END} : {}),
   };
 }
 
