@@ -42,6 +42,21 @@ class ChatPage:
         """Press a button, once it may be."""
         await self.button(name).click()
 
+    async def waiting(self) -> Locator:
+        """Return where what waits is answered: its card, or on a phone the sheet that shows it."""
+        if not self.tab.screen.touch:
+            return self.transcript
+        await self.press(re.compile("^Waiting"))
+        return self.page.get_by_role("dialog").last
+
+    async def answer(self, name: str) -> None:
+        """Press a button of what waits, once it is safe from presses that were meant otherwise."""
+        button = (await self.waiting()).get_by_role("button", name=name, exact=True).last
+        await button.scroll_into_view_if_needed()
+        guard = button.locator("xpath=..")
+        await expect(guard).not_to_have_attribute("data-dead", "true")
+        await button.click()
+
     async def reads(self, *texts: str | re.Pattern[str]) -> None:
         """Wait until the transcript shows texts."""
         for text in texts:

@@ -74,8 +74,9 @@ async def tool(chat: ChatPage) -> None:
 
 async def run(chat: ChatPage) -> None:
     await chat.say("/run echo first")
+    await chat.tab.shows("Run this command?")
     await chat.tab.picture("run-asked")
-    await chat.press("Allow once")
+    await chat.answer("Allow once")
     await chat.reads("The command ended with exit code 0.")
 
 
@@ -83,15 +84,35 @@ async def edit(chat: ChatPage) -> None:
     await chat.say("/edit hello.txt bye")
     await chat.tab.shows("Write hello.txt?")
     await chat.tab.picture("edit-asked")
-    await chat.press("Deny")
+    await chat.answer("Deny")
     await chat.reads("Then I will not.")
 
 
 async def review(chat: ChatPage) -> None:
     await chat.say("/review")
     await chat.tab.shows("Use this result?")
-    await chat.press("Use it")
+    await chat.answer("Use it")
     await chat.reads("The report is accepted.")
+
+
+async def ask(chat: ChatPage) -> None:
+    await chat.say("/ask")
+    await chat.tab.shows("A few questions")
+    form = await chat.waiting()
+    await form.get_by_label("What is your name?").fill("Ada")
+    await form.get_by_label("How old are you?").fill("36")
+    await form.get_by_role("button", name="Yes").click()
+    await form.get_by_role("radio", name="green").check()
+    for fruit in ("apple", "plum"):
+        await form.get_by_role("checkbox", name=fruit).check()
+    await chat.tab.picture("ask-filled")
+    await form.get_by_role("button", name="Answer", exact=True).click()
+    await chat.reads('name: "Ada"', "age: 36", "happy: true", 'colour: "green"')
+
+
+async def shell(chat: ChatPage) -> None:
+    await chat.say("!echo typed-$((40+2))")
+    await chat.reads(re.compile("typed-42"))
 
 
 async def client_tool(chat: ChatPage) -> None:
@@ -142,6 +163,8 @@ COMMANDS: dict[str, Callable[[ChatPage], Awaitable[None]]] = {
     "run": run,
     "edit": edit,
     "review": review,
+    "ask": ask,
+    "shell": shell,
     "client-tool": client_tool,
     "subagent": subagent,
     "slow": slow,

@@ -77,7 +77,7 @@ async def test_an_approval_in_one_appears_in_the_others_at_once(
         await three.phone.tab.shows(re.compile("Run this command|Waiting"))
         await three.phone.tab.picture("waiting")
         start = time.perf_counter()
-        await three.desk.press("Allow once")
+        await three.desk.answer("Allow once")
         pressed = time.perf_counter()
         await three.phone.reads(re.compile("The command ended with exit code 0."))
         record_property(
