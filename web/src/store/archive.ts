@@ -26,16 +26,23 @@ export interface Aged<T> {
 
 /** A state cut to what is worth keeping; undefined if it is too large even then. */
 export function cut(kind: Kind, state: unknown): unknown {
-  if (kind !== 'chat') return fits(state) ? state : undefined;
+  if (kind !== 'chat') return sizeOf(state) <= MOST_SIZE ? state : undefined;
   const chat = state as ChatState;
-  for (let most = MOST_TURNS; most >= 1; most = Math.floor(most / 2)) {
-    const shorter = {...chat, turns: chat.turns.slice(-most)};
-    if (fits(shorter)) return shorter;
+  let room = MOST_SIZE - sizeOf({...chat, turns: []});
+  let from = chat.turns.length;
+  // From the newest on, so that no more is measured than fits.
+  while (from > 0 && chat.turns.length - from < MOST_TURNS) {
+    room -= sizeOf(chat.turns[from - 1]) + 1;
+    if (room < 0) break;
+    from -= 1;
   }
-  return undefined;
+  return room < 0 && from === chat.turns.length ? undefined : {...chat, turns: chat.turns.slice(from)};
 }
 
-const fits = (state: unknown): boolean => JSON.stringify(state).length <= MOST_SIZE;
+const sizeOf = (value: unknown): number => JSON.stringify(value).length;
+
+// What is still being written would be kept again and again.
+const isGrowing = ({kind, state}: {kind: Kind; state: unknown}): boolean => kind === 'chat' && (state as ChatState).activeTurn !== undefined;
 
 export class Archive {
   private readonly kept: Kept;
@@ -85,11 +92,17 @@ export class Archive {
 
   /** Write now what waits to be written. */
   async flush(): Promise<void> {
+    await this.writeAll(() => true);
+  }
+
+  private async writeAll(isRipe: (shown: {kind: Kind; state: unknown}) => boolean): Promise<void> {
     this.stop?.();
     this.stop = undefined;
-    const {dirty, summaries} = this;
-    this.dirty = new Map();
+    const {summaries} = this;
+    const dirty = new Map([...this.dirty].filter(([, shown]) => isRipe(shown)));
+    for (const uri of dirty.keys()) this.dirty.delete(uri);
     this.summaries = undefined;
+    if (this.dirty.size) this.later();
     const at = this.timer.now();
     if (this.isClosed) return;
     if (summaries) await this.kept.set(LIST, {at, value: newest(summaries)});
@@ -97,7 +110,7 @@ export class Archive {
   }
 
   private later(): void {
-    if (!this.isClosed) this.stop ??= this.timer.after(WRITE_AFTER, () => void this.flush());
+    if (!this.isClosed) this.stop ??= this.timer.after(WRITE_AFTER, () => void this.writeAll(shown => !isGrowing(shown)));
   }
 
   private async write(dirty: ReadonlyMap<string, {kind: Kind; state: unknown}>, at: number): Promise<void> {

@@ -38,6 +38,21 @@ test('a stream is written once in a while, and as it was last shown', async () =
   expect(kept.writes).toBe(2);
 });
 
+test('a turn that still runs is written when it ends, or when the page is left', async () => {
+  const running = chatState(C, {activeTurn: {id: 't', responseParts: []}});
+  archive.shown(C, 'chat', running);
+  timer.pass(10 * WRITE_AFTER);
+  await settled();
+  expect(kept.writes).toBe(0);
+  await archive.flush();
+  expect(await archive.recall(C)).toBeDefined();
+  archive.shown(C, 'chat', running);
+  archive.shown(C, 'chat', chatState(C, {activity: 'ended'}));
+  timer.pass(WRITE_AFTER);
+  await settled();
+  expect(await archive.recall(C)).toMatchObject({activity: 'ended'});
+});
+
 test('the oldest are let go of', async () => {
   for (let chat = 0; chat <= 2 * MOST_CHATS; chat += 1) {
     archive.shown(`ahp-chat:/${chat}`, 'chat', chatState(`ahp-chat:/${chat}`));
