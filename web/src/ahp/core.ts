@@ -111,7 +111,8 @@ export class Core {
     this.requests.cameUp();
   }
 
-  private flush(): void {
+  /** Tell what has changed. */
+  flush(): void {
     if (!this.changed.size) return;
     const uris = this.changed;
     this.changed = new Set();

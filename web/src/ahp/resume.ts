@@ -82,3 +82,9 @@ function adoptSnapshots(core: Core, snapshots: readonly J[]): void {
 function giveUpOnSent(core: Core, why: string): void {
   for (const dispatch of core.dispatches.all()) if (dispatch.sent) core.fail(dispatch, why);
 }
+
+/** End the actions that have not left: what they were meant for may be long past when there is a wire again. */
+export function giveUpUnsent(core: Core, why: string): void {
+  for (const dispatch of core.dispatches.all()) if (!dispatch.sent) core.fail(dispatch, why);
+  core.flush();
+}

@@ -11,8 +11,6 @@ export interface NotifySettings {
   readonly withText: boolean;
 }
 
-const NONE: NotifySettings = {isOn: false, finished: false, withText: false};
-
 function read(): NotifySettings {
   const {isOn, finished, withText} = (rememberedJson('notify') ?? {}) as Partial<Record<keyof NotifySettings, unknown>>;
   return {isOn: isOn === true, finished: finished === true, withText: withText === true};
@@ -25,11 +23,6 @@ export const notifySettings: ReadonlySignal<NotifySettings> = now;
 export function setNotify(change: Partial<NotifySettings>): void {
   now.value = {...now.peek(), ...change};
   remember('notify', JSON.stringify(now.peek()));
-}
-
-/** Forget what was wanted: this browser was signed out. */
-export function resetNotify(): void {
-  now.value = NONE;
 }
 
 /** The kinds that are wanted. */

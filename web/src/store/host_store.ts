@@ -2,6 +2,7 @@
 import {type ReadonlySignal, computed, signal} from '@preact/signals';
 import {Core, type InitializeParams, type InitializeResult, type Kind, type Methods, type RootState, SessionList, type SessionState, type SessionSummary, type StateAction, type States, type Timer, listSessions} from '../ahp/index.ts';
 import {hostMembers} from '../ahp/own.ts';
+import {giveUpUnsent} from '../ahp/resume.ts';
 import {ROOT} from '../ahp/uris.ts';
 import {Link, type Live, type LinkWorld} from '../link/link.ts';
 import {acted, notSent} from './acts.ts';
@@ -162,6 +163,7 @@ export class HostStore implements Store {
 
   private showLive(): void {
     const {live, detail, heardAt} = this.link;
+    if (live !== 'live') giveUpUnsent(this.core, NO_CONNECTION);
     this.options.schedule(() => {
       this.liveNow.value = live;
       this.detailNow.value = detail;

@@ -29,12 +29,12 @@ const token = (): string | undefined => remembered('token');
 export function openStore(): HostStore {
   const me = rememberedJson('me') as Me | undefined;
   const archive = new Archive(kept, timer);
-  const store = new HostStore({
+  const store: HostStore = new HostStore({
     clientId: takeClientId(),
     timer,
     schedule: windowFrames().schedule,
     introduce,
-    forgetAll,
+    forgetAll: () => forgetAll(store),
     archive,
     ...(me ? {me} : {}),
     world: {

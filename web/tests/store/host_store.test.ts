@@ -1,8 +1,10 @@
 /** The store against a host that the test plays. */
 import {effect} from '@preact/signals';
 import {beforeEach, describe, expect, test} from 'vitest';
+import {QUIET_LOSS} from '../../src/link/link.ts';
 import {GRACE} from '../../src/store/channels.ts';
 import {FakeHost, type Json, chatState, sessionState, summary} from './fake_host.ts';
+import {settled} from './fake_time.ts';
 
 const S = 'ahp-session:/1';
 const C = 'ahp-chat:/1';
@@ -162,6 +164,21 @@ describe('acting', () => {
     expect(act.phase.value).toBe('notSent');
     expect(host.count('dispatchAction')).toBe(0);
   });
+});
+
+test('what was done in a short loss is sent after it, in a longer one it is not', async () => {
+  await host.up();
+  const session = host.store.session(S);
+  await host.snapshot(S, sessionState('First'));
+  host.frame();
+  host.lose();
+  const act = host.store.act(S, titled('Mine'));
+  host.frame();
+  expect([session.state.value?.title, act.phase.value]).toEqual(['Mine', 'pending']);
+  host.timer.pass(QUIET_LOSS);
+  await settled();
+  host.frame();
+  expect([session.state.value?.title, act.phase.value, host.store.live.value]).toEqual(['First', 'notSent', 'reconnecting']);
 });
 
 describe('sessions', () => {
