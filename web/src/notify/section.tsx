@@ -18,7 +18,7 @@ async function turnOn(store: Store): Promise<string | undefined> {
     await subscribe(store);
   } catch (error) {
     // Without pushes there is still what the open page tells.
-    return `${words.notify.noPush} ${words.notify.failed(reason(error))}`;
+    return words.notify.noPushBecause(reason(error));
   }
   return undefined;
 }
@@ -31,7 +31,7 @@ export function NotificationSettings() {
   const change = (next: Partial<NotifySettings>): void => {
     setNotify(next);
     void subscribe(store).catch((error: unknown) => {
-      said.value = reason(error);
+      said.value = words.notify.noPushBecause(reason(error));
     });
   };
   const toggle = async (): Promise<void> => {
@@ -59,7 +59,7 @@ export function NotificationSettings() {
           {settings.isOn && <Choices settings={settings} change={change} canPush={mayPush(store)} />}
         </>
       )}
-      {said.value && <p class="notify-note" role="alert">{said.value}</p>}
+      {said.value !== undefined && <p class="notify-note" role="alert">{said.value}</p>}
     </section>
   );
 }

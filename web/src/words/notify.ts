@@ -11,7 +11,7 @@ export const notify = {
   noPush: 'This browser tells only while the page is open.',
   denied: 'The browser does not allow notifications for this page. Allow them in its settings first.',
   unsupported: 'This browser has no notifications.',
-  failed: (reason: string) => `Not turned on: ${reason}`,
+  noPushBecause: (reason: string) => `This browser tells only while the page is open: ${reason}`,
   needsInput: 'Needs you',
   failedTurn: 'The turn ended with an error.',
   finishedTurn: 'Finished',
