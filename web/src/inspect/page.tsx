@@ -1,6 +1,6 @@
 /** The inspector of the messages between this page and its host. */
 import './inspect.css';
-import {useComputed, useSignal} from '@preact/signals';
+import {type ReadonlySignal, useComputed, useSignal} from '@preact/signals';
 import {useEffect} from 'preact/hooks';
 import {ArrowDownLeft, ArrowUpRight} from 'lucide';
 import type {Frame} from '../link/tap.ts';
@@ -60,7 +60,7 @@ export function InspectPage() {
           estimate={28}
           rows={shown.value}
           keyOf={frame => String(frame.id)}
-          renderRow={frame => <Row frame={frame} isOpen={open.value.has(frame.id)} toggle={() => toggle(frame.id)} />}
+          renderRow={frame => <Row frame={frame} open={open} toggle={() => toggle(frame.id)} />}
         />
       ) : (
         <p class="inspect-about">{frames.value.length ? words.inspect.none : words.inspect.empty}</p>
@@ -90,8 +90,9 @@ function follow(frames: {value: readonly Frame[]}, isPaused: {peek(): boolean}, 
 
 const time = new Intl.DateTimeFormat(undefined, {hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3, hourCycle: 'h23'});
 
-function Row({frame, isOpen, toggle}: {frame: Frame; isOpen: boolean; toggle(): void}) {
+function Row({frame, open, toggle}: {frame: Frame; open: ReadonlySignal<ReadonlySet<number>>; toggle(): void}) {
   const {what, about, isError} = line(frame);
+  const isOpen = open.value.has(frame.id);
   return (
     <div class={`inspect-row${isError ? ' error' : ''}`}>
       <button type="button" class="inspect-line" aria-expanded={isOpen} onClick={toggle}>
