@@ -5,6 +5,7 @@ import {useEffect, useRef} from 'preact/hooks';
 import type {ChatState, SessionState, StateAction} from '../ahp/index.ts';
 import {IS_READ} from '../ahp/status.ts';
 import {Composer} from '../composer/composer.tsx';
+import {useReadSession} from '../sessions/read_session.ts';
 import {type FollowedChat, type Store, useFollowed, useStore} from '../store/index.ts';
 import {chatOf} from '../store/session_chats.ts';
 import {announce} from '../ui/announce.tsx';
@@ -26,6 +27,7 @@ export interface ChatPageProps {
 export function ChatPage({session, chat, turn}: ChatPageProps) {
   const store = useStore();
   const followed = useFollowed(() => store.session(session), [session]);
+  useReadSession(session);
   const state = followed.state.value;
   const shown = chatOf(state, chat);
   const gone = followed.gone.value;

@@ -11,6 +11,7 @@ import {dispose, reasonOf} from './dispose.ts';
 import {forkSession, lastTurn} from './fork.ts';
 import type {Row} from './list_model.ts';
 import {mute} from './muted.ts';
+import {markRead} from './read_session.ts';
 import {tellOutcome} from './tell_outcome.ts';
 import {letThrough} from './use_list.ts';
 
@@ -42,9 +43,11 @@ async function fork(store: Store, session: string): Promise<void> {
 export function RowMenu({row, title, anchor, onClose, onRename}: RowMenuProps) {
   const store = useStore();
   const whyNot = useWhyNot();
+  // What one has read, a viewer may say too.
+  const whyNotRead = store.live.value === 'live' ? undefined : whyNot;
   const read = (isRead: boolean): void => {
     letThrough();
-    tellOutcome(store.act(row.uri, {type: 'session/isReadChanged', isRead} as StateAction, `read:${row.uri}`));
+    tellOutcome(markRead(store, row.uri, isRead));
   };
   const items: MenuItem[] = [
     {id: 'rename', words: words.sessions.rename, icon: Pencil, whyNot, run: onRename},
@@ -52,8 +55,8 @@ export function RowMenu({row, title, anchor, onClose, onRename}: RowMenuProps) {
       ? {id: 'archive', words: words.sessions.unarchive, icon: ArchiveRestore, whyNot, run: () => archive(store, row.uri, false)}
       : {id: 'archive', words: words.sessions.archive, icon: Archive, whyNot, run: () => archive(store, row.uri, true)},
     row.unread
-      ? {id: 'read', words: words.sessions.markRead, icon: MailOpen, whyNot, run: () => read(true)}
-      : {id: 'read', words: words.sessions.markUnread, icon: Mail, whyNot, run: () => read(false)},
+      ? {id: 'read', words: words.sessions.markRead, icon: MailOpen, whyNot: whyNotRead, run: () => read(true)}
+      : {id: 'read', words: words.sessions.markUnread, icon: Mail, whyNot: whyNotRead, run: () => read(false)},
     {
       id: 'mute',
       words: row.muted ? words.sessions.unmute : words.sessions.mute,

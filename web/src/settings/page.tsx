@@ -2,6 +2,7 @@
 import './settings.css';
 import '../forms/forms.css';
 import type {ComponentType} from 'preact';
+import {NotificationSettings} from '../notify/section.tsx';
 import {route} from '../route.ts';
 import {ErrorBoundary} from '../ui/error_boundary.tsx';
 import {To} from '../ui/to.tsx';
@@ -11,10 +12,11 @@ import {DeviceSettings} from './device.tsx';
 import {HostSettings} from './host.tsx';
 import {TrashSettings} from './trash.tsx';
 
-type SectionName = 'device' | 'host' | 'access' | 'trash';
+type SectionName = 'device' | 'notifications' | 'host' | 'access' | 'trash';
 
 const SECTIONS: Readonly<Record<SectionName, ComponentType>> = {
   device: DeviceSettings,
+  notifications: NotificationSettings,
   host: HostSettings,
   access: AccessSettings,
   trash: TrashSettings,
