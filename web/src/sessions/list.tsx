@@ -33,20 +33,27 @@ export function SessionListPane({onlyWaiting = false}: SessionListPaneProps) {
   const at = route.value;
   const current = at.at === 'session' ? at.session : undefined;
   return (
-    <div class="sessions-pane" ref={pane}>
+    <div class={onlyWaiting ? 'sessions-pane only-waiting' : 'sessions-pane'} ref={pane}>
       {!onlyWaiting && <Finder />}
-      {list.updates > 0 && (
-        <div class="sessions-updates">
-          <Button onClick={list.showUpdates}>
-            {words.sessions.updates(list.updates)}
-            <span class="hidden-text">: {words.sessions.showUpdates}</span>
-          </Button>
+      <div class="sessions-room" {...look}>
+        <div class="sessions-list">
+          {list.sections.map(section => <ListSection key={section.key} section={section} current={current} />)}
+          {!list.sections.length && <Nothing onlyWaiting={onlyWaiting} />}
         </div>
-      )}
-      <div class="sessions-list" {...look}>
-        {list.sections.map(section => <ListSection key={section.key} section={section} current={current} />)}
-        {!list.sections.length && <Nothing onlyWaiting={onlyWaiting} />}
+        {list.updates > 0 && <Updates count={list.updates} onShow={list.showUpdates} />}
       </div>
+    </div>
+  );
+}
+
+/** Lies over a heading, where nothing can be pressed: were it in the list, it would move what is. */
+function Updates({count, onShow}: {count: number; onShow(): void}) {
+  return (
+    <div class="sessions-updates">
+      <Button onClick={onShow}>
+        {words.sessions.updates(count)}
+        <span class="hidden-text">: {words.sessions.showUpdates}</span>
+      </Button>
     </div>
   );
 }

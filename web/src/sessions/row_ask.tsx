@@ -26,7 +26,8 @@ export function RowAsk({session, title, ask, settled}: RowAskProps) {
     const option = offer.option === undefined ? {} : {option: offer.option};
     setAct(store.act(ask.chat, approval(ask.turn ?? '', ask.call, option), `row:${ask.id}`));
   };
-  const isPending = act !== undefined && (act.phase.value === 'pending' || act.phase.value === 'done');
+  const phase = act?.phase.value;
+  const isOwn = phase === 'pending' || phase === 'done';
   return (
     <div class="sessions-ask">
       <p class="sessions-ask-what">
@@ -36,8 +37,8 @@ export function RowAsk({session, title, ask, settled}: RowAskProps) {
       {ask.input !== undefined && ask.input !== ask.headline && (
         <pre class={ask.offer ? 'sessions-ask-input' : 'sessions-ask-input cut'}>{visible(ask.input)}</pre>
       )}
-      {settled || isPending ? (
-        <p class="sessions-ask-done">{isPending ? words.sessions.allowing : words.sessions.settled}</p>
+      {settled || isOwn ? (
+        <p class="sessions-ask-done">{phase === 'done' ? words.sessions.allowed : isOwn ? words.sessions.allowing : words.sessions.settled}</p>
       ) : (
         <div class="sessions-ask-buttons">
           <To route={chatRoute(store.sessions.peek(), session, ask.chat)} class="ui-button">{reviewWord(ask)}</To>

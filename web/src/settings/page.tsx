@@ -37,9 +37,9 @@ export function SettingsPage() {
             <To key={name} class="settings-section-link" route={{at: 'settings', section: name}} current={name === section}>{words.settings.sections[name]}</To>
           ))}
         </nav>
-        <section class="settings-section" aria-label={words.settings.sections[section]}>
+        <div class="settings-section">
           <ErrorBoundary of={section}><Section /></ErrorBoundary>
-        </section>
+        </div>
       </div>
     </div>
   );

@@ -12,7 +12,7 @@ export const automations = {
   removeTitle: 'Remove this automation?',
   removeText: 'It will not run any more. The sessions that it made stay.',
   run: 'Run now',
-  runOf: (title: string) => `Run ${title} now`,
+  runOf: (title: string) => `Run now: ${title}`,
   running: 'Starting...',
   enabled: 'Enabled',
   enabledOf: (title: string) => `${title} runs by itself`,

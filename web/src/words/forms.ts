@@ -4,7 +4,7 @@ export const forms = {
   choose: 'Choose...',
   none: 'Not set',
   add: 'Add',
-  addItem: (title: string) => `Add to ${title}`,
+  addItem: (title: string) => `Add: ${title}`,
   removeItem: (title: string, number: number) => `Remove ${title} ${number}`,
   item: (title: string, number: number) => `${title} ${number}`,
   reset: 'Default',

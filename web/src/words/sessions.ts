@@ -27,6 +27,7 @@ export const sessions = {
   allowOnce: 'Allow once',
   allow: (label: string, title: string) => `${label}: ${title}`,
   allowing: 'Allowing...',
+  allowed: 'Allowed',
   settled: 'Answered in another window',
   signIn: (name: string) => `${name} needs you to sign in`,
   useResult: 'Use this result?',

@@ -64,9 +64,9 @@ test('a number that is none stays as typed, and says what is wrong', () => {
 
 test('lists grow and shrink within their limits', () => {
   open({tags: {type: 'array', title: 'Tags', items: {type: 'string'}, maxItems: 2}}, {tags: ['a']});
-  page.doing(() => page.button('Add to Tags').click());
+  page.doing(() => page.button('Add: Tags').click());
   expect(values).toEqual({tags: ['a', '']});
-  expect(page.box.querySelector('[aria-label="Add to Tags"]')).toBeNull();
+  expect(page.box.querySelector('[aria-label="Add: Tags"]')).toBeNull();
   page.doing(() => page.button('Remove Tags 1').click());
   expect(values).toEqual({tags: ['']});
 });

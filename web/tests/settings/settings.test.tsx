@@ -96,7 +96,7 @@ describe('access', () => {
   test('revoking asks first, then lists anew', async () => {
     open('access', {answers: answers()});
     await shows('laptop');
-    page.doing(() => page.button('Revoke laptop').click());
+    page.doing(() => page.button('Revoke: laptop').click());
     page.doing(() => page.find('dialog .danger').click());
     await vi.waitFor(() => expect(page.store.asks.map(ask => ask.method)).toEqual(['agenthost/listTokens', 'agenthost/revokeToken', 'agenthost/listTokens']));
   });
@@ -115,14 +115,14 @@ describe('the trash', () => {
   test('gives a session back', async () => {
     open('trash', {answers});
     await shows('Old work');
-    page.doing(() => page.button('Restore Old work').click());
+    page.doing(() => page.button('Restore: Old work').click());
     await vi.waitFor(() => expect(page.store.asks).toContainEqual({method: 'agenthost/restoreSession', params: {channel: 'ahp-session:/x'}}));
   });
 
   test('deletes for good only after a question, and tells a refusal', async () => {
     open('trash', {answers});
     await shows('Old work');
-    page.doing(() => page.button('Delete Old work for good').click());
+    page.doing(() => page.button('Delete for good: Old work').click());
     page.doing(() => page.find('dialog .danger').click());
     await shows('The host refused: no');
   });
