@@ -82,7 +82,7 @@ describe('the list', () => {
 describe('kept still', () => {
   test('while the pointer is in it, rows stay and the updates are counted', () => {
     open({sessions: [session('a', {modifiedAt: at(5)}), session('b', {modifiedAt: at(2)})]});
-    page.doing(() => void page.find('.sessions-list').dispatchEvent(new PointerEvent('pointerenter')));
+    page.doing(() => void page.find('.sessions-room').dispatchEvent(new PointerEvent('pointerenter')));
     page.doing(() => void (page.store.sessions.value = [session('new', {modifiedAt: at(9)}), ...page.store.sessions.value] as never));
     expect(titles()).toEqual(['a', 'b']);
     const updates = page.find('.sessions-updates button');
@@ -93,9 +93,9 @@ describe('kept still', () => {
 
   test('it is let go when the pointer leaves', () => {
     open({sessions: [session('a')]});
-    page.doing(() => void page.find('.sessions-list').dispatchEvent(new PointerEvent('pointerenter')));
+    page.doing(() => void page.find('.sessions-room').dispatchEvent(new PointerEvent('pointerenter')));
     page.doing(() => void (page.store.sessions.value = [session('z', {modifiedAt: at(9)}), ...page.store.sessions.value] as never));
-    page.doing(() => void page.find('.sessions-list').dispatchEvent(new PointerEvent('pointerleave')));
+    page.doing(() => void page.find('.sessions-room').dispatchEvent(new PointerEvent('pointerleave')));
     expect(titles()).toEqual(['z', 'a']);
   });
 });
@@ -134,7 +134,7 @@ describe('a waiting row', () => {
 
   test('answered elsewhere while somebody is in the list, it says so', () => {
     open(states);
-    page.doing(() => void page.find('.sessions-list').dispatchEvent(new PointerEvent('pointerenter')));
+    page.doing(() => void page.find('.sessions-room').dispatchEvent(new PointerEvent('pointerenter')));
     page.doing(() => void (page.store.waiting.value = []));
     expect(page.box.textContent).toContain('Answered in another window');
     expect(page.box.querySelector('.ui-guarded')).toBeNull();
