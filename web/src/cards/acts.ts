@@ -48,16 +48,15 @@ export function isOwn({own}: Settled): boolean {
   return phase === 'pending' || phase === 'done' || phase === 'uncertain';
 }
 
-/** See what waits now, and mark what is gone without this window's doing. */
-export function noteChange(chat: string, before: ReadonlySet<string>, now: ReadonlySet<string>): void {
-  for (const id of before) {
-    if (now.has(id)) continue;
-    const known = entry(chat, id);
-    if (!isOwn(known.peek())) known.value = {elsewhere: true};
-  }
-  for (const id of now) {
-    // Asked anew: the former answer was to the former question. One that was taken back keeps its reason.
-    const known = entry(chat, id);
-    if (!before.has(id) && (known.peek().elsewhere || known.peek().own?.act.phase.peek() === 'done')) known.value = {};
-  }
+/** Mark what was answered without this window's doing. */
+export function noteAnswered(chat: string, id: string): void {
+  const known = entry(chat, id);
+  if (!isOwn(known.peek())) known.value = {elsewhere: true};
+}
+
+/** Forget the answer to what is asked anew: it was to the former question. One that was taken back keeps its reason. */
+export function noteAsked(chat: string, id: string): void {
+  const known = entry(chat, id);
+  const {elsewhere, own} = known.peek();
+  if (elsewhere || own?.act.phase.peek() === 'done') known.value = {};
 }

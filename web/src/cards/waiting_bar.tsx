@@ -8,7 +8,7 @@ import type {ChatRef} from '../ui/registry.tsx';
 import {visible} from '../ui/safe.tsx';
 import {width} from '../ui/width.ts';
 import {words} from '../words/index.ts';
-import {noteChange} from './acts.ts';
+import {noteAnswered, noteAsked} from './acts.ts';
 import './cards.css';
 import {openCard} from './open_card.ts';
 import {type Pending, pendingElsewhere, pendingIn, pendingTitle} from './pending.ts';
@@ -25,7 +25,7 @@ const titleOfPending = (pending: Pending): string => visible(pendingTitle(pendin
 export function WaitingBar({at, chat, session}: WaitingBarProps) {
   const here = useKept(() => pendingIn(at.chat, chat.value));
   const others = useKept(() => pendingElsewhere(at.chat, session.value));
-  useWatch(at.chat, here);
+  useWatch(at.chat, chat, here);
   const shown = width.value === 'phone' ? [...here.value, ...others.value] : others.value;
   const first = shown[0];
   return (
@@ -58,14 +58,17 @@ function useKept(list: () => readonly Pending[]): ReadonlySignal<readonly Pendin
 
 const thingOf = (pending: Pending): unknown => (pending.kind === 'call' ? pending.call : pending.request);
 
-/** Notice what is answered elsewhere. */
-function useWatch(chat: string, here: ReadonlySignal<readonly Pending[]>): void {
+/** Notice what is answered elsewhere; what ended with its turn was not answered at all. */
+function useWatch(uri: string, chat: ReadonlySignal<ChatState | undefined>, here: ReadonlySignal<readonly Pending[]>): void {
   useEffect(() => {
-    let before: ReadonlySet<string> = new Set(here.peek().map(each => each.id));
+    let before = here.peek();
     return effect(() => {
-      const now = new Set(here.value.map(each => each.id));
-      noteChange(chat, before, now);
+      const now = here.value;
+      const running = chat.peek()?.activeTurn?.id;
+      const has = (list: readonly Pending[], id: string): boolean => list.some(each => each.id === id);
+      for (const gone of before) if (gone.turn === running && !has(now, gone.id)) noteAnswered(uri, gone.id);
+      for (const added of now) if (!has(before, added.id)) noteAsked(uri, added.id);
       before = now;
     });
-  }, [chat, here]);
+  }, [uri, chat, here]);
 }

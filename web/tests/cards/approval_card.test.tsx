@@ -28,6 +28,7 @@ const pending = (more: object = {}): Of<'pending-confirmation'> =>
     status: 'pending-confirmation', toolCallId: `call-${id}`, toolName: 'shell', displayName: 'Shell',
     confirmationTitle: 'Run this command?', invocationMessage: 'Run npm test', toolInput: 'npm test', options: OPTIONS, ...more,
   }) as Of<'pending-confirmation'>;
+const running = (): ToolCallState => ({status: 'running', toolCallId: `call-${id}`, toolName: 'shell', displayName: 'Shell', invocationMessage: '', confirmed: 'user-action'});
 const ref = () => ({session: SESSION, chat: CHAT, turn: 't', index: 0, call: `call-${id}`});
 const chatWith = (call: object): Json => ({
   resource: CHAT, title: 'Chat', status: 24, modifiedAt: '2026-01-01T00:00:00.000Z', turns: [],
@@ -190,10 +191,18 @@ describe('an answer', () => {
     const call = pending();
     const store = fakeStore({channels: {[CHAT]: chatWith(call)}});
     const followed = store.chat(CHAT).state;
-    shown = show(<><WaitingBar at={ref()} chat={followed} session={store.session(SESSION).state} /><CallNote at={ref()} /></>, store);
+    shown = show(<><WaitingBar at={ref()} chat={followed} session={store.session(SESSION).state} /><CallNote call={running()} at={ref()} /></>, store);
     shown.doing(() => store.apply(CHAT, {type: 'chat/toolCallConfirmed', turnId: 't', toolCallId: call.toolCallId, approved: true, confirmed: 'user-action'}));
     expect(shown.box.textContent).toContain('Answered in another window');
     expect(settledOf(CHAT, call.toolCallId).value.elsewhere).toBe(true);
+  });
+
+  it('is not given by stopping the turn', () => {
+    const call = pending();
+    const store = fakeStore({channels: {[CHAT]: chatWith(call)}});
+    shown = show(<><WaitingBar at={ref()} chat={store.chat(CHAT).state} session={store.session(SESSION).state} /><CallNote call={running()} at={ref()} /></>, store);
+    shown.doing(() => store.apply(CHAT, {type: 'chat/turnCancelled', turnId: 't', duration: 1}));
+    expect(shown.box.textContent).toBe('');
   });
 
   it('given here is told as under way, then not at all', () => {
@@ -202,7 +211,7 @@ describe('an answer', () => {
     shown = show(<><WaitingBar at={ref()} chat={store.chat(CHAT).state} session={store.session(SESSION).state} /><ApprovalCard call={call} at={ref()} /></>, store);
     settle();
     press('Allow once1');
-    shown.again(<CallNote at={ref()} />);
+    shown.again(<CallNote call={running()} at={ref()} />);
     expect(shown.box.textContent).toBe('Allowing...');
     shown.doing(() => store.acts[0]?.end('done'));
     expect(shown.box.textContent).toBe('');

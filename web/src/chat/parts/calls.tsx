@@ -2,6 +2,7 @@
 import {Bot, Ban, Eye, FilePen, LoaderCircle, type IconNode, OctagonX, Search, SquareTerminal, Wrench} from 'lucide';
 import type {ResponsePart, ToolCallCancelledState, ToolCallCompletedState, ToolCallRunningState, ToolCallState, ToolCallStreamingState, ToolResultContent} from '../../ahp/index.ts';
 import {Tail} from '../../ansi/view.tsx';
+import {CallNote} from '../../cards/call_note.tsx';
 import {type CallRef, type PartRef, callViews} from '../../ui/registry.tsx';
 import {visible} from '../../ui/safe.tsx';
 import {words} from '../../words/index.ts';
@@ -18,7 +19,13 @@ export function ToolCallPart({part, at}: {part: ResponsePart; at: PartRef}) {
   if (part.kind !== 'toolCall') return null;
   const call = part.toolCall;
   const View = callViews.get(call.status);
-  return <View call={call} at={{...at, call: call.toolCallId}} />;
+  const ref = {...at, call: call.toolCallId};
+  return (
+    <>
+      <View call={call} at={ref} />
+      <CallNote call={call} at={ref} />
+    </>
+  );
 }
 
 interface CallProps {
