@@ -37,7 +37,8 @@ export function attachmentOf(item: CompletionItem): MessageAttachment | undefine
 export function describedBy(item: CompletionItem): {label: string; hint: string; description: string} {
   const meta = item.attachment._meta ?? {};
   const said = (name: string): string => (typeof meta[name] === 'string' ? (meta[name] as string) : '');
-  return {label: item.attachment.label, hint: said('argumentHint'), description: said('description') || said('path')};
+  const description = said('description') || said('path');
+  return {label: item.attachment.label, hint: said('argumentHint'), description: description === item.attachment.label ? '' : description};
 }
 
 const clamp = (n: number, low: number, high: number): number => Math.max(low, Math.min(high, n));

@@ -1,6 +1,6 @@
 /** Completions while typing: the host's, in a list over the box that leaves the focus where it is. */
 import {type ReadonlySignal, type Signal, signal} from '@preact/signals';
-import {AtSign, File, Folder, MessageSquare, NotebookPen, Slash} from 'lucide';
+import {AtSign, File, Folder, MessageSquare, NotebookPen} from 'lucide';
 import {useEffect, useMemo} from 'preact/hooks';
 import type {CompletionItem, MessageAttachment} from '../ahp/index.ts';
 import {type Store, useStore} from '../store/index.ts';
@@ -114,10 +114,6 @@ export const optionId = (index: number): string => `${listId}-${index}`;
 
 const ICONS: Readonly<Record<string, typeof File>> = {file: File, directory: Folder, chat: MessageSquare, annotations: NotebookPen};
 
-function iconOf(item: CompletionItem): typeof File {
-  return item.insertText.startsWith('/') ? Slash : ICONS[item.attachment.displayKind ?? ''] ?? AtSign;
-}
-
 export function CompletionList({completing, anchor}: {completing: Completing; anchor: {readonly current: HTMLElement | null}}) {
   const items = completing.items.value;
   if (!items.length) return null;
@@ -149,7 +145,7 @@ function CompletionRow({item, index, chosen, accept}: RowProps) {
       onPointerDown={event => event.preventDefault()}
       onClick={accept}
     >
-      <Icon of={iconOf(item)} />
+      {!item.insertText.startsWith('/') && <Icon of={ICONS[item.attachment.displayKind ?? ''] ?? AtSign} />}
       <span class="composer-completion-label">{visible(label)}</span>
       {hint && <code>{visible(hint)}</code>}
       {description && <span class="composer-note">{visible(description)}</span>}
