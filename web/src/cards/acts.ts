@@ -1,6 +1,7 @@
 /** What was answered from this window, and what was answered elsewhere: each by chat and id. */
 import {type ReadonlySignal, type Signal, signal} from '@preact/signals';
 import type {StateAction} from '../ahp/index.ts';
+import {focusComposer} from '../composer/intake.ts';
 import type {Act, Store} from '../store/index.ts';
 import type {words} from '../words/index.ts';
 
@@ -39,7 +40,10 @@ export const settledOf = (chat: string, id: string): ReadonlySignal<Settled> => 
 
 /** Answer from this window. */
 export function answerHere(store: Store, chat: string, id: string, action: StateAction, doing: Doing): void {
+  const hadFocus = document.activeElement?.closest('[data-waiting]') && !document.activeElement.closest('dialog');
   entry(chat, id).value = {own: {act: store.act(chat, action, id), doing}};
+  // The card goes, and focus with it: the next thing to do is to write. A touch keyboard is not opened for that.
+  if (hadFocus && !globalThis.matchMedia?.('(pointer: coarse)').matches) focusComposer(chat);
 }
 
 /** Whether an answer given here is still under way, or was taken. */

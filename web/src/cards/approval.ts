@@ -29,7 +29,7 @@ export type RiskLevel = 'judging' | 'safe' | 'look' | 'risky';
 /** What a judge said about a call; `reason` is empty while it still thinks. */
 export interface Risk {
   readonly level: RiskLevel;
-  readonly reason: string;
+  readonly reason: StringOrMarkdown;
 }
 
 export type ToolHint = 'destructive' | 'openWorld' | 'readOnly';
@@ -47,8 +47,9 @@ export function textOf(value: StringOrMarkdown | undefined): string {
 }
 
 /** The question that a card asks. */
-export function titleOf(call: ToolCallPendingConfirmationState): string {
-  return textOf(call.confirmationTitle) || textOf(call.invocationMessage) || call.displayName || call.toolName;
+export function titleOf(call: ToolCallPendingConfirmationState): StringOrMarkdown {
+  const said = [call.confirmationTitle, call.invocationMessage].find(title => textOf(title));
+  return said ?? (call.displayName || call.toolName);
 }
 
 /** The host's options by side, or plain ones where it has none. */
@@ -74,7 +75,7 @@ function side(options: readonly ConfirmationOption[], kind: string): Choice[] {
 export function riskOf(risk: ToolCallRiskAssessment | undefined): Risk | undefined {
   if (!risk) return undefined;
   if (risk.status === 'loading') return {level: 'judging', reason: ''};
-  return {level: level(risk.safety), reason: textOf(risk.reason)};
+  return {level: level(risk.safety), reason: risk.reason};
 }
 
 function level(safety: number): RiskLevel {

@@ -1,4 +1,5 @@
 /** The beginning of what waits, where there is no room for all of it: it opens the rest. */
+import type {StringOrMarkdown} from '../ahp/index.ts';
 import type {CallRef, PartRef} from '../ui/registry.tsx';
 import {words} from '../words/index.ts';
 import {settledOf} from './acts.ts';
@@ -11,7 +12,7 @@ import {openCard} from './open_card.ts';
 const FEW = 200;
 
 export interface BriefProps {
-  readonly title: string;
+  readonly title: StringOrMarkdown;
   readonly from?: string | undefined;
   readonly at: CallRef | PartRef;
   readonly id: string;

@@ -10,6 +10,6 @@ const WAITING: ReadonlySet<string> = new Set(['pending-confirmation', 'pending-r
 /** "Allowing..." while an answer is under way, and "Answered in another window" after one from elsewhere; cards say it themselves. */
 export function CallNote({call, at}: {call: ToolCallState; at: CallRef}) {
   const {own, elsewhere} = settledOf(at.chat, at.call).value;
-  if (WAITING.has(call.status) || (!own && !elsewhere)) return null;
+  if (WAITING.has(call.status) || (own ? own.act.phase.value === 'done' : !elsewhere)) return null;
   return <div class="cards-call-note"><Progress settled={{own, elsewhere}} /></div>;
 }

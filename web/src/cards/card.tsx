@@ -2,6 +2,7 @@
 import {Diamond} from 'lucide';
 import type {ComponentChildren} from 'preact';
 import {useId} from 'preact/hooks';
+import type {StringOrMarkdown} from '../ahp/index.ts';
 import {GUARD, Guarded} from '../ui/guarded.tsx';
 import {Icon} from '../ui/icon.tsx';
 import {Outcome} from '../ui/outcome.tsx';
@@ -9,11 +10,12 @@ import {words} from '../words/index.ts';
 import type {Settled} from './acts.ts';
 import './cards.css';
 import {Spelled} from './exact_text.tsx';
+import {Told} from './told.tsx';
 
 export {GUARD};
 
 export interface CardProps {
-  readonly title: string;
+  readonly title: StringOrMarkdown;
   /** Which tool or who asks, said quietly beside the title. */
   readonly from?: string | undefined;
   /** The id of the call or request; what goes to the next waiting thing looks for it. */
@@ -29,7 +31,7 @@ export function Card({title, from, id, children, settled}: CardProps) {
     <section class="cards-card" role="group" aria-labelledby={heading} tabIndex={-1} data-waiting={id} onKeyDown={pressNumbered}>
       <header class="cards-head">
         <Icon of={Diamond} class="cards-diamond" />
-        <h3 id={heading}><Spelled text={title} /></h3>
+        <h3 id={heading}><Told of={title} /></h3>
         {from && <span class="cards-from"><Spelled text={from} /></span>}
       </header>
       {children}

@@ -41,6 +41,6 @@ export function pendingElsewhere(chat: string, session: SessionState | undefined
 export function pendingTitle(pending: Pending, asks: string): string {
   if (pending.kind === 'request') return pending.request.message || pending.request.questions?.[0]?.message || asks;
   const {call} = pending;
-  if (call.status === 'pending-confirmation') return textOf(call.invocationMessage) || titleOf(call);
+  if (call.status === 'pending-confirmation') return textOf(call.invocationMessage) || textOf(titleOf(call));
   return textOf('pastTenseMessage' in call ? call.pastTenseMessage : call.invocationMessage) || call.displayName;
 }

@@ -10,6 +10,7 @@ import {textOf} from './approval.ts';
 import {Brief} from './brief.tsx';
 import {AnswerButton, Card} from './card.tsx';
 import {Spelled} from './exact_text.tsx';
+import {Told} from './told.tsx';
 
 export function ResultRow({call, at}: {call: ToolCallState; at: CallRef}) {
   if (call.status !== 'pending-result-confirmation') return null;
@@ -23,7 +24,7 @@ export function ResultCard({call, at}: {call: ToolCallPendingResultConfirmationS
     answerHere(store, at.chat, call.toolCallId, use ? approval(at.turn, call) : denial(at.turn, call), use ? 'use' : 'discard');
   return (
     <Card title={words.cards.useResult} from={call.displayName} id={call.toolCallId} settled={settledOf(at.chat, call.toolCallId).value}>
-      <p><Spelled text={textOf(call.pastTenseMessage)} /></p>
+      <p><Told of={call.pastTenseMessage} /></p>
       {!call.success && <p class="cards-failed">{call.error?.message ? <Spelled text={call.error.message} /> : words.cards.failedResult}</p>}
       {call.content?.map((content, index) => {
         const View = contentViews.get(content.type);

@@ -2,8 +2,8 @@
 import {CircleHelp, LoaderCircle, OctagonAlert, ShieldCheck} from 'lucide';
 import {Icon} from '../ui/icon.tsx';
 import {words} from '../words/index.ts';
-import type {Risk, ToolHint} from './approval.ts';
-import {Spelled} from './exact_text.tsx';
+import {type Risk, type ToolHint, textOf} from './approval.ts';
+import {Told} from './told.tsx';
 
 const ICONS = {judging: LoaderCircle, safe: ShieldCheck, look: CircleHelp, risky: OctagonAlert};
 
@@ -15,7 +15,7 @@ export function RiskLine({risk, hints}: {risk: Risk | undefined; hints: readonly
         <p class={`cards-judged ${risk.level}`}>
           <Icon of={ICONS[risk.level]} />
           <strong>{words.cards.risk[risk.level]}</strong>
-          {risk.reason && <span class="cards-why"><Spelled text={risk.reason} /></span>}
+          {textOf(risk.reason) && <span class="cards-why"><Told of={risk.reason} /></span>}
         </p>
       )}
       {hints.length > 0 && (

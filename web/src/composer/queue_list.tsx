@@ -1,6 +1,6 @@
 /** What waits to be said: the message that steers this turn, and those queued for after it. */
 import {type ReadonlySignal, type Signal, useComputed, useSignal} from '@preact/signals';
-import {CornerDownRight, Ellipsis, GripVertical, ListPlus, X} from 'lucide';
+import {ChevronDown, ChevronUp, CornerDownRight, Ellipsis, GripVertical, ListPlus, X} from 'lucide';
 import {useEffect, useRef} from 'preact/hooks';
 import type {ChatState, PendingMessage, StateAction} from '../ahp/index.ts';
 import {type Act, useStore} from '../store/index.ts';
@@ -138,6 +138,8 @@ function QueuedRow(props: QueuedRowProps) {
     <li ref={row} data-id={message.id} tabIndex={0} onKeyDown={key} aria-keyshortcuts="Alt+ArrowUp Alt+ArrowDown">
       <Row message={message} icon={ListPlus} hint={words.composer.queueHint}>
         {canSteer && <ActButton kind="quiet" class="composer-wide" onClick={steer}>{words.composer.steerNow}</ActButton>}
+        {place > 0 && <ActButton kind="quiet" class="composer-wide" icon={ChevronUp} label={words.composer.moveUp} onClick={() => move(-1)} />}
+        {place < count - 1 && <ActButton kind="quiet" class="composer-wide" icon={ChevronDown} label={words.composer.moveDown} onClick={() => move(1)} />}
         <Button
           kind="quiet"
           icon={Ellipsis}

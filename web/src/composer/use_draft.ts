@@ -54,7 +54,7 @@ export class OpenDraft {
       this.sync = new DraftSync(this.draft, state.draft, after, action => void this.store.act(this.chat, action));
       return;
     }
-    const arrival = this.sync.receive(state.draft, document.activeElement === this.field);
+    const arrival = this.sync.receive(state.draft, document.hasFocus() && document.activeElement === this.field);
     if (arrival === 'enter') this.take(draftOf(state.draft));
     else if (arrival === 'offer') this.offered.value = draftOf(state.draft);
   }

@@ -58,7 +58,7 @@ describe('the risk', () => {
 
 describe('what a card shows', () => {
   it('has the title, else what the call does', () => {
-    expect(titleOf(call({confirmationTitle: {markdown: '**Run** it?'}}))).toBe('**Run** it?');
+    expect(titleOf(call({confirmationTitle: {markdown: '**Run** it?'}}))).toEqual({markdown: '**Run** it?'});
     expect(titleOf(call())).toBe('Run npm test');
     expect(titleOf(call({invocationMessage: ''}))).toBe('Shell');
     expect(textOf(undefined)).toBe('');

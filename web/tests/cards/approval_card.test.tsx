@@ -8,6 +8,7 @@ import '../../src/cards/index.ts';
 import {ResultCard} from '../../src/cards/result_card.tsx';
 import {AuthCard} from '../../src/cards/auth_card.tsx';
 import {WaitingBar} from '../../src/cards/waiting_bar.tsx';
+import {openIntake} from '../../src/composer/intake.ts';
 import {callViews} from '../../src/ui/registry.tsx';
 import {type Shown, show} from '../fakes/render.tsx';
 import {type FakeStates, fakeStore} from '../fakes/store.ts';
@@ -61,6 +62,24 @@ describe('an approval card', () => {
     expect(shown.find('pre').textContent).toBe('rm ⟨U+202E⟩fdp.exe⟨U+200B⟩');
     expect([...shown.box.querySelectorAll('mark')].map(mark => mark.textContent)).toEqual(['⟨U+202E⟩', '⟨U+200B⟩']);
     expect(shown.find('h3').textContent).toBe('Run this command?');
+  });
+
+  it('shows a title in markdown, with nothing hidden there either', () => {
+    open(pending({confirmationTitle: {markdown: 'Run `npm\u200B test` &#x202E;?'}}));
+    expect(shown.find('h3').textContent).toBe('Run npm⟨U+200B⟩ test &#x202E;?');
+    expect(shown.find('h3 code').textContent).toBe('npm⟨U+200B⟩ test');
+  });
+
+  it('leaves the focus to the composer once it is answered from within', () => {
+    open();
+    const focused = vi.fn();
+    const close = openIntake(CHAT, {fill: () => {}, attach: () => {}, focus: focused});
+    press('Deny3');
+    expect(focused).not.toHaveBeenCalled();
+    shown.doing(() => shown.button('Allow once1').focus());
+    press('Allow once1');
+    expect(focused).toHaveBeenCalledOnce();
+    close();
   });
 
   it("has the host's answers, deny left of approve", () => {
