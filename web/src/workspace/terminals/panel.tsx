@@ -56,7 +56,7 @@ export function TerminalsPanel({session, chat}: ChatRef) {
       {failure !== undefined && <p class="ui-outcome" role="alert">{failure}</p>}
       {shown === undefined
         ? <p class="terminals-note">{said.none} <ActButton icon={SquareTerminal} onClick={() => void create()}>{said.create}</ActButton></p>
-        : <TerminalView key={shown} uri={shown} isOurs={made.has(shown)} />}
+        : <TerminalView key={shown} uri={shown} isOurs={made.has(shown)} onRemoved={() => go({...here, file: undefined}, {replace: true})} />}
     </div>
   );
 }

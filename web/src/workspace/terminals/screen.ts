@@ -6,7 +6,7 @@ import '@xterm/xterm/css/xterm.css';
 import type {TerminalState} from '../../ahp/index.ts';
 import {Output} from './output.ts';
 import type {Size} from './sizing.ts';
-import {styledDocument, withoutStyleElements} from './style_sheets.ts';
+import {withoutStyleAttributes, withoutStyleElements} from './style_sheets.ts';
 
 export interface ScreenEvents {
   /** Somebody has typed or pasted. */
@@ -42,7 +42,6 @@ export class Screen {
       minimumContrastRatio: 4.5,
       cursorBlink: false,
       theme: theme(),
-      documentOverride: styledDocument(),
       linkHandler: {activate: (_, address) => events.link(address)},
     });
     this.terminal.loadAddon(this.fit);
@@ -52,6 +51,7 @@ export class Screen {
       if (!this.isReplaying) events.typed(data);
     });
     withoutStyleElements(() => this.terminal.open(box));
+    withoutStyleAttributes(this.terminal);
     this.terminal.textarea?.setAttribute('aria-label', label);
     this.follow(box, events);
   }

@@ -23,20 +23,22 @@ export interface TerminalViewProps {
   readonly uri: string;
   /** Whether this window has just made it, and so sets its size. */
   readonly isOurs: boolean;
+  /** Somebody has removed it from here. */
+  readonly onRemoved: () => void;
 }
 
 type StateSignal = ReadonlySignal<TerminalState | undefined>;
 
-export function TerminalView({uri, isOurs}: TerminalViewProps) {
+export function TerminalView({uri, isOurs, onRemoved}: TerminalViewProps) {
   const store = useStore();
   const {state, gone} = useFollowed(() => store.channel('terminal', uri), [store, uri]);
   const isThere = useComputed(() => state.value !== undefined);
   if (gone.value !== undefined) return <p class="terminals-note">{words.workspace.terminals.gone(visible(gone.value))}</p>;
   if (!isThere.value) return <Skeleton lines={4} />;
-  return <Opened uri={uri} isOurs={isOurs} state={state} />;
+  return <Opened uri={uri} isOurs={isOurs} onRemoved={onRemoved} state={state} />;
 }
 
-function Opened({uri, isOurs, state}: TerminalViewProps & {state: StateSignal}) {
+function Opened({uri, isOurs, onRemoved, state}: TerminalViewProps & {state: StateSignal}) {
   const store = useStore();
   const whyNot = useWhyNot();
   const box = useRef<HTMLDivElement>(null);
@@ -56,10 +58,12 @@ function Opened({uri, isOurs, state}: TerminalViewProps & {state: StateSignal}) 
   };
   return (
     <div class="terminals-view">
-      <Head uri={uri} state={state} typing={typing} />
+      <Head uri={uri} state={state} typing={typing} onRemoved={onRemoved} />
       {mayType && <SizeNote typing={typing} />}
-      <div class="terminals-screen" ref={box} />
-      <LinkBar link={link} />
+      <div class="terminals-box">
+        <div class="terminals-screen" ref={box} />
+        <LinkBar link={link} />
+      </div>
       <LastOutcome last={typing.last} />
       {mayType && <KeyRow ctrl={ctrl} onKey={press} />}
     </div>
@@ -75,6 +79,7 @@ function useScreen(box: {readonly current: HTMLDivElement | null}, state: StateS
       typed(data) {
         typing.type(ctrl.peek() ? withCtrl(data) : data);
         ctrl.value = false;
+        link.value = undefined;
       },
       fits(size) {
         typing.fits(size);
@@ -104,7 +109,7 @@ function useScreen(box: {readonly current: HTMLDivElement | null}, state: StateS
 const sizeOf = (state: TerminalState | undefined): {cols: number; rows: number} | undefined =>
   state?.cols && state.rows ? {cols: state.cols, rows: state.rows} : undefined;
 
-function Head({uri, state, typing}: {uri: string; state: StateSignal; typing: Typing}) {
+function Head({uri, state, typing, onRemoved}: {uri: string; state: StateSignal; typing: Typing; onRemoved: () => void}) {
   const said = words.workspace.terminals;
   const store = useStore();
   const claim = useComputed(() => state.value?.claim);
@@ -115,7 +120,7 @@ function Head({uri, state, typing}: {uri: string; state: StateSignal; typing: Ty
   const isAlive = life.value !== undefined && !hasEnded(life.value);
   const dispose = (): void => {
     setAsking(false);
-    store.ask('disposeTerminal', {channel: uri}).catch((error: unknown) => setFailure(failureText(error, {changes: true})));
+    store.ask('disposeTerminal', {channel: uri}).then(onRemoved, (error: unknown) => setFailure(failureText(error, {changes: true})));
   };
   return (
     <div class="terminals-head">
