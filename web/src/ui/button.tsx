@@ -13,6 +13,8 @@ export interface ButtonProps {
   readonly label?: string | undefined;
   /** Why it cannot be used now. */
   readonly whyNot?: string | undefined;
+  /** Whether it is shown as unusable for a moment, which needs no reason; its owner sees to that. */
+  readonly isDead?: boolean | undefined;
   readonly class?: string | undefined;
   readonly pressed?: boolean | undefined;
   readonly expanded?: boolean | undefined;
@@ -23,7 +25,7 @@ export interface ButtonProps {
 }
 
 /** A button of the page's own doing, which works without the host. */
-export function Button({onClick, children, kind = 'plain', icon, label, whyNot, class: className, pressed, expanded, popup, submit, buttonRef, id}: ButtonProps) {
+export function Button({onClick, children, kind = 'plain', icon, label, whyNot, isDead = false, class: className, pressed, expanded, popup, submit, buttonRef, id}: ButtonProps) {
   const click = (event: MouseEvent): void => {
     if (whyNot !== undefined) event.preventDefault();
     else onClick?.(event);
@@ -38,7 +40,7 @@ export function Button({onClick, children, kind = 'plain', icon, label, whyNot, 
       aria-pressed={pressed}
       aria-expanded={expanded}
       aria-haspopup={popup}
-      aria-disabled={whyNot !== undefined || undefined}
+      aria-disabled={whyNot !== undefined || isDead || undefined}
       title={whyNot ?? label}
       onClick={click}
     >
