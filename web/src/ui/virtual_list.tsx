@@ -54,7 +54,14 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
   const atEnd = useMemo(() => signal(true), []);
   const tick = useMemo(() => signal(0), []);
   // By what the virtualizer knows: a row that has just grown counts before the element has been scrolled after it.
-  const look = (): void => void (atEnd.value = virtualizer.isAtEnd(END));
+  const height = useRef(0);
+  const look = (): void => {
+    const before = height.current;
+    height.current = box.current?.clientHeight ?? 0;
+    // A keyboard that opens must not cover the end that somebody looks at.
+    if (before && before !== height.current && atEnd.peek() && latest.current.anchor === 'end' && !held.current) virtualizer.scrollToEnd();
+    else atEnd.value = virtualizer.isAtEnd(END);
+  };
   const onScroll = (): void => {
     look();
     const element = box.current;
@@ -80,6 +87,11 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
   useOpensAtEnd(virtualizer, props);
   useHold(box, held);
   useEffect(onScroll, [props.rows]);
+  useEffect(() => {
+    const observer = new ResizeObserver(look);
+    if (box.current) observer.observe(box.current);
+    return () => observer.disconnect();
+  }, []);
   useEffect(() => props.handle?.(handleOf(virtualizer, latest, box, atEnd)), []);
   const items = virtualizer.getVirtualItems();
   return (
