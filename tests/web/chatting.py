@@ -50,8 +50,12 @@ class ChatPage:
         return self.page.get_by_role("dialog").last
 
     async def answer(self, name: str) -> None:
-        """Press a button of what waits, once it is safe from presses that were meant otherwise."""
-        button = (await self.waiting()).get_by_role("button", name=name, exact=True).last
+        """Open what waits and press one of its buttons."""
+        await self.confirm(await self.waiting(), name)
+
+    async def confirm(self, place: Locator, name: str) -> None:
+        """Press a button, once it is safe from presses that were meant for something else."""
+        button = place.get_by_role("button", name=name, exact=True).last
         await button.scroll_into_view_if_needed()
         guard = button.locator("xpath=..")
         await expect(guard).not_to_have_attribute("data-dead", "true")

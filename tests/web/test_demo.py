@@ -101,17 +101,19 @@ async def ask(chat: ChatPage) -> None:
     form = await chat.waiting()
     await form.get_by_label("What is your name?").fill("Ada")
     await form.get_by_label("How old are you?").fill("36")
-    await form.get_by_role("button", name="Yes").click()
+    await form.get_by_role("button", name="No", exact=True).click()
     await form.get_by_role("radio", name="green").check()
     for fruit in ("apple", "plum"):
         await form.get_by_role("checkbox", name=fruit).check()
     await chat.tab.picture("ask-filled")
-    await form.get_by_role("button", name="Answer", exact=True).click()
-    await chat.reads('name: "Ada"', "age: 36", "happy: true", 'colour: "green"')
+    await chat.confirm(form, "Answer")
+    await chat.reads('name: "Ada"', "age: 36", "happy: false", 'colour: "green"')
 
 
 async def shell(chat: ChatPage) -> None:
     await chat.say("!echo typed-$((40+2))")
+    await chat.at_rest()
+    await chat.press("Ran the command")
     await chat.reads(re.compile("typed-42"))
 
 

@@ -106,14 +106,14 @@ async def test_the_queue_is_the_same_everywhere(
         for queue in queues:
             await expect(queue).to_have_count(2)
             await expect(queue.first).to_contain_text("first of all")
-        await queues[0].last.focus()
-        await queues[0].last.get_by_role("button", name="Move up").click()
+        await queues[0].last.press("Alt+ArrowUp")
         await expect(queues[1].first).to_contain_text("second thing")
         await three.phone.tab.picture("queue")
         await three.desk.tab.picture("queue")
-        await three.desk.press(re.compile("^Stop"))
+        await three.phone.box.fill("enough")
+        await three.phone.press("Steer")
         for chat in (three.desk, three.phone):
-            await chat.reads(re.compile("first of all"))
+            await chat.reads("You steer me: enough", re.compile("first of all"))
             await chat.at_rest()
         await three.tty.see("You said first of all")
         await three.assert_clean()
@@ -127,17 +127,15 @@ async def test_drafts_and_answers_are_shared_while_they_are_written(
         await expect(three.phone.box).to_have_value("a thought that is not finished")
         await three.desk.box.fill("/ask")
         await three.desk.press("Send")
-        name = [
-            chat.page.get_by_role("textbox", name=re.compile("What is your name"))
-            for chat in (three.desk, three.phone)
-        ]
-        await three.desk.page.get_by_role("textbox", name=re.compile("What is your name")).fill(
-            "Ada"
-        )
-        await expect(name[1]).to_have_value("Ada")
+        form, there = await three.desk.waiting(), await three.phone.waiting()
+        await form.get_by_label("What is your name?").fill("Ada")
+        await expect(there.get_by_label("What is your name?")).to_have_value("Ada")
+        await there.get_by_label("How old are you?").fill("36")
+        await expect(form.get_by_label("How old are you?")).to_have_value("36")
         await three.phone.tab.picture("ask")
         await three.desk.tab.picture("ask")
-        await three.desk.press("Answer")
+        await three.desk.confirm(form, "Answer")
+        await three.phone.tab.shows("Answered in another window")
         for chat in (three.desk, three.phone):
             await chat.reads(re.compile('name: "Ada"'))
         await three.assert_clean()
