@@ -12,17 +12,16 @@ import pytest_asyncio
 from playwright.async_api import Browser, WebSocketRoute, expect
 
 from agenthost.client import Chat, Client, ConfirmationNeeded
-from tests.web.browsing import DESKTOP, ROOT, Tab, at_host, open_tab, page_required, place
+from tests.web.browsing import DESKTOP, ROOT, Tab, at_host, open_tab, page_required
 from tests.web.chatting import ChatPage
 from tests.web.hostile import END
 from tests.wire.hosting import ServedHost, serve
 
 pytestmark = [page_required, pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
-SESSION = "ahp-session:/hostile"
 ATTACKS = ("markdown", "deep", "pictures", "output", "terminal", "edit")
 # What a link may lead to: elsewhere by these, or a place of the page.
-HARMLESS = re.compile(r"(https?://|mailto:|/)")
+HARMLESS = re.compile(r"(https?://|mailto:|/|#)")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -32,15 +31,6 @@ async def host(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Served
     options = ("--agent", "tests.web.hostile:Hostile", "--root", str(folder / "work"))
     async with serve(folder / "data", *options, cwd=ROOT) as served:
         yield served
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def attacked(host: ServedHost) -> str:
-    """A session in which every attack has been said."""
-    async with at_host(host) as client:
-        chat = await attack(client, SESSION, *ATTACKS)
-        assert len(chat.state["turns"]) == len(ATTACKS)
-    return SESSION
 
 
 async def attack(client: Client, uri: str, *attacks: str) -> Chat:
@@ -59,7 +49,7 @@ async def assert_harmless(tab: Tab) -> None:
     )
     for href, rel in links:
         assert HARMLESS.match(href), href
-        assert href.startswith("/") or "noopener" in rel, href
+        assert href.startswith(("/", "#")) or "noopener" in rel, href
     made = "script:not([src^='/assets/']), iframe, object, embed, base, form[action], style"
     assert await tab.page.locator(made).count() == 0
     foreign = await tab.page.evaluate(
@@ -70,19 +60,23 @@ async def assert_harmless(tab: Tab) -> None:
     await tab.assert_clean(but="favicon")
 
 
+@pytest.mark.parametrize("name", ATTACKS)
 async def test_nothing_that_an_agent_says_runs_or_loads(
-    browser: Browser, host: ServedHost, attacked: str
+    browser: Browser, host: ServedHost, name: str
 ) -> None:
-    async with open_tab(browser, host, DESKTOP, place(attacked)) as tab:
-        chat = ChatPage(tab)
-        for name in reversed(ATTACKS):
-            said = tab.page.get_by_text(f"{name}: {END}").last
-            while not await said.is_visible():
-                await chat.transcript.hover()
-                await tab.page.mouse.wheel(0, -600)
-                await tab.page.evaluate("new Promise(requestAnimationFrame)")
-            await assert_harmless(tab)
-        await tab.picture("hostile")
+    async with at_host(host) as client:
+        await attack(client, f"ahp-session:/{name}", name)
+    async with open_tab(browser, host, DESKTOP, f"/s/{name}") as tab:
+        await tab.shows(f"{name}: {END}")
+        await tab.picture(f"hostile-{name}")
+        await assert_harmless(tab)
+        for button in await ChatPage(tab).transcript.get_by_role("button").all():
+            if await button.get_attribute("aria-expanded") == "false":
+                await button.click()
+        for _ in range(5):
+            await ChatPage(tab).transcript.press("PageUp")
+        await tab.picture(f"hostile-{name}-above")
+        await assert_harmless(tab)
 
 
 async def test_links_that_run_are_shown_as_text_and_others_say_where_they_lead(
@@ -92,8 +86,12 @@ async def test_links_that_run_are_shown_as_text_and_others_say_where_they_lead(
         await attack(client, "ahp-session:/links", "markdown")
     async with open_tab(browser, host, DESKTOP, "/s/links") as tab:
         await tab.shows(f"markdown: {END}")
-        for name in ("script", "encoded", "split", "upper", "data", "vb", "file"):
-            assert await tab.page.get_by_role("link", name=name, exact=True).count() == 0
+        for name in ("script", "upper", "data", "vb"):
+            assert await tab.page.get_by_role("link", name=name, exact=True).count() == 0, name
+        # What is no address at all may be a path, which this page opens itself.
+        for name in ("encoded", "split", "file"):
+            for link in await tab.page.get_by_role("link", name=name, exact=True).all():
+                assert (await link.get_attribute("href") or "").startswith("/s/links?panel=files")
         misleading = tab.page.locator("a[href='https://evil.example/bank']")
         await expect(misleading.locator("xpath=..")).to_contain_text("evil.example")
         await tab.picture("hostile-links")
@@ -126,7 +124,7 @@ def poisoned(message: Any) -> Any:
     if not isinstance(message, dict):
         return message
     clean = {key: poisoned(value) for key, value in message.items()}
-    if clean.get("turns") and "resource" in clean:
+    if clean.get("turns"):
         first = clean["turns"][0]
         first["responseParts"] = [*UNHEARD, *first.get("responseParts", ())]
     return clean
