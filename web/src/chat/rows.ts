@@ -157,7 +157,7 @@ export class RowMaker {
       if (keys.has(key)) key += `~${index}`;
       keys.add(key);
       const running = index === last;
-      if (part.kind === 'markdown') rows.push(...this.textRows(key, turn.id, part, index, running));
+      if (part.kind === 'markdown' && typeof part.content === 'string') rows.push(...this.textRows(key, turn.id, part, index, running));
       else rows.push(keep(old, {kind: 'part', key, turn: turn.id, part, index, running, isInside}));
     };
   }
@@ -214,9 +214,10 @@ function isEqual(one: Row, other: Row): boolean {
 
 const sameRows = (one: readonly Row[], other: readonly Row[]): boolean => one.length === other.length && one.every((row, at) => row === other[at]);
 
+// Hosts may send anything: what is not there is left to the row's own view, which says so and breaks alone.
 function partKey(part: ResponsePart | undefined, index: number): string {
-  if (part?.kind === 'toolCall') return part.toolCall.toolCallId;
-  if (part?.kind === 'inputRequest') return part.request.id;
+  if (part?.kind === 'toolCall') return part.toolCall?.toolCallId ?? String(index);
+  if (part?.kind === 'inputRequest') return part.request?.id ?? String(index);
   return part && 'id' in part && typeof part.id === 'string' ? part.id : String(index);
 }
 
@@ -237,7 +238,7 @@ function groupsOf(parts: readonly ResponsePart[]): {from: number; until: number}
 function isQuiet(part: ResponsePart | undefined): boolean {
   if (part?.kind !== 'toolCall') return false;
   const call = part.toolCall;
-  return call.status === 'completed' && call.success && !(call.content ?? []).some(content => content.type === 'fileEdit' || content.type === 'subagent');
+  return call?.status === 'completed' && call.success && !(call.content ?? []).some(content => content.type === 'fileEdit' || content.type === 'subagent');
 }
 
 /** What a tool is for, as its agent says. */
