@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -208,6 +209,22 @@ async def test_a_host_that_starts_again_pushes_to_the_same_browsers(tmp_path: Pa
             while not any(each["session"] == "ahp-session:/next" for each in told):
                 await service.until(len(told) + 1)
                 told = [browser.read(each.body) for each in service.taken]
+
+
+async def test_turns_that_a_crash_ended_are_told_of_when_the_host_is_back(tmp_path: Path) -> None:
+    browser, service = Browser(), PushService()
+    before, after = tmp_path / "before", tmp_path / "after"
+    before.mkdir()
+    async with opened(before) as site, site.client() as page:
+        await subscribe(page, browser)
+        chat, _ = await ask(page)
+        await site.service.until(1)
+        # What a crash at this moment would leave.
+        shutil.copytree(before, after)
+    async with opened(after, service):
+        [taken] = await service.until(1)
+        told = browser.read(taken.body)
+        assert (told["kind"], told["session"], told["chat"]) == ("failed", S, chat)
 
 
 async def test_a_killed_host_keeps_its_key_and_its_subscriptions(tmp_path: Path) -> None:
