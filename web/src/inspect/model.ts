@@ -19,14 +19,27 @@ const ERROR = /^\{[^{]*"error"\s*:\s*\{/;
 // Members stand near the start of a frame; a long one is not searched for what it does not have.
 const HEAD = 600;
 
+/** The methods that were asked for, by the number of the question. Both sides count for themselves, but the host asks nothing. */
+export function questions(frames: readonly Frame[]): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const {way, text} of frames) {
+    const head = way === 'out' ? text.slice(0, HEAD) : '';
+    const method = METHOD.exec(head)?.[1];
+    const id = method === undefined ? undefined : ID.exec(head)?.[1];
+    if (method !== undefined && id !== undefined) found.set(id, method);
+  }
+  return found;
+}
+
 /** A frame as a line. Read by eye, so by pattern: a frame may be cut, and then is no JSON. */
-export function line(frame: Frame): Line {
+export function line(frame: Frame, asked: ReadonlyMap<string, string> = new Map()): Line {
   const head = frame.text.slice(0, HEAD);
   const method = METHOD.exec(head)?.[1];
   const id = ID.exec(head)?.[1];
   const isError = method === undefined && ERROR.test(head);
   const what = method ?? `${isError ? words.error : words.answer} ${id ?? ''}`.trim();
-  const about = [ACTION.exec(head)?.[1], CHANNEL.exec(head)?.[1]].filter(Boolean).join(' · ');
+  const answered = method === undefined && id !== undefined ? asked.get(id) : undefined;
+  const about = answered ?? [ACTION.exec(head)?.[1], CHANNEL.exec(head)?.[1]].filter(Boolean).join(' · ');
   return {frame, what, about, isError};
 }
 

@@ -11,7 +11,7 @@ import {Icon} from '../ui/icon.tsx';
 import {visible} from '../ui/visible.ts';
 import {VirtualList} from '../ui/virtual_list.tsx';
 import {words} from '../words/index.ts';
-import {laidOut, line, matching} from './model.ts';
+import {laidOut, line, matching, questions} from './model.ts';
 
 /** Milliseconds between looks: a stream has thousands of frames a second. */
 const LOOK_EVERY = 250;
@@ -24,6 +24,7 @@ export function InspectPage() {
   const open = useSignal<ReadonlySet<number>>(new Set());
   useEffect(() => follow(frames, isPaused, missed), []);
   const shown = useComputed(() => matching(frames.value, filter.value));
+  const asked = useComputed(() => questions(frames.value));
   const pause = (): void => {
     isPaused.value = !isPaused.value;
     if (!isPaused.value) frames.value = tap.frames();
@@ -60,7 +61,7 @@ export function InspectPage() {
           estimate={28}
           rows={shown.value}
           keyOf={frame => String(frame.id)}
-          renderRow={frame => <Row frame={frame} open={open} toggle={() => toggle(frame.id)} />}
+          renderRow={frame => <Row frame={frame} asked={asked} open={open} toggle={() => toggle(frame.id)} />}
         />
       ) : (
         <p class="inspect-about">{frames.value.length ? words.inspect.none : words.inspect.empty}</p>
@@ -90,8 +91,9 @@ function follow(frames: {value: readonly Frame[]}, isPaused: {peek(): boolean}, 
 
 const time = new Intl.DateTimeFormat(undefined, {hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3, hourCycle: 'h23'});
 
-function Row({frame, open, toggle}: {frame: Frame; open: ReadonlySignal<ReadonlySet<number>>; toggle(): void}) {
-  const {what, about, isError} = line(frame);
+function Row({frame, asked, open, toggle}: {frame: Frame; asked: ReadonlySignal<ReadonlyMap<string, string>>; open: ReadonlySignal<ReadonlySet<number>>; toggle(): void}) {
+  // The questions are there before their answers, so nothing changes here later.
+  const {what, about, isError} = line(frame, asked.peek());
   const isOpen = open.value.has(frame.id);
   return (
     <div class={`inspect-row${isError ? ' error' : ''}`}>

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 /** The inspector: what it keeps, what it says of a frame, and what a person can do with it. */
 import {beforeEach, describe, expect, test, vi} from 'vitest';
-import {laidOut, line, matching} from '../../src/inspect/model.ts';
+import {laidOut, line, matching, questions} from '../../src/inspect/model.ts';
 import {InspectPage} from '../../src/inspect/page.tsx';
 import {type Frame, MOST_FRAMES, Tap} from '../../src/link/tap.ts';
 import {tap} from '../../src/store/open.ts';
@@ -32,6 +32,12 @@ describe('a line says', () => {
   ])('of %s', (text, what, about, isError) => {
     expect(line(frame(text))).toMatchObject({what, about, isError});
   });
+});
+
+test('an answer says what was asked', () => {
+  const asked = questions([{...frame('{"jsonrpc":"2.0","id":7,"method":"subscribe","params":{}}'), way: 'out'}, frame('{"id":8,"method":"theirs"}')]);
+  expect(line(frame('{"jsonrpc":"2.0","id":7,"result":{}}'), asked).about).toBe('subscribe');
+  expect(line(frame('{"jsonrpc":"2.0","id":8,"result":{}}'), asked).about).toBe('');
 });
 
 test('a filter finds frames with all its words', () => {
