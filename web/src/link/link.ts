@@ -17,6 +17,8 @@ export const PING_EVERY = 20_000;
 export const PING_PATIENCE = 10_000;
 /** Milliseconds in which a socket must open and the handshake be done. */
 export const HANDSHAKE_PATIENCE = 20_000;
+/** Milliseconds between attempts at most while somebody looks and waits. */
+export const WATCHED = 5_000;
 /** Milliseconds of a lost connection that nobody is bothered with. */
 export const QUIET_LOSS = 1_000;
 
@@ -214,7 +216,8 @@ export class Link {
   }
 
   private retryLater(atLeast = 0): void {
-    const wait = delay(this.attempt, this.world.roll(), atLeast);
+    const rolled = delay(this.attempt, this.world.roll());
+    const wait = Math.max(atLeast, this.world.isVisible() ? Math.min(rolled, WATCHED) : rolled);
     this.attempt += 1;
     this.stopRetry();
     this.stopRetry = this.world.timer.after(wait, () => this.tryNow());

@@ -2,7 +2,7 @@
 import {beforeEach, describe, expect, test} from 'vitest';
 import {Core} from '../../src/ahp/index.ts';
 import type {Admission} from '../../src/link/admission.ts';
-import {HANDSHAKE_PATIENCE, Link, PING_EVERY, PING_PATIENCE, QUIET_LOSS} from '../../src/link/link.ts';
+import {HANDSHAKE_PATIENCE, Link, PING_EVERY, PING_PATIENCE, QUIET_LOSS, WATCHED} from '../../src/link/link.ts';
 import type {SocketEvents} from '../../src/link/socket.ts';
 import {Tap} from '../../src/link/tap.ts';
 import {FakeTimer, settled} from '../store/fake_time.ts';
@@ -210,6 +210,23 @@ describe('silence', () => {
     link.wake();
     expect(last().count('ping')).toBe(1);
   });
+});
+
+test.each([[true, WATCHED], [false, 15_000]])('after many attempts a page that is visible (%s) waits %i ms', async (visible, longest) => {
+  isVisible = visible;
+  for (let attempt = 0; attempt < 12; attempt += 1) {
+    last().events.closed(1006, '');
+    // oxlint-disable-next-line no-await-in-loop
+    await settled();
+    timer.pass(30_000);
+  }
+  const opened = sockets.length;
+  last().events.closed(1006, '');
+  await settled();
+  timer.pass(longest - 1);
+  expect(sockets.length).toBe(opened);
+  timer.pass(1);
+  expect(sockets.length).toBe(opened + 1);
 });
 
 test('waking tries at once what would have waited', async () => {
