@@ -11,6 +11,9 @@ import type {Followed, FollowedChat} from './index.ts';
 /** Milliseconds for which a channel is kept after its last follower left. */
 export const GRACE = 5_000;
 
+/** Milliseconds in which the host may gather the text of a chat into fewer, longer messages: two frames. An agent that writes as fast as it can would otherwise leave no time for anything else. */
+export const GATHERING = 30;
+
 type Phase = 'opening' | 'live' | 'stale' | 'gone';
 
 class Entry {
@@ -67,7 +70,7 @@ export class Channels {
 
   /** Follow a chat, at first its newest turns. */
   openChat(uri: string, turns: number): FollowedChat {
-    const entry = this.use('chat', uri, {turns});
+    const entry = this.use('chat', uri, {turns, maxLatencyMs: GATHERING});
     let loading: Promise<boolean> | undefined;
     // One page at a time: a second question would ask for the same turns.
     const loadEarlier = (): Promise<boolean> => (loading ??= this.core.loadEarlier(uri).finally(() => (loading = undefined)));

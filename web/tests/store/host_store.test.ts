@@ -2,7 +2,7 @@
 import {effect} from '@preact/signals';
 import {beforeEach, describe, expect, test} from 'vitest';
 import {QUIET_LOSS} from '../../src/link/link.ts';
-import {GRACE} from '../../src/store/channels.ts';
+import {GATHERING, GRACE} from '../../src/store/channels.ts';
 import {FakeHost, type Json, chatState, sessionState, summary} from './fake_host.ts';
 import {settled} from './fake_time.ts';
 
@@ -111,7 +111,7 @@ describe('following', () => {
   test('of a chat the newest turns are asked for, and older ones one page at a time', async () => {
     await host.up();
     const chat = host.store.chat(C, 5);
-    expect(host.last('subscribe').params).toMatchObject({channel: C, view: {turns: 5}});
+    expect(host.last('subscribe').params).toMatchObject({channel: C, view: {turns: 5}, delivery: {maxLatencyMs: GATHERING}});
     await host.snapshot(C, chatState(C, {turnsNextCursor: 'older'}));
     host.frame();
     expect(chat.mayLoad.value).toBe(true);
