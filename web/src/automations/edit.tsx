@@ -3,7 +3,7 @@ import {useEffect, useId, useState} from 'preact/hooks';
 import type {AutomationEntry, StateAction} from '../ahp/index.ts';
 import {AUTOMATIONS} from '../ahp/uris.ts';
 import {SchemaForm} from '../forms/form.tsx';
-import {sendable} from '../forms/schema.ts';
+import {sendable, withoutLookedUp} from '../forms/schema.ts';
 import {go} from '../route.ts';
 import {FolderField} from '../sessions/folder_field.tsx';
 import {ModelField} from '../sessions/model_field.tsx';
@@ -105,7 +105,7 @@ function SessionFields({draft, change}: {draft: AutomationDraft; change: Change}
           {agents.map(one => <option key={one.provider} value={one.provider}>{visible(one.displayName || one.provider)}</option>)}
         </select>
       </div>
-      <FolderField directory={draft.directory} onChange={directory => change({directory})} />
+      <FolderField directory={draft.directory} onChange={directory => change({directory, config: withoutLookedUp(schema, draft.config)})} />
       <ModelField models={agent?.models ?? []} model={draft.model} onChange={model => change({model})} />
       {schema && resolved.answer && (
         <SchemaForm

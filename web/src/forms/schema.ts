@@ -184,3 +184,8 @@ export function sendable(schema: SettingsSchema, values: Values): Values {
   });
   return Object.fromEntries(known);
 }
+
+/** Values without those whose choices the host looks up: elsewhere there are others. */
+export function withoutLookedUp(schema: SettingsSchema | undefined, values: Values): Values {
+  return Object.fromEntries(Object.entries(values).filter(([key]) => !(schema && Object.hasOwn(schema.properties, key) && schema.properties[key]?.enumDynamic)));
+}

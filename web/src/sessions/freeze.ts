@@ -56,3 +56,28 @@ function updatesBetween(shown: readonly KeptSection[], fresh: readonly Section[]
 function places(sections: readonly Section[]): Map<string, string> {
   return new Map(sections.flatMap(section => section.rows.map(row => [row.uri, `${section.key}\n${row.ask?.id ?? ''}`] as const)));
 }
+
+/** The rows that did not change as the objects that they were, so that nothing draws them again. */
+export function steadied(before: readonly KeptSection[], after: readonly KeptSection[]): readonly KeptSection[] {
+  const rows = new Map(before.flatMap(section => section.rows.map(row => [row.uri, row] as const)));
+  return after.map(section => ({
+    ...section,
+    rows: section.rows.map(row => {
+      const known = rows.get(row.uri);
+      return known && isSame(known, row) ? known : row;
+    }),
+  }));
+}
+
+function isSame(one: KeptRow, other: KeptRow): boolean {
+  return sameMembers(comparable(one), comparable(other)) && sameMembers(one.ask ?? {}, other.ask ?? {}, 'offer') && sameMembers(one.ask?.offer ?? {}, other.ask?.offer ?? {});
+}
+
+// A row's request and project are made anew with every look at the list.
+const comparable = (row: KeptRow): object => ({...row, ask: row.ask?.id, project: row.project.key});
+
+function sameMembers(one: object, other: object, except?: string): boolean {
+  const mine = Object.entries(one);
+  const theirs = new Map(Object.entries(other));
+  return mine.length === theirs.size && mine.every(([key, value]) => key === except || Object.is(value, theirs.get(key)));
+}

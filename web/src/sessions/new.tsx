@@ -4,7 +4,7 @@ import './new.css';
 import {useEffect, useId, useState} from 'preact/hooks';
 import type {AgentInfo, RootState} from '../ahp/index.ts';
 import {SchemaForm, problemText} from '../forms/form.tsx';
-import {type Values, problemsOf, sendable} from '../forms/schema.ts';
+import {type Values, problemsOf, sendable, withoutLookedUp} from '../forms/schema.ts';
 import {go} from '../route.ts';
 import {useStore} from '../store/index.ts';
 import {ActButton, Button} from '../ui/button.tsx';
@@ -51,7 +51,7 @@ function NewForm({root}: {root: RootState}) {
   return (
     <form class="forms-form" onSubmit={submit}>
       <AgentField agents={root.agents} agent={agent} />
-      <FolderField directory={form.directory} onChange={directory => change({directory})} />
+      <FolderField directory={form.directory} onChange={directory => change({directory, config: withoutLookedUp(resolved.answer?.schema, form.config)})} />
       <ModelField models={agent.models} model={model} onChange={chosen => change({model: chosen})} />
       <Options resolved={resolved} config={form.config} />
       <div class="forms-field">

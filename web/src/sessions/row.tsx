@@ -1,5 +1,6 @@
 /** One session in the list. */
 import {BellOff, Ellipsis} from 'lucide';
+import {Component} from 'preact';
 import {useRef, useState} from 'preact/hooks';
 import {Button} from '../ui/button.tsx';
 import {Icon} from '../ui/icon.tsx';
@@ -13,8 +14,24 @@ import {RowAsk} from './row_ask.tsx';
 import {RowMenu} from './row_menu.tsx';
 import {StatusGlyph, statusOf} from './status_glyph.tsx';
 
-/** A row: what the session is called, what it does, and what it waits for. */
-export function SessionRow({row, current}: {row: KeptRow; current: boolean}) {
+interface RowProps {
+  readonly row: KeptRow;
+  readonly current: boolean;
+}
+
+/** A row, drawn again only when something about it changed. */
+export class SessionRow extends Component<RowProps> {
+  override shouldComponentUpdate(next: RowProps): boolean {
+    return next.row !== this.props.row || next.current !== this.props.current;
+  }
+
+  override render() {
+    return <RowView {...this.props} />;
+  }
+}
+
+/** What the session is called, what it does, and what it waits for. */
+function RowView({row, current}: RowProps) {
   const [open, setOpen] = useState<'menu' | 'rename'>();
   const close = (): void => setOpen(undefined);
   const anchor = useRef<HTMLButtonElement>(null);
@@ -24,7 +41,7 @@ export function SessionRow({row, current}: {row: KeptRow; current: boolean}) {
       <div class="sessions-row-top">
         <To class="sessions-link" route={{at: 'session', session: row.uri}} current={current}>
           <StatusGlyph status={statusOf(row)} />
-          <span class="sessions-title">{title}</span>
+          <span class="sessions-title" title={title}>{title}</span>
           {row.muted && <Icon of={BellOff} size={12} label={words.sessions.status.muted} />}
           <time class="sessions-time" dateTime={new Date(row.modified).toISOString()}>{age(row.ask?.since ?? row.modified)}</time>
           {!row.ask && <span class="sessions-doing">{doing(row)}</span>}

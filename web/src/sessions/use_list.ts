@@ -3,7 +3,7 @@ import {type ReadonlySignal, computed, signal} from '@preact/signals';
 import {useMemo, useRef} from 'preact/hooks';
 import {type Store, useStore} from '../store/index.ts';
 import {hidden} from './dispose.ts';
-import {type Kept, keptAt, loose} from './freeze.ts';
+import {type Kept, keptAt, loose, steadied} from './freeze.ts';
 import {type Section, type Shown, sections} from './list_model.ts';
 import {muted} from './muted.ts';
 import {find} from './search.ts';
@@ -50,7 +50,8 @@ export function useList(onlyWaiting: boolean, inside: ReadonlySignal<boolean>): 
   const of = JSON.stringify([query.value, shown.value, release.value]);
   const isKept = inside.value && before !== undefined && before.of === of && before.kept.sections.length > 0;
   const isOwn = before !== undefined && before.own !== ownChanges.value;
-  const kept = isKept && !(isOwn && before.fresh !== now) ? keptAt(before.kept.sections, now) : loose(now);
+  const made = isKept && !(isOwn && before.fresh !== now) ? keptAt(before.kept.sections, now) : loose(now);
+  const kept = before ? {...made, sections: steadied(before.kept.sections, made.sections)} : made;
   // An own change counts as shown once the list did change.
   const own = before === undefined || before.fresh !== now ? ownChanges.value : before.own;
   last.current = {kept, of, own, fresh: now};

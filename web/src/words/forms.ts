@@ -7,8 +7,6 @@ export const forms = {
   addItem: (title: string) => `Add: ${title}`,
   removeItem: (title: string, number: number) => `Remove ${title} ${number}`,
   item: (title: string, number: number) => `${title} ${number}`,
-  reset: 'Default',
-  resetOf: (title: string) => `Set ${title} back to its default`,
   json: 'As JSON',
   noMatches: 'No matches',
   looking: 'Looking...',

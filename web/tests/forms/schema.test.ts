@@ -1,5 +1,5 @@
 import {describe, expect, test} from 'vitest';
-import {fieldsOf, NotJson, parsedJson, problemsOf, sendable, type SettingsSchema, valueOf, withValue} from '../../src/forms/schema.ts';
+import {fieldsOf, NotJson, parsedJson, problemsOf, sendable, type SettingsSchema, valueOf, withValue, withoutLookedUp} from '../../src/forms/schema.ts';
 
 const schema = (properties: object, required: string[] = []): SettingsSchema => ({properties: properties as never, required});
 const kinds = (properties: object): string[] => fieldsOf(schema(properties)).map(field => field.kind);
@@ -72,4 +72,10 @@ test('typed JSON', () => {
   expect(parsedJson(' ')).toBeUndefined();
   expect(parsedJson('[1]')).toEqual([1]);
   expect(parsedJson('[1')).toBeInstanceOf(NotJson);
+});
+
+test('in another folder other branches are to be chosen, the rest stays', () => {
+  const place = schema({branch: {type: 'string', title: 'B', enumDynamic: true}, mode: {type: 'string', title: 'M', enum: ['a']}});
+  expect(withoutLookedUp(place, {branch: 'x', mode: 'a'})).toEqual({mode: 'a'});
+  expect(withoutLookedUp(undefined, {branch: 'x'})).toEqual({branch: 'x'});
 });

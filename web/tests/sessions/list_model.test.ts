@@ -2,7 +2,7 @@ import {describe, expect, test} from 'vitest';
 import type {SessionSummary} from '../../src/ahp/index.ts';
 import {ERROR, IDLE, IN_PROGRESS, INPUT_NEEDED, IS_ARCHIVED, IS_READ} from '../../src/ahp/status.ts';
 import {askOf, offerOf, type WaitingRequest} from '../../src/sessions/asks.ts';
-import {keptAt, loose} from '../../src/sessions/freeze.ts';
+import {keptAt, loose, steadied} from '../../src/sessions/freeze.ts';
 import {type ListInput, type Section, sections} from '../../src/sessions/list_model.ts';
 import {find} from '../../src/sessions/search.ts';
 
@@ -156,6 +156,17 @@ describe('the list kept still', () => {
     const row = keptAt(asks, list({sessions: [session('a', {status: INPUT_NEEDED})], waiting: [waiting('a', 2, {toolInput: 'rm -rf /'})]})).sections[0]!.rows[0]!;
     expect(row).toMatchObject({settled: true, ask: {input: 'npm test'}});
   });
+});
+
+test('rows that mean the same stay the same objects, those that changed do not', () => {
+  const input = {sessions: [session('a', {status: INPUT_NEEDED}), session('b')], waiting: [waiting('a', 1)]};
+  const before = loose(list(input)).sections;
+  const after = loose(list({...input, sessions: [input.sessions[0]!, session('b', {title: 'other'})]})).sections;
+  const steady = steadied(before, after);
+  expect(steady[0]!.rows[0]).toBe(before[0]!.rows[0]);
+  expect(steady[1]!.rows[0]).not.toBe(before[1]!.rows[0]);
+  const asked = loose(list({...input, waiting: [waiting('a', 1, {options: [{id: 'x', label: 'X', kind: 'approve'}]})]})).sections;
+  expect(steadied(before, asked)[0]!.rows[0]!.ask?.offer).toEqual({option: 'x', label: 'X'});
 });
 
 describe('search', () => {
