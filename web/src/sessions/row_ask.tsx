@@ -27,6 +27,9 @@ export function RowAsk({session, title, ask, settled}: RowAskProps) {
     setAct(store.act(ask.chat, approval(ask.turn ?? '', ask.call, option), `row:${ask.id}`));
   };
   const phase = act?.phase.value;
+  // What hides characters wants a closer look than a row allows.
+  const isPlain = visible(ask.headline) === ask.headline && visible(ask.input ?? '') === (ask.input ?? '');
+  const offer = isPlain ? ask.offer : undefined;
   const isOwn = phase === 'pending' || phase === 'done';
   return (
     <div class="sessions-ask">
@@ -35,14 +38,14 @@ export function RowAsk({session, title, ask, settled}: RowAskProps) {
         {ask.more > 0 && <span class="sessions-ask-more"> {words.sessions.more(ask.more)}</span>}
       </p>
       {ask.input !== undefined && ask.input !== ask.headline && (
-        <pre class={ask.offer ? 'sessions-ask-input' : 'sessions-ask-input cut'}>{visible(ask.input)}</pre>
+        <pre class={offer ? 'sessions-ask-input' : 'sessions-ask-input cut'}>{visible(ask.input)}</pre>
       )}
       {settled || isOwn ? (
         <p class="sessions-ask-done">{phase === 'done' ? words.sessions.allowed : isOwn ? words.sessions.allowing : words.sessions.settled}</p>
       ) : (
         <div class="sessions-ask-buttons">
           <To route={chatRoute(store.sessions.peek(), session, ask.chat)} class="ui-button">{reviewWord(ask)}</To>
-          {ask.offer && <Allow offer={ask.offer} title={title} onAllow={allow} />}
+          {offer && <Allow offer={offer} title={title} onAllow={allow} />}
         </div>
       )}
       <Outcome act={act} />

@@ -127,9 +127,10 @@ describe('a waiting row', () => {
     expect(page.find('.sessions-ask-buttons').textContent).toBe('Review');
   });
 
-  test('spells out characters that hide', () => {
-    open({...states, waiting: [waiting({toolInput: 'rm ‮x'})]});
+  test('spells out characters that hide, and does not offer to allow them here', () => {
+    open({...states, waiting: [waiting({toolInput: 'rm \u202ex'})]});
     expect(page.find('.sessions-ask-input').textContent).toBe('rm ⟨U+202E⟩x');
+    expect(page.box.querySelector('.ui-guarded')).toBeNull();
   });
 
   test('answered elsewhere while somebody is in the list, it says so', () => {
