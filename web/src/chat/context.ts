@@ -18,6 +18,10 @@ export class Folds {
     return found;
   }
 
+  openRows(key: string): void {
+    if (!this.rows.peek().has(key)) this.toggleRows(key);
+  }
+
   toggleRows(key: string): void {
     const next = new Set(this.rows.peek());
     if (!next.delete(key)) next.add(key);
@@ -39,6 +43,15 @@ export const TranscriptProvider = Context.Provider;
 export const useTranscript = (): TranscriptContext | undefined => useContext(Context);
 
 const alone = new Folds();
+
+/** The key under which a thought is kept open. */
+export const thoughtFold = (turn: string, index: number): string => `${turn}/${index}/thought`;
+
+/** The key under which a call's details are kept open. */
+export const callFold = (turn: string, call: string): string => `${turn}/${call}/details`;
+
+/** The key under which all of a call's output is shown. */
+export const outputFold = (turn: string, call: string, kind: 'text' | 'terminal'): string => `${turn}/${call}/${kind}`;
 
 /** Whether the thing with this key is open, as a signal to read and set. */
 export function useFold(key: string, isOpen = false): Signal<boolean> {

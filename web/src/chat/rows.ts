@@ -134,7 +134,7 @@ export class RowMaker {
     for (const {from, until} of groupsOf(turn.responseParts)) {
       const isFold = until - from > 1;
       if (isFold) {
-        const key = `${turn.id}/fold/${partKey(turn.responseParts[from], from)}`;
+        const key = foldKey(turn, from);
         const isOpen = o.open.has(key);
         folds.push(key);
         rows.push(keep(old, {kind: 'calls', key, turn: turn.id, counts: countsOf(turn.responseParts.slice(from, until)), isOpen}));
@@ -219,6 +219,17 @@ function partKey(part: ResponsePart | undefined, index: number): string {
   if (part?.kind === 'toolCall') return part.toolCall?.toolCallId ?? String(index);
   if (part?.kind === 'inputRequest') return part.request?.id ?? String(index);
   return part && 'id' in part && typeof part.id === 'string' ? part.id : String(index);
+}
+
+const foldKey = (turn: Turn | ActiveTurn, from: number): string => `${turn.id}/fold/${partKey(turn.responseParts[from], from)}`;
+
+/** The key of the row of a part, or of its first row. */
+export const rowKey = (turn: Turn | ActiveTurn, index: number): string => `${turn.id}/${partKey(turn.responseParts[index], index)}`;
+
+/** The key of the fold that a part is in, if it is in one. */
+export function foldOf(turn: Turn | ActiveTurn, index: number): string | undefined {
+  const group = groupsOf(turn.responseParts).find(each => index >= each.from && index < each.until);
+  return group && group.until - group.from > 1 ? foldKey(turn, group.from) : undefined;
 }
 
 /** The parts in groups: calls that fold together, and all others alone. */

@@ -1,9 +1,11 @@
 /** The transcript of a chat: its rows, kept at the end while somebody looks there, with older turns on demand. */
-import {computed, signal} from '@preact/signals';
+import {computed, signal, useSignal} from '@preact/signals';
 import {ArrowDown} from 'lucide';
 import {useEffect, useMemo, useRef} from 'preact/hooks';
+import {FindBar} from '../find/find_bar.tsx';
 import type {FollowedChat} from '../store/index.ts';
 import {Button} from '../ui/button.tsx';
+import {command} from '../ui/commands.ts';
 import type {ChatRef} from '../ui/registry.tsx';
 import {Skeleton} from '../ui/skeleton.tsx';
 import {type ListHandle, VirtualList} from '../ui/virtual_list.tsx';
@@ -26,6 +28,8 @@ export function Transcript({at, followed, turn}: TranscriptProps) {
   const model = useMemo(() => new TranscriptModel(followed), [followed]);
   const context = useMemo(() => ({at, folds: model.folds, followed}), [model, at.session, at.chat]);
   const handle = useMemo(() => signal<ListHandle | undefined>(undefined), [model]);
+  const isFinding = useSignal(false);
+  useEffect(() => command({id: 'chat.find', words: words.chat.find, group: words.chat.group, keys: ['Mod+F'], run: () => void (isFinding.value = true)}), []);
   useTurnLink(model, handle.value, turn);
   const rows = model.rows.value;
   if (!rows) return <Opening followed={followed} />;
@@ -46,6 +50,7 @@ export function Transcript({at, followed, turn}: TranscriptProps) {
           onNearStart={model.loadOlder}
           handle={found => void (handle.value = found)}
         />
+        {isFinding.value && handle.value && <FindBar model={model} list={handle.value} onClose={() => void (isFinding.value = false)} />}
         {handle.value && <Latest model={model} list={handle.value} />}
       </div>
     </TranscriptProvider>
@@ -76,7 +81,7 @@ const MOST_PAGES = 200;
 export class TranscriptModel {
   readonly folds = new Folds();
   private readonly maker = new RowMaker();
-  private readonly followed: FollowedChat;
+  readonly followed: FollowedChat;
   private isLoading = false;
 
   constructor(followed: FollowedChat) {

@@ -7,7 +7,7 @@ import {Icon} from '../../ui/icon.tsx';
 import {type CallRef, contentViews} from '../../ui/registry.tsx';
 import {visible} from '../../ui/safe.tsx';
 import {words} from '../../words/index.ts';
-import {useFold} from '../context.ts';
+import {callFold, useFold} from '../context.ts';
 import {Referenced} from './referenced.tsx';
 
 export interface CallLineProps {
@@ -23,11 +23,8 @@ export interface CallLineProps {
   readonly isOpen?: boolean | undefined;
 }
 
-/** The key under which a call's details are kept open. */
-export const callFold = (at: CallRef): string => `${at.turn}/${at.call}/details`;
-
 export function CallLine({at, call, icon, tone, title, aside, children, isOpen: isOpenFirst = false}: CallLineProps) {
-  const isOpen = useFold(callFold(at), isOpenFirst);
+  const isOpen = useFold(callFold(at.turn, at.call), isOpenFirst);
   const input = 'toolInput' in call ? call.toolInput : undefined;
   const contents = ('content' in call ? call.content : undefined) ?? [];
   const shown = contents.filter(content => content.type !== 'subagent');

@@ -8,7 +8,7 @@ import {Icon} from '../../ui/icon.tsx';
 import type {PartRef} from '../../ui/registry.tsx';
 import {duration} from '../../ui/time.ts';
 import {words} from '../../words/index.ts';
-import {useFold} from '../context.ts';
+import {thoughtFold, useFold} from '../context.ts';
 
 /** When thoughts began and ended, as this page saw it: their parts do not say. */
 const seen = new Map<string, {start: number; end?: number}>();
@@ -28,7 +28,7 @@ function timeOf(key: string, running: boolean): number | undefined {
 
 export function ReasoningPart({part, at, running}: {part: ResponsePart; at: PartRef; running: boolean}) {
   const key = `${at.chat} ${at.turn}/${at.index}/thought`;
-  const isOpen = useFold(key);
+  const isOpen = useFold(thoughtFold(at.turn, at.index));
   const time = timeOf(key, running);
   if (part.kind !== 'reasoning') return null;
   const title = running ? words.chat.thinking : time !== undefined && time >= 1000 ? words.chat.thoughtFor(duration(time)) : words.chat.thought;

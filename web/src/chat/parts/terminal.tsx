@@ -9,7 +9,7 @@ import {Icon} from '../../ui/icon.tsx';
 import type {CallRef, ChatRef} from '../../ui/registry.tsx';
 import {To} from '../../ui/to.tsx';
 import {words} from '../../words/index.ts';
-import {useFold} from '../context.ts';
+import {outputFold, useFold} from '../context.ts';
 
 /** A link to a terminal in the workspace. */
 export function OpenTerminal({at, uri}: {at: ChatRef; uri: string}) {
@@ -32,7 +32,7 @@ export function TerminalTail({uri}: {uri: string}) {
 }
 
 export function TerminalContent({content, at}: {content: ToolResultContent; at: CallRef}) {
-  const isWhole = useFold(`${at.turn}/${at.call}/terminal`);
+  const isWhole = useFold(outputFold(at.turn, at.call, 'terminal'));
   if (content.type !== 'terminal') return null;
   const {result} = content;
   return (

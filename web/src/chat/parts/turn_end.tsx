@@ -17,6 +17,9 @@ import {type TranscriptContext, useTranscript} from '../context.ts';
 import type {EndRow} from '../rows.ts';
 import {shortCount, tokensOf} from '../usage.ts';
 
+// Milliseconds: what took less is not worth telling.
+const LEAST = 100;
+
 export function TurnEnd({row}: {row: EndRow}) {
   const {of: turn} = row;
   const transcript = useTranscript();
@@ -26,7 +29,7 @@ export function TurnEnd({row}: {row: EndRow}) {
     <footer class="chat-turn-end">
       {turn.state === 'cancelled' && <strong>{words.chat.stopped}</strong>}
       {turn.startedAt && <time dateTime={turn.startedAt}>{clockTime(turn.startedAt)}</time>}
-      {turn.duration !== undefined && <span>{duration(turn.duration)}</span>}
+      {turn.duration !== undefined && turn.duration >= LEAST && <span>{duration(turn.duration)}</span>}
       <Tokens turn={turn} />
       <span class="chat-turn-acts">
         {answer && <Button kind="quiet" icon={Copy} label={words.chat.copyAnswer} onClick={() => void copy(answer)} />}
