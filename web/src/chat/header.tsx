@@ -1,18 +1,12 @@
-/** The head of a chat: what it is about, who answers, how full the context is, and what runs beside it. */
-import {Activity, Plus, ShieldOff} from 'lucide';
-import {useRef} from 'preact/hooks';
-import {useSignal} from '@preact/signals';
-import type {AgentInfo, BackgroundWork, ChatState, SessionState} from '../ahp/index.ts';
+/** The head of a chat: what it is about, who answers and how, and how full the context is. */
+import {Plus, ShieldOff} from 'lucide';
+import type {AgentInfo, ChatState, SessionState} from '../ahp/index.ts';
 import {useStore} from '../store/index.ts';
-import {ActButton, Button} from '../ui/button.tsx';
+import {ActButton} from '../ui/button.tsx';
 import {Icon} from '../ui/icon.tsx';
-import {Popover} from '../ui/popover.tsx';
 import {visible} from '../ui/safe.tsx';
-import {To} from '../ui/to.tsx';
 import {words} from '../words/index.ts';
 import {newChat} from './chat_acts.ts';
-import {Elapsed} from './parts/elapsed.tsx';
-import {OpenTerminal} from './parts/terminal.tsx';
 import {contextUse, modelOf, shortCount} from './usage.ts';
 
 export interface HeaderProps {
@@ -33,7 +27,6 @@ export function Header({session, state, chat}: HeaderProps) {
           <span class="chat-everything" title={words.chat.allowsEverythingWhy}><Icon of={ShieldOff} /><span>{words.chat.allowsEverything}</span></span>
         )}
         {chat && <Context chat={chat} agent={agent} />}
-        {chat?.backgroundWork?.length ? <Background works={chat.backgroundWork} session={session} chat={chat.resource} /> : null}
       </div>
       {agent?.capabilities?.multipleChats && <ActButton kind="quiet" icon={Plus} label={words.chat.newChat} onClick={() => void newChat(store, session)} />}
     </header>
@@ -62,32 +55,5 @@ function Context({chat, agent}: {chat: ChatState; agent: AgentInfo | undefined})
       <span class="chat-context-bar"><span style={{width: `${percent}%`}} /></span>
       <span class="chat-context-count">{shortCount(use.used)}</span>
     </span>
-  );
-}
-
-/** What runs beside the chat, as a chip that opens. */
-function Background({works, session, chat}: {works: readonly BackgroundWork[]; session: string; chat: string}) {
-  const isOpen = useSignal(false);
-  const button = useRef<HTMLButtonElement>(null);
-  return (
-    <>
-      <Button kind="quiet" class="chat-background" icon={Activity} expanded={isOpen.value} popup="dialog" buttonRef={button} onClick={() => void (isOpen.value = !isOpen.value)}>
-        {words.chat.background(works.length)}
-      </Button>
-      {isOpen.value && (
-        <Popover anchor={button} label={words.chat.backgroundTitle} placement="bottom-end" onClose={() => void (isOpen.value = false)}>
-          <ul class="chat-works">
-            {works.map(work => (
-              <li key={work.id}>
-                <strong>{visible(work.label)}</strong> <Elapsed since={work.startedAt} />
-                {work.kind === 'shell' && <code>{visible(work.command)}</code>}
-                {work.kind === 'shell' && work.terminal && <OpenTerminal at={{session, chat}} uri={work.terminal} />}
-                {work.kind === 'subagent' && <To route={{at: 'session', session, chat: work.chat}} class="chat-to">{words.chat.openWorker(visible(work.label))}</To>}
-              </li>
-            ))}
-          </ul>
-        </Popover>
-      )}
-    </>
   );
 }

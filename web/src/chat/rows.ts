@@ -5,6 +5,7 @@
  * A row that has not changed is the same object as before: its view is then not drawn again.
  */
 import type {ActiveTurn, ChatState, MarkdownResponsePart, Message, ResponsePart, ToolCallState, Turn} from '../ahp/index.ts';
+import {ACTIVITY_MASK, INPUT_NEEDED} from '../ahp/status.ts';
 import {BLOCK_MOST} from '../markdown/lex.ts';
 import {StreamedMarkdown} from '../markdown/stream.ts';
 
@@ -65,6 +66,8 @@ export interface WorkingRow extends RowBase {
   readonly kind: 'working';
   readonly startedAt: string;
   readonly activity: string | undefined;
+  /** Whether it waits for somebody. */
+  readonly isWaiting: boolean;
 }
 export type Row = OlderRow | MessageRow | TextRow | PartRow | CallsRow | EndRow | WorkingRow;
 
@@ -120,8 +123,9 @@ export class RowMaker {
   private working(chat: ChatState, turn: ActiveTurn): WorkingRow {
     const last = this.all.at(-1);
     const activity = chat.activity || undefined;
-    if (last?.kind === 'working' && last.turn === turn.id && last.activity === activity) return last;
-    return {kind: 'working', key: `${turn.id}/working`, turn: turn.id, startedAt: turn.startedAt, activity};
+    const isWaiting = (chat.status & ACTIVITY_MASK) === INPUT_NEEDED;
+    if (last?.kind === 'working' && last.turn === turn.id && last.activity === activity && last.isWaiting === isWaiting) return last;
+    return {kind: 'working', key: `${turn.id}/working`, turn: turn.id, startedAt: turn.startedAt, activity, isWaiting};
   }
 
   private turnRows(turn: Turn | ActiveTurn, o: {before: string | undefined; isNewest: boolean; open: ReadonlySet<string>}): Made {

@@ -108,8 +108,6 @@ export const chat = {
   allowsEverythingWhy: 'Edits and commands run without asking. Change it in the session settings.',
   context: (percent: number) => `Context: ${percent}% used`,
   contextTokens: (used: string, most: string) => `${used} of ${most} tokens of context`,
-  background: (count: number) => `${count} in background`,
-  backgroundTitle: 'In the background',
 
   chats: 'Chats',
   main: 'Main',

@@ -88,7 +88,7 @@ export function RunningCall({call, at}: CallProps) {
 
 export function CompletedCall({call, at}: CallProps) {
   const done = call as ToolCallCompletedState;
-  const title = <Said of={saidText(done.pastTenseMessage) ? done.pastTenseMessage : call.displayName} />;
+  const title = <><Said of={saidText(done.pastTenseMessage) ? done.pastTenseMessage : call.displayName} /><Command call={done} /></>;
   const edits = contentsOf(call).filter(content => content.type === 'fileEdit');
   const aside = edits.length ? <EditCounts edits={edits} /> : undefined;
   if (done.success) {
@@ -105,6 +105,13 @@ export function CompletedCall({call, at}: CallProps) {
       <Workers call={call} at={at} />
     </CallLine>
   );
+}
+
+/** The command that was run, where the line does not have it already. */
+function Command({call}: {call: ToolCallCompletedState}) {
+  const {toolInput} = call;
+  if (toolKind(call) !== 'terminal' || typeof toolInput !== 'string' || saidText(call.pastTenseMessage).includes(toolInput.trim())) return null;
+  return <code>{visible(toolInput.trim().split('\n', 1)[0]?.slice(0, 200) ?? '')}</code>;
 }
 
 export function CancelledCall({call, at}: CallProps) {

@@ -25,10 +25,11 @@ export function TurnEnd({row}: {row: EndRow}) {
   const transcript = useTranscript();
   const at = transcript?.at;
   const answer = answerOf(turn);
+  const ended = endOf(turn);
   return (
     <footer class="chat-turn-end">
       {turn.state === 'cancelled' && <strong>{words.chat.stopped}</strong>}
-      {turn.startedAt && <time dateTime={turn.startedAt}>{clockTime(turn.startedAt)}</time>}
+      {ended !== undefined && <time dateTime={ended}>{clockTime(ended)}</time>}
       {turn.duration !== undefined && turn.duration >= LEAST && <span>{duration(turn.duration)}</span>}
       <Tokens turn={turn} />
       <span class="chat-turn-acts">
@@ -39,6 +40,14 @@ export function TurnEnd({row}: {row: EndRow}) {
       </span>
     </footer>
   );
+}
+
+// When a turn ended says nothing new if it took no minute: its message has the time.
+const LONG = 60_000;
+
+function endOf(turn: Turn): string | undefined {
+  const start = Date.parse(turn.startedAt ?? '');
+  return Number.isNaN(start) || turn.duration === undefined || turn.duration < LONG ? undefined : new Date(start + turn.duration).toISOString();
 }
 
 /** All text that the agent gave in a turn. */

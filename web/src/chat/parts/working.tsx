@@ -6,6 +6,9 @@ import type {WorkingRow} from '../rows.ts';
 import {Elapsed} from './elapsed.tsx';
 
 export function WorkingLine({row}: {row: WorkingRow}) {
+  if (row.isWaiting) {
+    return <p class="chat-line chat-working waiting"><span class="chat-mark waiting" /><span>{words.chat.waiting}</span></p>;
+  }
   return (
     <p class="chat-line chat-working">
       <Icon of={LoaderCircle} class="chat-arc" />
