@@ -17,15 +17,17 @@ export interface BriefProps {
   readonly at: CallRef | PartRef;
   readonly id: string;
   readonly input?: CardInput | undefined;
+  /** What the button says. */
+  readonly action?: string | undefined;
 }
 
-export function Brief({title, from, at, id, input}: BriefProps) {
+export function Brief({title, from, at, id, input, action = words.cards.review}: BriefProps) {
   const text = input?.kind === 'text' ? input.text.slice(0, FEW) : '';
   return (
     <Card title={title} from={from} id={id} settled={settledOf(at.chat, id).value}>
       {text && <p class="cards-brief"><code><Spelled text={text} /></code></p>}
       <div class="cards-answers">
-        <AnswerButton label={words.cards.review} kind="primary" onClick={() => openCard(at.chat, id)} />
+        <AnswerButton label={action} kind="primary" onClick={() => openCard(at.chat, id)} />
       </div>
     </Card>
   );

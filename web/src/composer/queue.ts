@@ -19,7 +19,7 @@ export const reordered = (order: readonly string[]): StateAction => ({type: 'cha
 
 export const removed = (kind: 'queued' | 'steering', id: string): StateAction => ({type: 'chat/pendingMessageRemoved', kind, id});
 
-/** Change what a message says that still waits; it keeps its place. */
+/** Change what a message says that still waits; it keeps its place. Said again as it is, it makes a held queue go on. */
 export const rewritten = (kind: 'queued' | 'steering', pending: PendingMessage, text: string): StateAction => ({
   type: 'chat/pendingMessageSet',
   kind,

@@ -77,6 +77,12 @@ export function QueueList({at, chat}: QueueListProps) {
           ))}
         </ol>
       )}
+      {!isWorking && queued[0] && (
+        <div class="composer-ask" role="status">
+          <span>{words.composer.held}</span>
+          <ActButton onClick={() => act(rewritten('queued', queued[0]!, queued[0]!.message.text))}>{words.composer.sendQueue}</ActButton>
+        </div>
+      )}
       {asksFor.value && <AskReplace asksFor={asksFor} steer={steer} />}
       <Outcome act={last.value} />
     </div>

@@ -6,6 +6,8 @@ export const composer = {
   queue: 'Queue',
   steer: 'Steer',
   queueHint: 'Runs after this turn',
+  held: 'Held: the turn before did not end by itself.',
+  sendQueue: 'Go on',
   steerHint: 'Goes into this turn',
   nothingToSend: 'There is nothing to send yet.',
   opening: 'The chat is not open yet.',

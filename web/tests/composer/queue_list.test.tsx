@@ -78,6 +78,12 @@ describe('queued messages', () => {
   });
 });
 
+it('a queue that is held goes on when asked', () => {
+  open({...chat({queuedMessages: waits('a', 'b')}), activeTurn: undefined});
+  press('Go on');
+  expect(actions()).toEqual([{type: 'chat/pendingMessageSet', kind: 'queued', id: 'a', message: said('say a')}]);
+});
+
 it('the steering message can be taken back', () => {
   open(chat({steeringMessage: {id: 's', message: said('left')}}));
   press('Remove');

@@ -28,7 +28,7 @@ export function RequestPart({part, at, running}: {part: ResponsePart; at: PartRe
   if (part.kind !== 'inputRequest') return null;
   const {request, response} = part;
   if (response !== undefined || !running) return <SettledRequest request={request} response={response} at={at} />;
-  if (width.value === 'phone') return <Brief title={requestTitle(request)} at={at} id={request.id} />;
+  if (width.value === 'phone') return <Brief title={requestTitle(request)} at={at} id={request.id} action={words.cards.answer} />;
   return <RequestForm request={request} at={{...at, request: request.id}} />;
 }
 
