@@ -3,7 +3,7 @@ import {type ReadonlySignal, useComputed, useSignal} from '@preact/signals';
 import {CornerDownRight, ListPlus, Send as SendIcon, Square} from 'lucide';
 import {useEffect, useRef} from 'preact/hooks';
 import type {ChatState, SessionState} from '../ahp/index.ts';
-import {type Act, useStore} from '../store/index.ts';
+import {type Act, type Followed, useStore} from '../store/index.ts';
 import {ActButton, Button} from '../ui/button.tsx';
 import {command, combination, shownKeys} from '../ui/commands.ts';
 import {newId} from '../ui/ids.ts';
@@ -23,7 +23,7 @@ import {type OpenDraft, useDraft} from './use_draft.ts';
 
 export interface BoxProps {
   readonly at: ChatRef;
-  readonly chat: ReadonlySignal<ChatState | undefined>;
+  readonly followed: Followed<ChatState>;
   readonly session: ReadonlySignal<SessionState | undefined>;
 }
 
@@ -36,9 +36,10 @@ interface Sent {
 // A touch keyboard has no other key for a new line.
 const hasTouchKeyboard = (): boolean => globalThis.matchMedia?.('(pointer: coarse)').matches ?? false;
 
-export function Box({at, chat, session}: BoxProps) {
+export function Box({at, followed, session}: BoxProps) {
   const store = useStore();
-  const draft = useDraft(at.chat, chat);
+  const chat = followed.state;
+  const draft = useDraft(at.chat, followed);
   const completing = useCompletions(at.chat, draft);
   const box = useRef<HTMLDivElement>(null);
   const last = useSignal<Sent | undefined>(undefined);

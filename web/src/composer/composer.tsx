@@ -26,7 +26,7 @@ export function Composer(at: ChatRef) {
     <section class="composer" aria-label={words.composer.message}>
       {bar}
       <QueueList key={at.chat} at={at} chat={chat.state} />
-      <Box key={at.chat} at={at} chat={chat.state} session={session.state} />
+      <Box key={at.chat} at={at} followed={chat} session={session.state} />
     </section>
   );
 }

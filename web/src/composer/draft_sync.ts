@@ -24,6 +24,8 @@ export class DraftSync {
   private box: Draft;
   // What the host was last seen to have, or told to have.
   private base: string;
+  // What it had before it was last told something: it has that again if it did not take what it was told.
+  private beforeTold: string | undefined;
   private touched = false;
   private cancel: (() => void) | undefined;
   private readonly after: After;
@@ -49,7 +51,9 @@ export class DraftSync {
   /** See what the host has, and say what that means for the box. */
   receive(host: Message | undefined, focused: boolean): Arrival {
     const now = keyOf(shared(draftOf(host)));
-    if (now === this.base) return 'keep';
+    if (now === this.base) this.beforeTold = undefined;
+    if (now === this.base || now === this.beforeTold) return 'keep';
+    this.beforeTold = undefined;
     const mine = keyOf(shared(this.box));
     const wasInStep = mine === this.base;
     this.base = now;
@@ -73,6 +77,15 @@ export class DraftSync {
     this.stop();
     this.box = NO_DRAFT;
     this.touched = false;
+    this.tell();
+  }
+
+  /** Tell the host again what it did not take, now that it can be reached. */
+  again(host: Message | undefined): void {
+    const now = keyOf(shared(draftOf(host)));
+    if (this.beforeTold === undefined || now !== this.beforeTold) return;
+    this.base = now;
+    this.stop();
     this.tell();
   }
 
@@ -100,6 +113,7 @@ export class DraftSync {
   private tell(): void {
     const draft = shared(this.box);
     if (keyOf(draft) === this.base) return;
+    this.beforeTold ??= this.base;
     this.base = keyOf(draft);
     this.send(isEmpty(draft) ? {type: 'chat/draftChanged'} : {type: 'chat/draftChanged', draft: messageOf(draft)});
   }

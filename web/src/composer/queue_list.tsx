@@ -19,6 +19,8 @@ import {moved, placed, removed, reordered, rewritten, steeredNow} from './queue.
 
 /** Characters of a message that its line shows. */
 const FEW = 300;
+/** Milliseconds after which a queue that does not move is held. */
+const LASTING = 1500;
 
 export interface QueueListProps {
   readonly at: ChatRef;
@@ -32,6 +34,7 @@ export function QueueList({at, chat}: QueueListProps) {
   const queued = useComputed(() => chat.value?.queuedMessages ?? NOTHING).value;
   const steering = useComputed(() => chat.value?.steeringMessage).value;
   const isWorking = useComputed(() => chat.value?.activeTurn !== undefined).value;
+  const isHeld = useLasting(!isWorking && queued.length > 0);
   const last = useSignal<Act | undefined>(undefined);
   const asksFor = useSignal<PendingMessage | undefined>(undefined);
   const act = (...actions: readonly StateAction[]): void => {
@@ -77,7 +80,7 @@ export function QueueList({at, chat}: QueueListProps) {
           ))}
         </ol>
       )}
-      {!isWorking && queued[0] && (
+      {isHeld && queued[0] && (
         <div class="composer-ask" role="status">
           <span>{words.composer.held}</span>
           <ActButton onClick={() => act(rewritten('queued', queued[0]!, queued[0]!.message.text))}>{words.composer.sendQueue}</ActButton>
@@ -87,6 +90,16 @@ export function QueueList({at, chat}: QueueListProps) {
       <Outcome act={last.value} />
     </div>
   );
+}
+
+/** Whether something is so for a while already: between two turns a queue is not held. */
+function useLasting(isSo: boolean): boolean {
+  const lasts = useSignal(false);
+  useEffect(() => {
+    const timer = setTimeout(() => void (lasts.value = isSo), isSo ? LASTING : 0);
+    return () => clearTimeout(timer);
+  }, [isSo]);
+  return isSo && lasts.value;
 }
 
 function AskReplace({asksFor, steer}: {asksFor: Signal<PendingMessage | undefined>; steer(message: PendingMessage): void}) {

@@ -1,8 +1,8 @@
 /** The draft of an open composer: kept in the box itself, on this device, and at the host. */
-import {type ReadonlySignal, type Signal, signal, effect} from '@preact/signals';
+import {type Signal, signal, effect} from '@preact/signals';
 import {useEffect, useMemo} from 'preact/hooks';
-import type {ChatState, MessageAttachment} from '../ahp/index.ts';
-import {type Store, useStore} from '../store/index.ts';
+import type {ChatState, MessageAttachment, StateAction} from '../ahp/index.ts';
+import {type Followed, type Store, useStore} from '../store/index.ts';
 import {type Draft, DraftSync, NO_DRAFT, draftOf, isEmpty} from './draft_sync.ts';
 import {LocalDraft, keptDraft} from './local_drafts.ts';
 import {stillAttached} from './message.ts';
@@ -40,10 +40,22 @@ export class OpenDraft {
   }
 
   /** Begin with what this device kept, else with what the host has. Typing does not wait for it. */
-  async open(state: ReadonlySignal<ChatState | undefined>): Promise<() => void> {
+  async open({state, phase}: Followed<ChatState>): Promise<() => void> {
     const kept = await keptDraft(this.chat);
     if (!this.isTyped && !isEmpty(kept)) this.show(kept);
-    return effect(() => this.follow(state.value));
+    const stopFollowing = effect(() => this.follow(state.value));
+    const stopRetrying = effect(() => {
+      if (phase.value === 'live' && this.store.live.value === 'live') this.sync?.again(state.peek()?.draft);
+    });
+    return () => {
+      stopFollowing();
+      stopRetrying();
+    };
+  }
+
+  private tell(action: StateAction): void {
+    // What is not told now is told when the host is back.
+    if (this.store.live.peek() === 'live') this.store.act(this.chat, action);
   }
 
   private follow(state: ChatState | undefined): void {
@@ -51,7 +63,7 @@ export class OpenDraft {
     if (!this.sync) {
       const host = draftOf(state.draft);
       if (isEmpty(this.draft) && !isEmpty(host)) this.show(host);
-      this.sync = new DraftSync(this.draft, state.draft, after, action => void this.store.act(this.chat, action));
+      this.sync = new DraftSync(this.draft, state.draft, after, action => this.tell(action));
       return;
     }
     const arrival = this.sync.receive(state.draft, document.hasFocus() && document.activeElement === this.field);
@@ -132,13 +144,13 @@ export class OpenDraft {
 }
 
 /** The draft of a chat while its composer is shown. */
-export function useDraft(chat: string, state: ReadonlySignal<ChatState | undefined>): OpenDraft {
+export function useDraft(chat: string, followed: Followed<ChatState>): OpenDraft {
   const store = useStore();
   const draft = useMemo(() => new OpenDraft(store, chat), [store, chat]);
   useEffect(() => {
     let isGone = false;
     let stop: (() => void) | undefined;
-    void draft.open(state).then(stopping => {
+    void draft.open(followed).then(stopping => {
       if (isGone) stopping();
       else stop = stopping;
     });

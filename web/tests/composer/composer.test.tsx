@@ -157,6 +157,17 @@ describe('a draft', () => {
     expect(shown.store.acts[0]?.action).toMatchObject({type: 'chat/draftChanged', draft: {text: 'hi'}});
   });
 
+  it('that is typed while disconnected is kept at the host when it is back', async () => {
+    await open(chat({draft: {text: 'old', origin: {kind: 'user'}}}));
+    shown.doing(() => void (shown.store.live.value = 'reconnecting'));
+    type('old and new');
+    shown.doing(() => void vi.advanceTimersByTime(600));
+    expect(done()).toEqual([]);
+    shown.doing(() => void (shown.store.live.value = 'live'));
+    expect(shown.store.acts[0]?.action).toMatchObject({type: 'chat/draftChanged', draft: {text: 'old and new'}});
+    expect(field().value).toBe('old and new');
+  });
+
   it('that waits to be kept at the host is not, once it was sent', async () => {
     await open();
     type('hi');

@@ -74,9 +74,11 @@ describe('a draft', () => {
     const draft = opened();
     draft.edit(typed('mine'));
     elapse();
+    draft.receive(said('mine'), false);
     expect(draft.receive(undefined, false)).toBe('enter');
     draft.edit(typed('mine'));
     elapse();
+    draft.receive(said('mine'), true);
     expect(draft.receive(undefined, true)).toBe('offer');
   });
 
@@ -87,6 +89,32 @@ describe('a draft', () => {
     sent = [];
     opened(typed('same'), said('same'));
     elapse();
+    expect(sent).toEqual([]);
+  });
+
+  it('that the host did not take is no news when it shows the former one again, and is told again', () => {
+    const draft = opened(NO_DRAFT, said('old'));
+    draft.edit(typed('mine'));
+    elapse();
+    expect(draft.receive(said('mine'), false)).toBe('keep');
+    draft.again(said('mine'));
+    expect(sent).toHaveLength(1);
+    const other = opened(NO_DRAFT, said('old'));
+    other.edit(typed('mine'));
+    elapse();
+    sent = [];
+    expect(other.receive(said('old'), false)).toBe('keep');
+    other.again(said('old'));
+    expect(sent).toEqual([{type: 'chat/draftChanged', draft: said('mine')}]);
+  });
+
+  it('of another window that came meanwhile is not overwritten', () => {
+    const draft = opened(NO_DRAFT, said('old'));
+    draft.edit(typed('mine'));
+    elapse();
+    sent = [];
+    expect(draft.receive(said('theirs'), true)).toBe('offer');
+    draft.again(said('theirs'));
     expect(sent).toEqual([]);
   });
 

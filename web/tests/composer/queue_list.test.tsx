@@ -80,6 +80,8 @@ describe('queued messages', () => {
 
 it('a queue that is held goes on when asked', () => {
   open({...chat({queuedMessages: waits('a', 'b')}), activeTurn: undefined});
+  expect(shown.box.textContent).not.toContain('Held');
+  shown.doing(() => void vi.advanceTimersByTime(1500));
   press('Go on');
   expect(actions()).toEqual([{type: 'chat/pendingMessageSet', kind: 'queued', id: 'a', message: said('say a')}]);
 });
