@@ -73,6 +73,12 @@ describe('the files panel', () => {
     expect(shown.box.textContent).toContain('Not text (3 bytes).');
   });
 
+  test('shows a folder that was named in the tree', async () => {
+    await open('src');
+    expect(entries()).toEqual(['src', 'main.ts', 'big.log', 'raw.bin']);
+    expect(route.value).toMatchObject({panel: 'files', file: undefined});
+  });
+
   test('tells a refusal', async () => {
     store = fakeStore({channels: {[SESSION]: {workingDirectories: ['file:///w']}}});
     await open();

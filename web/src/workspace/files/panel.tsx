@@ -12,7 +12,7 @@ import {VirtualList} from '../../ui/virtual_list.tsx';
 import {words} from '../../words/index.ts';
 import {useIsWide} from '../changes/use_diff.ts';
 import {FileView} from './file_view.tsx';
-import {linkName, resolvedUri} from './paths.ts';
+import {childUri, linkName, resolvedUri} from './paths.ts';
 import {FileTree, type TreeRow, treeRows} from './tree.ts';
 import './files.css';
 
@@ -43,12 +43,16 @@ export function FilesPanel({session, chat}: ChatRef) {
   const file = here.panel === 'files' && here.file !== undefined ? resolvedUri(here.file, folders) : undefined;
   const open = (uri: string): void => go({...here, panel: 'files', file: linkName(uri, folders), line: undefined});
   const close = (): void => go({...here, panel: 'files', file: undefined, line: undefined});
+  const showFolder = (uri: string): void => {
+    tree.reveal(childUri(uri, '.'), folders ?? []);
+    if (!hasBoth) go({...here, file: undefined, line: undefined}, {replace: true});
+  };
   if (!state.value && gone.value !== undefined) return <p class="files-note">{words.link.refused(visible(gone.value))}</p>;
   return (
     <div class={hasBoth ? 'files both' : 'files'} ref={box}>
       {!folders?.length && (state.value ? <p class="files-note">{words.workspace.files.noFolders}</p> : <Skeleton lines={5} />)}
       {folders && folders.length > 0 && (hasBoth || file === undefined) && <Tree tree={tree} roots={folders} shown={file} onOpen={open} />}
-      {file !== undefined && <FileView key={file} {...{session, chat, folders, here}} uri={file} line={here.line} onClose={hasBoth ? undefined : close} onFolder={() => tree.toggle(file)} />}
+      {file !== undefined && <FileView key={file} {...{session, chat, folders, here}} uri={file} line={here.line} onClose={hasBoth ? undefined : close} onFolder={() => showFolder(file)} />}
       {file === undefined && hasBoth && <p class="files-note">{words.workspace.files.pick}</p>}
     </div>
   );
