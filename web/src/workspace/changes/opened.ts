@@ -29,7 +29,7 @@ export class OpenedFiles {
 
   toggle(file: ChangesetFile): void {
     if (this.open.peek().has(file.id)) this.close(file.id);
-    else this.show(file);
+    else void this.show(file);
   }
 
   close(id: string): void {
@@ -37,17 +37,16 @@ export class OpenedFiles {
     if (rest.delete(id)) this.open.value = rest;
   }
 
-  /** Open a file, or load it anew. */
-  show(file: ChangesetFile): void {
+  /** Open a file, or load it anew; settles when it is loaded. */
+  async show(file: ChangesetFile): Promise<void> {
     const key = keyOf(file);
     const before = this.open.peek().get(file.id);
     const isSame = before?.key === key;
     // What was shown stays until there is something newer, so that nothing jumps.
     this.set(file.id, {key, gaps: isSame ? before.gaps : new Set(), ...(before?.loaded?.is === 'rows' ? {loaded: before.loaded} : {})});
-    void loadEdit(this.store, file.edit).then(loaded => {
-      const now = this.open.peek().get(file.id);
-      if (now?.key === key) this.set(file.id, {...now, loaded});
-    });
+    const loaded = await loadEdit(this.store, file.edit);
+    const now = this.open.peek().get(file.id);
+    if (now?.key === key) this.set(file.id, {...now, loaded});
   }
 
   openGap(id: string, from: number): void {
@@ -61,7 +60,7 @@ export class OpenedFiles {
     for (const [id, {key}] of this.open.peek()) {
       const file = listed.get(id);
       if (!file) this.close(id);
-      else if (keyOf(file) !== key) this.show(file);
+      else if (keyOf(file) !== key) void this.show(file);
     }
   }
 

@@ -84,7 +84,7 @@ function SetView({set, picker, session, chat, folders}: SetViewProps) {
     if (isReviewed) opened.close(file.id);
   };
   const write = (at: WritingAt, file: ChangesetFile): void => {
-    if (!opened.files.peek().has(file.id)) opened.show(file);
+    if (!opened.files.peek().has(file.id)) void opened.show(file);
     setWriting(at);
   };
   const renderRow = (row: PanelRow): ComponentChildren => {
@@ -151,10 +151,12 @@ function useOpensNamed(files: readonly ChangesetFile[] | undefined, folders: rea
     if (!files?.length) return;
     const found = files.find(file => uriOf(file) === named || file.id === named);
     if (found) {
-      opened.show(found);
-      list.current?.toKey(`file ${found.id}`);
+      const seek = (): void => void list.current?.toKey(`file ${found.id}`);
+      seek();
+      // Once more when its lines are there: before, the list may end too early for it.
+      void opened.show(found).then(() => requestAnimationFrame(seek));
     } else if (files.length <= OPEN_AT_ONCE) {
-      for (const file of files) opened.show(file);
+      for (const file of files) void opened.show(file);
     }
   }, [isThere, named]);
 }
@@ -176,7 +178,7 @@ function Summary({set, state, operations, opened}: {set: ChangeSet; state: Chang
   const toggle = (): void => {
     for (const file of files) {
       if (isOpen) opened.close(file.id);
-      else if (!file.reviewed) opened.show(file);
+      else if (!file.reviewed) void opened.show(file);
     }
   };
   return (
@@ -222,7 +224,7 @@ function ContentRow({row, opened, onNote}: {row: Exclude<PanelRow, {is: 'file' |
     case 'same': return <p class="changes-note">{said.changes.same}</p>;
     case 'said': return (
       <p class="changes-note">
-        {visible(row.text)} {row.again && <Button onClick={() => opened.show(row.file)}>{words.shell.tryAgain}</Button>}
+        {visible(row.text)} {row.again && <Button onClick={() => void opened.show(row.file)}>{words.shell.tryAgain}</Button>}
       </p>
     );
     case 'line': {
