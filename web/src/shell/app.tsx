@@ -18,6 +18,11 @@ import {useTitle} from './title.ts';
 import {useVisibleHeight} from './visible_height.ts';
 import {useWaitingTold} from './waiting_told.ts';
 
+function skip(event: MouseEvent): void {
+  event.preventDefault();
+  document.getElementById('shell-main')?.focus();
+}
+
 export function App() {
   const store = useStore();
   useEffect(() => {
@@ -32,7 +37,7 @@ export function App() {
   if (store.live.value === 'signedOut') return <SignIn />;
   return (
     <div class={`shell ${width.value}`}>
-      <a class="shell-skip" href="#shell-main">{words.shell.skipToChat}</a>
+      <a class="shell-skip" href="#shell-main" onClick={skip}>{words.shell.skipToChat}</a>
       {width.value === 'phone' ? <Phone /> : <Desktop />}
       <Palette />
       <Help />

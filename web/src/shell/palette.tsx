@@ -10,6 +10,13 @@ import {type PaletteItem, found, paletteItems} from './palette_items.ts';
 /** Whether the palette is open. */
 export const paletteIsOpen = signal(false);
 
+/** Put the focus into the room, where what had it before has gone with the last one. */
+function focusLater(): void {
+  requestAnimationFrame(() => {
+    if (document.activeElement === document.body) document.getElementById('shell-main')?.focus();
+  });
+}
+
 const close = (): void => void (paletteIsOpen.value = false);
 
 export function Palette() {
@@ -31,6 +38,7 @@ function OpenPalette() {
     if (!item) return;
     close();
     item.run();
+    focusLater();
   };
   const key = (event: KeyboardEvent): void => {
     const count = Math.max(1, shown.length);
