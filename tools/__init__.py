@@ -1,0 +1,1 @@
+"""What builds, checks and tests the web page with nothing but Python at hand."""
