@@ -1,1 +1,0 @@
-"""What builds, checks and tests the web page with nothing but Python at hand."""
