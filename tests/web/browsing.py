@@ -33,6 +33,7 @@ __all__ = [
     "DESKTOP",
     "FLAGS",
     "NOT_RUN",
+    "PATIENCE",
     "PHONE",
     "PICTURES",
     "ROOT",

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser, async_playwright, expect
 
-from tests.web.browsing import FLAGS, NOT_RUN
+from tests.web.browsing import FLAGS, NOT_RUN, PATIENCE
 from tests.wire.hosting import ServedHost, serve
 from tools.browser import HOW, find_browser
 
@@ -24,6 +24,7 @@ async def browser() -> AsyncIterator[Browser]:
         if os.environ.get("CI"):
             pytest.fail(told)
         pytest.skip(told)
+    expect.set_options(timeout=PATIENCE)
     async with async_playwright() as playwright:
         launched = await playwright.chromium.launch(
             executable_path=program,

@@ -70,7 +70,7 @@ async def test_a_killed_host_comes_back_under_the_page_without_loss(
             str(part.get("content", "")) for part in state["turns"][1]["responseParts"]
         )
         await expect(chat.transcript).to_contain_text(streamed[-200:])
-        await chat.transcript.press("Home")
+        await tab.page.get_by_role("region", name="Transcript").press("Home")
         # Said once, and repeated once by the agent.
         for text, count in (("before the crash", 2), ("/stream 2000000 10", 1)):
             await expect(chat.transcript.get_by_text(text, exact=True)).to_have_count(count)
