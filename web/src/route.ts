@@ -30,8 +30,11 @@ export class Places {
     this.afterOwnSteps(() => {
       const {history} = this.window;
       // The entry of a layer stands for the same place as the one below it: it becomes the new place's.
-      if (o.replace || layerIn(history.state)) history.replaceState(null, '', href(to));
-      else history.pushState(null, '', href(to));
+      const address = href(to);
+      // Going to where one is leaves nothing to come back to.
+      const isHere = new URL(address, this.window.location.href).href === this.window.location.href;
+      if (o.replace || isHere || layerIn(history.state)) history.replaceState(null, '', address);
+      else history.pushState(null, '', address);
     });
   }
 

@@ -97,6 +97,12 @@ describe('the history', () => {
     expect(places.route.value).toEqual({at: 'list'});
   });
 
+  test('going to where one is leaves nothing to go back through', () => {
+    places.go({at: 'new'});
+    window.back();
+    expect(places.route.value.at).toBe('list');
+  });
+
   test('Back closes sheets first, the topmost before the others', () => {
     layer('one');
     layer('two');
