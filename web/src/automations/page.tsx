@@ -39,7 +39,15 @@ function Place() {
   const uri = id === undefined ? undefined : automationName.uriOf(id);
   if (uri === undefined) return <AutomationList entries={entries} mayCreate={host?.automations?.create !== undefined} />;
   const entry = entries.find(one => one.resource === uri);
-  if (!entry) return <p>{words.automations.gone}</p>;
+  if (!entry) {
+    return (
+      <>
+        <h1>{words.automations.title}</h1>
+        <p>{words.automations.gone}</p>
+        <To route={{at: 'automations'}}>{words.automations.all}</To>
+      </>
+    );
+  }
   return <AutomationDetail key={uri} entry={entry} run={at.at === 'automations' ? at.run : undefined} />;
 }
 

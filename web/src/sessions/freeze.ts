@@ -16,12 +16,15 @@ export interface KeptSection extends Omit<Section, 'rows'> {
 export interface Kept {
   readonly sections: readonly KeptSection[];
   readonly updates: number;
+  /** How many of the updates are sessions that came to need somebody. */
+  readonly needing: number;
 }
 
 /** The sections as they are, nothing kept. */
 export const loose = (sections: readonly Section[]): Kept => ({
   sections: sections.map(section => ({...section, rows: section.rows.map(row => ({...row, gone: false, settled: false}))})),
   updates: 0,
+  needing: 0,
 });
 
 /**
@@ -32,7 +35,7 @@ export const loose = (sections: readonly Section[]): Kept => ({
 export function keptAt(shown: readonly KeptSection[], fresh: readonly Section[]): Kept {
   const rows = new Map(fresh.flatMap(section => section.rows.map(row => [row.uri, row] as const)));
   const sections = shown.map(section => ({...section, rows: section.rows.map(row => keptRow(row, rows.get(row.uri)))}));
-  return {sections, updates: updatesBetween(sections, fresh)};
+  return {sections, updates: updatesBetween(sections, fresh), needing: needingBeyond(shown, fresh)};
 }
 
 function keptRow(shown: KeptRow, fresh: Row | undefined): KeptRow {
@@ -50,6 +53,12 @@ function updatesBetween(shown: readonly KeptSection[], fresh: readonly Section[]
   for (const uri of before.keys()) if (!after.has(uri)) updates += 1;
   const reordered = updates === 0 && [...before.keys()].join('\n') !== [...after.keys()].join('\n');
   return reordered ? 1 : updates;
+}
+
+function needingBeyond(shown: readonly Section[], fresh: readonly Section[]): number {
+  const needing = (sections: readonly Section[]): string[] => sections.filter(section => section.kind === 'needs').flatMap(section => section.rows.map(row => row.uri));
+  const known = new Set(needing(shown));
+  return needing(fresh).filter(uri => !known.has(uri)).length;
 }
 
 // A row is elsewhere if it is in another section or asks for something else. Who overtook whom inside a section is one update.

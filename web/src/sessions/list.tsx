@@ -40,25 +40,25 @@ export function SessionListPane({onlyWaiting = false}: SessionListPaneProps) {
           {list.sections.map(section => <ListSection key={section.key} section={section} current={current} />)}
           {!list.sections.length && <Nothing onlyWaiting={onlyWaiting} />}
         </div>
-        {list.updates > 0 && <Updates count={list.updates} onShow={list.showUpdates} />}
+        {list.updates > 0 && <Updates count={list.updates} needing={list.needing} onShow={list.showUpdates} />}
       </div>
     </div>
   );
 }
 
 /** Lies over a heading, where nothing can be pressed: were it in the list, it would move what is. */
-function Updates({count, onShow}: {count: number; onShow(): void}) {
+function Updates({count, needing, onShow}: {count: number; needing: number; onShow(): void}) {
   return (
-    <div class="sessions-updates">
+    <div class={needing ? 'sessions-updates needs' : 'sessions-updates'}>
       <Button onClick={onShow}>
-        {words.sessions.updates(count)}
+        {needing ? words.sessions.needing(needing) : words.sessions.updates(count)}
         <span class="hidden-text">: {words.sessions.showUpdates}</span>
       </Button>
     </div>
   );
 }
 
-/** Tells whether the pointer or the focus is in a box. */
+/** Tells whether the pointer or the keyboard's focus is in a box. */
 function useInside(box: {readonly current: HTMLElement | null}, tell: (isInside: boolean) => void) {
   const pointer = useRef(false);
   const focus = useRef(false);
@@ -78,12 +78,13 @@ function useInside(box: {readonly current: HTMLElement | null}, tell: (isInside:
       pointer.current = false;
       say();
     },
-    onFocusIn: () => {
-      focus.current = true;
+    // The focus that a click leaves behind is nobody's place in the list.
+    onFocusIn: (event: FocusEvent) => {
+      focus.current = (event.target as HTMLElement).matches(':focus-visible');
       say();
     },
-    onFocusOut: (event: FocusEvent) => {
-      focus.current = (event.currentTarget as HTMLElement).contains(event.relatedTarget as Node | null);
+    onFocusOut: () => {
+      focus.current = false;
       say();
     },
   };

@@ -3,6 +3,7 @@ export const automations = {
   title: 'Automations',
   none: 'No automations yet.',
   noneHere: 'This host has no automations.',
+  all: 'All automations',
   gone: 'This automation does not exist any more.',
   about: 'An automation starts a session with a message, at set times or when you run it.',
   create: 'New automation',

@@ -15,6 +15,7 @@ export const sessions = {
   filter: 'Which sessions are shown',
   shown: {current: 'Current', unread: 'Unread', archived: 'Archived'},
   updates: (count: number) => (count === 1 ? '1 update' : `${count} updates`),
+  needing: (count: number) => (count === 1 ? '1 needs you' : `${count} need you`),
   showUpdates: 'Show what changed in the list',
   showMore: (count: number) => `Show ${count} more`,
   status: {needs: 'Needs input', working: 'Working', error: 'Error', unread: 'Unread', idle: 'Idle', archived: 'Archived', muted: 'Muted'},

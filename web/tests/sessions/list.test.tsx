@@ -91,6 +91,14 @@ describe('kept still', () => {
     expect(titles()).toEqual(['new', 'a', 'b']);
   });
 
+  test('what came to need somebody is said so', () => {
+    open({sessions: [session('a'), session('b')]});
+    page.doing(() => void page.find('.sessions-room').dispatchEvent(new PointerEvent('pointerenter')));
+    page.doing(() => void (page.store.sessions.value = [session('a', {status: INPUT_NEEDED}), session('b')] as never));
+    expect(titles()).toEqual(['a', 'b']);
+    expect(page.find('.sessions-updates button').textContent).toContain('1 needs you');
+  });
+
   test('it is let go when the pointer leaves', () => {
     open({sessions: [session('a')]});
     page.doing(() => void page.find('.sessions-room').dispatchEvent(new PointerEvent('pointerenter')));
