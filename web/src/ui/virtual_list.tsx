@@ -74,6 +74,8 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
   void tick.value;
   const before = useRef(props.rows);
   const follows = props.anchor === 'end' && before.current !== props.rows && !held.current && virtualizer.scrollElement !== null && virtualizer.isAtEnd(END);
+  // A scroll of this frame is not told yet, and would be lost where rows come in above.
+  if (!follows && before.current !== props.rows && box.current) virtualizer.scrollOffset = box.current.scrollTop;
   // Before the items are asked for: a row that is appended later than this would be lost.
   virtualizer.setOptions(options());
   useLayoutEffect(() => virtualizer._didMount(), []);
