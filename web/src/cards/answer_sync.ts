@@ -1,14 +1,12 @@
 /** Answers in the making of one request: our own, and what other windows are about to answer. */
 import {computed, signal, type ReadonlySignal} from '@preact/signals';
-import type {ChatInputAnswer, ChatInputQuestion, ChatInputRequest, StateAction} from '../ahp/index.ts';
+import type {ChatInputAnswer, ChatInputQuestion, ChatInputRequest} from '../ahp/index.ts';
 import {without} from '../ahp/edits.ts';
+import type {After, Tell} from '../composer/draft_sync.ts';
 import {type Answers, begun, canShare} from './answers.ts';
 
 /** How long one goes on typing before the others are told. */
 export const SHARE_AFTER = 300;
-
-/** Runs something later; the answer takes that back. */
-export type After = (ms: number, run: () => void) => () => void;
 
 /** The shared answers of a request: a field that is being edited here is never overwritten from elsewhere. */
 export class AnswerSync {
@@ -17,13 +15,15 @@ export class AnswerSync {
   // What the host had for each question when we last looked, and what we told it.
   private readonly seen = new Map<string, string>();
   private readonly told = new Map<string, string>();
+  // What the host had before it was told: it has that again if it did not take what it was told.
+  private readonly beforeTold = new Map<string, string>();
   private readonly waiting = new Map<string, () => void>();
   private focused: string | undefined;
   private request: ChatInputRequest;
   private readonly after: After;
-  private readonly send: (action: StateAction) => void;
+  private readonly send: Tell;
 
-  constructor(request: ChatInputRequest, after: After, send: (action: StateAction) => void) {
+  constructor(request: ChatInputRequest, after: After, send: Tell) {
     this.request = request;
     this.after = after;
     this.send = send;
@@ -86,7 +86,7 @@ export class AnswerSync {
 
   private take(question: ChatInputQuestion, shared: ChatInputAnswer | undefined, now: string): void {
     const mine = Object.hasOwn(this.own.value, question.id) ? this.own.value[question.id] : undefined;
-    if (now === this.told.get(question.id) || now === key(mine)) return;
+    if (now === this.told.get(question.id) || now === this.beforeTold.get(question.id) || now === key(mine)) return;
     if (this.focused === question.id || this.waiting.has(question.id)) {
       this.foreign.value = new Set([...this.foreign.value, question.id]);
       return;
@@ -98,13 +98,12 @@ export class AnswerSync {
     this.waiting.delete(question.id);
     const answer = Object.hasOwn(this.own.value, question.id) ? this.own.value[question.id] : undefined;
     if (!canShare(question, answer)) return;
+    if (!this.beforeTold.has(question.id)) this.beforeTold.set(question.id, this.seen.get(question.id) ?? '');
     this.told.set(question.id, key(answer));
     this.clearMark(question.id);
-    this.send({
-      type: 'chat/inputAnswerChanged',
-      requestId: this.request.id,
-      questionId: question.id,
-      ...(answer === undefined ? {} : {answer}),
+    const action = {type: 'chat/inputAnswerChanged', requestId: this.request.id, questionId: question.id, ...(answer === undefined ? {} : {answer})} as const;
+    this.send(action, () => {
+      if (this.told.get(question.id) === key(answer)) this.beforeTold.delete(question.id);
     });
   }
 

@@ -19,6 +19,9 @@ export type Arrival = 'keep' | 'enter' | 'offer';
 /** Runs something later; the answer takes that back. */
 export type After = (ms: number, run: () => void) => () => void;
 
+/** Tells the host something, and then whether it has taken that. */
+export type Tell = (action: StateAction, taken: () => void) => void;
+
 /** The draft of one chat, told to the host after a pause, and watched for changes from elsewhere. */
 export class DraftSync {
   private box: Draft;
@@ -29,9 +32,10 @@ export class DraftSync {
   private touched = false;
   private cancel: (() => void) | undefined;
   private readonly after: After;
-  private readonly send: (action: StateAction) => void;
+  private readonly send: Tell;
+  private tellings = 0;
 
-  constructor(box: Draft, host: Message | undefined, after: After, send: (action: StateAction) => void) {
+  constructor(box: Draft, host: Message | undefined, after: After, send: Tell) {
     this.box = box;
     this.base = keyOf(shared(draftOf(host)));
     this.after = after;
@@ -51,7 +55,6 @@ export class DraftSync {
   /** See what the host has, and say what that means for the box. */
   receive(host: Message | undefined, focused: boolean): Arrival {
     const now = keyOf(shared(draftOf(host)));
-    if (now === this.base) this.beforeTold = undefined;
     if (now === this.base || now === this.beforeTold) return 'keep';
     this.beforeTold = undefined;
     const mine = keyOf(shared(this.box));
@@ -115,7 +118,10 @@ export class DraftSync {
     if (keyOf(draft) === this.base) return;
     this.beforeTold ??= this.base;
     this.base = keyOf(draft);
-    this.send(isEmpty(draft) ? {type: 'chat/draftChanged'} : {type: 'chat/draftChanged', draft: messageOf(draft)});
+    const telling = ++this.tellings;
+    this.send(isEmpty(draft) ? {type: 'chat/draftChanged'} : {type: 'chat/draftChanged', draft: messageOf(draft)}, () => {
+      if (telling === this.tellings) this.beforeTold = undefined;
+    });
   }
 }
 

@@ -6,6 +6,7 @@ import {type Followed, type Store, useStore} from '../store/index.ts';
 import {type Draft, DraftSync, NO_DRAFT, draftOf, isEmpty} from './draft_sync.ts';
 import {LocalDraft, keptDraft} from './local_drafts.ts';
 import {stillAttached} from './message.ts';
+import {whenTaken} from './when_taken.ts';
 
 const after = (ms: number, run: () => void): (() => void) => {
   const timer = setTimeout(run, ms);
@@ -53,9 +54,9 @@ export class OpenDraft {
     };
   }
 
-  private tell(action: StateAction): void {
+  private tell(action: StateAction, taken: () => void): void {
     // What is not told now is told when the host is back.
-    if (this.store.live.peek() === 'live') this.store.act(this.chat, action);
+    if (this.store.live.peek() === 'live') whenTaken(this.store.act(this.chat, action), taken);
   }
 
   private follow(state: ChatState | undefined): void {
@@ -63,7 +64,7 @@ export class OpenDraft {
     if (!this.sync) {
       const host = draftOf(state.draft);
       if (isEmpty(this.draft) && !isEmpty(host)) this.show(host);
-      this.sync = new DraftSync(this.draft, state.draft, after, action => this.tell(action));
+      this.sync = new DraftSync(this.draft, state.draft, after, (action, taken) => this.tell(action, taken));
       return;
     }
     const arrival = this.sync.receive(state.draft, document.hasFocus() && document.activeElement === this.field);

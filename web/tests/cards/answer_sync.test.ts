@@ -85,6 +85,26 @@ describe('answers in the making', () => {
     expect(answers.answers.value['name']).toEqual(text('mine'));
   });
 
+  it('stay when the host did not take them', () => {
+    const lost = sync(asked({name: text('old')}));
+    lost.set(name, text('mine'));
+    later.elapse();
+    // As it will be, and as it was again.
+    lost.receive(asked({name: text('mine')}));
+    lost.receive(asked({name: text('old'), age: draft({kind: 'number', value: 3})}));
+    expect(lost.answers.value['name']).toEqual(text('mine'));
+    expect(lost.answers.value['age']).toEqual(draft({kind: 'number', value: 3}));
+  });
+
+  it('that were taken can be taken back by another window', () => {
+    const answers = new AnswerSync(asked({name: text('old')}), later.after, (_, taken) => taken());
+    answers.set(name, text('mine'));
+    later.elapse();
+    answers.receive(asked({name: text('mine')}));
+    answers.receive(asked({name: text('old')}));
+    expect(answers.answers.value['name']).toEqual(text('old'));
+  });
+
   it('are told no more once the request is settled', () => {
     const answers = sync();
     answers.set(name, text('mine'));

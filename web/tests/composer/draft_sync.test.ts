@@ -17,11 +17,17 @@ const elapse = (): void => {
   waiting = [];
   for (const {run} of due) run();
 };
-const opened = (box = NO_DRAFT, host?: Message): DraftSync => new DraftSync(box, host, after, action => sent.push(action));
+let isTaken: boolean;
+const tell = (action: StateAction, taken: () => void): void => {
+  sent.push(action);
+  if (isTaken) taken();
+};
+const opened = (box = NO_DRAFT, host?: Message): DraftSync => new DraftSync(box, host, after, tell);
 
 beforeEach(() => {
   waiting = [];
   sent = [];
+  isTaken = true;
 });
 
 describe('a draft', () => {
@@ -99,10 +105,13 @@ describe('a draft', () => {
     expect(draft.receive(said('mine'), false)).toBe('keep');
     draft.again(said('mine'));
     expect(sent).toHaveLength(1);
+    isTaken = false;
     const other = opened(NO_DRAFT, said('old'));
     other.edit(typed('mine'));
     elapse();
     sent = [];
+    // As it will be, and as it was again.
+    expect(other.receive(said('mine'), false)).toBe('keep');
     expect(other.receive(said('old'), false)).toBe('keep');
     other.again(said('old'));
     expect(sent).toEqual([{type: 'chat/draftChanged', draft: said('mine')}]);

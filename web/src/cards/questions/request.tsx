@@ -4,6 +4,8 @@ import {ExternalLink} from 'lucide';
 import {useEffect, useMemo, useRef} from 'preact/hooks';
 import type {ChatInputQuestion, ChatInputRequest, Json, ResponsePart} from '../../ahp/index.ts';
 import {inputCompleted} from '../../ahp/actions.ts';
+import type {Tell} from '../../composer/draft_sync.ts';
+import {whenTaken} from '../../composer/when_taken.ts';
 import {useStore} from '../../store/index.ts';
 import {Button} from '../../ui/button.tsx';
 import {combination} from '../../ui/commands.ts';
@@ -41,7 +43,12 @@ const after = (ms: number, run: () => void): (() => void) => {
 export function RequestForm({request, at}: {request: ChatInputRequest; at: RequestRef}) {
   const store = useStore();
   const box = useRef<HTMLDivElement>(null);
-  const sync = useMemo(() => new AnswerSync(request, after, action => void store.act(at.chat, action)), [at.chat, request.id]);
+  const sync = useMemo(() => {
+    const tell: Tell = (action, taken) => {
+      if (store.live.peek() === 'live') whenTaken(store.act(at.chat, action), taken);
+    };
+    return new AnswerSync(request, after, tell);
+  }, [at.chat, request.id]);
   useEffect(() => sync.receive(request), [request]);
   useEffect(() => () => sync.flush(), [sync]);
   const hasTried = useSignal(false);
