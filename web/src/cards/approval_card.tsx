@@ -1,11 +1,11 @@
 /** The approval of a tool call: exactly what would run, and the host's answers to that. */
 import {type Signal, useSignal} from '@preact/signals';
 import {Pencil} from 'lucide';
+import {useRef} from 'preact/hooks';
 import type {ToolCallPendingConfirmationState, ToolCallState} from '../ahp/index.ts';
 import {approval, denial} from '../ahp/actions.ts';
 import {useFollowed, useStore} from '../store/index.ts';
-import {Button} from '../ui/button.tsx';
-import {ActButton} from '../ui/button.tsx';
+import {ActButton, Button} from '../ui/button.tsx';
 import type {CallRef} from '../ui/registry.tsx';
 import {width} from '../ui/width.ts';
 import {words} from '../words/index.ts';
@@ -13,7 +13,7 @@ import {answerHere, settledOf} from './acts.ts';
 import {type Choice, type Choices, choicesOf, editsOf, hintsOf, inputOf, isEditable, riskOf, titleOf} from './approval.ts';
 import {AnswerButton, Card} from './card.tsx';
 import {EditsPreview} from './edits_preview.tsx';
-import {ExactText} from './exact_text.tsx';
+import {ExactText, Spelled} from './exact_text.tsx';
 import {Brief} from './brief.tsx';
 import {useTexts} from './read_text.ts';
 import {RiskLine} from './risk_line.tsx';
@@ -34,19 +34,27 @@ export function ApprovalCard({call, at}: {call: Call; at: CallRef}) {
   const edited = useSignal<string | undefined>(undefined);
   const denying = useSignal<Choice | undefined>(undefined);
   const settled = settledOf(at.chat, call.toolCallId).value;
+  const version = useVersion([call.toolInput, call.edits, call.options, call.confirmationTitle]);
   const edits = editsOf(call);
   const risk = riskOf(call.riskAssessment);
   return (
     <Card title={titleOf(call)} from={call.displayName} id={call.toolCallId} settled={settled}>
-      {call.intention && <p class="cards-intention">{call.intention}</p>}
+      {call.intention && <p class="cards-intention"><Spelled text={call.intention} /></p>}
       <Input call={call} edited={edited} />
       {edits.length > 0 && <EditsPreview edits={edits} />}
       <RiskLine risk={risk} hints={hintsOf(call, session.state.value)} />
       {denying.value
         ? <Denial call={call} at={at} choice={denying.value} back={() => void (denying.value = undefined)} />
-        : <Answers key={JSON.stringify(call.toolInput ?? '')} call={call} at={at} edited={edited} denying={denying} isRisky={risk?.level === 'risky'} />}
+        : <Answers key={version} call={call} at={at} edited={edited} denying={denying} isRisky={risk?.level === 'risky'} />}
     </Card>
   );
+}
+
+/** A number that is another one when what would be allowed is: its buttons are then new, and dead for a moment. */
+function useVersion(parts: readonly unknown[]): number {
+  const last = useRef({parts, version: 0});
+  if (parts.some((part, index) => part !== last.current.parts[index])) last.current = {parts, version: last.current.version + 1};
+  return last.current.version;
 }
 
 function Input({call, edited}: {call: Call; edited: Signal<string | undefined>}) {

@@ -14,6 +14,9 @@ import {Told} from './told.tsx';
 
 export {GUARD};
 
+/** Characters of names and labels. */
+const FEW = 200;
+
 export interface CardProps {
   readonly title: StringOrMarkdown;
   /** Which tool or who asks, said quietly beside the title. */
@@ -31,8 +34,8 @@ export function Card({title, from, id, children, settled}: CardProps) {
     <section class="cards-card" role="group" aria-labelledby={heading} tabIndex={-1} data-waiting={id} onKeyDown={pressNumbered}>
       <header class="cards-head">
         <Icon of={Diamond} class="cards-diamond" />
-        <h3 id={heading}><Told of={title} /></h3>
-        {from && <span class="cards-from"><Spelled text={from} /></span>}
+        <h2 id={heading}><Told of={title} /></h2>
+        {from && <span class="cards-from"><Spelled text={from} most={FEW} /></span>}
       </header>
       {children}
       <Progress settled={settled} />
@@ -74,7 +77,7 @@ export function AnswerButton({label, kind = 'plain', number, onClick, whyNot}: A
   return (
     <span class={`cards-answer ${kind}`} data-number={number}>
       <Guarded kind={kind} onClick={onClick} whyNot={whyNot}>
-        <span><Spelled text={label} /></span>
+        <span><Spelled text={label} most={FEW} /></span>
         {number !== undefined && number <= 9 && <kbd class="cards-key" aria-hidden="true">{number}</kbd>}
       </Guarded>
     </span>

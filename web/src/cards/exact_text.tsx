@@ -27,7 +27,7 @@ export function ExactText({text, label}: {text: string; label?: string}) {
   return (
     <div class="cards-exact">
       <pre class="cards-exact-text" tabIndex={0} role="group" aria-label={label ?? words.cards.input}>
-        <Spelled text={isOpen.value ? all : shown} />
+        <Spelled text={isOpen.value ? all : shown} most={MOST_CHARACTERS} />
       </pre>
       {isOpen.value && all.length < text.length && <p class="cards-note">{words.cards.cutOff(text.length - all.length)}</p>}
       {!isWhole && (
@@ -39,9 +39,12 @@ export function ExactText({text, label}: {text: string; label?: string}) {
   );
 }
 
-/** Text in a line, with what would not be seen spelled out and marked. */
-export function Spelled({text}: {text: string}) {
-  const pieces = visible(text).split(SPELLED);
+/** Characters of a text that is no input: longer ones are told to be. */
+const MOST_SAID = 20_000;
+
+/** Text in a line, with what would not be seen spelled out and marked, and cut where nobody reads on. */
+export function Spelled({text, most = MOST_SAID}: {text: string; most?: number}) {
+  const pieces = visible(text.length > most ? `${text.slice(0, most)}…` : text).split(SPELLED);
   if (pieces.length === 1) return <>{pieces[0]}</>;
   return <>{pieces.map((piece, index) => (index % 2 ? <mark class="cards-hidden" key={index}>{piece}</mark> : piece))}</>;
 }

@@ -10,16 +10,19 @@ import type {OpenDraft} from './use_draft.ts';
 
 const ICONS: Readonly<Record<string, typeof File>> = {file: File, directory: Folder, chat: MessageSquare, annotations: NotebookPen, image: Image};
 
+const FEW = 200;
+const nameOf = (attachment: MessageAttachment): string => visible(attachment.label.slice(0, FEW));
+
 export function Attached({draft}: {draft: OpenDraft}) {
   const attachments = draft.attachments.value;
   if (!attachments.length) return null;
   return (
     <ul class="composer-attached" aria-label={words.composer.attachments}>
       {attachments.map((attachment, index) => (
-        <li key={index} title={visible(attachment.label)}>
+        <li key={index} title={nameOf(attachment)}>
           <Preview attachment={attachment} />
-          <span class="composer-attached-label">{visible(attachment.label)}</span>
-          <Button kind="quiet" icon={X} label={words.composer.removeAttachment(visible(attachment.label))} onClick={() => draft.detach(attachment)} />
+          <span class="composer-attached-label">{nameOf(attachment)}</span>
+          <Button kind="quiet" icon={X} label={words.composer.removeAttachment(nameOf(attachment))} onClick={() => draft.detach(attachment)} />
         </li>
       ))}
     </ul>

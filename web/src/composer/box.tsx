@@ -10,13 +10,14 @@ import {newId} from '../ui/ids.ts';
 import {useWhyNot} from '../ui/may_act.ts';
 import {Outcome} from '../ui/outcome.tsx';
 import type {ChatRef} from '../ui/registry.tsx';
+import {toast} from '../ui/toast.tsx';
 import {words} from '../words/index.ts';
 import {AttachButton, attachFiles} from './attach_files.tsx';
 import {Attached} from './attached.tsx';
 import {Background, Chips, Usage, wantedOf} from './chips.tsx';
 import {wantedNow} from './choices.ts';
 import {type Completing, CompletionList, listId, optionId, useCompletions} from './completions.tsx';
-import type {Draft} from './draft_sync.ts';
+import {type Draft, isEmpty} from './draft_sync.ts';
 import {openIntake} from './intake.ts';
 import {type Sending, messageOf, sendingOf, sent, stopped} from './message.ts';
 import {type OpenDraft, useDraft} from './use_draft.ts';
@@ -214,7 +215,11 @@ function useIntake(chat: string, draft: OpenDraft): void {
   useEffect(
     () =>
       openIntake(chat, {
-        fill: filled => draft.fill(filled),
+        fill: filled => {
+          const before = draft.draft;
+          draft.fill(filled);
+          if (!isEmpty(before)) toast(words.composer.replaced, {undo: () => draft.fill(before)});
+        },
         attach: attachment => draft.attach(attachment),
         focus: () => draft.field?.focus(),
       }),

@@ -20,6 +20,7 @@ export const composer = {
   shell: 'Runs in a terminal, without the agent.',
   putBack: 'Put back',
   notGone: (text: string) => `Not sent: ${text}`,
+  replaced: 'What you had written was replaced.',
   draftChanged: 'Draft changed in another window.',
   useIt: 'Use it',
   keepMine: 'Keep mine',

@@ -61,13 +61,13 @@ describe('an approval card', () => {
     open(pending({toolInput: 'rm \u202Efdp.exe\u200B'}));
     expect(shown.find('pre').textContent).toBe('rm ⟨U+202E⟩fdp.exe⟨U+200B⟩');
     expect([...shown.box.querySelectorAll('mark')].map(mark => mark.textContent)).toEqual(['⟨U+202E⟩', '⟨U+200B⟩']);
-    expect(shown.find('h3').textContent).toBe('Run this command?');
+    expect(shown.find('h2').textContent).toBe('Run this command?');
   });
 
   it('shows a title in markdown, with nothing hidden there either', () => {
     open(pending({confirmationTitle: {markdown: 'Run `npm\u200B test` &#x202E;?'}}));
-    expect(shown.find('h3').textContent).toBe('Run npm⟨U+200B⟩ test &#x202E;?');
-    expect(shown.find('h3 code').textContent).toBe('npm⟨U+200B⟩ test');
+    expect(shown.find('h2').textContent).toBe('Run npm⟨U+200B⟩ test &#x202E;?');
+    expect(shown.find('h2 code').textContent).toBe('npm⟨U+200B⟩ test');
   });
 
   it('leaves the focus to the composer once it is answered from within', () => {
@@ -260,7 +260,7 @@ describe('a call that wants a sign-in', () => {
 
   it('says whose, takes a token, and opens no strange address', async () => {
     shown = show(<AuthCard call={call()} at={ref()} />, fakeStore({answers: {authenticate: () => ({})}}));
-    expect(shown.find('h3').textContent).toBe('Example needs you to sign in');
+    expect(shown.find('h2').textContent).toBe('Example needs you to sign in');
     expect([...shown.box.querySelectorAll('a')].map(link => link.getAttribute('href'))).toEqual(['https://login.example/']);
     const field = shown.find<HTMLInputElement>('input[type=password]');
     shown.doing(() => {

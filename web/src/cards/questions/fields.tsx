@@ -76,6 +76,8 @@ export function YesNoField(props: FieldProps) {
   );
 }
 
+/** Options that are shown at once; the filter finds the others. */
+const MOST_SHOWN = 300;
 /** More options than these are searched instead of read. */
 const MOST_READ = 7;
 
@@ -103,7 +105,7 @@ export function ChoiceField(props: FieldProps) {
         <input class="cards-field" type="search" placeholder={words.cards.filter} aria-label={words.cards.filter} value={filter} onInput={event => void (filter.value = event.currentTarget.value)} />
       )}
       <div class={isLong ? 'cards-options long' : 'cards-options'}>
-        {shown.map(option => (
+        {shown.slice(0, MOST_SHOWN).map(option => (
           <Option key={option.id} option={option} name={name} isMany={isMany} isOn={ids.includes(option.id)} pick={isOn => pick(option, isOn)} />
         ))}
         {!shown.length && <p class="cards-note">{words.cards.noneMatch}</p>}
