@@ -6,8 +6,8 @@ import {panelViews} from './ui/registry.tsx';
 
 export {ChatPage} from './chat/page.tsx';
 export {SessionListPane} from './sessions/list.tsx';
-export {NewSessionPage} from './sessions/new.tsx';
 
+export const NewSessionPage = lazy(() => import('./sessions/new.tsx').then(room => room.NewSessionPage));
 export const AutomationsPage = lazy(() => import('./automations/page.tsx').then(room => room.AutomationsPage));
 export const SettingsPage = lazy(() => import('./settings/page.tsx').then(room => room.SettingsPage));
 export const InspectPage = lazy(() => import('./inspect/page.tsx').then(room => room.InspectPage));
