@@ -102,8 +102,7 @@ def build() -> None:
         shutil.rmtree(half, ignore_errors=True)
         vite = SOURCE / "node_modules" / "vite" / "bin" / "vite.js"
         _run(
-            node, vite, "build", "--outDir", half, "--emptyOutDir", "--logLevel", "warn",
-            node=node, build_id=wanted,
+            node, vite, "build", "--outDir", half, "--emptyOutDir", "--logLevel", "warn", node=node
         )  # fmt: skip
         _run(node, "-e", COMPRESS, node=node, cwd=half)
         (half / STAMP).write_text(wanted)
@@ -229,26 +228,17 @@ def _stamp(folder: Path) -> str | None:
         return None
 
 
-def _environment(node: Path | None, build_id: str | None = None) -> dict[str, str]:
+def _environment(node: Path | None) -> dict[str, str]:
     environment = dict(os.environ)
     # Inside the build of a wheel it hides what is installed in other environments.
     environment.pop("PYTHONPATH", None)
     if node is not None:
         environment["PATH"] = f"{node.parent}{os.pathsep}{environment.get('PATH', '')}"
-    if build_id is not None:
-        environment["AGENTHOST_BUILD"] = build_id
     return environment
 
 
-def _run(
-    *command: str | Path,
-    node: Path | None = None,
-    cwd: Path = SOURCE,
-    build_id: str | None = None,
-) -> None:
-    done = subprocess.run(
-        [str(word) for word in command], cwd=cwd, env=_environment(node, build_id)
-    )
+def _run(*command: str | Path, node: Path | None = None, cwd: Path = SOURCE) -> None:
+    done = subprocess.run([str(word) for word in command], cwd=cwd, env=_environment(node))
     if done.returncode:
         shown = " ".join(Path(word).name for word in command[:4] if "\n" not in str(word))
         raise Failed(f"{shown} … failed with exit code {done.returncode}")
