@@ -41,6 +41,7 @@ __all__ = [
     "Screen",
     "Tab",
     "at_host",
+    "context_of",
     "new_session",
     "open_tab",
     "page_required",
