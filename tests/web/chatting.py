@@ -54,12 +54,8 @@ class ChatPage:
         await self.confirm(await self.waiting(), name)
 
     async def confirm(self, place: Locator, name: str) -> None:
-        """Press a button, once it is safe from presses that were meant for something else."""
-        button = place.get_by_role("button", name=name, exact=True).last
-        await button.scroll_into_view_if_needed()
-        guard = button.locator("xpath=..")
-        await expect(guard).not_to_have_attribute("data-dead", "true")
-        await button.click()
+        """Press a button, once it is alive: a moment after it appeared where it is."""
+        await place.get_by_role("button", name=name, exact=True).last.click()
 
     async def reads(self, *texts: str | re.Pattern[str]) -> None:
         """Wait until the transcript shows texts."""
