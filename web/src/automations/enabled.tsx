@@ -17,11 +17,13 @@ export interface EnabledProps {
 export function Enabled({entry, title, isBare}: EnabledProps) {
   const store = useStore();
   const whyNot = useWhyNot();
-  const [act, setAct] = useState<{act: Act; wanted: boolean}>();
-  const isPending = act?.act.phase.value === 'pending';
+  const [act, setAct] = useState<{act: Act; wanted: boolean; before: AutomationEntry['definition']}>();
+  const phase = act?.act.phase.value;
+  // The host's word comes in two steps: that it took the request, then what the automation is now.
+  const isUnderWay = phase === 'pending' || (phase === 'done' && act?.before === entry.definition);
   const toggle = (enabled: boolean): void => {
     const action = {type: 'automation/updateRequested', resource: entry.resource, changes: {enabled}} as StateAction;
-    setAct({act: store.act(AUTOMATIONS, action, `enabled:${entry.resource}`), wanted: enabled});
+    setAct({act: store.act(AUTOMATIONS, action, `enabled:${entry.resource}`), wanted: enabled, before: entry.definition});
   };
   // What nothing triggers has nothing to switch.
   if (!entry.definition.triggers.length) return null;
@@ -34,8 +36,7 @@ export function Enabled({entry, title, isBare}: EnabledProps) {
           type="checkbox"
           role="switch"
           aria-label={words.automations.enabledOf(title)}
-          // The host changes it, so until it has, what was asked for shows.
-          checked={isPending ? act.wanted : entry.definition.enabled}
+          checked={act && isUnderWay ? act.wanted : entry.definition.enabled}
           disabled={isFixed}
           onChange={event => toggle(event.currentTarget.checked)}
         />

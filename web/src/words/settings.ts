@@ -47,7 +47,7 @@ export const settings = {
     revoke: 'Revoke',
     revokeOf: (name: string) => `Revoke: ${name}`,
     revokeTitle: (name: string) => `Revoke ${name}?`,
-    revokeText: 'Whoever uses it is signed out at once.',
+    revokeText: 'Whoever uses it is signed out within seconds.',
     scan: (name: string) => `Scan this with ${name}`,
     once: 'This is shown only now. Who has it has the access.',
     copyLink: 'Copy the link',

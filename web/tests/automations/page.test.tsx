@@ -65,6 +65,19 @@ describe('the list', () => {
     expect(page.box.textContent).toContain('The host refused: not now');
   });
 
+  test('the switch does not flip back between the answer and the change', () => {
+    const before = entry('nightly');
+    open([before]);
+    const box = page.find<HTMLInputElement>('[role="switch"]');
+    page.doing(() => box.click());
+    page.doing(() => page.store.acts[0]!.end('done'));
+    expect(box.checked).toBe(false);
+    page.doing(() => page.store.apply(CATALOGUE, {type: 'automation/set', automation: {...before, definition: {...before.definition, enabled: false}}}));
+    expect(box.checked).toBe(false);
+    page.doing(() => page.store.apply(CATALOGUE, {type: 'automation/set', automation: {...before, definition: {...before.definition}}}));
+    expect(box.checked).toBe(true);
+  });
+
   test('a run by hand leads to the run', async () => {
     const run = {resource: 'ahp-automation-run:/r1', automation: 'ahp-automation:/nightly', origin: {kind: 'manual'}, lifecycle: {status: 'running', createdAt: new Date(now.peek()).toISOString(), startedAt: new Date(now.peek()).toISOString()}, sessions: ['ahp-session:/s1']};
     open([entry('nightly')], {answers: {runAutomation: () => ({resource: run.resource})}, channels: {[run.resource]: run}, sessions: [{resource: 'ahp-session:/s1', title: 'Made by it'}]});
