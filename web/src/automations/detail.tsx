@@ -5,7 +5,7 @@ import type {AutomationEntry, AutomationRunSummary} from '../ahp/index.ts';
 import {AUTOMATIONS} from '../ahp/uris.ts';
 import {pathOf} from '../browse/paths.ts';
 import {go} from '../route.ts';
-import {reasonOf} from '../sessions/dispose.ts';
+import {refusal} from '../sessions/refusal.ts';
 import {tellOutcome} from '../sessions/tell_outcome.ts';
 import {useStore} from '../store/index.ts';
 import {ActButton, Button} from '../ui/button.tsx';
@@ -125,7 +125,7 @@ function Runs({entry}: {entry: AutomationEntry}) {
     const cursor = entry.runsNextCursor === undefined ? {} : {cursor: entry.runsNextCursor};
     store
       .ask('fetchAutomationRuns', {channel: AUTOMATIONS, automation: entry.resource, ...cursor})
-      .catch(error => toast(words.link.refused(visible(reasonOf(error)))))
+      .catch(error => toast(refusal(error)))
       .finally(() => setLoading(false));
   };
   return (

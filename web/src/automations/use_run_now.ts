@@ -2,11 +2,9 @@
 import {useState} from 'preact/hooks';
 import {AUTOMATIONS} from '../ahp/uris.ts';
 import {go} from '../route.ts';
-import {reasonOf} from '../sessions/dispose.ts';
+import {refusal} from '../sessions/refusal.ts';
 import {useStore} from '../store/index.ts';
 import {newId} from '../ui/ids.ts';
-import {visible} from '../ui/safe.tsx';
-import {words} from '../words/index.ts';
 import {automationName, runName} from './names.ts';
 
 export interface RunNow {
@@ -27,7 +25,7 @@ export function useRunNow(automation: string): RunNow {
       .ask('runAutomation', {channel: AUTOMATIONS, automation, requestId: newId()})
       .then(
         ({resource}) => go({at: 'automations', id: automationName.idOf(automation), run: runName.idOf(resource)}),
-        error => setProblem(words.link.refused(visible(reasonOf(error)))),
+        error => setProblem(refusal(error)),
       )
       .finally(() => setBusy(false));
   };

@@ -4,6 +4,7 @@ import {go, route} from '../route.ts';
 import type {Store} from '../store/index.ts';
 import {toast} from '../ui/toast.tsx';
 import {words} from '../words/index.ts';
+import {refusal} from './refusal.ts';
 
 /** Sessions that are being disposed of, which the list no longer shows. */
 export const hidden = signal<ReadonlySet<string>>(new Set());
@@ -39,8 +40,5 @@ function disposeLater(store: Store, session: string): void {
 
 function failed(session: string, error: unknown): void {
   unhide(session);
-  toast(words.sessions.failed(reasonOf(error)));
+  toast(refusal(error));
 }
-
-/** Why something asked for was refused, in the host's words. */
-export const reasonOf = (error: unknown): string => (error instanceof Error && error.message ? error.message : String(error));

@@ -12,12 +12,12 @@ import {useWhyNot} from '../ui/may_act.ts';
 import {visible} from '../ui/safe.tsx';
 import {Skeleton} from '../ui/skeleton.tsx';
 import {words} from '../words/index.ts';
-import {reasonOf} from './dispose.ts';
 import {FolderField} from './folder_field.tsx';
 import {ModelField} from './model_field.tsx';
 import {change, clearDraft, clearMessage, draft} from './new_draft.ts';
+import {reasonOf} from './refusal.ts';
 import {type ResolvedConfig, useResolvedConfig} from './resolved_config.ts';
-import {NotStarted, type Started, start} from './start.ts';
+import {type Started, start} from './start.ts';
 import {tellOutcome} from './tell_outcome.ts';
 
 export function NewSessionPage() {
@@ -94,7 +94,7 @@ function AgentField({agents, agent}: {agents: readonly AgentInfo[]; agent: Agent
 
 function Options({resolved, config}: {resolved: ResolvedConfig; config: Values}) {
   const whyNot = useWhyNot();
-  if (resolved.refused !== undefined) return <p class="forms-problem">{words.sessions.new.notResolved(visible(resolved.refused))}</p>;
+  if (resolved.refused !== undefined) return <p class="forms-problem">{words.sessions.new.notResolved(resolved.refused)}</p>;
   if (!resolved.answer) return <p class="forms-about">{words.sessions.new.resolving}</p>;
   const {schema, values} = resolved.answer;
   if (!Object.values(schema.properties).some(property => !property.readOnly)) return null;
@@ -137,10 +137,7 @@ function useStarting(): Starting {
     setBusy(true);
     setProblem(undefined);
     start(store, given)
-      .then(setStarted, error => {
-        const isUncertain = error instanceof NotStarted && error.isUncertain;
-        setProblem(isUncertain ? words.sessions.new.uncertain : words.sessions.new.failed(visible(reasonOf(error))));
-      })
+      .then(setStarted, error => setProblem(words.sessions.new.failed(reasonOf(error))))
       .finally(() => setBusy(false));
   };
   return {isBusy, problem, begin};

@@ -4,7 +4,7 @@ import type {ResolveSessionConfigResult} from '../ahp/index.ts';
 import type {Complete} from '../forms/form.tsx';
 import type {Values} from '../forms/schema.ts';
 import {useStore} from '../store/index.ts';
-import {reasonOf} from './dispose.ts';
+import {reasonOf} from './refusal.ts';
 
 // Milliseconds without a change after which the host is asked.
 const PAUSE = 150;

@@ -7,11 +7,12 @@ import {useWhyNot} from '../ui/may_act.ts';
 import {Menu, type MenuItem} from '../ui/popover.tsx';
 import {toast} from '../ui/toast.tsx';
 import {words} from '../words/index.ts';
-import {dispose, reasonOf} from './dispose.ts';
+import {dispose} from './dispose.ts';
 import {forkSession, lastTurn} from './fork.ts';
 import type {Row} from './list_model.ts';
 import {mute} from './muted.ts';
 import {markRead} from './read_session.ts';
+import {refusal} from './refusal.ts';
 import {tellOutcome} from './tell_outcome.ts';
 import {letThrough} from './use_list.ts';
 
@@ -35,7 +36,7 @@ async function fork(store: Store, session: string): Promise<void> {
     if (turn === undefined) toast(words.sessions.nothingToFork);
     else go({at: 'session', session: await forkSession(store, session, turn)});
   } catch (error) {
-    toast(words.sessions.failed(reasonOf(error)));
+    toast(refusal(error));
   }
 }
 

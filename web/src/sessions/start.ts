@@ -17,15 +17,6 @@ export interface Start {
   readonly message: string;
 }
 
-/** Why a session could not be started; `isUncertain` if it may have been. */
-export class NotStarted extends Error {
-  readonly isUncertain: boolean;
-  constructor(message: string, isUncertain = false) {
-    super(message);
-    this.isUncertain = isUncertain;
-  }
-}
-
 /** A session that was started. */
 export interface Started {
   readonly session: string;
@@ -44,10 +35,11 @@ export async function start(store: Store, given: Start): Promise<Started> {
       ...(Object.keys(given.config).length ? {config: given.config} : {}),
     });
   } catch (error) {
-    throw new NotStarted(error instanceof Error ? error.message : String(error), error instanceof LinkLost);
+    // Only the answer may be lost. The name is ours, so whether the session exists tells.
+    if (!(error instanceof LinkLost)) throw error;
   }
   const state = await firstState(store.session(session), known => known.lifecycle !== 'creating' && (known.lifecycle === 'failed' || chatOf(known) !== undefined));
-  if (state.lifecycle === 'failed') throw new NotStarted(state.creationError?.message ?? '');
+  if (state.lifecycle === 'failed') throw new Error(state.creationError?.message ?? '');
   const chat = chatOf(state)!;
   const model = given.model === undefined ? {} : {model: given.model};
   if (given.message.trim()) {

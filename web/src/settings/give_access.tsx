@@ -1,7 +1,7 @@
 /** Making a token and showing it once, as a code to scan and a link to copy. */
 import {useId, useState} from 'preact/hooks';
 import type {Role} from '../ahp/index.ts';
-import {reasonOf} from '../sessions/dispose.ts';
+import {refusal} from '../sessions/refusal.ts';
 import {useStore} from '../store/index.ts';
 import {ActButton, Button} from '../ui/button.tsx';
 import {copy} from '../ui/copy.ts';
@@ -46,7 +46,7 @@ export function GiveAccess({taken, onMade}: GiveAccessProps) {
           setName('');
           onMade();
         },
-        error => setProblem(words.settings.refused(visible(reasonOf(error)))),
+        error => setProblem(refusal(error)),
       )
       .finally(() => setBusy(false));
   };

@@ -1,9 +1,7 @@
 /** A list that the host is asked for, and asked for again after each change. */
 import {useCallback, useEffect, useState} from 'preact/hooks';
-import {reasonOf} from '../sessions/dispose.ts';
+import {refusal} from '../sessions/refusal.ts';
 import {type Store, useStore} from '../store/index.ts';
-import {visible} from '../ui/safe.tsx';
-import {words} from '../words/index.ts';
 
 export interface Asked<T> {
   /** The last answer. */
@@ -20,7 +18,7 @@ export function useAsked<T>(ask: (store: Store) => Promise<T>, wanted: boolean):
   const isLive = store.live.value === 'live';
   const [answer, setAnswer] = useState<T>();
   const [problem, setProblem] = useState<string>();
-  const tell = useCallback((error: unknown) => setProblem(words.settings.refused(visible(reasonOf(error)))), []);
+  const tell = useCallback((error: unknown) => setProblem(refusal(error)), []);
   const refresh = useCallback(() => ask(store).then(setAnswer, tell), [store]);
   useEffect(() => {
     if (isLive && wanted) void refresh();

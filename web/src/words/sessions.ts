@@ -44,7 +44,6 @@ export const sessions = {
   fork: 'Fork',
   nothingToFork: 'There is no turn to fork from yet.',
   dispose: 'Dispose',
-  failed: (reason: string) => `The host refused: ${reason}`,
   commands: {
     group: 'Session list',
     search: 'Search the sessions',
@@ -72,7 +71,6 @@ export const sessions = {
     resolving: 'Asking the host which options there are...',
     notResolved: (reason: string) => `The host did not say which options there are: ${reason}`,
     failed: (reason: string) => `The session could not be started: ${reason}`,
-    uncertain: 'The connection was lost before the host answered. Look at the list before starting it again.',
     kept: 'What you write here is kept on this device until you start.',
   },
 } as const;

@@ -70,5 +70,4 @@ export const settings = {
     purgeTitle: 'Delete this session for good?',
     purgeText: (title: string) => `"${title}" and everything in it will be gone.`,
   },
-  refused: (reason: string) => `The host refused: ${reason}`,
 } as const;

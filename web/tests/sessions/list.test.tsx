@@ -1,5 +1,6 @@
 // @vitest-environment happy-dom
 import {afterEach, beforeEach, describe, expect, test, vi} from 'vitest';
+import {LinkLost} from '../../src/ahp/index.ts';
 import {IDLE, INPUT_NEEDED, IS_ARCHIVED, IS_READ} from '../../src/ahp/status.ts';
 import {go, route} from '../../src/route.ts';
 import {dispose, hidden} from '../../src/sessions/dispose.ts';
@@ -182,6 +183,13 @@ describe('disposing', () => {
     page.doing(() => page.button('Undo').click());
     expect(titles()).toEqual(['a', 'b']);
     expect(page.store.asks).toEqual([]);
+  });
+
+  test('a lost answer is told as such, not as a refusal', async () => {
+    open({...states, answers: {disposeSession: () => { throw new LinkLost('gone'); }}});
+    page.doing(() => dispose(page.store, 'ahp-session:/a'));
+    await settle();
+    expect(page.box.textContent).toContain('Sent, but the answer was lost.');
   });
 
   test('a refusal brings the row back and says why', async () => {

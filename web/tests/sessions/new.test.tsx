@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import {afterEach, beforeEach, describe, expect, test, vi} from 'vitest';
-import type {Json} from '../../src/ahp/index.ts';
+import {type Json, LinkLost} from '../../src/ahp/index.ts';
 import {go, route} from '../../src/route.ts';
 import {NewSessionPage} from '../../src/sessions/new.tsx';
 import {change, clearDraft, draft} from '../../src/sessions/new_draft.ts';
@@ -81,6 +81,18 @@ describe('starting a session', () => {
     await vi.waitFor(() => expect(page.box.textContent).toContain('The session could not be started: no key'));
     expect(route.value.at).toBe('new');
     expect(field<HTMLTextAreaElement>('First message').value).toBe('do it');
+  });
+
+  test('an answer that was lost is not asked for again: the session itself tells that it exists', async () => {
+    open({createSession: (params: Json) => {
+      page.store.set(params.channel, {provider: 'demo', title: '', status: 1, lifecycle: 'ready', activeClients: [], chats: [], defaultChat: CHAT});
+      throw new LinkLost('gone');
+    }});
+    await options();
+    write('First message', 'do it');
+    submit();
+    await vi.waitFor(() => expect(page.store.acts).toHaveLength(1));
+    expect(asked('createSession')).toHaveLength(1);
   });
 
   test('a second press while it starts asks for nothing more', async () => {
