@@ -1,4 +1,5 @@
 /** Choosing a folder by walking through those of the host. */
+import '../forms/forms.css';
 import './browse.css';
 import {ArrowUp, Folder} from 'lucide';
 import {useState} from 'preact/hooks';

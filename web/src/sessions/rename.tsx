@@ -1,4 +1,5 @@
 /** Giving a session another title. */
+import '../forms/forms.css';
 import {useState} from 'preact/hooks';
 import {useStore} from '../store/index.ts';
 import {ActButton, Button} from '../ui/button.tsx';
