@@ -81,8 +81,8 @@ function Changed({row}: {row: KeptRow}) {
   return (
     <span class="sessions-changed">
       <span class="hidden-text">{words.sessions.changed(row.additions, row.deletions)}</span>
-      <span class="added" aria-hidden="true">+{row.additions}</span>
-      <span class="removed" aria-hidden="true">−{row.deletions}</span>
+      {row.additions > 0 && <span class="added" aria-hidden="true">+{row.additions}</span>}
+      {row.deletions > 0 && <span class="removed" aria-hidden="true">−{row.deletions}</span>}
     </span>
   );
 }
