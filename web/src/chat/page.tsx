@@ -49,6 +49,7 @@ function ChatBody({session, chat, turn, state}: {session: string; chat: string; 
     <>
       <LiveHeader session={session} state={state} followed={followed} />
       {state && <Tabs session={session} state={state} shown={chat} />}
+      {state?.lifecycle === 'creating' && <p class="chat-note" role="status">{words.chat.creating}</p>}
       {state?.lifecycle === 'failed' && <p class="chat-failed" role="alert">{words.chat.creationFailed} {visible(state.creationError?.message ?? '')}</p>}
       <Transcript at={{session, chat}} followed={followed} turn={turn} />
       <Composer session={session} chat={chat} />

@@ -59,7 +59,7 @@ export function Tabs({session, state, shown}: TabsProps) {
         >
           <To route={{at: 'session', session, chat: tab.isMain ? undefined : tab.uri}} current={tab.uri === shown} class="chat-tab-link">
             {tab.isWorker && <Icon of={Bot} />}
-            <span class="chat-tab-title">{tab.isMain && !tab.title ? words.chat.main : visible(tab.title || words.chat.untitled)}</span>
+            <span class="chat-tab-title">{tab.isMain ? words.chat.main : visible(tab.title || words.chat.untitled)}</span>
             {tab.mark && <span class={`chat-mark ${tab.mark}`}><span class="hidden-text">{MARKS[tab.mark]}</span></span>}
           </To>
           {tab.uri === shown && <TabActions tab={tab} tabs={tabs} session={session} />}

@@ -8,6 +8,7 @@ import {Button} from '../ui/button.tsx';
 import {command} from '../ui/commands.ts';
 import type {ChatRef} from '../ui/registry.tsx';
 import {Skeleton} from '../ui/skeleton.tsx';
+import {toast} from '../ui/toast.tsx';
 import {type ListHandle, VirtualList} from '../ui/virtual_list.tsx';
 import {words} from '../words/index.ts';
 import {Folds, TranscriptProvider} from './context.ts';
@@ -127,16 +128,19 @@ function Opening({followed}: {followed: FollowedChat}) {
   return <div class="chat-transcript"><Skeleton lines={6} /></div>;
 }
 
+/** Whether a row is something said or done; of a long text, its first row. */
+const isContent = (row: Row): boolean => row.kind !== 'working' && row.kind !== 'end' && !(row.kind === 'text' && row.section > 0);
+
 /** Takes one to the end, and says how much is new there. */
 function Latest({model, list}: {model: TranscriptModel; list: ListHandle}) {
   const seen = useRef<string | undefined>(undefined);
   const rows = model.rows.value ?? [];
-  const last = rows.at(-1)?.key;
-  const atEnd = list.atEnd.value;
-  if (atEnd) seen.current = last;
-  if (atEnd) return null;
+  if (list.atEnd.value) {
+    seen.current = rows.findLast(isContent)?.key;
+    return null;
+  }
   const from = rows.findLastIndex(row => row.key === seen.current);
-  const fresh = from < 0 ? 0 : rows.slice(from + 1).filter(row => row.kind !== 'working' && row.kind !== 'end').length;
+  const fresh = from < 0 ? 0 : rows.slice(from + 1).filter(isContent).length;
   return (
     <Button class="chat-latest" icon={ArrowDown} onClick={() => list.toEnd()}>
       {fresh ? words.chat.latestNew(fresh) : words.chat.latest}
@@ -150,7 +154,9 @@ function useTurnLink(model: TranscriptModel, list: ListHandle | undefined, turn:
   useEffect(() => {
     if (!turn || !list || !isOpen) return undefined;
     const wanted = {still: true};
-    void model.loadUntil(turn, () => wanted.still).then(() => wanted.still && list.toKey(`${turn}/message`));
+    void model.loadUntil(turn, () => wanted.still).then(() => {
+      if (wanted.still && !list.toKey(`${turn}/message`)) toast(words.chat.turnNotFound);
+    });
     return () => {
       wanted.still = false;
     };

@@ -1,5 +1,8 @@
 /** What was said to the agent, with what was attached. */
-import {Paperclip} from 'lucide';
+import {Copy, Paperclip} from 'lucide';
+import {route} from '../../route.ts';
+import {Button} from '../../ui/button.tsx';
+import {copy} from '../../ui/copy.ts';
 import {Icon} from '../../ui/icon.tsx';
 import {clockTime} from '../../ui/time.ts';
 import {words} from '../../words/index.ts';
@@ -17,11 +20,14 @@ export function MessageView({row}: {row: MessageRow}) {
   const kind = message.origin?.kind ?? 'user';
   const isLong = message.text.length > MOST_SHOWN;
   const text = message.text.slice(0, isLong && !isOpen.value ? MOST_SHOWN : MOST_EVER);
+  const here = route.value;
+  const isLinked = here.at === 'session' && here.turn === row.turn;
   return (
-    <div class="chat-message">
+    <div class={isLinked ? 'chat-message linked' : 'chat-message'}>
       <header class="chat-message-head">
         <strong>{Object.hasOwn(senders, kind) ? senders[kind] : kind}</strong>
         {startedAt && <time dateTime={startedAt}>{clockTime(startedAt)}</time>}
+        <Button kind="quiet" icon={Copy} label={words.chat.copyMessage} onClick={() => void copy(message.text)} />
       </header>
       <div class="chat-message-text">{text}{isLong && !isOpen.value && '…'}</div>
       {isLong && (

@@ -35,7 +35,7 @@ export function TurnEnd({row}: {row: EndRow}) {
       <span class="chat-turn-acts">
         {answer && <Button kind="quiet" icon={Copy} label={words.chat.copyAnswer} onClick={() => void copy(answer)} />}
         {at && <Button kind="quiet" icon={Link2} label={words.chat.copyLink} onClick={() => void copy(linkTo(at, turn.id))} />}
-        {at && <Fork at={at} turn={turn.id} />}
+        {transcript && <Fork transcript={transcript} turn={turn.id} />}
         {transcript && <EditFromHere transcript={transcript} row={row} />}
       </span>
     </footer>
@@ -64,14 +64,15 @@ function Tokens({turn}: {turn: Turn}) {
   return <span title={detail}>{words.chat.tokens(shortCount(tokensOf(usage)))}</span>;
 }
 
-function Fork({at, turn}: {at: ChatRef; turn: string}) {
+function Fork({transcript: {at, followed}, turn}: {transcript: TranscriptContext; turn: string}) {
   const store = useStore();
+  const isOpen = useComputed(() => (followed.state.value?.interactivity ?? 'full') === 'full');
   const session = useFollowed(() => store.session(at.session), [at.session]);
   const agent = store.root.state.value?.agents.find(each => each.provider === session.state.value?.provider);
   const isDefault = session.state.value?.defaultChat === at.chat;
   const byChat = agent?.capabilities?.multipleChats?.fork === true;
   // Sessions fork along their default chat only.
-  if (!byChat && !isDefault) return null;
+  if (!isOpen.value || (!byChat && !isDefault)) return null;
   const fork = (): void => void (byChat ? forkChat(store, at, turn) : forkSession(store, at.session, turn));
   return <ActButton kind="quiet" icon={GitFork} label={words.chat.fork} onClick={fork} />;
 }
