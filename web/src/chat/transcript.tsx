@@ -75,6 +75,16 @@ function estimate(row: Row): number {
 
 const lines = (length: number): number => Math.max(1, Math.ceil(length / LINE)) * LINE_HEIGHT;
 
+// It is asked for again when the beginning comes near again.
+const failed = (): boolean => false;
+
+/** Frames within which a list finds a row whose neighbours it has to measure first. */
+const SETTLING = 20;
+
+async function frames(count: number): Promise<void> {
+  for (let at = 0; at < count; at++) await new Promise(done => requestAnimationFrame(done));
+}
+
 /** Pages of older turns in which a linked turn is looked for. */
 const MOST_PAGES = 200;
 
@@ -83,7 +93,8 @@ export class TranscriptModel {
   readonly folds = new Folds();
   private readonly maker = new RowMaker();
   readonly followed: FollowedChat;
-  private isLoading = false;
+  private isGoing = false;
+  private loading: Promise<boolean> | undefined;
 
   constructor(followed: FollowedChat) {
     this.followed = followed;
@@ -96,24 +107,30 @@ export class TranscriptModel {
   readonly isBusy = computed(() => this.followed.state.value?.activeTurn !== undefined);
 
   /** Load older turns, once at a time; whether there are still more. */
-  readonly loadOlder = (): void => void this.load();
+  readonly loadOlder = (): void => {
+    if (!this.isGoing) void this.load();
+  };
 
-  async load(): Promise<boolean> {
-    if (this.isLoading || !this.followed.mayLoad.peek()) return false;
-    this.isLoading = true;
-    try {
-      return await this.followed.loadEarlier();
-    } catch {
-      // It is asked for again when the beginning comes near again.
-      return false;
-    } finally {
-      this.isLoading = false;
-    }
+  /** Bring a row into view; older turns wait until it is there, as they would move what is aimed at. */
+  async goTo(list: ListHandle, key: string, align: 'start' | 'center'): Promise<void> {
+    this.isGoing = true;
+    // The list has new rows once they are drawn.
+    await frames(2);
+    list.toKey(key, align);
+    await frames(SETTLING);
+    this.isGoing = false;
   }
 
-  /** Load older turns until this one is there. */
-  async loadUntil(turn: string, isWanted: () => boolean): Promise<void> {
-    for (let page = 0; page < MOST_PAGES && isWanted() && !this.has(turn); page++) if (!(await this.load())) return;
+  load(): Promise<boolean> {
+    if (!this.followed.mayLoad.peek()) return Promise.resolve(false);
+    this.loading ??= this.followed.loadEarlier().catch(failed).finally(() => void (this.loading = undefined));
+    return this.loading;
+  }
+
+  /** Load older turns until this one is there; whether it is. */
+  async loadUntil(turn: string, isWanted: () => boolean): Promise<boolean> {
+    for (let page = 0; page < MOST_PAGES && isWanted() && !this.has(turn); page++) if (!(await this.load())) break;
+    return this.has(turn);
   }
 
   private has(turn: string): boolean {
@@ -154,9 +171,13 @@ function useTurnLink(model: TranscriptModel, list: ListHandle | undefined, turn:
   useEffect(() => {
     if (!turn || !list || !isOpen) return undefined;
     const wanted = {still: true};
-    void model.loadUntil(turn, () => wanted.still).then(() => {
-      if (wanted.still && !list.toKey(`${turn}/message`)) toast(words.chat.turnNotFound);
-    });
+    const go = async (): Promise<void> => {
+      const isThere = await model.loadUntil(turn, () => wanted.still);
+      if (!wanted.still) return;
+      if (isThere) await model.goTo(list, `${turn}/message`, 'start');
+      else toast(words.chat.turnNotFound);
+    };
+    void go();
     return () => {
       wanted.still = false;
     };

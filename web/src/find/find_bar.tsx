@@ -88,8 +88,7 @@ function show(model: TranscriptModel, list: ListHandle, hit: Hit | undefined, qu
   if (!hit) return;
   if (hit.fold) model.folds.openRows(hit.fold);
   for (const key of hit.inside) model.folds.of(key).value = true;
-  // The list has the opened rows once they are drawn.
-  requestAnimationFrame(() => list.toKey(sectionOf(model.rows.peek() ?? [], hit, query), 'center'));
+  void model.goTo(list, sectionOf(model.rows.peek() ?? [], hit, query), 'center');
 }
 
 /** The row in which a hit is, of the rows that its text has. */
