@@ -7,6 +7,7 @@ import {approval, denial} from '../ahp/actions.ts';
 import {useFollowed, useStore} from '../store/index.ts';
 import {ActButton, Button} from '../ui/button.tsx';
 import type {CallRef} from '../ui/registry.tsx';
+import {visible} from '../ui/safe.tsx';
 import {width} from '../ui/width.ts';
 import {words} from '../words/index.ts';
 import {answerHere, settledOf} from './acts.ts';
@@ -72,6 +73,7 @@ function Input({call, edited}: {call: Call; edited: Signal<string | undefined>})
           value={edited.value}
           onInput={event => void (edited.value = event.currentTarget.value)}
         />
+        {visible(edited.value) !== edited.value && <ExactText text={edited.value} />}
         <Button kind="quiet" onClick={() => void (edited.value = undefined)}>{words.cards.undoEdit}</Button>
       </div>
     );

@@ -1,9 +1,10 @@
 /** The beginning of what waits, where there is no room for all of it: it opens the rest. */
 import type {StringOrMarkdown} from '../ahp/index.ts';
+import {Button} from '../ui/button.tsx';
 import type {CallRef, PartRef} from '../ui/registry.tsx';
 import {words} from '../words/index.ts';
 import {settledOf} from './acts.ts';
-import {AnswerButton, Card} from './card.tsx';
+import {Card} from './card.tsx';
 import {type CardInput} from './approval.ts';
 import {Spelled} from './exact_text.tsx';
 import {openCard} from './open_card.ts';
@@ -26,9 +27,7 @@ export function Brief({title, from, at, id, input, action = words.cards.review}:
   return (
     <Card title={title} from={from} id={id} settled={settledOf(at.chat, id).value}>
       {text && <p class="cards-brief"><code><Spelled text={text} /></code></p>}
-      <div class="cards-answers">
-        <AnswerButton label={action} kind="primary" onClick={() => openCard(at.chat, id)} />
-      </div>
+      <Button kind="primary" class="cards-brief-open" popup="dialog" onClick={() => openCard(at.chat, id)}>{action}</Button>
     </Card>
   );
 }

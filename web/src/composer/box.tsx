@@ -1,11 +1,10 @@
 /** The box in which a message is written, and the controls that send it. */
-import {type ReadonlySignal, useComputed, useSignal} from '@preact/signals';
-import {CornerDownRight, ListPlus, Send as SendIcon, Square} from 'lucide';
+import {type ReadonlySignal, useSignal} from '@preact/signals';
 import {useEffect, useRef} from 'preact/hooks';
 import type {ChatState, SessionState} from '../ahp/index.ts';
 import {type Act, type Followed, useStore} from '../store/index.ts';
 import {ActButton, Button} from '../ui/button.tsx';
-import {command, combination, shownKeys} from '../ui/commands.ts';
+import {combination, command} from '../ui/commands.ts';
 import {newId} from '../ui/ids.ts';
 import {useWhyNot} from '../ui/may_act.ts';
 import {Outcome} from '../ui/outcome.tsx';
@@ -17,9 +16,11 @@ import {Attached} from './attached.tsx';
 import {Background, Chips, Usage, wantedOf} from './chips.tsx';
 import {wantedNow} from './choices.ts';
 import {type Completing, CompletionList, listId, optionId, useCompletions} from './completions.tsx';
-import {type Draft, isEmpty} from './draft_sync.ts';
+import {isEmpty} from './draft_sync.ts';
 import {openIntake} from './intake.ts';
 import {type Sending, messageOf, sendingOf, sent, stopped} from './message.ts';
+import {Offered, Returned, type Sent} from './returned.tsx';
+import {SendButtons, WhatHappens, hasTouchKeyboard} from './send_buttons.tsx';
 import {type OpenDraft, useDraft} from './use_draft.ts';
 
 export interface BoxProps {
@@ -27,15 +28,6 @@ export interface BoxProps {
   readonly followed: Followed<ChatState>;
   readonly session: ReadonlySignal<SessionState | undefined>;
 }
-
-/** What was sent last, until it is known to have arrived. */
-interface Sent {
-  readonly act: Act;
-  readonly draft: Draft;
-}
-
-// A touch keyboard has no other key for a new line.
-const hasTouchKeyboard = (): boolean => globalThis.matchMedia?.('(pointer: coarse)').matches ?? false;
 
 export function Box({at, followed, session}: BoxProps) {
   const store = useStore();
@@ -61,7 +53,13 @@ export function Box({at, followed, session}: BoxProps) {
     completing.close();
   };
   useIntake(at.chat, draft);
-  useStop(at.chat, chat);
+  const stopping = useSignal<Act | undefined>(undefined);
+  const stop = (): void => {
+    const state = chat.peek();
+    const action = state && stopped(state, Date.now());
+    if (action) stopping.value = store.act(at.chat, action, 'stop');
+  };
+  useStopKey(chat, stop);
   const key = (event: KeyboardEvent): void => {
     if (completing.key(event)) return;
     if (event.key !== 'Enter' || event.isComposing || event.defaultPrevented) return;
@@ -100,8 +98,9 @@ export function Box({at, followed, session}: BoxProps) {
         <Background chat={chat} />
         <span class="composer-space" />
         <Usage chat={chat} session={session} />
-        <SendButtons uri={at.chat} chat={chat} draft={draft} send={send} />
+        <SendButtons chat={chat} draft={draft} send={send} stop={stop} />
       </div>
+      <Outcome act={stopping.value} />
     </div>
   );
 }
@@ -140,76 +139,6 @@ function ShellHint({draft}: {draft: OpenDraft}) {
   return prefix && draft.startsWith.value === prefix ? <p class="composer-note">{words.composer.shell}</p> : null;
 }
 
-/** What becomes of a message while a turn runs. */
-function WhatHappens({chat, draft}: {chat: ReadonlySignal<ChatState | undefined>; draft: OpenDraft}) {
-  const isWorking = useComputed(() => chat.value?.activeTurn !== undefined);
-  if (!isWorking.value || draft.isEmpty.value) return null;
-  return (
-    <p class="composer-note composer-keys">
-      {!hasTouchKeyboard() && <kbd>{shownKeys('Enter')}</kbd>}
-      <span><b>{words.composer.queue}</b> {words.composer.queueHint}</span>
-      {!hasTouchKeyboard() && <kbd>{shownKeys('Mod+Enter')}</kbd>}
-      <span><b>{words.composer.steer}</b> {words.composer.steerHint}</span>
-    </p>
-  );
-}
-
-function SendButtons({uri, chat, draft, send}: {uri: string; chat: ReadonlySignal<ChatState | undefined>; draft: OpenDraft; send(how: Sending): void}) {
-  const store = useStore();
-  const isWorking = useComputed(() => chat.value?.activeTurn !== undefined);
-  const isOpening = useComputed(() => chat.value === undefined);
-  const nothing = isOpening.value ? words.composer.opening : draft.isEmpty.value ? words.composer.nothingToSend : undefined;
-  if (!isWorking.value) {
-    return <ActButton kind="primary" icon={SendIcon} whyNot={nothing} onClick={() => send('send')}>{words.composer.send}</ActButton>;
-  }
-  const stop = (): void => {
-    const state = chat.peek();
-    const action = state && stopped(state, Date.now());
-    if (action) store.act(uri, action, 'stop');
-  };
-  return (
-    <>
-      <ActButton icon={Square} onClick={stop}>{words.composer.stop}</ActButton>
-      {!draft.isEmpty.value && (
-        <ActButton icon={CornerDownRight} onClick={() => send('steer')}>{words.composer.steer}</ActButton>
-      )}
-      <ActButton kind="primary" icon={ListPlus} whyNot={nothing} onClick={() => send('queue')}>{words.composer.queue}</ActButton>
-    </>
-  );
-}
-
-/** What did not arrive: it comes back into an empty box by itself. */
-function Returned({last, draft}: {last: {value: Sent | undefined}; draft: OpenDraft}) {
-  const sent = last.value;
-  const phase = sent?.act.phase.value;
-  const failed = phase === 'refused' || phase === 'notSent';
-  useEffect(() => {
-    if (failed && sent && draft.isEmpty.peek()) {
-      draft.fill(sent.draft);
-    }
-  }, [failed, sent]);
-  if (!sent || (!failed && phase !== 'uncertain')) return null;
-  const isBack = draft.draft.text === sent.draft.text;
-  return (
-    <div class="composer-returned">
-      <Outcome act={sent.act} />
-      {!isBack && <p class="composer-lost">{sent.draft.text}</p>}
-      {!isBack && <Button onClick={() => draft.fill(sent.draft)}>{words.composer.putBack}</Button>}
-    </div>
-  );
-}
-
-function Offered({draft}: {draft: OpenDraft}) {
-  if (!draft.offered.value) return null;
-  return (
-    <div class="composer-ask" role="status">
-      <span>{words.composer.draftChanged}</span>
-      <Button kind="quiet" onClick={() => draft.dismiss()}>{words.composer.keepMine}</Button>
-      <Button onClick={() => draft.use()}>{words.composer.useIt}</Button>
-    </div>
-  );
-}
-
 /** Let the rest of the page put things into this box. */
 function useIntake(chat: string, draft: OpenDraft): void {
   useEffect(
@@ -228,8 +157,10 @@ function useIntake(chat: string, draft: OpenDraft): void {
 }
 
 /** The key that stops the turn. */
-function useStop(uri: string, chat: ReadonlySignal<ChatState | undefined>): void {
+function useStopKey(chat: ReadonlySignal<ChatState | undefined>, stop: () => void): void {
   const store = useStore();
+  const latest = useRef(stop);
+  latest.current = stop;
   useEffect(
     () =>
       command({
@@ -238,12 +169,8 @@ function useStop(uri: string, chat: ReadonlySignal<ChatState | undefined>): void
         group: words.composer.group,
         keys: ['Mod+.'],
         when: () => chat.peek()?.activeTurn !== undefined && store.live.peek() === 'live',
-        run: () => {
-          const state = chat.peek();
-          const action = state && stopped(state, Date.now());
-          if (action) store.act(uri, action, 'stop');
-        },
+        run: () => latest.current(),
       }),
-    [uri, chat],
+    [chat],
   );
 }

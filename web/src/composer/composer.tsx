@@ -21,7 +21,7 @@ export function Composer(at: ChatRef) {
   const origin = useComputed(() => readOnlyOrigin(chat.state.value));
   const bar = <WaitingBar key={at.chat} at={at} chat={chat.state} session={session.state} />;
   if (origin.value !== undefined) return <div class="composer">{bar}<ReadOnly at={at} isWorker={origin.value === 'tool'} /></div>;
-  if (store.me.value?.role === 'viewer') return <p class="composer-only">{words.link.viewer}</p>;
+  if (store.me.value?.role === 'viewer') return <div class="composer">{bar}<p class="composer-only">{words.link.viewer}</p></div>;
   return (
     <section class="composer" aria-label={words.composer.message}>
       {bar}
