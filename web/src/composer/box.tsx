@@ -1,5 +1,5 @@
 /** The box in which a message is written, and the controls that send it. */
-import {type ReadonlySignal, useSignal} from '@preact/signals';
+import {type ReadonlySignal, effect, useSignal} from '@preact/signals';
 import {useEffect, useRef} from 'preact/hooks';
 import type {ChatState, SessionState} from '../ahp/index.ts';
 import {type Act, type Followed, useStore} from '../store/index.ts';
@@ -11,6 +11,7 @@ import {Outcome} from '../ui/outcome.tsx';
 import type {ChatRef} from '../ui/registry.tsx';
 import {toast} from '../ui/toast.tsx';
 import {words} from '../words/index.ts';
+import {attachedToMessage, takeAttached} from '../workspace/notes/attach.ts';
 import {AttachButton, attachFiles} from './attach_files.tsx';
 import {Attached} from './attached.tsx';
 import {Background, Chips, Usage, wantedOf} from './chips.tsx';
@@ -53,6 +54,7 @@ export function Box({at, followed, session}: BoxProps) {
     completing.close();
   };
   useIntake(at.chat, draft);
+  useHandedOver(at.chat, draft);
   const stopping = useSignal<Act | undefined>(undefined);
   const stop = (): void => {
     const state = chat.peek();
@@ -149,8 +151,19 @@ function useIntake(chat: string, draft: OpenDraft): void {
           draft.fill(filled);
           if (!isEmpty(before)) toast(words.composer.replaced, {undo: () => draft.fill(before)});
         },
-        attach: attachment => draft.attach(attachment),
         focus: () => draft.field?.focus(),
+      }),
+    [chat, draft],
+  );
+}
+
+/** Take what other rooms hand over, to go with the next message. */
+function useHandedOver(chat: string, draft: OpenDraft): void {
+  useEffect(
+    () =>
+      effect(() => {
+        if (!attachedToMessage.value.has(chat)) return;
+        for (const attachment of takeAttached(chat)) draft.attach(attachment);
       }),
     [chat, draft],
   );

@@ -1,12 +1,11 @@
-/** Ways into a composer from elsewhere on the page: a message to be written anew, a thing to attach. */
-import type {Message, MessageAttachment} from '../ahp/index.ts';
+/** The way into a composer from elsewhere on the page: a message to be written anew, or the cursor. */
+import type {Message} from '../ahp/index.ts';
 import {type Draft, draftOf} from './draft_sync.ts';
 
 /** What an open composer takes. */
 export interface Intake {
   /** Put a draft into the box, in place of what is there. */
   fill(draft: Draft): void;
-  attach(attachment: MessageAttachment): void;
   focus(): void;
 }
 
@@ -25,13 +24,6 @@ export function putIntoComposer(chat: string, message: Message): boolean {
   const intake = open.get(chat);
   intake?.fill(draftOf(message));
   intake?.focus();
-  return intake !== undefined;
-}
-
-/** Attach something to the message that is being written in a chat; whether its composer is open. */
-export function attachToComposer(chat: string, attachment: MessageAttachment): boolean {
-  const intake = open.get(chat);
-  intake?.attach(attachment);
   return intake !== undefined;
 }
 

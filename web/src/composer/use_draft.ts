@@ -80,6 +80,7 @@ export class OpenDraft {
   }
 
   attach(attachment: MessageAttachment): void {
+    this.isTyped = true;
     this.attachments.value = [...this.attachments.peek(), attachment];
     this.changed();
   }

@@ -73,7 +73,7 @@ describe('an approval card', () => {
   it('leaves the focus to the composer once it is answered from within', () => {
     open();
     const focused = vi.fn();
-    const close = openIntake(CHAT, {fill: () => {}, attach: () => {}, focus: focused});
+    const close = openIntake(CHAT, {fill: () => {}, focus: focused});
     press('Deny3');
     expect(focused).not.toHaveBeenCalled();
     shown.doing(() => shown.button('Allow once1').focus());

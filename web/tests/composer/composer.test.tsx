@@ -1,9 +1,11 @@
 // @vitest-environment happy-dom
 import {afterEach, beforeEach, describe, expect, it, vi} from 'vitest';
-import type {Json} from '../../src/ahp/index.ts';
+import type {Json, MessageAttachment} from '../../src/ahp/index.ts';
 import {Composer} from '../../src/composer/composer.tsx';
 import {putIntoComposer} from '../../src/composer/intake.ts';
 import {commands} from '../../src/ui/commands.ts';
+import {Toasts} from '../../src/ui/toast.tsx';
+import {attachToMessage} from '../../src/workspace/notes/attach.ts';
 import {type Shown, show} from '../fakes/render.tsx';
 import {type FakeStates, fakeStore} from '../fakes/store.ts';
 
@@ -213,6 +215,26 @@ describe('who cannot write', () => {
     await open(chat(), {me: {name: 'guest', role: 'viewer'}});
     expect(shown.box.textContent).toBe('You can look, not act.');
   });
+});
+
+it('what another room hands over goes with the next message', async () => {
+  const note: MessageAttachment = {type: 'annotations', label: 'a note', resource: 'ahp-session:/s/annotations', annotationIds: ['n']};
+  attachToMessage(AT.chat, note);
+  await open();
+  expect(shown.find('.composer-attached').textContent).toBe('a note');
+  type('look');
+  press('Enter');
+  expect(shown.store.acts[0]?.action).toMatchObject({message: {attachments: [note]}});
+});
+
+it('what is put in place of a draft can be taken back', async () => {
+  await open();
+  type('half a thought');
+  shown.again(<><Composer {...AT} /><Toasts /></>);
+  shown.doing(() => void putIntoComposer(AT.chat, {text: 'once more', origin: {kind: 'user'}}));
+  expect(field().value).toBe('once more');
+  shown.doing(() => shown.button('Undo').click());
+  expect(field().value).toBe('half a thought');
 });
 
 it('a message can be put into the box from elsewhere, to be changed and sent again', async () => {
