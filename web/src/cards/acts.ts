@@ -41,9 +41,14 @@ export const settledOf = (chat: string, id: string): ReadonlySignal<Settled> => 
 /** Answer from this window. */
 export function answerHere(store: Store, chat: string, id: string, action: StateAction, doing: Doing): void {
   const hadFocus = document.activeElement?.closest('[data-waiting]') && !document.activeElement.closest('dialog');
-  entry(chat, id).value = {own: {act: store.act(chat, action, id), doing}};
+  noteOwn(chat, id, store.act(chat, action, id), doing);
   // The card goes, and focus with it: the next thing to do is to write. A touch keyboard is not opened for that.
   if (hadFocus && !globalThis.matchMedia?.('(pointer: coarse)').matches) focusComposer(chat);
+}
+
+/** Note an answer that was given in this window, at another control than the card's. */
+export function noteOwn(chat: string, id: string, act: Act, doing: Doing): void {
+  entry(chat, id).value = {own: {act, doing}};
 }
 
 /** Whether an answer given here is still under way, or was taken. */

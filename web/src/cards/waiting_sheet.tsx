@@ -8,18 +8,21 @@ import {Sheet} from '../ui/sheet.tsx';
 import {words} from '../words/index.ts';
 import {type Settled, settledOf} from './acts.ts';
 import {Progress} from './card.tsx';
-import {closeCard, openedCard} from './open_card.ts';
+import {closeCard, openCard, openedCard} from './open_card.ts';
 import {type Pending, pendingTitle} from './pending.ts';
 import {RequestForm} from './questions/request.tsx';
 
 export function WaitingSheet({at, pending}: {at: ChatRef; pending: readonly Pending[]}) {
   const open = openedCard.value;
-  const shown = pending.find(each => each.chat === open?.chat && each.id === open.id);
+  const shown = pending.find(each => each.chat === open?.chat && (open.id === undefined || each.id === open.id));
+  useEffect(() => {
+    if (shown && open?.id === undefined) openCard(shown.chat, shown.id);
+  }, [shown]);
   const last = useRef<Pending | undefined>(undefined);
   if (shown) last.current = shown;
   const known = last.current;
   // Another chat's composer shows what is open in another session.
-  if (!open || !known || known.id !== open.id || known.chat !== open.chat) return null;
+  if (!open || !known || known.chat !== open.chat || (open.id !== undefined && known.id !== open.id)) return null;
   return (
     <Sheet key={known.id} title={pendingTitle(known, words.cards.asks)} bare={shown !== undefined} class="cards-sheet" onClose={closeCard}>
       {shown && <Button kind="quiet" class="cards-sheet-close" icon={X} label={words.shell.close} onClick={closeCard} />}

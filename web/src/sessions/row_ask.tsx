@@ -1,6 +1,8 @@
 /** What a session waits for, in its row of the list, with the one approval that may be given there. */
 import {useState} from 'preact/hooks';
 import {approval} from '../ahp/actions.ts';
+import {noteOwn} from '../cards/acts.ts';
+import {openFirst} from '../cards/open_card.ts';
 import {type Act, useStore} from '../store/index.ts';
 import {Guarded} from '../ui/guarded.tsx';
 import {Outcome} from '../ui/outcome.tsx';
@@ -24,7 +26,9 @@ export function RowAsk({session, title, ask, settled}: RowAskProps) {
   const [act, setAct] = useState<Act>();
   const allow = (offer: Offer): void => {
     const option = offer.option === undefined ? {} : {option: offer.option};
-    setAct(store.act(ask.chat, approval(ask.turn ?? '', ask.call, option), `row:${ask.id}`));
+    const given = store.act(ask.chat, approval(ask.turn ?? '', ask.call, option), `row:${ask.id}`);
+    noteOwn(ask.chat, ask.call.toolCallId, given, 'allow');
+    setAct(given);
   };
   const phase = act?.phase.value;
   // What hides characters wants a closer look than a row allows.
@@ -44,7 +48,7 @@ export function RowAsk({session, title, ask, settled}: RowAskProps) {
         <p class="sessions-ask-done">{phase === 'done' ? words.sessions.allowed : isOwn ? words.sessions.allowing : words.sessions.settled}</p>
       ) : (
         <div class="sessions-ask-buttons">
-          <To route={chatRoute(store.sessions.peek(), session, ask.chat)} class="ui-button">{reviewWord(ask)}</To>
+          <To route={chatRoute(store.sessions.peek(), session, ask.chat)} class="ui-button" onGo={() => openFirst(ask.chat)}>{reviewWord(ask)}</To>
           {offer && <Allow offer={offer} title={title} onAllow={allow} />}
         </div>
       )}

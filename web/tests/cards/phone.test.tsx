@@ -4,7 +4,7 @@ import {signal} from '@preact/signals';
 import type {Json, ToolCallState} from '../../src/ahp/index.ts';
 import {ApprovalRow} from '../../src/cards/approval_card.tsx';
 import '../../src/cards/index.ts';
-import {closeCard} from '../../src/cards/open_card.ts';
+import {closeCard, openFirst} from '../../src/cards/open_card.ts';
 import {RequestPart} from '../../src/cards/questions/request.tsx';
 import {WaitingBar} from '../../src/cards/waiting_bar.tsx';
 import {type Shown, show} from '../fakes/render.tsx';
@@ -99,6 +99,24 @@ describe('on a phone', () => {
     press('Review');
     expect(dialog()?.textContent).toContain('npm test');
     expect([...dialog()!.querySelectorAll('.cards-answer button')].map(button => button.getAttribute('aria-disabled'))).toEqual(['true', 'true']);
+  });
+
+  it('what one comes to review opens by itself, once it is known', () => {
+    open({kind: 'markdown', id: 'm', content: ''});
+    shown.doing(() => openFirst(CHAT));
+    expect(dialog()).toBeNull();
+    shown.doing(() => store.set(CHAT, chatWith({kind: 'toolCall', toolCall: call()})));
+    expect(dialog()?.textContent).toContain('npm test');
+  });
+
+  it('what is asked later does not open by itself', () => {
+    vi.useFakeTimers();
+    open({kind: 'markdown', id: 'm', content: ''});
+    shown.doing(() => openFirst(CHAT));
+    shown.doing(() => void vi.advanceTimersByTime(5000));
+    shown.doing(() => store.set(CHAT, chatWith({kind: 'toolCall', toolCall: call()})));
+    expect(dialog()).toBeNull();
+    vi.useRealTimers();
   });
 
   it('a request in the transcript offers to answer', () => {
