@@ -1,6 +1,6 @@
 /** Files from this device: pictures are attached, anything else is said to be the host's business. */
 import {Paperclip} from 'lucide';
-import {useRef} from 'preact/hooks';
+import {useEffect, useRef} from 'preact/hooks';
 import {Button} from '../ui/button.tsx';
 import {toast} from '../ui/toast.tsx';
 import {words} from '../words/index.ts';
@@ -25,6 +25,24 @@ async function attach(draft: OpenDraft, file: File): Promise<void> {
     const isLarge = error instanceof PictureRefused && error.why === 'tooLarge';
     toast(isLarge ? words.composer.pictureTooLarge(label) : words.composer.pictureUnreadable(label));
   }
+}
+
+/** Attach what is dropped anywhere on the page: else the browser would leave the page for the file. */
+export function useDroppedFiles(draft: OpenDraft): void {
+  useEffect(() => {
+    const over = (event: DragEvent): void => {
+      if (event.dataTransfer?.types.includes('Files')) event.preventDefault();
+    };
+    const drop = (event: DragEvent): void => {
+      if (!event.defaultPrevented && attachFiles(draft, [...(event.dataTransfer?.files ?? [])])) event.preventDefault();
+    };
+    window.addEventListener('dragover', over);
+    window.addEventListener('drop', drop);
+    return () => {
+      window.removeEventListener('dragover', over);
+      window.removeEventListener('drop', drop);
+    };
+  }, [draft]);
 }
 
 /** The way to a picture where there is nothing to paste or drop from. */

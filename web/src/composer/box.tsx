@@ -12,7 +12,7 @@ import type {ChatRef} from '../ui/registry.tsx';
 import {toast} from '../ui/toast.tsx';
 import {words} from '../words/index.ts';
 import {attachedToMessage, takeAttached} from '../workspace/notes/attach.ts';
-import {AttachButton, attachFiles} from './attach_files.tsx';
+import {AttachButton, attachFiles, useDroppedFiles} from './attach_files.tsx';
 import {Attached} from './attached.tsx';
 import {Background, Chips, Usage, wantedOf} from './chips.tsx';
 import {wantedNow} from './choices.ts';
@@ -55,6 +55,7 @@ export function Box({at, followed, session}: BoxProps) {
   };
   useIntake(at.chat, draft);
   useHandedOver(at.chat, draft);
+  useDroppedFiles(draft);
   const stopping = useSignal<Act | undefined>(undefined);
   const stop = (): void => {
     const state = chat.peek();
@@ -72,14 +73,7 @@ export function Box({at, followed, session}: BoxProps) {
     if (state) send(sendingOf(state, withMod));
   };
   return (
-    <div
-      class="composer-box"
-      ref={box}
-      onDragOver={event => void (event.dataTransfer?.types.includes('Files') && event.preventDefault())}
-      onDrop={event => {
-        if (attachFiles(draft, [...(event.dataTransfer?.files ?? [])])) event.preventDefault();
-      }}
-    >
+    <div class="composer-box" ref={box}>
       <Returned last={last} draft={draft} />
       <Offered draft={draft} />
       {asksReplace.value && (

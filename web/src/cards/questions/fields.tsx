@@ -21,7 +21,7 @@ const answerOf = (props: FieldProps): Answer => (props.answer ?? undefined) as A
 const give = (props: FieldProps, answer: Answer): void => props.set(answer as unknown as Json);
 
 /** The id of a question's text, which names its field. */
-export const labelId = (at: RequestRef, question: ChatInputQuestion): string => `ask-${at.request}-${question.id}`;
+export const labelId = (at: RequestRef, question: ChatInputQuestion): string => `ask-${encodeURIComponent(at.request)}-${encodeURIComponent(question.id)}`;
 
 /** Longer answers get a field of several lines. */
 const ONE_LINE = 200;
@@ -112,8 +112,8 @@ export function ChoiceField(props: FieldProps) {
       </div>
       {question.allowFreeformInput && <Other isMany={isMany} name={name} text={other} write={write} />}
       {isMany && <Count count={ids.length + (other === undefined ? 0 : 1)} most={question.kind === 'multi-select' ? question.max : undefined} />}
-      {!isMany && !question.required && answer !== undefined && (
-        <Button kind="quiet" onClick={() => give(props, undefined)}>{words.cards.clear}</Button>
+      {!isMany && !question.required && (
+        <div class="cards-clear">{answer !== undefined && <Button kind="quiet" onClick={() => give(props, undefined)}>{words.cards.clear}</Button>}</div>
       )}
     </div>
   );

@@ -116,13 +116,15 @@ function Question({question, isOnly, at, sync, problem}: QuestionProps) {
       onFocusIn={() => sync.focus(question.id)}
       onFocusOut={() => sync.focus(undefined)}
     >
-      <p id={labelId(at, question)} class={isOnly && !question.title ? 'hidden-text' : 'cards-asked'}>
-        {title && <strong><Spelled text={title} /> </strong>}
-        <Spelled text={question.message} />
+      <p class="cards-asked">
+        <span id={labelId(at, question)} class={isOnly && !question.title ? 'hidden-text' : undefined}>
+          {title && <strong><Spelled text={title} /> </strong>}
+          <Spelled text={question.message} />
+        </span>
         {!question.required && isKnown(question) && <span class="cards-note"> {words.cards.optional}</span>}
+        {sync.alsoEdited.value.has(question.id) && <span class="cards-also" role="status"> {words.cards.alsoEdited}</span>}
       </p>
       <View question={question} answer={(own ?? null) as unknown as Json} set={given => sync.set(question, (given ?? undefined) as never)} at={at} />
-      {sync.alsoEdited.value.has(question.id) && <p class="cards-also" role="status">{words.cards.alsoEdited}</p>}
       {problem && <p class="cards-problem" role="alert">{problemText(problem)}</p>}
     </div>
   );
