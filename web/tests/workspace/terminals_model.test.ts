@@ -28,6 +28,20 @@ describe('the size of a terminal', () => {
     expect(sizing.fitted(OTHER)).toEqual(OTHER);
   });
 
+  test('stays with a window that hears late of a size it asked for before', () => {
+    const sizing = new Sizing();
+    sizing.hears(LARGE);
+    sizing.fitted(SMALL);
+    expect(sizing.take()).toEqual(SMALL);
+    expect(sizing.fitted(OTHER)).toEqual(OTHER);
+    sizing.hears(SMALL);
+    expect(sizing.shown).toEqual(OTHER);
+    sizing.hears(OTHER);
+    sizing.hears(OTHER);
+    expect(sizing.isForeign).toBe(false);
+    expect(sizing.fitted(SMALL)).toEqual(SMALL);
+  });
+
   test('is given up when another window sets it', () => {
     const sizing = new Sizing(true);
     sizing.hears(SMALL);

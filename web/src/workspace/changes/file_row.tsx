@@ -1,8 +1,9 @@
 /** A changed file's line in the panel: opens its diff, ticks it off, and has the rest in a menu. */
 import {ChevronDown, ChevronRight, Copy, Ellipsis, FileText, MessageSquarePlus} from 'lucide';
 import {useRef, useState} from 'preact/hooks';
-import type {ChangesetFile} from '../../ahp/index.ts';
+import type {ChangesetFile, ChangesetOperation} from '../../ahp/index.ts';
 import {go, type SessionRoute} from '../../route.ts';
+import type {Act} from '../../store/index.ts';
 import {Button} from '../../ui/button.tsx';
 import {copy} from '../../ui/copy.ts';
 import {Icon} from '../../ui/icon.tsx';
@@ -13,7 +14,6 @@ import {words} from '../../words/index.ts';
 import {folderPart, linkName, nameOf, pathOf, shortPath} from '../files/paths.ts';
 import {changeOf, operationsFor, uriOf} from './catalogue.ts';
 import {type Operations, whyNotNow} from './operations.tsx';
-import type {ChangesetOperation} from '../../ahp/index.ts';
 
 export interface FileRowProps {
   readonly file: ChangesetFile;
@@ -26,7 +26,7 @@ export interface FileRowProps {
   readonly onToggle: () => void;
   readonly onNote: () => void;
   /** Without it the changes are not for review. */
-  readonly onReview?: ((reviewed: boolean) => void) | undefined;
+  readonly onReview?: ((reviewed: boolean) => Act) | undefined;
 }
 
 export function FileRow(props: FileRowProps) {
@@ -63,15 +63,18 @@ export function Counts({added, removed}: {added: number | undefined; removed: nu
 
 function ReviewTick({file, path, onReview}: FileRowProps & {path: string}) {
   const whyNot = useWhyNot();
+  const [sent, setSent] = useState<{act: Act; reviewed: boolean}>();
   if (!onReview) return null;
+  // The state follows with the next frame; until then the tick is what was pressed.
+  const isTicked = sent?.act.phase.value === 'pending' ? sent.reviewed : file.reviewed ?? false;
   const change = (event: Event): void => {
     const box = event.currentTarget as HTMLInputElement;
-    if (whyNot === undefined) onReview(box.checked);
-    else box.checked = file.reviewed ?? false;
+    if (whyNot === undefined) setSent({act: onReview(box.checked), reviewed: box.checked});
+    else box.checked = isTicked;
   };
   return (
     <label class="changes-tick" title={whyNot ?? words.workspace.changes.reviewed}>
-      <input type="checkbox" checked={file.reviewed ?? false} aria-disabled={whyNot !== undefined || undefined} aria-label={words.workspace.changes.reviewFile(path)} onChange={change} />
+      <input type="checkbox" checked={isTicked} aria-disabled={whyNot !== undefined || undefined} aria-label={words.workspace.changes.reviewFile(path)} onChange={change} />
     </label>
   );
 }

@@ -2,7 +2,7 @@
 import {Maximize2, Minimize2} from 'lucide';
 import type {ComponentChildren} from 'preact';
 import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
-import type {AnnotationsState, ChangesetFile, ChangesetState, StateAction} from '../../ahp/index.ts';
+import type {AnnotationsState, ChangesetFile, ChangesetState} from '../../ahp/index.ts';
 import {pushLayer, route, type SessionRoute} from '../../route.ts';
 import {type Act, useFollowed, useStore} from '../../store/index.ts';
 import {Button} from '../../ui/button.tsx';
@@ -78,10 +78,11 @@ function SetView({set, picker, session, chat, folders}: SetViewProps) {
   useOpensNamed(state?.files, folders, opened, list);
   const here = useHere(session);
   const rows = useRows(state, opened, notes.state.value, writing, split);
-  const act = (action: StateAction): void => setReviewed(store.act(set.uri, action, set.uri));
-  const review = (file: ChangesetFile, isReviewed: boolean): void => {
-    act({type: 'changeset/filesReviewChanged', files: [file.id], reviewed: isReviewed});
+  const review = (file: ChangesetFile, isReviewed: boolean): Act => {
+    const act = store.act(set.uri, {type: 'changeset/filesReviewChanged', files: [file.id], reviewed: isReviewed}, set.uri);
+    setReviewed(act);
     if (isReviewed) opened.close(file.id);
+    return act;
   };
   const write = (at: WritingAt, file: ChangesetFile): void => {
     if (!opened.files.peek().has(file.id)) void opened.show(file);

@@ -15,6 +15,8 @@ export class Sizing {
   /** What the host says. */
   private told: Size | undefined;
   private isOurs: boolean;
+  /** What this window has asked for and not heard of yet, oldest first. */
+  private asked: Size[] = [];
 
   /** `isOurs`: this window has made the terminal. */
   constructor(isOurs = false) {
@@ -37,9 +39,17 @@ export class Sizing {
     return this.isOurs ? this.wanted() : undefined;
   }
 
-  /** The host says a size. Another one than this window asked for is another window's. */
+  /** The host says a size. One that this window has not asked for is another window's. */
   hears(size: Size | undefined): void {
-    if (size && this.told && !sameSize(size, this.told) && !sameSize(size, this.fits)) this.isOurs = false;
+    const index = this.asked.findIndex(asked => sameSize(asked, size));
+    if (index >= 0) {
+      this.asked = this.asked.slice(index + 1);
+      // Something newer is on its way.
+      if (this.asked.length) return;
+    } else if (size && this.told && !sameSize(size, this.told)) {
+      this.isOurs = false;
+      this.asked = [];
+    }
     this.told = size;
   }
 
@@ -52,6 +62,7 @@ export class Sizing {
   private wanted(): Size | undefined {
     if (!this.fits || sameSize(this.fits, this.told)) return undefined;
     this.told = this.fits;
+    this.asked.push(this.fits);
     return this.fits;
   }
 }
