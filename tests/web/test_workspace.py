@@ -1,4 +1,4 @@
-"""The workspace beside a chat: changes, files, terminals and notes, on a real repository and shell."""
+"""The workspace beside a chat: changes, files, terminals, notes; a real repository and shell."""
 
 from __future__ import annotations
 
