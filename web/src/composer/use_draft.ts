@@ -3,6 +3,7 @@ import {type Signal, signal, effect} from '@preact/signals';
 import {useEffect, useMemo} from 'preact/hooks';
 import type {ChatState, MessageAttachment, StateAction} from '../ahp/index.ts';
 import {type Followed, type Store, useStore} from '../store/index.ts';
+import {takingAttached} from '../workspace/notes/attach.ts';
 import {type Draft, DraftSync, NO_DRAFT, draftOf, isEmpty} from './draft_sync.ts';
 import {LocalDraft, keptDraft} from './local_drafts.ts';
 import {stillAttached} from './message.ts';
@@ -153,8 +154,16 @@ export function useDraft(chat: string, followed: Followed<ChatState>): OpenDraft
     let isGone = false;
     let stop: (() => void) | undefined;
     void draft.open(followed).then(stopping => {
-      if (isGone) stopping();
-      else stop = stopping;
+      if (isGone) {
+        stopping();
+        return;
+      }
+      // What notes and files of the workspace hand over comes once the draft is known.
+      const stopTaking = takingAttached(chat, attachment => draft.attach(attachment));
+      stop = () => {
+        stopTaking();
+        stopping();
+      };
     });
     return () => {
       isGone = true;

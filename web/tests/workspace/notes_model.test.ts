@@ -1,6 +1,6 @@
 import {describe, expect, test} from 'vitest';
 import {type Annotation, type AnnotationsState, reduce} from '../../src/ahp/index.ts';
-import {attachToMessage, attachedToMessage, takeAttached} from '../../src/workspace/notes/attach.ts';
+import {attachToMessage, attachedToMessage, takeAttached, takingAttached} from '../../src/workspace/notes/attach.ts';
 import {byLine, entryRemoved, linesOf, noteAdded, noteAttachment, noteRemoved, noteReplied, noteResolved, notesOn, ordered, rangeOf} from '../../src/workspace/notes/model.ts';
 
 const SESSION = 'ahp-session:/1';
@@ -53,5 +53,17 @@ describe('what goes with a message', () => {
     expect(takeAttached('other')).toEqual([]);
     expect(takeAttached('chat')).toEqual([attachment]);
     expect(takeAttached('chat')).toEqual([]);
+  });
+
+  test('is taken now and later, until nobody takes it any more', () => {
+    const attachments = ['a', 'b', 'c'].map(label => noteAttachment('channel', [], label));
+    const taken: unknown[] = [];
+    attachToMessage('chat', attachments[0]!);
+    const end = takingAttached('chat', attachment => void taken.push(attachment));
+    attachToMessage('chat', attachments[1]!);
+    end();
+    attachToMessage('chat', attachments[2]!);
+    expect(taken).toEqual(attachments.slice(0, 2));
+    expect(takeAttached('chat')).toEqual([attachments[2]]);
   });
 });

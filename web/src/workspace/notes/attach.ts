@@ -1,5 +1,5 @@
 /** What other rooms hand to a chat's composer, to go with the next message. */
-import {type ReadonlySignal, signal} from '@preact/signals';
+import {type ReadonlySignal, effect, signal, untracked} from '@preact/signals';
 import type {MessageAttachment} from '../../ahp/index.ts';
 
 const waiting = signal<ReadonlyMap<string, readonly MessageAttachment[]>>(new Map());
@@ -24,4 +24,11 @@ export function takeAttached(chat: string): readonly MessageAttachment[] {
     waiting.value = rest;
   }
   return taken;
+}
+
+/** Take what is handed over for a chat, now and later; gives what ends that. */
+export function takingAttached(chat: string, take: (attachment: MessageAttachment) => void): () => void {
+  return effect(() => {
+    if (waiting.value.has(chat)) untracked(() => takeAttached(chat).forEach(take));
+  });
 }

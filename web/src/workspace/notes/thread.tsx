@@ -1,5 +1,5 @@
 /** One note: where it stands, what was said, and what can be done with it. */
-import {Check, Paperclip, RotateCcw, Trash2} from 'lucide';
+import {Check, Paperclip, RotateCcw, Trash2, X} from 'lucide';
 import {useState} from 'preact/hooks';
 import type {Annotation, StateAction, StringOrMarkdown} from '../../ahp/index.ts';
 import {Markdown} from '../../markdown/view.tsx';
@@ -47,7 +47,7 @@ export function NoteThread({note, notes, chat}: NoteThreadProps) {
   };
   return (
     <div class={note.resolved ? 'notes-thread resolved' : 'notes-thread'} role="group" aria-label={said.noteOn(placeText(note))}>
-      {note.entries.map(entry => <Entry key={entry.id} text={entry.text} onRemove={note.entries.length > 1 ? () => act(entryRemoved(note, entry.id)) : undefined} />)}
+      {note.entries.map((entry, index) => <Entry key={entry.id} text={entry.text} onRemove={index > 0 ? () => act(entryRemoved(note, entry.id)) : undefined} />)}
       <div class="notes-actions">
         <Button kind="quiet" icon={Paperclip} onClick={attach}>{said.attach}</Button>
         {!isReplying && <ActButton kind="quiet" onClick={() => setReplying(true)}>{said.reply}</ActButton>}
@@ -70,7 +70,7 @@ function Entry({text: given, onRemove}: {text: StringOrMarkdown; onRemove: (() =
   return (
     <div class="notes-entry">
       {typeof given === 'string' ? <p>{visible(shown)}</p> : <Markdown text={shown} />}
-      {onRemove && <ActButton kind="quiet" icon={Trash2} class="notes-entry-remove" label={words.workspace.notes.removeEntry} onClick={onRemove} />}
+      {onRemove && <ActButton kind="quiet" icon={X} class="notes-entry-remove" label={words.workspace.notes.removeEntry} onClick={onRemove} />}
       {!isWhole && <Button kind="quiet" onClick={() => setWhole(true)}>{words.workspace.notes.showAll}</Button>}
     </div>
   );
