@@ -23,6 +23,7 @@ from tests.web.browsing import (
     page_required,
     place,
 )
+from tests.web.chatting import ChatPage
 from tests.wire.hosting import ServedHost, serve
 from tests.workspace.git.repositories import git
 
@@ -249,7 +250,18 @@ async def test_notes_are_answered_resolved_and_attached(
             await expect(page.get_by_text("I will.")).to_be_visible()
             await notes.channel.until(lambda state: len(state["annotations"][0]["entries"]) == 2)
             await tab.picture("notes")
+            await page.get_by_role("button", name="Attach to message").click()
             await page.get_by_role("button", name="Resolve").click()
             await expect(page.get_by_text("No open notes.")).to_be_visible()
             await notes.channel.until(lambda state: state["annotations"][0]["resolved"])
+            await tab.open(place(session))
+            chat = ChatPage(tab)
+            await expect(page.locator(".composer-attached")).to_contain_text("hello.txt")
+            await chat.say("Look at the note.")
+            followed = await session.chat()
+            await followed.channel.until(lambda state: state["turns"])
+            attached = followed.state["turns"][0]["message"]["attachments"]
+            assert [(each["type"], each["label"]) for each in attached] == [
+                ("annotations", "hello.txt")
+            ]
             await tab.assert_clean(but="favicon")

@@ -105,7 +105,7 @@ describe('the files panel', () => {
     await open('src/main.ts', 2);
     shown.doing(() => [...shown.box.querySelectorAll<HTMLElement>('.files-selection .ui-button')][1]?.click());
     expect(takeAttached('chat')).toEqual([
-      {type: 'resource', uri: 'file:///w/src/main.ts', label: 'main.ts:2', selection: {range: {start: {line: 1, character: 0}, end: {line: 2, character: 0}}}},
+      {type: 'resource', uri: 'file:///w/src/main.ts', label: 'main.ts:2', displayKind: 'file', selection: {range: {start: {line: 1, character: 0}, end: {line: 2, character: 0}}}},
     ]);
   });
 });

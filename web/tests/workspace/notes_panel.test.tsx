@@ -55,8 +55,8 @@ test('hands a note, or all open ones, to the composer', () => {
   press('Attach to message');
   press('Attach all to message');
   expect(takeAttached('chat')).toEqual([
-    {type: 'annotations', resource: CHANNEL, annotationIds: ['one'], label: 'a.ts:3-4'},
-    {type: 'annotations', resource: CHANNEL, annotationIds: ['one', 'two'], label: '2 open notes'},
+    {type: 'annotations', resource: CHANNEL, annotationIds: ['one'], label: 'a.ts:3-4', displayKind: 'annotations'},
+    {type: 'annotations', resource: CHANNEL, annotationIds: ['one', 'two'], label: '2 open notes', displayKind: 'annotations'},
   ]);
 });
 

@@ -174,7 +174,7 @@ function Writing({uri, lines, notes, onClose}: {uri: string; lines: Lines | unde
 function fileAttachment(uri: string, lines: Lines | undefined): MessageAttachment {
   const name = nameOf(uri);
   const label = lines ? words.workspace.notes.at(name, lines.from, lines.to) : name;
-  return {type: 'resource', uri, label, ...(lines ? {selection: {range: rangeOf(lines)}} : {})};
+  return {type: 'resource', uri, label, displayKind: 'file', ...(lines ? {selection: {range: rangeOf(lines)}} : {})};
 }
 
 /** Arrows go from number to number; with Shift they select. */

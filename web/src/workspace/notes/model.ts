@@ -69,4 +69,4 @@ export const entryRemoved = (note: Annotation, entryId: string): StateAction =>
 
 /** What a message carries so that the agent reads these notes; `channel` is that of the session's annotations. */
 export const noteAttachment = (channel: string, notes: readonly Annotation[], label: string): MessageAttachment =>
-  ({type: 'annotations', resource: channel, annotationIds: notes.map(note => note.id), label});
+  ({type: 'annotations', resource: channel, annotationIds: notes.map(note => note.id), label, displayKind: 'annotations'});
