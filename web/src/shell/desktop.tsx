@@ -1,4 +1,5 @@
 /** The frame from 700 px on: list, room and workspace side by side, or the list as a drawer and the workspace over the room. */
+import type {ComponentChild} from 'preact';
 import {useEffect, useRef} from 'preact/hooks';
 import {SessionListPane} from '../rooms.ts';
 import {type SessionRoute, pushLayer, route} from '../route.ts';
@@ -32,19 +33,19 @@ export function Desktop() {
 
 function ListPane() {
   return (
-    <>
-      <div class="shell-list" id="shell-list" style={{width: `${listWidth.value}px`}}><ListInside /></div>
-      <Splitter label={words.shell.resizeList} pane="left" value={listWidth.value} least={LIST_LEAST} most={LIST_MOST} onChange={setListWidth} />
-    </>
+    <div class="shell-list" id="shell-list" style={{width: `${listWidth.value}px`}}>
+      <ListInside splitter={<Splitter label={words.shell.resizeList} pane="left" value={listWidth.value} least={LIST_LEAST} most={LIST_MOST} onChange={setListWidth} />} />
+    </div>
   );
 }
 
-function ListInside() {
+function ListInside({splitter}: {splitter?: ComponentChild}) {
   return (
     <>
       <ListHead />
       <nav class="shell-list-room" aria-label={words.shell.sessions}>
         <ErrorBoundary><SessionListPane /></ErrorBoundary>
+        {splitter}
       </nav>
       <ListFoot />
     </>
@@ -86,12 +87,10 @@ function Drawer() {
 function PanelPane({at, isWide}: {at: SessionRoute; isWide: boolean}) {
   const name = at.panel ? words.shell.panels[at.panel] : words.shell.workspace;
   return (
-    <>
+    <aside class={isWide ? 'shell-panel' : 'shell-panel over'} id="shell-panel" tabIndex={-1} aria-label={name} style={isWide ? {width: `${panelWidth.value}px`} : {}}>
       {isWide && <Splitter label={words.shell.resizePanel} pane="right" value={panelWidth.value} least={PANEL_LEAST} most={panelMost.value} onChange={setPanelWidth} />}
-      <aside class={isWide ? 'shell-panel' : 'shell-panel over'} id="shell-panel" tabIndex={-1} aria-label={name} style={isWide ? {width: `${panelWidth.value}px`} : {}}>
-        <PanelTabs at={at} />
-        <PanelRoom at={at} />
-      </aside>
-    </>
+      <PanelTabs at={at} />
+      <PanelRoom at={at} />
+    </aside>
   );
 }

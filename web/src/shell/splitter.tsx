@@ -40,7 +40,7 @@ export function Splitter({label, value, least, most, pane, onChange}: SplitterPr
   };
   return (
     <div
-      class="shell-splitter"
+      class={`shell-splitter ${pane}`}
       role="separator"
       aria-orientation="vertical"
       aria-label={label}
