@@ -13,6 +13,8 @@ export default defineConfig({
     manifest: true,
     outDir: 'dist',
     sourcemap: false,
+    // A slow machine is no fault of the build.
+    rolldownOptions: {checks: {bundlerTimings: false}},
   },
   oxc: {jsx: {runtime: 'automatic', importSource: 'preact'}},
   worker: {format: 'es'},
