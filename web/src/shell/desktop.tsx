@@ -23,11 +23,20 @@ export function Desktop() {
       <div class="shell-column">
         <ConnectionBar />
         <main class="shell-main" id="shell-main" tabIndex={-1}>
-          <ErrorBoundary of={at.at === 'session' ? at.session : at}><Room at={at} /></ErrorBoundary>
+          <ErrorBoundary of={at.at === 'session' ? at.session : at}>{at.at === 'list' && !listIsShown.value ? <ListRoom /> : <Room at={at} />}</ErrorBoundary>
         </main>
       </div>
       {at.at === 'session' && (at.panel ? <PanelPane at={at} isWide={isWide} /> : <PanelRail at={at} />)}
     </>
+  );
+}
+
+/** The list as the room itself, where it does not stand beside it. */
+function ListRoom() {
+  return (
+    <nav class="shell-list-alone" aria-label={words.shell.sessions}>
+      <SessionListPane />
+    </nav>
   );
 }
 

@@ -94,3 +94,11 @@ test('on a phone there is one pane with tabs at the bottom, and in a chat tabs o
   shown.doing(() => go({at: 'session', session: S, panel: 'changes'}));
   expect(shown.find('main').hasAttribute('inert')).toBe(true);
 });
+
+test('where the list does not stand beside the room, it is the room', () => {
+  resize(820);
+  start();
+  expect(shown.find('main').textContent).toContain('Fix login race');
+  shown.doing(() => go({at: 'session', session: S}));
+  expect(shown.box.querySelector('main nav[aria-label="Sessions"]')).toBeNull();
+});
