@@ -64,6 +64,8 @@ class PushBook:
         self._keys: VapidKeys | None = None
         self._subscriptions: tuple[PushSubscription, ...] = ()
         self._saving = asyncio.Lock()
+        # Why the file could not be pruned, as it was last told.
+        self._complaint: str | None = None
 
     @property
     def keys(self) -> VapidKeys | None:
@@ -127,8 +129,19 @@ class PushBook:
         )
 
     async def prune(self, counts: Callable[[PushSubscription], bool]) -> None:
-        """Drop the subscriptions whose token does not count any more."""
-        await self._keep(counts)
+        """Drop the subscriptions whose token does not count any more.
+
+        What cannot be written is told, once, and tried again by the next call: until then it is
+        for whoever pushes to ask whether a token counts.
+        """
+        try:
+            await self._keep(counts)
+        except InternalError as error:
+            if str(error) != self._complaint:
+                log.error("subscriptions of former tokens are still kept: %s", error)
+            self._complaint = str(error)
+        else:
+            self._complaint = None
 
     async def _keep(self, wanted: Callable[[PushSubscription], bool]) -> None:
         if all(map(wanted, self._subscriptions)):

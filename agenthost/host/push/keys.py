@@ -91,8 +91,8 @@ def encoded(data: bytes) -> str:
 
 
 def decoded(text: str) -> bytes:
-    """Return the bytes that base64url means; none where it means nothing."""
+    """Return the bytes that base64url means; none where anything in it is something else."""
     try:
-        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        return base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True)
     except (binascii.Error, ValueError):
         return b""

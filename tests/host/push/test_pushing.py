@@ -27,6 +27,7 @@ OWNER_SECRET = "the-owners-token-of-this-test-host"
 PAGE = {"name": "agenthost-page"}
 S = "ahp-session:/pushed"
 INVALID, NOT_FOUND = -32602, -32008
+_POINT = Browser().subscription["keys"]["p256dh"]
 
 
 @pytest.fixture(autouse=True)
@@ -171,6 +172,28 @@ async def test_a_revoked_token_takes_its_subscriptions_along(tmp_path: Path) -> 
         assert taken.first_line.startswith("POST /owner ")
 
 
+async def test_tokens_are_withdrawn_though_the_subscriptions_cannot_be_written(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opened(tmp_path) as site:
+        one = site.book.create("one", Role.OPERATOR, expires=None, now=0.0)
+        two = site.book.create("two", Role.OPERATOR, expires=None, now=0.0)
+        async with site.client(one.secret, "one") as first, site.client(two.secret, "two") as next_:
+            await subscribe(first, Browser())
+            (tmp_path / "push.json").unlink()
+            (tmp_path / "push.json").mkdir()
+            site.book.revoke("one")
+            assert (await first.closed)[0] == 1008
+            async with asyncio.timeout(10):
+                while "push.json" not in caplog.text:
+                    await next_.ping()
+            site.book.revoke("two")
+            async with asyncio.timeout(10):
+                assert (await next_.closed)[0] == 1008
+    # Tried again and again, told once.
+    assert caplog.text.count("push.json") == 1
+
+
 async def test_what_is_not_wanted_any_more_is_not_pushed(tmp_path: Path) -> None:
     one, two = Browser("https://push.example.org/one"), Browser("https://push.example.org/two")
     async with opened(tmp_path) as site, site.client() as owner:
@@ -277,6 +300,9 @@ async def test_a_host_that_keeps_nothing_pushes_nothing() -> None:
         ({"endpoint": "https://push.example.org:8765/"}, "subscription.endpoint"),
         ({"keys": {"p256dh": "BA", "auth": "x" * 22}}, "subscription.keys"),
         ({"keys": {"p256dh": "BA"}}, "subscription.keys.auth"),
+        # Of the right length, among much that means nothing and would be kept along with it.
+        ({"keys": {"p256dh": _POINT + "~" * 100_000, "auth": "x" * 22}}, "subscription.keys"),
+        ({"keys": {"p256dh": _POINT, "auth": "x" * 22 + "~" * 100_000}}, "subscription.keys"),
         ({"keys": 7}, "subscription.keys"),
     ],
 )
