@@ -149,6 +149,7 @@ async def test_a_long_chat_opens_at_once_and_does_not_jump(
         await host.start()
         async with open_tab(browser, host, DESKTOP, "/s/short") as tab:
             await tab.shows("something")
+            await tab.page.locator("a[href='/s/long']").first.wait_for()
             factor = await slowness(tab)
             opened: float = await tab.page.evaluate(
                 """async () => {
