@@ -154,6 +154,7 @@ async def fail(chat: ChatPage) -> None:
     await chat.reads("The turn ended with an error.", "the demo agent failed, as it was told to")
     await chat.press("Resume")
     await chat.reads("And yet it does, at the second attempt.")
+    await expect(chat.page.get_by_role("button", name="Resume")).to_have_count(0)
 
 
 COMMANDS: dict[str, Callable[[ChatPage], Awaitable[None]]] = {

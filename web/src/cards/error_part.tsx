@@ -19,7 +19,7 @@ const TURNS = 30;
 export function ErrorPart({part, at, running}: {part: ResponsePart; at: PartRef; running: boolean}) {
   const store = useStore();
   const chat = useFollowed(() => store.chat(at.chat, TURNS), [at.chat]);
-  const message = useComputed(() => lastMessage(chat.state.value, at.turn));
+  const message = useComputed(() => lastMessage(chat.state.value, at));
   if (part.kind !== 'error') return null;
   const key = `${at.turn} error ${at.index}`;
   const resume = (): void => answerHere(store, at.chat, key, turnResumed(at.turn), 'resume');
@@ -44,8 +44,11 @@ export function ErrorPart({part, at, running}: {part: ResponsePart; at: PartRef;
   );
 }
 
-/** The message of a turn, if it is the chat's last one and nothing runs. */
-function lastMessage(chat: ChatState | undefined, turn: string): Message | undefined {
+/** The message of a turn that ended with this error, if it is the chat's last one and nothing runs. */
+function lastMessage(chat: ChatState | undefined, at: PartRef): Message | undefined {
   const last = chat?.turns.at(-1);
-  return chat && !chat.activeTurn && last?.id === turn && last.message.origin.kind === 'user' ? last.message : undefined;
+  if (!chat || chat.activeTurn || last?.id !== at.turn || last.state !== 'error') return undefined;
+  // A turn may have failed before and gone on.
+  if (last.responseParts.findLastIndex(part => part.kind === 'error') !== at.index) return undefined;
+  return last.message.origin.kind === 'user' ? last.message : undefined;
 }
