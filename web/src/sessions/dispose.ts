@@ -4,13 +4,21 @@ import {go, route} from '../route.ts';
 import type {Store} from '../store/index.ts';
 import {toast} from '../ui/toast.tsx';
 import {words} from '../words/index.ts';
+import {letThrough} from './own_changes.ts';
 import {refusal} from './refusal.ts';
 
 /** Sessions that are being disposed of, which the list no longer shows. */
 export const hidden = signal<ReadonlySet<string>>(new Set());
 
-const hide = (session: string): void => void (hidden.value = new Set([...hidden.peek(), session]));
-const unhide = (session: string): void => void (hidden.value = new Set([...hidden.peek()].filter(other => other !== session)));
+function hide(session: string): void {
+  letThrough();
+  hidden.value = new Set([...hidden.peek(), session]);
+}
+
+function unhide(session: string): void {
+  letThrough();
+  hidden.value = new Set([...hidden.peek()].filter(other => other !== session));
+}
 
 /** Dispose of a session: an owner can take it back from the host's trash, for anybody else it is held back until nobody undid it. */
 export function dispose(store: Store, session: string): void {

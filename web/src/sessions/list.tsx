@@ -69,6 +69,16 @@ function useInside(box: {readonly current: HTMLElement | null}, tell: (isInside:
     focus.current = false;
     say();
   });
+  // Nor does a menu that closes under the pointer tell that the pointer has left.
+  useEffect(() => {
+    const look = (event: PointerEvent): void => {
+      if (!pointer.current || box.current?.contains(event.target as Node)) return;
+      pointer.current = false;
+      say();
+    };
+    document.addEventListener('pointerover', look);
+    return () => document.removeEventListener('pointerover', look);
+  }, []);
   return {
     onPointerEnter: () => {
       pointer.current = true;

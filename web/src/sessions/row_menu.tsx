@@ -11,10 +11,10 @@ import {dispose} from './dispose.ts';
 import {forkSession, lastTurn} from './fork.ts';
 import type {Row} from './list_model.ts';
 import {mute} from './muted.ts';
+import {letThrough} from './own_changes.ts';
 import {markRead} from './read_session.ts';
 import {refusal} from './refusal.ts';
 import {tellOutcome} from './tell_outcome.ts';
-import {letThrough} from './use_list.ts';
 
 export interface RowMenuProps {
   readonly row: Row;
@@ -71,10 +71,7 @@ export function RowMenu({row, title, anchor, onClose, onRename}: RowMenuProps) {
       icon: Trash2,
       isDanger: true,
       whyNot,
-      run: () => {
-        letThrough();
-        dispose(store, row.uri);
-      },
+      run: () => dispose(store, row.uri),
     },
   ];
   return <Menu anchor={anchor} label={words.sessions.menu(title)} items={items} placement="bottom-end" onClose={onClose} />;

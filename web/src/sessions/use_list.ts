@@ -6,17 +6,12 @@ import {hidden} from './dispose.ts';
 import {type Kept, keptAt, loose, steadied} from './freeze.ts';
 import {type Section, type Shown, sections} from './list_model.ts';
 import {muted} from './muted.ts';
+import {ownChanges} from './own_changes.ts';
 import {find} from './search.ts';
 
 /** What is searched for, and which sessions are shown. One for the whole page: the pane may be closed and opened. */
 export const query = signal('');
 export const shown = signal<Shown>('current');
-
-/** Counts what this window itself did to the list, which shows at once. */
-const ownChanges = signal(0);
-
-/** Say that the next change of the list is this window's own, and is not held back. */
-export const letThrough = (): void => void (ownChanges.value += 1);
 
 /** The sections as the host's state makes them. */
 export function freshSections(store: Store, onlyWaiting: boolean): ReadonlySignal<readonly Section[]> {

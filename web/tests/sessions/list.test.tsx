@@ -100,6 +100,14 @@ describe('kept still', () => {
     expect(page.find('.sessions-updates button').textContent).toContain('1 needs you');
   });
 
+  test('it is let go when the pointer turns up elsewhere, even if nothing told that it left', () => {
+    open({sessions: [session('a')]});
+    page.doing(() => void page.find('.sessions-room').dispatchEvent(new PointerEvent('pointerenter')));
+    page.doing(() => void document.body.dispatchEvent(new PointerEvent('pointerover', {bubbles: true})));
+    page.doing(() => void (page.store.sessions.value = [session('z', {modifiedAt: at(9)}), ...page.store.sessions.value] as never));
+    expect(titles()).toEqual(['z', 'a']);
+  });
+
   test('it is let go when the pointer leaves', () => {
     open({sessions: [session('a')]});
     page.doing(() => void page.find('.sessions-room').dispatchEvent(new PointerEvent('pointerenter')));
@@ -177,9 +185,11 @@ describe('disposing', () => {
     expect(page.store.asks).toEqual([{method: 'disposeSession', params: {channel: 'ahp-session:/a'}}]);
   });
 
-  test('an operator who undoes it has asked for nothing', () => {
+  test('an operator who undoes it has asked for nothing, and sees the row come and go although the pointer is in the list', () => {
     open({...states, me: {name: 'o', role: 'operator'}});
+    page.doing(() => void page.find('.sessions-room').dispatchEvent(new PointerEvent('pointerenter')));
     page.doing(() => dispose(page.store, 'ahp-session:/a'));
+    expect(titles()).toEqual(['b']);
     page.doing(() => page.button('Undo').click());
     expect(titles()).toEqual(['a', 'b']);
     expect(page.store.asks).toEqual([]);
