@@ -1,6 +1,6 @@
 /** A chat: its header and tabs, its transcript, and the composer. */
 import './chat.css';
-import {effect, untracked} from '@preact/signals';
+import {effect, untracked, useComputed} from '@preact/signals';
 import {useEffect, useRef} from 'preact/hooks';
 import type {ChatState, SessionState, StateAction} from '../ahp/index.ts';
 import {IS_READ} from '../ahp/status.ts';
@@ -16,6 +16,7 @@ import {Header} from './header.tsx';
 import {answerOf} from './parts/turn_end.tsx';
 import {Tabs} from './tabs.tsx';
 import {FIRST_TURNS, Transcript} from './transcript.tsx';
+import {usedModel} from './usage.ts';
 
 export interface ChatPageProps {
   readonly session: string;
@@ -33,7 +34,7 @@ export function ChatPage({session, chat, turn}: ChatPageProps) {
   const gone = followed.gone.value;
   return (
     <div class="chat">
-      {shown ? <ChatBody key={shown} session={session} chat={shown} turn={turn} state={state} /> : <Header session={session} state={state} chat={undefined} />}
+      {shown ? <ChatBody key={shown} session={session} chat={shown} turn={turn} state={state} /> : <Header session={session} state={state} model={undefined} />}
       {gone !== undefined && <p class="chat-empty" role="alert">{words.chat.sessionGone(gone)}</p>}
       {!shown && gone === undefined && <Skeleton lines={6} />}
     </div>
@@ -43,23 +44,22 @@ export function ChatPage({session, chat, turn}: ChatPageProps) {
 function ChatBody({session, chat, turn, state}: {session: string; chat: string; turn: string | undefined; state: SessionState | undefined}) {
   const store = useStore();
   const followed = useFollowed(() => store.chat(chat, FIRST_TURNS), [chat]);
+  // Not the whole chat: text that streams is to draw its own row only.
+  const model = useComputed(() => usedModel(followed.state.value));
+  const isKnown = useComputed(() => followed.state.value !== undefined);
   useMarkRead(store, chat, followed);
   useTold(followed);
   return (
     <>
-      <LiveHeader session={session} state={state} followed={followed} />
+      <Header session={session} state={state} model={model.value} />
       {state && <Tabs session={session} state={state} shown={chat} />}
       {state?.lifecycle === 'creating' && <p class="chat-note" role="status">{words.chat.creating}</p>}
       {state?.lifecycle === 'failed' && <p class="chat-failed" role="alert">{words.chat.creationFailed} {visible(state.creationError?.message ?? '')}</p>}
+      {isKnown.value && followed.gone.value !== undefined && <p class="chat-failed" role="alert">{words.chat.gone(visible(followed.gone.value))}</p>}
       <Transcript at={{session, chat}} followed={followed} turn={turn} />
       <Composer session={session} chat={chat} />
     </>
   );
-}
-
-/** The header reads the chat by itself, so that text that streams draws nothing else again. */
-function LiveHeader({session, state, followed}: {session: string; state: SessionState | undefined; followed: FollowedChat}) {
-  return <Header session={session} state={state} chat={followed.state.value} />;
 }
 
 /** Tell the host that a chat is read, while somebody can see it. */

@@ -66,10 +66,16 @@ export function wantedNow(chosen: Wanted, chat: ChatState | undefined): Wanted {
 /** How much of the context is used, as the newest turn that told has it. */
 export function usageOf(chat: ChatState | undefined, models: readonly Model[]): {used: number; most: number | undefined} | undefined {
   const usage = chat?.activeTurn?.usage ?? chat?.turns.findLast(turn => turn.usage)?.usage;
-  const used = usage && amount(usage);
+  // Agents that count their context say so; the sum of a turn's requests is more than that.
+  const used = usage && (told(usage, 'contextTokens') ?? amount(usage));
   if (!used) return undefined;
-  const most = (models.find(model => model.id === usage.model) ?? (models.length === 1 ? models[0] : undefined))?.context;
+  const most = told(usage, 'contextWindow') ?? (models.find(model => model.id === usage.model) ?? (models.length === 1 ? models[0] : undefined))?.context;
   return {used, most: most && most >= used ? most : undefined};
+}
+
+function told(usage: UsageInfo, name: string): number | undefined {
+  const value = usage._meta?.[name];
+  return typeof value === 'number' && value > 0 ? value : undefined;
 }
 
 const amount = (usage: UsageInfo): number => (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);

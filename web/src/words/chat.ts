@@ -81,8 +81,6 @@ export const chat = {
   model: 'Model',
   allowsEverything: 'Approves everything',
   allowsEverythingWhy: 'Edits and commands run without asking. Change it in the session settings.',
-  context: (percent: number) => `Context: ${percent}% used`,
-  contextTokens: (used: string, most: string) => `${used} of ${most} tokens of context`,
 
   chats: 'Chats',
   main: 'Main',

@@ -2,7 +2,8 @@ import {describe, expect, it} from 'vitest';
 import type {AgentInfo, ChatState, SessionState} from '../../src/ahp/index.ts';
 import {imageSize} from '../../src/chat/parts/image_size.ts';
 import {chatTabs, droppedAfter, placeAfter} from '../../src/chat/tabs_model.ts';
-import {contextUse, modelOf, shortCount} from '../../src/chat/usage.ts';
+import {modelName, shortCount, usedModel} from '../../src/chat/usage.ts';
+import {usageOf} from '../../src/composer/choices.ts';
 
 const tabsOf = (chats: object[], shown = 'a', opened: string[] = []) => chatTabs({chats, defaultChat: 'a'} as unknown as SessionState, shown, new Set(opened));
 const own = (resource: string, more: object = {}): object => ({resource, title: resource, status: 33, modifiedAt: '', movable: resource !== 'a', ...more});
@@ -39,21 +40,16 @@ const chatUsing = (usage: object | undefined): ChatState => ({turns: [{id: 't', 
 
 describe('usage', () => {
   it('tells how full the context is, by the agent or by the model', () => {
-    expect(contextUse(chatUsing({_meta: {contextTokens: 50, contextWindow: 200}}), undefined)).toEqual({used: 50, most: 200});
-    expect(contextUse(chatUsing({inputTokens: 100, outputTokens: 20}), AGENT.models[1])).toEqual({used: 120, most: 1000});
-  });
-
-  it('does not guess', () => {
-    expect(contextUse(chatUsing(undefined), AGENT.models[1])).toBeUndefined();
-    expect(contextUse(chatUsing({inputTokens: 100}), AGENT.models[0])).toBeUndefined();
-    // The sum of many requests is no context.
-    expect(contextUse(chatUsing({inputTokens: 5000}), AGENT.models[1])).toBeUndefined();
-    expect(contextUse(chatUsing({_meta: {contextTokens: 'many', contextWindow: -1}}), undefined)).toBeUndefined();
+    const models = [{id: 'm', context: 1000}] as unknown as Parameters<typeof usageOf>[1];
+    expect(usageOf(chatUsing({inputTokens: 900, _meta: {contextTokens: 50, contextWindow: 200}}), models)).toEqual({used: 50, most: 200});
+    expect(usageOf(chatUsing({inputTokens: 100, outputTokens: 20}), models)).toEqual({used: 120, most: 1000});
+    expect(usageOf(chatUsing({inputTokens: 100, _meta: {contextTokens: 'many', contextWindow: -1}}), models)).toEqual({used: 100, most: 1000});
+    expect(usageOf(chatUsing(undefined), models)).toBeUndefined();
   });
 
   it('knows the model that was used last', () => {
-    expect(modelOf(chatUsing({model: 'm2'}), AGENT)?.name).toBe('Two');
-    expect(modelOf(undefined, AGENT)?.name).toBe('One');
+    expect(modelName(usedModel(chatUsing({model: 'm2'})), AGENT)).toBe('Two');
+    expect(modelName(usedModel(undefined), AGENT)).toBe('One');
     expect([940, 1200, 12_400, 1_250_000].map(shortCount)).toEqual(['940', '1.2k', '12k', '1.3M']);
   });
 });
