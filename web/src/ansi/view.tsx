@@ -32,7 +32,7 @@ export function Output({text, isWhole, tail = false, label = words.chat.output}:
   const shown = lines.length <= most ? lines : tail ? lines.slice(-most) : lines.slice(0, most);
   return (
     <div class="ansi">
-      <div class={isWhole.value && lines.length > FIRST_LINES ? 'ansi-box ansi-tall' : 'ansi-box'} tabIndex={0} role="region" aria-label={label}>
+      <div class={isWhole.value && lines.length > FIRST_LINES ? 'ansi-box ansi-tall' : 'ansi-box'} tabIndex={0} role="group" aria-label={label}>
         {chunks(shown).map((chunk, index) => <pre key={index}><Lines lines={chunk} /></pre>)}
       </div>
       <div class="ansi-actions">

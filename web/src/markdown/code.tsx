@@ -32,7 +32,7 @@ export function Code({text, lang, isOpen, whole, isFirst = true, isPiece = false
           <Button kind="quiet" icon={Copy} label={words.markdown.copyCode} onClick={() => void copy(whole?.() ?? text)} />
         </div>
       )}
-      <pre tabIndex={0} role="region" aria-label={words.markdown.code(name)}><code>{painted ? <Coloured text={shown} painted={painted} /> : shown}</code></pre>
+      <pre tabIndex={0} role="group" aria-label={words.markdown.code(name)}><code>{painted ? <Coloured text={shown} painted={painted} /> : shown}</code></pre>
     </div>
   );
 }

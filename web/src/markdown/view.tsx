@@ -40,7 +40,8 @@ class BlockView extends Component<BlockProps> {
   }
 }
 
-const HEADINGS = ['h3', 'h4', 'h5', 'h6', 'h6', 'h6'] as const;
+// The page's own heading is the first.
+const HEADINGS = ['h2', 'h3', 'h4', 'h5', 'h6', 'h6'] as const;
 
 function blockView(token: Token, links: Links, isOpen: boolean, key: number): ComponentChild {
   switch (token.type) {
@@ -97,7 +98,7 @@ const withoutBox = (token: Token): Token => ('text' in token ? ({...token, text:
 function Table({table, links}: {table: Tokens.Table; links: Links}) {
   const cell = (each: Tokens.TableCell): ComponentChild => <Formatted text={each.text} links={links} />;
   return (
-    <div class="md-table" role="region" aria-label={words.markdown.table} tabIndex={0}>
+    <div class="md-table" role="group" aria-label={words.markdown.table} tabIndex={0}>
       <table>
         <thead><tr>{table.header.map((each, at) => <th key={at} class={align(each)}>{cell(each)}</th>)}</tr></thead>
         <tbody>{table.rows.map((row, index) => <tr key={index}>{row.map((each, at) => <td key={at} class={align(each)}>{cell(each)}</td>)}</tr>)}</tbody>

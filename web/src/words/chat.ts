@@ -63,7 +63,6 @@ export const chat = {
   loadContent: 'Show content',
   worker: 'Worker',
   workerStates: {working: 'working', waiting: 'waiting for you', done: 'done', failed: 'failed', gone: 'gone'},
-  openWorker: (title: string) => `Open ${title}`,
   attachments: 'Attachments',
 
   tokens: (count: string) => `${count} tokens`,

@@ -15,7 +15,7 @@ const drawn = (text: string): HTMLElement => {
 describe('markdown', () => {
   it('shows the usual things', () => {
     const box = drawn('# Title\n\nSome **bold** `code` &amp; more\n\n3. three\n4. four\n\n| a | b |\n|--|--:|\n| 1 | 2 |');
-    expect(box.querySelector('h3')?.textContent).toBe('Title');
+    expect(box.querySelector('h2')?.textContent).toBe('Title');
     expect(box.querySelector('strong')?.textContent).toBe('bold');
     expect(box.querySelector('p')?.textContent).toBe('Some bold code & more');
     expect(box.querySelector('ol')?.getAttribute('start')).toBe('3');

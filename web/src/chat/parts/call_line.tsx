@@ -38,7 +38,7 @@ export function CallLine({at, call, icon, tone, title, aside, children, isOpen: 
     </>
   );
   return (
-    <section class={`chat-call ${tone ?? ''}`} aria-label={call.displayName}>
+    <div class={`chat-call ${tone ?? ''}`} role="group" aria-label={call.displayName}>
       {mayOpen ? (
         <button type="button" class="chat-line chat-fold" aria-expanded={isOpen.value} onClick={() => void (isOpen.value = !isOpen.value)}>{line}</button>
       ) : (
@@ -51,7 +51,7 @@ export function CallLine({at, call, icon, tone, title, aside, children, isOpen: 
           <Contents contents={shown} at={at} />
         </div>
       )}
-    </section>
+    </div>
   );
 }
 
@@ -74,7 +74,7 @@ function InputView({input}: {input: ToolInput}) {
   if (typeof input !== 'string') return <Referenced reference={input} label={words.chat.input} />;
   const text = pretty(input);
   return (
-    <pre class="chat-input" tabIndex={0} role="region" aria-label={words.chat.input}>
+    <pre class="chat-input" tabIndex={0} role="group" aria-label={words.chat.input}>
       {visible(text.slice(0, MOST_INPUT))}
       {text.length > MOST_INPUT && `\n${words.chat.moreText(text.length - MOST_INPUT)}`}
     </pre>

@@ -35,7 +35,7 @@ export function WorkerLine({worker, at}: {worker: ToolResultSubagentContent; at:
   );
   if (!chat) return <p class="chat-line chat-worker">{line}</p>;
   return (
-    <To route={{at: 'session', session: at.session, chat: worker.resource}} class="chat-line chat-worker" label={`${words.chat.openWorker(title)}, ${words.chat.workerStates[state]}`}>
+    <To route={{at: 'session', session: at.session, chat: worker.resource}} class="chat-line chat-worker">
       {line}
       <Icon of={ChevronRight} class="chat-call-chevron" />
     </To>
