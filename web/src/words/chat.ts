@@ -43,6 +43,7 @@ export const chat = {
   denied: 'Denied',
   skipped: 'Skipped',
   discarded: 'Result discarded',
+  instead: (text: string) => `Instead: ${text}`,
   input: 'Input',
   output: 'Output',
   showAll: (lines: number) => `Show all ${many(lines, 'line', 'lines')}`,

@@ -115,11 +115,12 @@ function Command({call}: {call: ToolCallCompletedState}) {
 }
 
 export function CancelledCall({call, at}: CallProps) {
-  const {reason, reasonMessage, invocationMessage} = call as ToolCallCancelledState;
+  const {reason, reasonMessage, userSuggestion, invocationMessage} = call as ToolCallCancelledState;
   const why = reason === 'skipped' ? words.chat.skipped : reason === 'result-denied' ? words.chat.discarded : words.chat.denied;
   return (
     <CallLine at={at} call={call} icon={Ban} tone="quiet" title={<><strong>{why}</strong> <Said of={invocationMessage} /></>}>
       {reasonMessage !== undefined && <p class="chat-call-note"><Said of={reasonMessage} /></p>}
+      {userSuggestion?.text && <p class="chat-call-note">{words.chat.instead(visible(userSuggestion.text.slice(0, 1000)))}</p>}
     </CallLine>
   );
 }
