@@ -14,8 +14,10 @@ export function RiskLine({risk, hints}: {risk: Risk | undefined; hints: readonly
       {risk && (
         <p class={`cards-judged ${risk.level}`}>
           <Icon of={ICONS[risk.level]} />
-          <strong>{words.cards.risk[risk.level]}</strong>
-          {textOf(risk.reason) && <span class="cards-why"><Told of={risk.reason} /></span>}
+          <span class="cards-why">
+            <strong>{words.cards.risk[risk.level]}</strong>
+            {textOf(risk.reason) && <> <Told of={risk.reason} /></>}
+          </span>
         </p>
       )}
       {hints.length > 0 && (

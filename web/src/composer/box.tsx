@@ -1,5 +1,5 @@
 /** The box in which a message is written, and the controls that send it. */
-import {type ReadonlySignal, effect, useSignal} from '@preact/signals';
+import {type ReadonlySignal, useSignal} from '@preact/signals';
 import {useEffect, useRef} from 'preact/hooks';
 import type {ChatState, SessionState} from '../ahp/index.ts';
 import {type Act, type Followed, useStore} from '../store/index.ts';
@@ -11,7 +11,6 @@ import {Outcome} from '../ui/outcome.tsx';
 import type {ChatRef} from '../ui/registry.tsx';
 import {toast} from '../ui/toast.tsx';
 import {words} from '../words/index.ts';
-import {attachedToMessage, takeAttached} from '../workspace/notes/attach.ts';
 import {AttachButton, attachFiles, useDroppedFiles} from './attach_files.tsx';
 import {Attached} from './attached.tsx';
 import {Background, Chips, Usage, wantedOf} from './chips.tsx';
@@ -54,7 +53,6 @@ export function Box({at, followed, session}: BoxProps) {
     completing.close();
   };
   useIntake(at.chat, draft);
-  useHandedOver(at.chat, draft);
   useDroppedFiles(draft);
   const stopping = useSignal<Act | undefined>(undefined);
   const stop = (): void => {
@@ -90,11 +88,14 @@ export function Box({at, followed, session}: BoxProps) {
       <WhatHappens chat={chat} draft={draft} />
       <div class="composer-row">
         <AttachButton draft={draft} />
-        <Chips at={at} chat={chat} session={session} />
-        <Background chat={chat} />
-        <span class="composer-space" />
-        <Usage chat={chat} session={session} />
-        <SendButtons chat={chat} draft={draft} send={send} stop={stop} />
+        <div class="composer-chips">
+          <Chips at={at} chat={chat} session={session} />
+          <Background chat={chat} />
+        </div>
+        <div class="composer-send">
+          <Usage chat={chat} session={session} />
+          <SendButtons chat={chat} draft={draft} send={send} stop={stop} />
+        </div>
       </div>
       <Outcome act={stopping.value} />
     </div>
@@ -146,18 +147,6 @@ function useIntake(chat: string, draft: OpenDraft): void {
           if (!isEmpty(before)) toast(words.composer.replaced, {undo: () => draft.fill(before)});
         },
         focus: () => draft.field?.focus(),
-      }),
-    [chat, draft],
-  );
-}
-
-/** Take what other rooms hand over, to go with the next message. */
-function useHandedOver(chat: string, draft: OpenDraft): void {
-  useEffect(
-    () =>
-      effect(() => {
-        if (!attachedToMessage.value.has(chat)) return;
-        for (const attachment of takeAttached(chat)) draft.attach(attachment);
       }),
     [chat, draft],
   );

@@ -59,7 +59,6 @@ export const composer = {
   setting: (title: string, value: string) => `${title}: ${value}`,
   context: (used: string, most: string) => `${used} of ${most} tokens of context used`,
   tokens: (used: string) => `${used} tokens of context used`,
-  usage: 'Context',
   inBackground: (count: number) => `${count} in background`,
   background: 'In the background',
 } as const;

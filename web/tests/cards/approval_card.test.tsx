@@ -164,7 +164,7 @@ describe('an approval card', () => {
   it('says what the judge and the tool say', () => {
     const session = {provider: 'demo', title: '', status: 1, lifecycle: 'ready', activeClients: [], chats: [], serverTools: [{name: 'shell', annotations: {destructiveHint: true}}]};
     open(pending({riskAssessment: {kind: 'judge', status: 'complete', safety: 0.1, reason: 'It deletes.'}}), {channels: {[SESSION]: session}});
-    expect(shown.find('.cards-risk').textContent).toBe('Judged riskyIt deletes.Deletes or overwrites');
+    expect(shown.find('.cards-risk').textContent).toBe('Judged risky It deletes.Deletes or overwrites');
     shown.again(<ApprovalCard call={pending({riskAssessment: {kind: 'judge', status: 'loading'}})} at={ref()} />);
     expect(shown.find('.cards-risk').textContent).toContain('Judging...');
   });

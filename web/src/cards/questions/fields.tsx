@@ -21,7 +21,7 @@ const answerOf = (props: FieldProps): Answer => (props.answer ?? undefined) as A
 const give = (props: FieldProps, answer: Answer): void => props.set(answer as unknown as Json);
 
 /** The id of a question's text, which names its field. */
-export const labelId = (at: RequestRef, question: ChatInputQuestion): string => `ask-${encodeURIComponent(at.request)}-${encodeURIComponent(question.id)}`;
+export const labelId = (at: RequestRef, question: ChatInputQuestion): string => `ask-${at.request}-${question.id}`.replaceAll(/\s/g, '_');
 
 /** Longer answers get a field of several lines. */
 const ONE_LINE = 200;
