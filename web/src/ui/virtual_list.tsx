@@ -67,7 +67,9 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
     const element = box.current;
     if (element && element.scrollTop < element.clientHeight * NEAR) latest.current.onNearStart?.();
   };
-  const options = () => optionsOf(latest.current, box, held, () => {
+  // The same function while the rows are the same: for another one every row is placed anew, at each scroll.
+  const getItemKey = useMemo(() => (index: number) => props.keyOf(props.rows[index] as T, index), [props.rows]);
+  const options = () => optionsOf(latest.current, getItemKey, box, held, () => {
     tick.value += 1;
   });
   const virtualizer = useMemo(() => new Virtualizer<HTMLElement, HTMLElement>(options()), []);
@@ -161,15 +163,15 @@ class ListRow<T> extends Component<ListRowProps<T>> {
 
 type Box = {readonly current: HTMLDivElement | null};
 
-function optionsOf<T>(props: VirtualListProps<T>, box: Box, held: {current: boolean}, onChange: () => void) {
-  const {rows, keyOf, estimate = 60, anchor = 'start'} = props;
+function optionsOf<T>(props: VirtualListProps<T>, getItemKey: (index: number) => string, box: Box, held: {current: boolean}, onChange: () => void) {
+  const {rows, estimate = 60, anchor = 'start'} = props;
   const row = (index: number): T => rows[index] as T;
   const atEnd = anchor === 'end';
   return {
     count: rows.length,
     getScrollElement: () => box.current,
     estimateSize: (index: number) => (typeof estimate === 'number' ? estimate : estimate(row(index), index)),
-    getItemKey: (index: number) => keyOf(row(index), index),
+    getItemKey,
     rangeExtractor: (range: Range) => keepingUsed(range, box.current),
     overscan: OVERSCAN,
     scrollToFn: elementScroll,

@@ -1,5 +1,6 @@
 /** Two texts as rows that stand side by side: pure, run by the diff worker. */
 import {diffArrays, diffWordsWithSpace} from 'diff';
+import {anchors} from './diff_anchors.ts';
 
 /** A piece of a line, and whether it is what differs in it. */
 export type Span = [text: string, marked: boolean];
@@ -36,9 +37,36 @@ const LINES = /[^\n]*\n|[^\n]+$/g;
 export function diffRows(before: string, after: string, o: {patience?: number; now?: () => number} = {}): Aligned {
   const now = o.now ?? (() => performance.now());
   const [left, right] = withoutReturns(before.match(LINES) ?? [], after.match(LINES) ?? []);
-  const changes = diffArrays(left, right, {timeout: o.patience ?? PATIENCE});
+  const changes = lineChanges(left, right, now() + (o.patience ?? PATIENCE), now);
   if (!changes) return {rows: unaligned(left, right), tooDifferent: true};
   return {rows: aligned(changes, new Words(now)), tooDifferent: false};
+}
+
+interface Change {
+  readonly value: string[];
+  readonly added: boolean;
+  readonly removed: boolean;
+}
+
+/** What to remove and to add; undefined if that is not found in time. */
+function lineChanges(left: string[], right: string[], end: number, now: () => number): Change[] | undefined {
+  const changes: Change[] = [];
+  let [from, to] = [0, 0];
+  for (const [at, other] of [...anchors(left, right), [left.length, right.length] as const]) {
+    const [before, after] = [left.slice(from, at), right.slice(to, other)];
+    const remaining = end - now();
+    if (before.length && after.length) {
+      if (remaining <= 0) return undefined;
+      const found = diffArrays(before, after, {timeout: remaining});
+      if (!found) return undefined;
+      changes.push(...found);
+    } else if (before.length || after.length) {
+      changes.push({value: before.length ? before : after, added: !before.length, removed: before.length > 0});
+    }
+    if (at < left.length) changes.push({value: [left[at]!], added: false, removed: false});
+    [from, to] = [at + 1, other + 1];
+  }
+  return changes;
 }
 
 // Where both files have them at every line they are no difference, and would clutter every line.
@@ -58,7 +86,7 @@ function unaligned(left: readonly string[], right: readonly string[]): DiffRow[]
   ];
 }
 
-function aligned(changes: readonly {value: string[]; added: boolean; removed: boolean}[], words: Words): DiffRow[] {
+function aligned(changes: readonly Change[], words: Words): DiffRow[] {
   const rows: DiffRow[] = [];
   let removed: string[] = [];
   let [left, right] = [1, 1];

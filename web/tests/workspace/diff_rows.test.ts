@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import {describe, expect, test} from 'vitest';
+import {anchors} from '../../src/workers/diff_anchors.ts';
 import {type DiffRow, type Side, LONGEST_LINE, diffRows} from '../../src/workers/diff_rows.ts';
 
 const text = (side?: Side): string | undefined => side?.[1].map(([piece]) => piece).join('');
@@ -49,6 +50,21 @@ describe('rows of a diff', () => {
     expect(tooDifferent).toBe(true);
     expect(rows.slice(0, 3_000).every(row => row.kind === 'del')).toBe(true);
     expect(rows.slice(3_000).every(row => row.kind === 'add')).toBe(true);
+  });
+
+  test('align many changes in a long file within no time', () => {
+    const lines = (changed: boolean): string =>
+      Array.from({length: 20_000}, (_, index) => `value ${index} ${changed && index % 5 === 0 ? 'new' : 'old'}\n`).join('');
+    let clock = 0;
+    const {rows, tooDifferent} = diffRows(lines(false), lines(true), {now: () => (clock += 0.01)});
+    expect(tooDifferent).toBe(false);
+    expect(rows.filter(row => row.kind === 'mod')).toHaveLength(4_000);
+    expect(rows).toHaveLength(20_000);
+  });
+
+  test('keep to lines that are there once, and find what moved', () => {
+    expect(anchors(['x', 'a', 'b', 'c', 'x'], ['b', 'x', 'c', 'a', 'x'])).toEqual([[2, 0], [3, 2]]);
+    expect(plain(diffRows('a\nx\nb\n', 'x\nb\na\n').rows)).toEqual(['del 1:a|-:', 'same 2:x|1:x', 'same 3:b|2:b', 'add -:|3:a']);
   });
 
   test('stop marking words when time is up', () => {

@@ -18,6 +18,7 @@ import {NoteThread} from '../notes/thread.tsx';
 import {type Notes, useNotes} from '../notes/use_notes.ts';
 import {type ChangeSet, changeSets, chosenSet, operationsFor, totals, uriOf} from './catalogue.ts';
 import {DiffLineView} from './diff_line.tsx';
+import {columnsIn, lineHeight} from './line_height.ts';
 import {Counts, FileRow} from './file_row.tsx';
 import {OpenedFiles} from './opened.ts';
 import {OperationButton, OperationQuestion, type Operations, useOperations} from './operations.tsx';
@@ -26,7 +27,7 @@ import {SPLIT_FROM, useIsWide} from './use_diff.ts';
 import './changes.css';
 
 // Rows until they are measured.
-const ESTIMATES: Readonly<Record<string, number>> = {file: 40, line: 20, note: 120, writing: 140};
+const ESTIMATES: Readonly<Record<string, number>> = {file: 40, note: 120, writing: 140};
 // Files of which the diffs open by themselves, where there are no more.
 const OPEN_AT_ONCE = 1;
 
@@ -71,6 +72,7 @@ function SetView({set, picker, session, chat, folders}: SetViewProps) {
   const operations = useOperations(set.uri);
   const box = useRef<HTMLDivElement>(null);
   const split = useIsWide(box, SPLIT_FROM);
+  const columns = columnsIn(box.current, split);
   const [isWhole, setWhole] = useWholeWindow();
   const [writing, setWriting] = useState<WritingAt>();
   const [reviewed, setReviewed] = useState<Act>();
@@ -109,7 +111,7 @@ function SetView({set, picker, session, chat, folders}: SetViewProps) {
       {operations.failure.value !== undefined && <p class="ui-outcome" role="alert">{operations.failure.value}</p>}
       <Status state={state} gone={followed.gone.value} />
       {rows.length > 0 && (
-        <VirtualList rows={rows} keyOf={row => row.key} estimate={row => ESTIMATES[row.is] ?? 44} label={words.workspace.changes.files} class="changes-list"
+        <VirtualList rows={rows} keyOf={row => row.key} estimate={row => (row.is === 'line' ? lineHeight(row.line, columns) : ESTIMATES[row.is] ?? 44)} label={words.workspace.changes.files} class="changes-list"
           role="presentation" renderRow={renderRow} handle={handle => void (list.current = handle)} />
       )}
       <OperationQuestion operations={operations} />

@@ -13,6 +13,7 @@ import {Skeleton} from '../../ui/skeleton.tsx';
 import {toast} from '../../ui/toast.tsx';
 import {type ListHandle, VirtualList} from '../../ui/virtual_list.tsx';
 import {words} from '../../words/index.ts';
+import {columnsIn, textHeight} from '../changes/line_height.ts';
 import {attachToMessage} from '../notes/attach.ts';
 import {NoteForm} from '../notes/form.tsx';
 import {type Lines, notesOn, rangeOf} from '../notes/model.ts';
@@ -23,8 +24,6 @@ import {ImageView} from './image_view.tsx';
 import {LineText, usePaint} from './line_text.tsx';
 import {folderPart, nameOf, pathOf, shortPath} from './paths.ts';
 import {type FileRead, readFile} from './reading.ts';
-
-const LINE_HEIGHT = 20;
 
 export interface FileViewProps extends ChatRef {
   readonly uri: string;
@@ -108,6 +107,7 @@ function TextView({uri, text, line, here, chat, notes, writing, onWrite, onAttac
   const [selection, setSelection] = useState<Lines | undefined>(line === undefined ? undefined : {from: line, to: line});
   const paint = usePaint(nameOf(uri), text);
   const list = useRef<ListHandle | undefined>(undefined);
+  const columns = columnsIn(list.current?.element ?? null, false);
   // The line that an address names is shown; one that was pressed is in view already.
   const pressed = useRef<number | undefined>(undefined);
   useEffect(() => {
@@ -140,7 +140,7 @@ function TextView({uri, text, line, here, chat, notes, writing, onWrite, onAttac
   return (
     <>
       <div class="files-rows" onKeyDown={event => moveInLines(event)}>
-        <VirtualList rows={rows} keyOf={row => row.key} estimate={row => (row.is === 'line' ? LINE_HEIGHT : 120)} label={visible(nameOf(uri))} role="presentation" renderRow={renderRow}
+        <VirtualList rows={rows} keyOf={row => row.key} estimate={row => (row.is === 'line' ? textHeight(row.text.length, columns) : 120)} label={visible(nameOf(uri))} role="presentation" renderRow={renderRow}
           handle={handle => {
             list.current = handle;
             if (line !== undefined) handle.toKey(`line ${line}`, 'center');
