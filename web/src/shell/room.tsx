@@ -21,7 +21,7 @@ function Nowhere() {
   const isEmpty = live.value === 'live' && !sessions.value.length;
   return (
     <div class="shell-nowhere">
-      <p>{isEmpty ? words.sessions.empty : words.shell.pickSession}</p>
+      <p>{isEmpty ? words.shell.firstSession : words.shell.pickSession}</p>
       <To class="ui-button primary" route={{at: 'new'}}>{words.shell.newSession}</To>
     </div>
   );

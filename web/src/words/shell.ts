@@ -40,6 +40,7 @@ export const shell = {
   themes: {system: 'As the device', light: 'Light', dark: 'Dark'},
   untitled: 'Untitled',
   pickSession: 'Pick a session, or start one.',
+  firstSession: 'Start a session to work with an agent.',
   skipToChat: 'Skip to the chat',
   leadsTo: (host: string) => `leads to ${host}`,
   notALink: 'Not a link that this page opens',
