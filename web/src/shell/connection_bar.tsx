@@ -1,4 +1,5 @@
 /** The thin bar over a room that tells how page and host are connected, and what to do about it. */
+import {route} from '../route.ts';
 import type {Live, Store} from '../store/index.ts';
 import {useStore} from '../store/index.ts';
 import {Button} from '../ui/button.tsx';
@@ -40,5 +41,7 @@ export function ConnectionBar() {
 }
 
 function Looker({store}: {store: Store}) {
+  // In a chat it stands where one would write.
+  if (route.value.at === 'session') return null;
   return store.me.value?.role === 'viewer' ? <div class="shell-bar viewer" role="note"><span class="shell-bar-text">{words.link.viewer}</span></div> : null;
 }
