@@ -1,4 +1,5 @@
 /** The folder to work in: a recent one, a typed path, or one found by browsing the host. */
+import './new.css';
 import {useId, useState} from 'preact/hooks';
 import {FolderPicker} from '../browse/folder_picker.tsx';
 import {pathOf} from '../browse/paths.ts';
