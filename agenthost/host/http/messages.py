@@ -142,8 +142,8 @@ def _offered_token(subprotocols: str) -> str | None:
     return None
 
 
-def serialize(response: HttpResponse, *, date: str, head_only: bool = False) -> bytes:
-    """Return the response as bytes; ``head_only`` leaves out the body, as HEAD wants it.
+def serialize_head(response: HttpResponse, *, date: str) -> bytes:
+    """Return all of the response as bytes but its body, which follows it as it is.
 
     ``date`` is when it was made, in the words of RFC 9110 section 5.6.7.
 
@@ -167,8 +167,7 @@ def serialize(response: HttpResponse, *, date: str, head_only: bool = False) -> 
         if not _HEADER_NAME.fullmatch(name) or not _HEADER_VALUE.fullmatch(value):
             raise ValueError(f"the header {name!r} cannot be sent")
         lines.append(f"{name}: {value}")
-    head = "\r\n".join((*lines, "", "")).encode("iso-8859-1")
-    return head if head_only else head + response.body
+    return "\r\n".join((*lines, "", "")).encode("iso-8859-1")
 
 
 def _phrase(status: int) -> str:

@@ -21,7 +21,7 @@ from agenthost.host.http.messages import (
     UpgradeRequest,
     format_peer,
     parse_target,
-    serialize,
+    serialize_head,
 )
 from agenthost.host.transports.websocket_reading import PatientProtocol
 from agenthost.host.transports.websocket_transport import ServerWebSocket
@@ -40,6 +40,10 @@ _MAX_HEAD = 16 * 1024
 
 # What opening a WebSocket costs, in bytes' worth of the rate at which somebody may send.
 _UPGRADE_COST = 16 * 1024
+
+# Bytes of an answer that the socket is given at once; more it would keep for a client that does not
+# read, and each such client its own copy.
+_PIECE = 64 * 1024
 
 # Seconds without progress after which a client that does not read its answer is cut off.
 _ANSWER_PATIENCE = 10.0
@@ -60,6 +64,11 @@ class HttpHandshake(asyncio.Protocol):
         self._answered = False
         # First the limit on the request's arrival, then the watch over the answer's departure.
         self._timer: asyncio.TimerHandle | None = None
+        # What of the answer's body the socket was not given yet, and whether it takes more now.
+        self._body = memoryview(b"")
+        self._paused = False
+        # Whether the client will send nothing more.
+        self._ended = False
         # Unsent bytes of the answer when the watch last looked.
         self._unsent = 0
         self._peer = ""
@@ -102,11 +111,22 @@ class HttpHandshake(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         """Let the loop close the socket once the answer is out."""
-        return False
+        self._ended = True
+        return bool(self._body)
+
+    def pause_writing(self) -> None:
+        """Give the socket nothing more for now."""
+        self._paused = True
+
+    def resume_writing(self) -> None:
+        """Give it the next piece."""
+        self._paused = False
+        self._write_on()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Note that the client is gone."""
         self._cancel_timer()
+        self._body = memoryview(b"")
         self._server.remove_handshake(self)
 
     # One request.
@@ -140,17 +160,17 @@ class HttpHandshake(asyncio.Protocol):
         self._page(HttpRequest(method.decode(), path, query, headers, self._peer))
 
     def _page(self, request: HttpRequest) -> None:
-        head_only = request.method == "HEAD"
         try:
             response = self._server.pages(request)
             if response is None:
                 response = HttpResponse(404, b"There is no such page.\n")
-            data = _written(response, head_only=head_only)
+            head = _head_of(response)
         except Exception:
             # Without the target, which may hold a token.
             log.exception("a page for %s failed", self._peer)
-            data = _written(HttpResponse(500, b"Internal error.\n"), head_only=head_only)
-        self._answer(data)
+            response = HttpResponse(500, b"Internal error.\n")
+            head = _head_of(response)
+        self._answer(head, b"" if request.method == "HEAD" else response.body)
 
     def _upgrade(
         self, upgrade: UpgradeRequest, request: Request, protocol: PatientProtocol, rest: bytes
@@ -196,18 +216,32 @@ class HttpHandshake(asyncio.Protocol):
             self._socket.abort()
 
     def _refuse(self, status: int, text: str, headers: dict[str, str] | None = None) -> None:
-        self._answer(_written(HttpResponse(status, text.encode(), headers=headers or {})))
+        response = HttpResponse(status, text.encode(), headers=headers or {})
+        self._answer(_head_of(response), response.body)
 
-    def _answer(self, data: bytes) -> None:
+    def _answer(self, head: bytes, body: bytes) -> None:
         self._answered = True
         self._head.clear()
-        self._socket.write(data)
-        # Half a close, and reading goes on: closing at once would reset the connection under a
-        # client that still sends, and the answer would be lost.
-        if not self._socket.is_closing():
-            self._socket.write_eof()
-        self._unsent = self._socket.get_write_buffer_size()
+        self._body = memoryview(body)
+        self._socket.write(head)
+        self._write_on()
+        self._unsent = self._left()
         self._watch_answer()
+
+    def _write_on(self) -> None:
+        while self._body and not self._paused and not self._socket.is_closing():
+            piece, self._body = self._body[:_PIECE], self._body[_PIECE:]
+            self._socket.write(piece)
+        if not self._body and self._answered and not self._socket.is_closing():
+            # Half a close, and reading goes on: closing at once would reset the connection under a
+            # client that still sends, and the answer would be lost.
+            self._socket.write_eof()
+            if self._ended:
+                self._socket.close()
+
+    def _left(self) -> int:
+        """Return how many bytes of the answer the client has not been sent yet."""
+        return self._socket.get_write_buffer_size() + len(self._body)
 
     def _watch_answer(self) -> None:
         self._cancel_timer()
@@ -215,7 +249,7 @@ class HttpHandshake(asyncio.Protocol):
         self._timer = loop.call_later(_ANSWER_PATIENCE, self._check_answer)
 
     def _check_answer(self) -> None:
-        unsent = self._socket.get_write_buffer_size()
+        unsent = self._left()
         if unsent < self._unsent:
             self._unsent = unsent
             self._watch_answer()
@@ -228,5 +262,5 @@ class HttpHandshake(asyncio.Protocol):
             self._timer = None
 
 
-def _written(response: HttpResponse, *, head_only: bool = False) -> bytes:
-    return serialize(response, date=formatdate(usegmt=True), head_only=head_only)
+def _head_of(response: HttpResponse) -> bytes:
+    return serialize_head(response, date=formatdate(usegmt=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -189,6 +190,27 @@ async def test_a_client_that_does_not_read_its_page_is_cut_off(
         raw.send(get("/"))
         async with asyncio.timeout(20):
             await lost.wait()
+
+
+async def test_a_page_is_not_copied_for_each_client_that_does_not_read_it() -> None:
+    page = HttpResponse(200, b"0123456789abcdef" * 1_000_000)
+    async with (
+        serving(pages=lambda request: page) as (server, _),
+        contextlib.AsyncExitStack() as stack,
+    ):
+        clients = [await stack.enter_async_context(open_raw(server.port)) for _ in range(5)]
+        tracemalloc.start()
+        stack.callback(tracemalloc.stop)
+        for client in clients:
+            client.send(get("/"))
+            # Of the rest nothing is taken; the stream itself takes no more than a little.
+            await client.reader.readexactly(1)
+        assert tracemalloc.get_traced_memory()[1] < len(page.body) // 4
+        tracemalloc.stop()
+        # Who reads it after all gets it whole; also one who has long said all they had to say.
+        for client in clients[:2]:
+            client.writer.write_eof()
+            assert (await client.reader.read()).endswith(b"\r\n\r\n" + page.body)
 
 
 async def test_the_gate_sees_the_whole_request_and_names_the_principal() -> None:
