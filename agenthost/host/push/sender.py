@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 from urllib.parse import urlsplit
+from weakref import WeakValueDictionary
 
 from agenthost.clock import Clock
 from agenthost.host.push.book import PushSubscription
@@ -30,8 +31,9 @@ SECONDS = 10.0
 MOST_ANSWER = 4096
 """Bytes of an answer that are read; its first line says it all."""
 
-AT_ONCE = 4
-"""Messages under way: each has a thread of its own meanwhile."""
+AT_ONCE, FOR_ONE = 8, 2
+"""Messages under way, and of one token's: each has a thread of its own meanwhile, and whoever names
+services that never answer is to keep nobody but themselves waiting."""
 
 TRIES = 3
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 60.0
@@ -94,6 +96,8 @@ class PushSender:
         self._clock = clock
         self._connect = connect or connect_publicly
         self._slots = asyncio.Semaphore(AT_ONCE)
+        # By the token's name, while there is something to send.
+        self._own_slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     async def send(
         self,
@@ -104,8 +108,9 @@ class PushSender:
     ) -> Delivery:
         """Send a message, and again where the service is busy as long as it is ``still`` wanted."""
         pause = FIRST_PAUSE
+        own_slots = self._own_slots.setdefault(to.name, asyncio.Semaphore(FOR_ONE))
         for attempt in range(1, TRIES + 1):
-            async with self._slots:
+            async with own_slots, self._slots:
                 if not still():
                     return Delivery.FAILED
                 answer = await in_thread(lambda: self._attempt(keys, to, note))
@@ -181,11 +186,19 @@ def is_public(address: str) -> bool:
         if ip.sixtofour is not None or ip.teredo is not None:
             # Tunnels that nobody keeps any more, to addresses of the older sort.
             return False
+        if ip not in _GLOBAL:
+            return False
+    if any(ip in network for network in _NOWHERE):
+        return False
     special = ip.is_multicast or ip.is_reserved or ip.is_unspecified or ip.is_loopback
     return ip.is_global and not ip.is_private and not ip.is_link_local and not special
 
 
 _TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
+# Of the newer sort these alone are given out to the Internet.
+_GLOBAL = ipaddress.ip_network("2000::/3")
+# Not on the Internet either; which of them Python knows depends on its version.
+_NOWHERE = tuple(map(ipaddress.ip_network, ("192.0.0.0/24", "192.88.99.0/24", "3fff::/20")))
 
 
 def _translated(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
@@ -195,20 +208,25 @@ def _translated(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
 def connect_publicly(host: str, port: int, deadline: float) -> socket.socket:
     """Connect to a public address of a name, and to no other; raise OSError where there is none."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    for family, kind, protocol, _, address in found:
-        if not is_public(str(address[0])):
-            continue
+    public = [each for each in found if is_public(str(each[4][0]))]
+    failure = OSError(f"{host} has no public address")
+    for index, (family, kind, protocol, _, address) in enumerate(public):
         plain = socket.socket(family, kind, protocol)
         try:
-            plain.settimeout(_left(deadline))
+            # Networks that promise one sort of address and lead nowhere with it are common, so
+            # that each gets its share of the time.
+            plain.settimeout(_left(deadline) / (len(public) - index))
             # The address that was looked at, not the name: that might mean another one by now.
             plain.connect(address)
             plain.settimeout(_left(deadline))
             return ssl.create_default_context().wrap_socket(plain, server_hostname=host)
+        except OSError as error:
+            plain.close()
+            failure = error
         except BaseException:
             plain.close()
             raise
-    raise OSError(f"{host} has no public address")
+    raise failure
 
 
 def _left(deadline: float) -> float:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import ssl
 import subprocess
 import sys
 import threading
 import time
 from base64 import urlsafe_b64decode
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,6 +23,8 @@ from agenthost.host.push import sender as sender_module
 from agenthost.host.push.book import PushSubscription
 from agenthost.host.push.keys import BadKey, check_browser_keys, new_keys
 from agenthost.host.push.sender import (
+    AT_ONCE,
+    FOR_ONE,
     BadEndpoint,
     Delivery,
     PushNote,
@@ -198,7 +202,26 @@ async def test_a_service_that_answers_slowly_endlessly_or_not_at_all_is_left(
     assert len(service.taken) == 3
 
 
-async def test_four_messages_are_under_way_at_most() -> None:
+async def test_services_that_take_long_keep_nobody_elses_messages_back() -> None:
+    slow, quick, release = PushService(), PushService(), threading.Event()
+    slow.misbehave = lambda connection: None if release.wait(20) else None
+
+    def connect(host: str, port: int, deadline: float) -> socket.socket:
+        return (slow if host.startswith("slow") else quick).connect(host, port, deadline)
+
+    sender = PushSender(Waits(), connect)
+    hers = replace(subscribed(Browser("https://slow.example.org/x")), name="mallory")
+    sends = [asyncio.create_task(sender.send(KEYS, hers, NOTE)) for _ in range(16)]
+    try:
+        await slow.until(FOR_ONE)
+        async with asyncio.timeout(10):
+            assert await sender.send(KEYS, subscribed(Browser()), NOTE) is Delivery.SENT
+    finally:
+        release.set()
+        await asyncio.gather(*sends)
+
+
+async def test_few_messages_are_under_way_at_once() -> None:
     service, release = PushService(), threading.Event()
     under_way: list[int] = []
     now = [0]
@@ -215,12 +238,12 @@ async def test_four_messages_are_under_way_at_most() -> None:
 
     service.misbehave = wait
     sender = PushSender(Waits(), service.connect)
-    to = subscribed(Browser())
-    sends = [asyncio.create_task(sender.send(KEYS, to, NOTE)) for _ in range(9)]
-    await service.until(4)
+    to = [replace(subscribed(Browser()), name=f"person {number}") for number in range(12)]
+    sends = [asyncio.create_task(sender.send(KEYS, each, NOTE)) for each in to]
+    await service.until(AT_ONCE)
     release.set()
     assert set(await asyncio.gather(*sends)) == {Delivery.SENT}
-    assert max(under_way) <= 4
+    assert max(under_way) <= AT_ONCE
 
 
 # Where a service may be
@@ -283,6 +306,8 @@ NOT_PUBLIC = [
     "::", "::1", "fd00::1", "fc00::1", "fe80::1", "fe80::1%eth0", "ff02::1", "2001:db8::1",
     "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "64:ff9b::a00:1", "2002:7f00:1::",
     "2002:a00:1::1", "2001:0:1234::1", "::127.0.0.1", "100::1", "name", "",
+    # What some versions of Python take for public.
+    "fec0::1", "feff::1", "3fff::1", "64:ff9b:1::a00:1", "192.0.0.8", "192.88.99.1",
 ]  # fmt: skip
 
 
@@ -327,6 +352,33 @@ def test_a_name_is_looked_up_once_and_its_public_address_is_connected_to(
     with pytest.raises(ConnectionRefusedError):
         connect_publicly("push.example.org", 443, time.monotonic() + 5)
     assert (looks, tried) == (["push.example.org"], [("8.8.8.8", 443)])
+
+
+def test_an_address_that_cannot_be_reached_leaves_the_next_one_and_time_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    addresses = [("2a00:1450::1", 443, 0, 0), ("10.0.0.1", 443), ("8.8.8.8", 443), ("9.9.9.9", 443)]
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", each) for each in addresses]
+    tried: list[tuple[str, float | None]] = []
+
+    def connect(plain: socket.socket, address: Any) -> None:
+        tried.append((address[0], plain.gettimeout()))
+        if len(tried) == 1:
+            raise TimeoutError
+        if len(tried) == 2:
+            raise OSError("no route")
+
+    def wrap(_: ssl.SSLContext, plain: socket.socket, server_hostname: str) -> socket.socket:
+        return plain
+
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    monkeypatch.setattr(socket.socket, "connect", connect)
+    monkeypatch.setattr(ssl.SSLContext, "wrap_socket", wrap)
+    with connect_publicly("push.example.org", 443, time.monotonic() + 9):
+        assert [address for address, _ in tried] == ["2a00:1450::1", "8.8.8.8", "9.9.9.9"]
+    first = tried[0][1]
+    assert first is not None
+    assert 0 < first <= 3
 
 
 def test_what_came_too_late_is_not_begun() -> None:
