@@ -112,8 +112,8 @@ class PushWatch:
         self._tasks, self._clock = tasks, clock
         self._is_seen, self._counts = is_seen, counts
         self._watched: dict[str, _Watched] = {}
-        # Chat -> since when it works.
-        self._since: dict[str, float] = {}
+        # Session -> chat of it -> since when that works.
+        self._since: dict[str, dict[str, float]] = {}
 
     def changed(
         self, uri: str, state: SessionState, before: SessionSummary, after: SessionSummary
@@ -136,11 +136,12 @@ class PushWatch:
         watched.title = after["title"]
         kept = {} if _was_read(before, after) else watched.reasons
         holding = (reason for reason in kept if _holds(reason, after))
-        reasons = [*holding, *_prompts(state), *self._ended(before, after)]
+        reasons = [*holding, *_prompts(state), *self._ended(uri, before, after)]
         self._settle(uri, watched, dict.fromkeys(reasons))
 
     def removed(self, uri: str) -> None:
         """Take note that a session is gone."""
+        self._since.pop(uri, None)
         watched = self._watched.get(uri)
         if watched is not None:
             self._settle(uri, watched, {})
@@ -179,11 +180,16 @@ class PushWatch:
     ) -> None:
         note = note_of(uri, watched.title, reason, with_text=subscription.with_text)
         if note is not None:
-            sending = self._deliver(watched, subscription, reason, note)
+            sending = self._deliver(uri, watched, subscription, reason, note)
             self._tasks.start(sending, "push")
 
     async def _deliver(
-        self, watched: _Watched, subscription: PushSubscription, reason: Reason, note: PushNote
+        self,
+        uri: str,
+        watched: _Watched,
+        subscription: PushSubscription,
+        reason: Reason,
+        note: PushNote,
     ) -> None:
         keys = self._book.keys
         if keys is None:
@@ -192,31 +198,42 @@ class PushWatch:
         def still() -> bool:
             # A withdrawal is obsolete once something is shown there again.
             if reason.kind == "withdraw":
-                return subscription.endpoint not in watched.shown
+                now = self._watched.get(uri)
+                return now is None or subscription.endpoint not in now.shown
             return _is_current(watched, reason) and self._counts(subscription)
 
         outcome = await self._sender.send(keys, subscription, note, still)
         if outcome is Delivery.GONE:
             await self._book.remove(subscription.endpoint)
 
-    def _ended(self, before: SessionSummary, after: SessionSummary) -> Iterator[Reason]:
+    def _ended(
+        self, session: str, before: SessionSummary, after: SessionSummary
+    ) -> Iterator[Reason]:
         """Yield the turns that have just ended badly, or after long; workers' are nobody's."""
         was = {chat["resource"]: _activity(chat) for chat in before.get("chats") or ()}
+        working = self._working_since(session, after)
         now = self._clock.monotonic()
         for chat in after.get("chats") or ():
             uri, activity = chat["resource"], _activity(chat)
             if was.get(uri) == activity:
                 continue
             if activity in _WORKING:
-                self._since.setdefault(uri, now)
+                working.setdefault(uri, now)
                 continue
-            since = self._since.pop(uri, None)
+            since = working.pop(uri, None)
             if "origin" in chat and chat["origin"]["kind"] == "tool":
                 continue
             if activity == ERROR and uri in was:
                 yield Reason("failed", uri)
             elif activity == IDLE and since is not None and now - since > LONG_TURN_SECONDS:
                 yield Reason("finished", uri)
+
+    def _working_since(self, session: str, after: SessionSummary) -> dict[str, float]:
+        """Return since when chats of a session work, without those that it has no more."""
+        there = {chat["resource"] for chat in after.get("chats") or ()}
+        kept = {c: since for c, since in self._since.get(session, {}).items() if c in there}
+        self._since[session] = kept
+        return kept
 
 
 def note_of(uri: str, title: str, reason: Reason, *, with_text: bool) -> PushNote | None:

@@ -81,6 +81,15 @@ class World:
         self.watch.changed(S, state, before, after)  # type: ignore[arg-type]
         await settle()
 
+    async def loses(self, chat: str) -> None:
+        """Let the session lose a chat."""
+        before = self._summary
+        left = {each["resource"]: each["status"] for each in before["chats"]}
+        del left[chat]
+        after = self._summary = self._summarize(left, 0)
+        self.watch.changed(S, {}, before, after)  # type: ignore[arg-type, typeddict-item]
+        await settle()
+
     async def passes(self, seconds: float) -> None:
         """Let time pass."""
         self.clock.advance(seconds)
@@ -335,3 +344,38 @@ def test_sessions_have_topics_of_their_own() -> None:
     notes = [note_of(uri, "t", Reason("failed", CHAT), with_text=False) for uri in (S, S, "s:/2")]
     topics = [note.topic for note in notes if note is not None]
     assert topics[0] == topics[1] != topics[2]
+
+
+async def test_a_withdrawal_that_is_late_does_not_take_back_what_is_shown_by_then(
+    tmp_path: Path,
+) -> None:
+    async with watching(tmp_path, wants(ANA)) as world:
+        await world.becomes(WAITING, "npm test")
+        await world.passes(5)
+        await world.becomes(WORKING)
+        withdrawal = world.sent.stills[-1]
+        assert withdrawal()
+        await world.becomes(WAITING, "rm -r build")
+        await world.passes(5)
+        assert [kind for _, kind in world.sent.kinds] == ["needsInput", "withdraw", "needsInput"]
+        # The service was busy, and is asked again only now.
+        assert not withdrawal()
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["session", "chat"])
+async def test_a_chat_that_went_while_it_worked_and_comes_back_begins_anew(
+    tmp_path: Path, whole: bool
+) -> None:
+    async with watching(tmp_path, wants(ANA, "finished")) as world:
+        await world.becomes(WORKING)
+        if whole:
+            world.watch.removed(S)
+        else:
+            await world.loses(CHAT)
+        world._summary = world._summarize({CHAT: IDLE}, 0)
+        await world.passes(100)
+        await world.becomes(WORKING)
+        await world.passes(1)
+        await world.becomes(IDLE)
+        await world.passes(10)
+        assert not world.sent.notes
