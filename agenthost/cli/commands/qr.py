@@ -136,9 +136,18 @@ def _expiry(text: str, now: float) -> datetime | None:
 
 def _named_place(url: str) -> PageAddress:
     """Read the address that was given; a path or query of its own would lead nowhere."""
-    parts = urlsplit(url if "://" in url else f"http://{url}")
+    misuse = _Misuse(f"--url {ascii(url)} is no address of a page, such as https://host.example")
+    if not url.isprintable() or " " in url:
+        # The URL's parser would leave some of it out.
+        raise misuse
+    try:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        # Which it looks at only now.
+        _ = parts.port
+    except ValueError:
+        raise misuse from None
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
-        raise _Misuse(f"--url {url} is no address of a page, such as https://host.example")
+        raise misuse
     return PageAddress(f"{parts.scheme}://{parts.netloc}")
 
 

@@ -94,7 +94,7 @@ class Pages:
 
 def _stand_in(request: HttpRequest) -> HttpResponse:
     host = html.escape(request.headers.get("Host") or "localhost")
-    body = _PAGE.format(host=host).encode()
+    body = _PAGE.format(host=host).encode(errors="replace")
     return HttpResponse(200, body, "text/html; charset=utf-8", headers=_PAGE_POLICY)
 
 

@@ -176,3 +176,7 @@ def test_where_the_page_is_not_built_its_places_say_so(tmp_path: Path) -> None:
     answer = pages(HttpRequest("GET", "/", headers=hostile))
     assert answer is not None
     assert b"<script" not in answer.body
+    # Of bytes that are no text, as they come from the socket.
+    answer = pages(HttpRequest("GET", "/", headers=Headers([("Host", "\udcff")])))
+    assert answer is not None
+    assert answer.status == 200
