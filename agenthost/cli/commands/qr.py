@@ -136,7 +136,7 @@ def _expiry(text: str, now: float) -> datetime | None:
 
 def _named_place(url: str) -> PageAddress:
     """Read the address that was given; a path or query of its own would lead nowhere."""
-    misuse = _Misuse(f"--url {ascii(url)} is no address of a page, such as https://host.example")
+    misuse = _Misuse(f"--url {url!a} is no address of a page, such as https://host.example")
     if not url.isprintable() or " " in url:
         # The URL's parser would leave some of it out.
         raise misuse

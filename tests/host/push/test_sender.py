@@ -204,7 +204,11 @@ async def test_a_service_that_answers_slowly_endlessly_or_not_at_all_is_left(
 
 async def test_services_that_take_long_keep_nobody_elses_messages_back() -> None:
     slow, quick, release = PushService(), PushService(), threading.Event()
-    slow.misbehave = lambda connection: None if release.wait(20) else None
+
+    def take_long(connection: socket.socket) -> None:
+        release.wait(20)
+
+    slow.misbehave = take_long
 
     def connect(host: str, port: int, deadline: float) -> socket.socket:
         return (slow if host.startswith("slow") else quick).connect(host, port, deadline)
