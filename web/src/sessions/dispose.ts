@@ -1,5 +1,5 @@
 /** Disposing of a session, with eight seconds in which that can be undone. */
-import {signal} from '@preact/signals';
+import {effect, signal} from '@preact/signals';
 import {go, route} from '../route.ts';
 import type {Store} from '../store/index.ts';
 import {toast} from '../ui/toast.tsx';
@@ -33,9 +33,20 @@ function disposeNow(store: Store, session: string): void {
   const disposed = store.ask('disposeSession', {channel: session});
   const undo = (): void => {
     const restored = disposed.then(() => store.ask('agenthost/restoreSession', {channel: session}));
-    restored.then(() => unhide(session), error => failed(session, error));
+    restored.then(() => whenListed(store, session, () => unhide(session)), error => failed(session, error));
   };
   disposed.then(() => toast(words.sessions.disposed, {undo}), error => failed(session, error));
+}
+
+// The list learns of a session that is back a little later than who asked for it.
+function whenListed(store: Store, session: string, run: () => void): void {
+  const stop = effect(() => {
+    if (!store.sessions.value.some(one => one.resource === session)) return;
+    queueMicrotask(() => {
+      stop();
+      run();
+    });
+  });
 }
 
 // The tab that is closed meanwhile keeps the session.

@@ -33,8 +33,12 @@ export function archive(store: Store, session: string, isArchived: boolean): voi
 async function fork(store: Store, session: string): Promise<void> {
   try {
     const turn = await lastTurn(store, session);
-    if (turn === undefined) toast(words.sessions.nothingToFork);
-    else go({at: 'session', session: await forkSession(store, session, turn)});
+    if (turn === undefined) {
+      toast(words.sessions.nothingToFork);
+      return;
+    }
+    letThrough();
+    go({at: 'session', session: await forkSession(store, session, turn)});
   } catch (error) {
     toast(refusal(error));
   }

@@ -168,11 +168,14 @@ describe('disposing', () => {
     expect(titles()).toEqual(['b']);
     await settle();
     expect(page.box.textContent).toContain('Session disposed.');
+    page.doing(() => void (page.store.sessions.value = [session('b')] as never));
+    page.doing(() => void page.find('.sessions-room').dispatchEvent(new PointerEvent('pointerenter')));
     page.doing(() => page.button('Undo').click());
     await settle();
-    await settle();
     expect(page.store.asks.map(ask => ask.method)).toEqual(['disposeSession', 'agenthost/restoreSession']);
-    expect(titles()).toEqual(['a', 'b']);
+    expect(titles()).toEqual(['b']);
+    page.doing(() => void (page.store.sessions.value = [session('a'), session('b')] as never));
+    await vi.waitFor(() => expect(titles()).toEqual(['a', 'b']));
   });
 
   test('an operator’s is held back for eight seconds', () => {
