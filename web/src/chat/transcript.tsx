@@ -85,6 +85,9 @@ async function frames(count: number): Promise<void> {
   for (let at = 0; at < count; at++) await new Promise(done => requestAnimationFrame(done));
 }
 
+/** Frames within which something that was loaded shows. */
+const MOST_FRAMES = 30;
+
 /** Pages of older turns in which a linked turn is looked for. */
 const MOST_PAGES = 200;
 
@@ -129,7 +132,15 @@ export class TranscriptModel {
 
   /** Load older turns until this one is there; whether it is. */
   async loadUntil(turn: string, isWanted: () => boolean): Promise<boolean> {
-    for (let page = 0; page < MOST_PAGES && isWanted() && !this.has(turn); page++) if (!(await this.load())) break;
+    /* oxlint-disable no-await-in-loop -- one page leads to the next */
+    for (let page = 0; page < MOST_PAGES && isWanted() && !this.has(turn); page++) {
+      const before = this.followed.state.peek();
+      const areMore = await this.load();
+      // What was loaded shows some frames later.
+      for (let frame = 0; frame < MOST_FRAMES && this.followed.state.peek() === before; frame++) await frames(1);
+      if (!areMore) break;
+    }
+    /* oxlint-enable no-await-in-loop */
     return this.has(turn);
   }
 
