@@ -2,18 +2,20 @@
 import {computed, signal, useSignal} from '@preact/signals';
 import {ArrowDown} from 'lucide';
 import {useEffect, useMemo, useRef} from 'preact/hooks';
-import {FindBar} from '../find/find_bar.tsx';
 import type {FollowedChat} from '../store/index.ts';
 import {Button} from '../ui/button.tsx';
 import {command} from '../ui/commands.ts';
 import type {ChatRef} from '../ui/registry.tsx';
 import {Skeleton} from '../ui/skeleton.tsx';
+import {lazy} from '../ui/lazy.tsx';
 import {toast} from '../ui/toast.tsx';
 import {type ListHandle, VirtualList} from '../ui/virtual_list.tsx';
 import {words} from '../words/index.ts';
 import {Folds, TranscriptProvider} from './context.ts';
 import {RowView} from './row_view.tsx';
 import {type Row, RowMaker} from './rows.ts';
+
+const FindBar = lazy(() => import('../find/find_bar.tsx').then(room => room.FindBar));
 
 /** Turns that are loaded at first. */
 export const FIRST_TURNS = 30;
