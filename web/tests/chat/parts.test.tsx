@@ -2,6 +2,8 @@
 import {afterEach, describe, expect, it} from 'vitest';
 import type {ResponsePart} from '../../src/ahp/index.ts';
 import '../../src/chat/parts/index.ts';
+import {MessageView} from '../../src/chat/parts/message.tsx';
+import type {MessageRow} from '../../src/chat/rows.ts';
 import {partViews} from '../../src/ui/registry.tsx';
 import {type Shown, show} from '../fakes/render.tsx';
 import {fakeStore} from '../fakes/store.ts';
@@ -123,5 +125,35 @@ describe('other parts', () => {
     expect(store.asks.map(ask => ask.params.uri)).toEqual(['one', 'two']);
     await new Promise(done => setTimeout(done));
     expect(box.textContent).toContain('The change cannot be shown.');
+  });
+});
+
+describe('messages', () => {
+  const message = (attachments: object[]): Shown => {
+    const row = {kind: 'message', key: `m${count++}`, turn: 't', startedAt: undefined, message: {text: 'Look', origin: {kind: 'user'}, attachments}} as unknown as MessageRow;
+    shown = show(<MessageView row={row} />);
+    return shown;
+  };
+
+  it('show attached pictures, and anything else by its name', () => {
+    const {box} = message([
+      {type: 'embeddedResource', label: 'shot.png', contentType: 'image/png', data: 'iVBORw0KGgoAAAANSUhEUgAAASwAAADI'},
+      {type: 'embeddedResource', label: 'page.html', contentType: 'text/html', data: 'PGI+'},
+      {type: 'resource', label: 'site', uri: 'javascript:alert(1)'},
+      {type: 'surprise', label: 'what\u202Eever'},
+    ]);
+    const image = box.querySelector('img');
+    expect([image?.getAttribute('width'), image?.getAttribute('height'), image?.alt]).toEqual(['300', '200', 'shot.png']);
+    expect(image?.src).toMatch(/^blob:/);
+    expect(box.querySelector('a')).toBeNull();
+    expect([...box.querySelectorAll('li')].map(item => item.textContent)).toEqual(['', 'page.html', 'site', 'what⟨U+202E⟩ever']);
+  });
+
+  it('of great length begin only, until all is wanted', () => {
+    const row = {kind: 'message', key: `m${count++}`, turn: 't', startedAt: undefined, message: {text: `${'word '.repeat(1000)}END`, origin: {kind: 'user'}}} as unknown as MessageRow;
+    shown = show(<MessageView row={row} />);
+    expect(shown.box.textContent).not.toContain('END');
+    shown.doing(() => shown.find<HTMLButtonElement>('.chat-more').click());
+    expect(shown.box.textContent).toContain('END');
   });
 });

@@ -1,13 +1,18 @@
 /** What was said to the agent, with what was attached. */
 import {Copy, Paperclip} from 'lucide';
+import {useMemo} from 'preact/hooks';
+import type {MessageAttachment} from '../../ahp/index.ts';
 import {route} from '../../route.ts';
 import {Button} from '../../ui/button.tsx';
 import {copy} from '../../ui/copy.ts';
 import {Icon} from '../../ui/icon.tsx';
+import {Link, visible} from '../../ui/safe.tsx';
 import {clockTime} from '../../ui/time.ts';
 import {words} from '../../words/index.ts';
 import {useFold} from '../context.ts';
 import type {MessageRow} from '../rows.ts';
+import {Image, isImage} from './image.tsx';
+import {bytesContent} from './use_content.ts';
 
 // Of a longer message the beginning is shown until somebody wants it all.
 const MOST_SHOWN = 3000;
@@ -37,9 +42,17 @@ export function MessageView({row}: {row: MessageRow}) {
       )}
       {message.attachments?.length ? (
         <ul class="chat-attachments" aria-label={words.chat.attachments}>
-          {message.attachments.map((each, index) => <li key={index}><Icon of={Paperclip} size={14} />{each.label}</li>)}
+          {message.attachments.map((each, index) => <li key={index}><Attachment attachment={each} /></li>)}
         </ul>
       ) : null}
     </div>
   );
+}
+
+/** Something attached: a picture as it is, a file as a link, anything else by its name. */
+function Attachment({attachment}: {attachment: MessageAttachment}) {
+  const picture = useMemo(() => (attachment.type === 'embeddedResource' && isImage(attachment.contentType) ? bytesContent(attachment.data, attachment.contentType) : undefined), [attachment]);
+  const label = visible(attachment.label);
+  if (picture?.state === 'bytes') return <Image bytes={picture.bytes} type={picture.type ?? ''} label={label} />;
+  return <><Icon of={Paperclip} size={14} />{attachment.type === 'resource' ? <Link href={attachment.uri} text={label} /> : label}</>;
 }

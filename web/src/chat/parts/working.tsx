@@ -1,6 +1,7 @@
 /** The line under a turn that is under way. */
 import {LoaderCircle} from 'lucide';
 import {Icon} from '../../ui/icon.tsx';
+import {visible} from '../../ui/safe.tsx';
 import {words} from '../../words/index.ts';
 import type {WorkingRow} from '../rows.ts';
 import {Elapsed} from './elapsed.tsx';
@@ -12,7 +13,7 @@ export function WorkingLine({row}: {row: WorkingRow}) {
   return (
     <p class="chat-line chat-working">
       <Icon of={LoaderCircle} class="chat-arc" />
-      <span>{row.activity ?? words.chat.working}</span>
+      <span class="chat-activity">{row.activity === undefined ? words.chat.working : visible(row.activity)}</span>
       <Elapsed since={row.startedAt} />
     </p>
   );
