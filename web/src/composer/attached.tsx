@@ -11,7 +11,7 @@ import type {OpenDraft} from './use_draft.ts';
 const ICONS: Readonly<Record<string, typeof File>> = {file: File, directory: Folder, chat: MessageSquare, annotations: NotebookPen, image: Image};
 
 const FEW = 200;
-const nameOf = (attachment: MessageAttachment): string => visible(attachment.label.slice(0, FEW));
+const nameOf = (attachment: MessageAttachment): string => visible(String(attachment.label ?? '').slice(0, FEW));
 
 export function Attached({draft}: {draft: OpenDraft}) {
   const attachments = draft.attachments.value;
@@ -34,13 +34,21 @@ function Preview({attachment}: {attachment: MessageAttachment}) {
   return isPicture ? <Picture data={attachment.data} type={attachment.contentType} /> : <Icon of={ICONS[attachment.displayKind ?? ''] ?? Paperclip} />;
 }
 
+/** An address for the bytes; none if they are no base64, as another client may have left them. */
+function blobUrl(data: string, type: string): string | undefined {
+  try {
+    return URL.createObjectURL(new Blob([Uint8Array.from(atob(data), sign => sign.charCodeAt(0))], {type}));
+  } catch {
+    return undefined;
+  }
+}
+
 function Picture({data, type}: {data: string; type: string}) {
   const [url, setUrl] = useState<string | undefined>(undefined);
   useEffect(() => {
-    const bytes = Uint8Array.from(atob(data), sign => sign.charCodeAt(0));
-    const made = URL.createObjectURL(new Blob([bytes], {type}));
+    const made = blobUrl(data, type);
     setUrl(made);
-    return () => URL.revokeObjectURL(made);
+    return () => void (made && URL.revokeObjectURL(made));
   }, [data, type]);
-  return <img class="composer-picture" src={url} alt="" />;
+  return url ? <img class="composer-picture" src={url} alt="" /> : <Icon of={Image} />;
 }

@@ -60,7 +60,7 @@ export function Box({at, followed, session}: BoxProps) {
     const action = state && stopped(state, Date.now());
     if (action) stopping.value = store.act(at.chat, action, 'stop');
   };
-  useStopKey(chat, stop);
+  useCommands(chat, draft, stop);
   const key = (event: KeyboardEvent): void => {
     if (completing.key(event)) return;
     if (event.key !== 'Enter' || event.isComposing || event.defaultPrevented) return;
@@ -152,21 +152,26 @@ function useIntake(chat: string, draft: OpenDraft): void {
   );
 }
 
-/** The key that stops the turn. */
-function useStopKey(chat: ReadonlySignal<ChatState | undefined>, stop: () => void): void {
+/** What the palette and the keys do here. */
+function useCommands(chat: ReadonlySignal<ChatState | undefined>, draft: OpenDraft, stop: () => void): void {
   const store = useStore();
   const latest = useRef(stop);
   latest.current = stop;
-  useEffect(
-    () =>
+  useEffect(() => {
+    const group = words.composer.group;
+    const dropped = [
+      command({id: 'composer.focus', words: words.composer.focusComposer, group, run: () => draft.field?.focus()}),
       command({
         id: 'composer.stop',
         words: words.composer.stopTurn,
-        group: words.composer.group,
+        group,
         keys: ['Mod+.'],
         when: () => chat.peek()?.activeTurn !== undefined && store.live.peek() === 'live',
         run: () => latest.current(),
       }),
-    [chat],
-  );
+    ];
+    return () => {
+      for (const drop of dropped) drop();
+    };
+  }, [chat, draft]);
 }

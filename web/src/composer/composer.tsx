@@ -3,6 +3,7 @@ import {useComputed} from '@preact/signals';
 import type {ChatState} from '../ahp/index.ts';
 import {WaitingBar} from '../cards/waiting_bar.tsx';
 import {useFollowed, useStore} from '../store/index.ts';
+import {ErrorBoundary} from '../ui/error_boundary.tsx';
 import type {ChatRef} from '../ui/registry.tsx';
 import {To} from '../ui/to.tsx';
 import {words} from '../words/index.ts';
@@ -19,13 +20,13 @@ export function Composer(at: ChatRef) {
   const session = useFollowed(() => store.session(at.session), [at.session]);
   // Only what decides the layout is read here: streamed text must draw nothing of this.
   const origin = useComputed(() => readOnlyOrigin(chat.state.value));
-  const bar = <WaitingBar key={at.chat} at={at} chat={chat.state} session={session.state} />;
+  const bar = <ErrorBoundary of={at.chat}><WaitingBar key={at.chat} at={at} chat={chat.state} session={session.state} /></ErrorBoundary>;
   if (origin.value !== undefined) return <div class="composer">{bar}<ReadOnly at={at} isWorker={origin.value === 'tool'} /></div>;
   if (store.me.value?.role === 'viewer') return <div class="composer">{bar}<p class="composer-only">{words.link.viewer}</p></div>;
   return (
     <section class="composer" aria-label={words.composer.message}>
       {bar}
-      <QueueList key={at.chat} at={at} chat={chat.state} />
+      <ErrorBoundary of={at.chat}><QueueList key={at.chat} at={at} chat={chat.state} /></ErrorBoundary>
       <Box key={at.chat} at={at} followed={chat} session={session.state} />
     </section>
   );

@@ -1,4 +1,4 @@
-/** Drafts on this device: written on every key, but for those with pictures, which are large. */
+/** Drafts on this device: written on every key, but for the large ones, which wait for a pause. */
 import {clearDraft, readDraft, saveDraft} from '../store/drafts.ts';
 import {type Draft, NO_DRAFT, SAVE_AFTER, isEmpty} from './draft_sync.ts';
 
@@ -7,6 +7,9 @@ export async function keptDraft(chat: string): Promise<Draft> {
   const kept = (await attempt(() => readDraft(chat))) as Partial<Draft> | undefined;
   return typeof kept?.text === 'string' && Array.isArray(kept.attachments) ? {text: kept.text, attachments: kept.attachments} : NO_DRAFT;
 }
+
+/** Characters that are too many to be written with every key. */
+const MUCH = 100_000;
 
 /** Keeps the draft of one chat on this device. */
 export class LocalDraft {
@@ -19,7 +22,7 @@ export class LocalDraft {
 
   keep(draft: Draft): void {
     clearTimeout(this.timer);
-    const isHeavy = draft.attachments.some(attachment => attachment.type === 'embeddedResource');
+    const isHeavy = draft.text.length > MUCH || draft.attachments.some(attachment => attachment.type === 'embeddedResource');
     if (isHeavy) this.timer = setTimeout(() => void this.write(draft), SAVE_AFTER);
     else void this.write(draft);
   }
