@@ -57,7 +57,7 @@ export const workspace = {
     hasEnded: 'ended',
     ended: (code: number | undefined) => (code === undefined ? 'Ended.' : `Ended with ${code}.`),
     holders: {call: 'The agent runs a command here.', session: 'Runs for this session.', client: 'Held by a window.'},
-    gone: (why: string) => `This terminal is gone. ${why}`,
+    gone: 'This terminal is gone.',
     detach: 'Keep in background',
     clear: 'Clear for everybody',
     end: 'End terminal',

@@ -101,6 +101,16 @@ describe('the changes panel', () => {
     expect(shown.box.textContent).toContain('No changes.');
   });
 
+  test('keeps what is read while the host looks again', async () => {
+    open({status: 'ready', files: [file('a.ts', 'one\n', 'two\n')]});
+    await settled();
+    shown.doing(() => store.set(SET, {status: 'computing', files: []}));
+    expect(shown.box.textContent).toContain('Looking again...');
+    expect([...shown.box.querySelectorAll('.diff-text')].map(text => text.textContent)).toEqual(['one', 'two']);
+    shown.doing(() => store.set(SET, {status: 'ready', files: []}));
+    expect(shown.box.textContent).toContain('No changes.');
+  });
+
   test('writes a note at a line', async () => {
     open({status: 'ready', files: [file('a.ts', 'one\n', 'one\ntwo\n')]});
     await settled();

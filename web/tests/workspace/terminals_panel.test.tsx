@@ -76,3 +76,15 @@ test('a terminal that was made here follows the window', () => {
   expect(actions()).toEqual([{type: 'terminal/resized', cols: 60, rows: 20}, {type: 'terminal/resized', cols: 100, rows: 30}]);
   expect(typing.shown).toEqual({cols: 100, rows: 30});
 });
+
+test('a window without its host asks for nothing, and for its size when the host is back', () => {
+  const typing = new Typing(store, 'ahp-terminal:/1', true);
+  typing.hears({cols: 80, rows: 24});
+  store.live.value = 'reconnecting';
+  typing.fits({cols: 60, rows: 20});
+  expect(actions()).toEqual([]);
+  store.live.value = 'live';
+  typing.again();
+  expect(actions()).toEqual([{type: 'terminal/resized', cols: 60, rows: 20}]);
+  expect(typing.last.value).toBeUndefined();
+});

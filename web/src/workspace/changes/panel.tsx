@@ -66,7 +66,7 @@ interface SetViewProps extends ChatRef {
 function SetView({set, picker, session, chat, folders}: SetViewProps) {
   const store = useStore();
   const followed = useFollowed(() => store.channel('changeset', set.uri), [store, set.uri]);
-  const state = followed.state.value;
+  const state = useSteady(followed.state.value);
   const opened = useMemo(() => new OpenedFiles(store), [store, set.uri]);
   const notes = useNotes(session);
   const operations = useOperations(set.uri);
@@ -130,6 +130,14 @@ function moveInGutter(event: KeyboardEvent): void {
   event.preventDefault();
   next.focus();
   next.scrollIntoView({block: 'nearest'});
+}
+
+/** The state, but with the files of before while the host looks for them anew: what somebody reads stays. */
+function useSteady(state: ChangesetState | undefined): ChangesetState | undefined {
+  const before = useRef<readonly ChangesetFile[]>([]);
+  const isLooking = state?.status === 'computing' || state?.status === 'recomputing';
+  if (state && !(isLooking && !state.files.length)) before.current = state.files;
+  return useMemo(() => (state && isLooking && !state.files.length ? {...state, status: 'recomputing', files: before.current} : state), [state]);
 }
 
 function useHere(session: string): SessionRoute {

@@ -33,10 +33,10 @@ export class Sizing {
     return !this.isOurs && this.told !== undefined && this.fits !== undefined && !sameSize(this.told, this.fits);
   }
 
-  /** The box has another size; the size to tell the host, if it is for this window to do so. */
-  fitted(size: Size): Size | undefined {
+  /** The box has this size; the size to tell the host, if it is for this window to do so and it can. */
+  fitted(size: Size, mayTell = true): Size | undefined {
     this.fits = size;
-    return this.isOurs ? this.wanted() : undefined;
+    return this.isOurs && mayTell ? this.wanted() : undefined;
   }
 
   /** The host says a size. One that this window has not asked for is another window's. */

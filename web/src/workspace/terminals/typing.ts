@@ -11,6 +11,7 @@ export class Typing {
   private readonly sizing: Sizing;
   private readonly foreign = signal(false);
   private readonly latest = signal<Act | undefined>(undefined);
+  private room: Size | undefined;
 
   /** `isOurs`: this window has made the terminal, and so sets its size. */
   constructor(store: Store, uri: string, isOurs: boolean) {
@@ -43,9 +44,15 @@ export class Typing {
     this.tell(this.sizing.take());
   }
 
-  /** The room for the terminal has changed. */
+  /** There is room for a terminal of this size. */
   fits(size: Size): void {
-    this.tell(this.sizing.fitted(size));
+    this.room = size;
+    this.tell(this.sizing.fitted(size, this.store.live.peek() === 'live'));
+  }
+
+  /** The host can be told again: tell it what it missed. */
+  again(): void {
+    if (this.room) this.fits(this.room);
   }
 
   /** The host says a size. */
@@ -60,7 +67,8 @@ export class Typing {
   }
 
   private tell(size: Size | undefined): void {
-    if (size) this.act({type: 'terminal/resized', cols: size.cols, rows: size.rows});
+    // Not what somebody did: nobody is told what became of it.
+    if (size) this.store.act(this.uri, {type: 'terminal/resized', cols: size.cols, rows: size.rows}, this.uri);
     this.foreign.value = this.sizing.isForeign;
   }
 }

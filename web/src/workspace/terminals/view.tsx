@@ -33,12 +33,20 @@ export function TerminalView({uri, isOurs, onRemoved}: TerminalViewProps) {
   const store = useStore();
   const {state, gone} = useFollowed(() => store.channel('terminal', uri), [store, uri]);
   const isThere = useComputed(() => state.value !== undefined);
-  if (gone.value !== undefined) return <p class="terminals-note">{words.workspace.terminals.gone(visible(gone.value))}</p>;
-  if (!isThere.value) return <Skeleton lines={4} />;
-  return <Opened uri={uri} isOurs={isOurs} onRemoved={onRemoved} state={state} />;
+  if (isThere.value) return <Opened uri={uri} isOurs={isOurs} onRemoved={onRemoved} state={state} isGone={gone.value !== undefined} />;
+  return gone.value === undefined ? <Skeleton lines={4} /> : <Gone onClose={onRemoved} />;
 }
 
-function Opened({uri, isOurs, onRemoved, state}: TerminalViewProps & {state: StateSignal}) {
+/** Says that a terminal is no more; what it showed last stays below. */
+function Gone({onClose}: {onClose: () => void}) {
+  return (
+    <p class="terminals-note">
+      {words.workspace.terminals.gone} <Button onClick={onClose}>{words.shell.close}</Button>
+    </p>
+  );
+}
+
+function Opened({uri, isOurs, onRemoved, state, isGone}: TerminalViewProps & {state: StateSignal; isGone: boolean}) {
   const store = useStore();
   const whyNot = useWhyNot();
   const box = useRef<HTMLDivElement>(null);
@@ -47,9 +55,10 @@ function Opened({uri, isOurs, onRemoved, state}: TerminalViewProps & {state: Sta
   const typing = useMemo(() => new Typing(store, uri, isOurs), [store, uri]);
   const screen = useScreen(box, state, typing, ctrl, link);
   const isAlive = useComputed(() => state.value !== undefined && !hasEnded(state.value.lifecycle) && state.value.isPty !== false);
-  const mayType = isAlive.value && whyNot === undefined;
+  const mayType = isAlive.value && whyNot === undefined && !isGone;
   useEffect(() => {
     if (screen) screen.takesInput = mayType;
+    if (mayType) typing.again();
   }, [screen, mayType]);
   const press = (key: KeyName): void => {
     typing.type(keySequence(key, {application: screen?.usesApplicationKeys ?? false, ctrl: ctrl.peek()}));
@@ -58,7 +67,7 @@ function Opened({uri, isOurs, onRemoved, state}: TerminalViewProps & {state: Sta
   };
   return (
     <div class="terminals-view">
-      <Head uri={uri} state={state} typing={typing} onRemoved={onRemoved} />
+      {isGone ? <Gone onClose={onRemoved} /> : <Head uri={uri} state={state} typing={typing} onRemoved={onRemoved} />}
       {mayType && <SizeNote typing={typing} />}
       <div class="terminals-box">
         <div class="terminals-screen" ref={box} />
