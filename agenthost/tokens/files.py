@@ -108,6 +108,9 @@ def create_private(path: Path, data: bytes) -> None:
 
 def replace_private(path: Path, data: bytes) -> None:
     """Replace the file's content; a reader sees the old or the new one, never a mixture."""
+    if len(data) >= MAX_FILE_BYTES:
+        # It would be refused when it is read, and with it all that it held before.
+        raise TokenFileError(f"{path} would be too large")
     try:
         scratch = _write_scratch(path, data)
         try:
