@@ -80,7 +80,7 @@ def main(arguments: list[str]) -> int:
                 _run(*_npm(node), "run", "--silent", "check", node=node)
             case "node":
                 return _node_itself(rest)
-    except Failed as failure:
+    except (Failed, OSError) as failure:
         if args.lenient and not os.environ.get("CI"):
             _tell_loudly(failure)
             return 0
@@ -192,7 +192,7 @@ def _packages() -> Path:
     wanted = hashlib.sha256((SOURCE / "package-lock.json").read_bytes()).hexdigest()[:16]
     if _stamp(folder) != wanted:
         print("fetching the packages of the web page …", flush=True)
-        quiet = ("--ignore-scripts", "--no-audit", "--no-fund", "--silent")
+        quiet = ("--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
         _run(*_npm(node), "ci", *quiet, "--fetch-retry-maxtimeout=10000", node=node)
         (folder / STAMP).write_text(wanted)
     return node
@@ -255,7 +255,7 @@ def _alone() -> Iterator[None]:
         os.close(folder)
 
 
-def _tell_loudly(failure: Failed) -> None:
+def _tell_loudly(failure: Exception) -> None:
     line = "!" * 78
     print(
         f"{line}\nTHE WEB PAGE IS NOT BUILT: {failure}\n"
