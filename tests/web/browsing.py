@@ -55,7 +55,7 @@ PICTURES = ROOT / "build" / "pictures"
 NOT_RUN = "BROWSER TESTS DID NOT RUN"
 
 # Milliseconds that anything may take to show before the test is broken rather than slow.
-PATIENCE = 7_000.0
+PATIENCE = 15_000.0
 
 FLAGS = [
     "--disable-background-networking",

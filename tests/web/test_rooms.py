@@ -25,6 +25,26 @@ from tests.wire.hosting import ServedHost, serve
 pytestmark = [page_required, pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 
+# Waits until the browser has written what it keeps of what was shown: its list comes last.
+KEPT = """
+async () => {
+  const names = () => new Promise((resolve) => {
+    const opening = indexedDB.open('agenthost');
+    opening.onsuccess = () => {
+      const asking = opening.result.transaction('kept').objectStore('kept').getAllKeys();
+      asking.onsuccess = () => {
+        opening.result.close();
+        resolve(asking.result);
+      };
+    };
+  });
+  while (!(await names()).some((name) => name.endsWith('shown'))) {
+    await new Promise(requestAnimationFrame);
+  }
+}
+"""
+
+
 async def test_a_session_is_started_renamed_archived_and_disposed_with_undo(
     browser: Browser, shared_host: ServedHost
 ) -> None:
@@ -168,6 +188,8 @@ async def test_without_a_network_the_page_shows_what_it_has(
             page, box = tab.page, ChatPage(tab).box
             await ChatPage(tab).reads("You said")
             await page.evaluate("navigator.serviceWorker.ready.then(() => true)")
+            # A while after it was shown, so that a stream is not written at every frame.
+            await page.evaluate(KEPT)
             await host.stop()
             await page.context.set_offline(True)
             await tab.shows("You are offline. Drafts are kept, nothing is sent.")
