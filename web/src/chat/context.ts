@@ -5,6 +5,9 @@ import {useContext} from 'preact/hooks';
 import type {FollowedChat} from '../store/index.ts';
 import type {ChatRef} from '../ui/registry.tsx';
 
+/** What the tool of a call is for, as its agent says; around what the tool gave. */
+export const ToolKindContext = createContext<string | undefined>(undefined);
+
 /** What is opened and closed in a transcript, by key; kept while rows come and go. */
 export class Folds {
   /** Folds of which rows are made: calls in a row. */

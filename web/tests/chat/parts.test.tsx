@@ -67,6 +67,14 @@ describe('tool calls', () => {
     expect(shown.box.textContent).toContain('line 99');
   });
 
+  it('of a command the last lines show first', () => {
+    const text = Array.from({length: 100}, (_, at) => `line ${at}`).join('\n');
+    part(call({_meta: {toolKind: 'terminal'}, content: [{type: 'text', text}]}));
+    press();
+    expect(shown.box.textContent).not.toContain('line 59');
+    expect(shown.box.textContent).toContain('line 60');
+  });
+
   it('spells out what would not be seen', () => {
     const {box} = part(call({pastTenseMessage: 'Ran \u202Etxt.exe', toolInput: 'a\u200Bb'}));
     press();

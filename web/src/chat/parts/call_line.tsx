@@ -7,7 +7,8 @@ import {Icon} from '../../ui/icon.tsx';
 import {type CallRef, contentViews} from '../../ui/registry.tsx';
 import {visible} from '../../ui/safe.tsx';
 import {words} from '../../words/index.ts';
-import {callFold, useFold} from '../context.ts';
+import {ToolKindContext, callFold, useFold} from '../context.ts';
+import {toolKind} from '../rows.ts';
 import {Referenced} from './referenced.tsx';
 
 export interface CallLineProps {
@@ -48,7 +49,7 @@ export function CallLine({at, call, icon, tone, title, aside, children, isOpen: 
       {isOpen.value && (
         <div class="chat-call-details">
           {input !== undefined && <InputView input={input} />}
-          <Contents contents={shown} at={at} />
+          <ToolKindContext.Provider value={toolKind(call)}><Contents contents={shown} at={at} /></ToolKindContext.Provider>
         </div>
       )}
     </div>
