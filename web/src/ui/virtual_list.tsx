@@ -86,8 +86,9 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
     // The virtualizer follows what comes after the last row; rows also come before one that stays the last.
     if (follows) virtualizer.scrollToEnd();
     before.current = props.rows;
-    look();
   });
+  // After the paint, when measuring costs nothing.
+  useEffect(() => look());
   useOpensAtEnd(virtualizer, props);
   useHold(box, held);
   useEffect(onScroll, [props.rows]);
