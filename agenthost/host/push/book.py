@@ -156,11 +156,20 @@ class PushBook:
         kept = tuple(subscriptions)
         if self._path is None or keys is None:
             return
+        work = asyncio.to_thread(_write, self._path, _encode(keys, kept))
+        writing = asyncio.create_task(work, name="write who is pushed to")
         try:
-            await asyncio.to_thread(_write, self._path, _encode(keys, kept))
+            # Whoever asked for it may leave meanwhile, but the next one must not overtake it.
+            await asyncio.wait([writing])
+        finally:
+            if not writing.done():
+                await asyncio.wait([writing])
+            if writing.exception() is None:
+                self._keys, self._subscriptions = keys, kept
+        try:
+            writing.result()
         except TokenFileError as error:
             raise InternalError(str(error)) from error
-        self._keys, self._subscriptions = keys, kept
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import stat
+import threading
 from pathlib import Path
 
 import pytest
 
 from agenthost.errors import Conflict, InternalError, NotFound
+from agenthost.host.push import book as book_module
 from agenthost.host.push.book import MOST_PER_HOST, MOST_PER_TOKEN, PushBook, PushSubscription
 
 
@@ -162,3 +164,34 @@ async def test_no_secret_is_shown_when_one_is_printed(tmp_path: Path) -> None:
     document = json.loads((tmp_path / "push.json").read_text())
     for secret in (document["vapid"]["private"], "https://p.example", "digest", "'auth'"):
         assert secret not in shown
+
+
+async def test_the_file_has_what_is_told_though_somebody_left_while_it_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, real = tmp_path / "push.json", book_module._write
+    book = opened(path)
+    await book.public_key()
+    begun, go_on, written = threading.Event(), threading.Event(), threading.Semaphore(0)
+
+    def write(path: Path, data: bytes) -> None:
+        if not begun.is_set():
+            begun.set()
+            go_on.wait(20)
+        real(path, data)
+        written.release()
+
+    monkeypatch.setattr(book_module, "_write", write)
+    left = asyncio.create_task(book.add(subscription("https://p.example/1")))
+    await asyncio.to_thread(begun.wait, 20)
+    left.cancel()
+    stays = asyncio.create_task(book.add(subscription("https://p.example/2")))
+    # Long enough for whoever would not wait.
+    await asyncio.wait([stays], timeout=0.2)
+    go_on.set()
+    await stays
+    for _ in range(2):
+        assert await asyncio.to_thread(written.acquire, timeout=20)
+    assert "https://p.example/2" in {each.endpoint for each in book.subscriptions}
+    assert opened(path).subscriptions == book.subscriptions
+    await asyncio.gather(left, return_exceptions=True)
