@@ -97,7 +97,8 @@ function isWholeInView(call: J): boolean {
   if (call.toolInput !== undefined && typeof call.toolInput !== 'string') return false;
   const title = plain(call.confirmationTitle) || plain(call.invocationMessage);
   const text = call.toolInput ?? title;
-  return text !== '' && fits(text) && fits(title);
+  // Of a title the row shows one line.
+  return text !== '' && fits(text) && fits(title) && line(title) === title.trim();
 }
 
 const fits = (text: string): boolean => text.length <= MOST_CHARACTERS && text.trimEnd().split('\n').length <= MOST_LINES;

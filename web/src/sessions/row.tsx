@@ -58,7 +58,8 @@ function RowView({row, current}: RowProps) {
           onClick={() => setOpen(open ? undefined : 'menu')}
         />
       </div>
-      {row.ask && <RowAsk session={row.uri} title={title} ask={row.ask} settled={row.settled} />}
+      {/* Another request is another answer: what was pressed for the one before says nothing of it. */}
+      {row.ask && <RowAsk key={`${row.ask.chat} ${row.ask.id}`} session={row.uri} title={title} ask={row.ask} settled={row.settled} />}
       {open === 'menu' && <RowMenu row={row} title={title} anchor={anchor} onClose={close} onRename={() => setOpen('rename')} />}
       {open === 'rename' && <Rename row={row} onClose={close} />}
     </li>

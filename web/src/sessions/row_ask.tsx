@@ -49,7 +49,8 @@ export function RowAsk({session, title, ask, settled}: RowAskProps) {
       ) : (
         <div class="sessions-ask-buttons">
           <To route={chatRoute(store.sessions.peek(), session, ask.chat)} class="ui-button" onGo={() => openFirst(ask.chat)}>{reviewWord(ask)}</To>
-          {offer && <Allow offer={offer} title={title} onAllow={allow} />}
+          {/* What would be allowed is another thing: its button is dead for a moment. */}
+          {offer && <Allow key={JSON.stringify([ask.headline, ask.input, offer])} offer={offer} title={title} onAllow={allow} />}
         </div>
       )}
       <Outcome act={act} />

@@ -138,6 +138,35 @@ describe('a waiting row', () => {
     vi.restoreAllMocks();
   });
 
+  test.each([
+    ['the next request', {request: {...(waiting({toolCallId: 'c2', toolInput: 'rm -rf /'}) as {request: object}).request, id: 'r2'}}],
+    ['other input', waiting({toolInput: 'rm -rf /'})],
+  ])('%s in the place of what was there is dead for its own half second', (_, next) => {
+    let now = 1000;
+    vi.spyOn(performance, 'now').mockImplementation(() => now);
+    open(states);
+    now += 600;
+    page.doing(() => void (page.store.waiting.value = [{...(waiting() as object), ...(next as object)} as never]));
+    expect(page.find('.sessions-ask-input').textContent).toBe('rm -rf /');
+    page.doing(() => page.find('.ui-guarded button').click());
+    expect(page.store.acts).toEqual([]);
+    vi.restoreAllMocks();
+  });
+
+  test('the next request is asked, whatever became of the one before', () => {
+    let now = 1000;
+    vi.spyOn(performance, 'now').mockImplementation(() => now);
+    open(states);
+    now += 600;
+    page.doing(() => page.find('.ui-guarded button').click());
+    page.doing(() => page.store.acts[0]!.end('done'));
+    const next = waiting({toolCallId: 'c2'}) as {request: object};
+    page.doing(() => void (page.store.waiting.value = [{...next, request: {...next.request, id: 'r2'}} as never]));
+    expect(page.box.textContent).not.toContain('Allowed');
+    expect(page.find('.sessions-ask-buttons').textContent).toContain('Allow once');
+    vi.restoreAllMocks();
+  });
+
   test('offers only a review for what is not wholly in view', () => {
     open({...states, waiting: [waiting({toolInput: 'a\nb\nc'})]});
     expect(page.box.querySelector('.ui-guarded')).toBeNull();

@@ -106,6 +106,7 @@ describe('what a row offers', () => {
     ['a third line', {toolInput: 'a\nb\nc'}],
     ['a long line', {toolInput: 'x'.repeat(121)}],
     ['a long title over a short input', {confirmationTitle: 'x'.repeat(121)}],
+    ['a title of which the row shows the first line alone', {toolInput: undefined, confirmationTitle: 'Run ls\nand rm -rf /'}],
     ['input that is elsewhere', {toolInput: {uri: 'ahp-content:x'}}],
     ['edits', {edits: {items: [{}]}}],
     ['a risky judgement', {riskAssessment: {kind: 'judge', status: 'complete', reason: '', safety: 0.39}}],
