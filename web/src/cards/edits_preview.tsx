@@ -5,6 +5,7 @@ import {Button} from '../ui/button.tsx';
 import {lazy} from '../ui/lazy.tsx';
 import {visible} from '../ui/safe.tsx';
 import {Sheet} from '../ui/sheet.tsx';
+import {folderPart, pathOf} from '../workspace/files/paths.ts';
 import {words} from '../words/index.ts';
 import {type Text, useTexts} from './read_text.ts';
 
@@ -48,6 +49,8 @@ function EditPreview({edit}: {edit: FileEdit}) {
     <div class="cards-edit">
       <header class="cards-edit-head">
         <strong title={visible(uri)}>{name}</strong>
+        {/* The same name elsewhere is another file, and a touch screen shows no tooltips. */}
+        <span class="cards-edit-folder">{visible(folderPart(pathOf(uri)))}</span>
         <span class="cards-note">{noteOf(edit)}</span>
         {edit.diff?.added !== undefined && <span class="cards-added">+{edit.diff.added}</span>}
         {edit.diff?.removed !== undefined && <span class="cards-removed">−{edit.diff.removed}</span>}

@@ -16,6 +16,8 @@ export function useTexts(refs: readonly (ContentRef | undefined)[]): ReadonlySig
   const texts = useSignal<readonly Text[]>(refs.map(() => ({state: 'loading'})));
   useEffect(() => {
     let isGone = false;
+    // What was read before is of another reference: under it nobody must decide on this one.
+    texts.value = refs.map(() => ({state: 'loading'}));
     void Promise.all(refs.map(ref => read(ref))).then(all => {
       if (!isGone) texts.value = all;
     });

@@ -67,6 +67,8 @@ export function Box({at, followed, session}: BoxProps) {
     const withMod = combination(event) === 'Mod+Enter';
     if (!withMod && (event.shiftKey || event.altKey || hasTouchKeyboard())) return;
     event.preventDefault();
+    // A key held down was pressed for what had the focus before, such as an approval.
+    if (event.repeat) return;
     const state = chat.peek();
     if (state) send(sendingOf(state, withMod));
   };

@@ -41,10 +41,11 @@ export function SendButtons({chat, draft, send, stop}: SendButtonsProps) {
   }
   return (
     <>
-      <ActButton icon={Square} onClick={stop}>{words.composer.stop}</ActButton>
+      {/* First, because it comes and goes: Stop must not come to where it was under a second press. */}
       {!draft.isEmpty.value && (
         <ActButton icon={CornerDownRight} onClick={() => send('steer')}>{words.composer.steer}</ActButton>
       )}
+      <ActButton icon={Square} onClick={stop}>{words.composer.stop}</ActButton>
       <ActButton kind="primary" icon={ListPlus} whyNot={nothing} onClick={() => send('queue')}>{words.composer.queue}</ActButton>
     </>
   );

@@ -197,6 +197,22 @@ describe('an approval card', () => {
     await vi.waitFor(() => expect(shown.find('pre').textContent).toBe('long input'));
   });
 
+  it('shows nothing of an input that was replaced by another, which is not here yet', async () => {
+    const call = (name: string) => pending({toolInput: {uri: `ahp-content:/${name}`}});
+    const read = (params: {uri: string}): unknown => (params.uri.endsWith('/a') ? {data: 'ls', encoding: 'utf-8'} : new Promise(() => {}));
+    open(call('a'), {answers: {resourceRead: read as never}});
+    await vi.waitFor(() => expect(shown.find('pre').textContent).toBe('ls'));
+    shown.again(<ApprovalCard call={call('b')} at={ref()} />);
+    expect(shown.box.querySelector('pre')).toBeNull();
+    expect(shown.box.textContent).toContain('Loading the input...');
+  });
+
+  it('names the folder of a file that would be changed', () => {
+    const side = (name: string) => ({uri: `file:///root/.ssh/${name}`, content: {uri: 'ahp-content:/x'}});
+    open(pending({edits: {items: [{before: side('config'), after: side('config')}]}}));
+    expect(shown.find('.cards-edit-head').textContent).toContain('/root/.ssh');
+  });
+
   it('cuts a long input only until asked for', () => {
     open(pending({toolInput: Array.from({length: 1204}, (_, n) => `line ${n}`).join('\n')}));
     expect(shown.find('pre').textContent).not.toContain('line 40');

@@ -95,6 +95,22 @@ describe('a working chat', () => {
     expect(shown.store.acts.at(-1)?.action).toMatchObject({type: 'chat/pendingMessageSet', kind: 'steering', message: {text: 'now'}});
   });
 
+  it('sends nothing by a key that is held down', async () => {
+    await open(chat({activeTurn: TURN}));
+    type('not yet');
+    press('Enter', {repeat: true});
+    expect(done()).toEqual([]);
+    expect(field().value).toBe('not yet');
+  });
+
+  it('keeps Stop where it is when Steer was pressed and goes', async () => {
+    await open(chat({activeTurn: TURN}));
+    const rightOfStop = (): number => [...shown.box.querySelectorAll('.composer-send button')].reverse().findIndex(button => button.textContent === 'Stop');
+    const before = rightOfStop();
+    type('now');
+    expect(rightOfStop()).toBe(before);
+  });
+
   it('asks before a second message steers in place of the first', async () => {
     await open(chat({activeTurn: TURN, steeringMessage: {id: 'x', message: TURN.message}}));
     type('now');
