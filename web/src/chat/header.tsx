@@ -1,8 +1,10 @@
 /** The head of a chat: what it is about, and who answers how. */
 import {Plus, ShieldOff} from 'lucide';
+import {useEffect} from 'preact/hooks';
 import type {AgentInfo, SessionState} from '../ahp/index.ts';
 import {useStore} from '../store/index.ts';
 import {ActButton} from '../ui/button.tsx';
+import {command} from '../ui/commands.ts';
 import {Icon} from '../ui/icon.tsx';
 import {visible} from '../ui/safe.tsx';
 import {words} from '../words/index.ts';
@@ -19,6 +21,14 @@ export interface HeaderProps {
 export function Header({session, state, model}: HeaderProps) {
   const store = useStore();
   const agent = store.root.state.value?.agents.find(each => each.provider === state?.provider);
+  const mayHaveMore = agent?.capabilities?.multipleChats !== undefined;
+  useEffect(() => command({
+    id: 'chat.new',
+    words: words.chat.newChat,
+    group: words.chat.group,
+    when: () => mayHaveMore && store.live.peek() === 'live' && store.me.peek()?.role !== 'viewer',
+    run: () => void newChat(store, session),
+  }), [session, mayHaveMore]);
   return (
     <header class="chat-header">
       <h1 title={state && visible(state.title)}>{state && visible(state.title)}</h1>
@@ -28,7 +38,7 @@ export function Header({session, state, model}: HeaderProps) {
           <span class="chat-everything" title={words.chat.allowsEverythingWhy}><Icon of={ShieldOff} /><span>{words.chat.allowsEverything}</span></span>
         )}
       </div>
-      {agent?.capabilities?.multipleChats && <ActButton kind="quiet" icon={Plus} label={words.chat.newChat} onClick={() => void newChat(store, session)} />}
+      {mayHaveMore && <ActButton kind="quiet" icon={Plus} label={words.chat.newChat} onClick={() => void newChat(store, session)} />}
     </header>
   );
 }

@@ -8,7 +8,7 @@ import type {TranscriptModel} from '../chat/transcript.tsx';
 import {Button} from '../ui/button.tsx';
 import type {ListHandle} from '../ui/virtual_list.tsx';
 import {words} from '../words/index.ts';
-import {mark, unmark} from './mark.ts';
+import {mark, rangesOf, unmark} from './mark.ts';
 import {type Hit, MOST_HITS, findIn} from './search.ts';
 
 export interface FindBarProps {
@@ -16,6 +16,9 @@ export interface FindBarProps {
   readonly list: ListHandle;
   readonly onClose: () => void;
 }
+
+/** Pixels at the top that this bar covers. */
+const HEAD = 48;
 
 /** Pages of older turns that one press searches. */
 const PAGES = 20;
@@ -88,7 +91,18 @@ function show(model: TranscriptModel, list: ListHandle, hit: Hit | undefined, qu
   if (!hit) return;
   if (hit.fold) model.folds.openRows(hit.fold);
   for (const key of hit.inside) model.folds.of(key).value = true;
-  void model.goTo(list, sectionOf(model.rows.peek() ?? [], hit, query), 'center');
+  const key = sectionOf(model.rows.peek() ?? [], hit, query);
+  void model.goTo(list, key, 'center').then(() => reveal(list, key, hit.nth, query));
+}
+
+/** Scroll to the hit itself, where its row is higher than the screen. */
+function reveal(list: ListHandle, key: string, nth: number, query: string): void {
+  const box = list.element;
+  const row = [...(box?.querySelectorAll<HTMLElement>('[data-key]') ?? [])].find(each => each.dataset['key'] === key);
+  if (!box || !row) return;
+  const ranges = rangesOf(row, query.toLowerCase());
+  const [hit, frame] = [(ranges[nth] ?? ranges.at(-1))?.getBoundingClientRect(), box.getBoundingClientRect()];
+  if (hit && (hit.top < frame.top + HEAD || hit.bottom > frame.bottom)) box.scrollTop += hit.top - frame.top - frame.height / 2;
 }
 
 /** The row in which a hit is, of the rows that its text has. */
