@@ -86,13 +86,17 @@ export function FindBar({model, list, onClose}: FindBarProps) {
   );
 }
 
+// Counts what was gone to: of several in a hurry, as with every key that is typed, the last one counts.
+let shows = 0;
+
 /** Open what hides a hit, and bring its row into view. */
 function show(model: TranscriptModel, list: ListHandle, hit: Hit | undefined, query: string): void {
   if (!hit) return;
   if (hit.fold) model.folds.openRows(hit.fold);
   for (const key of hit.inside) model.folds.of(key).value = true;
   const key = sectionOf(model.rows.peek() ?? [], hit, query);
-  void model.goTo(list, key, 'center').then(() => reveal(list, key, hit.nth, query));
+  const own = ++shows;
+  void model.goTo(list, key, 'center').then(() => own === shows && reveal(list, key, hit.nth, query));
 }
 
 /** Scroll to the hit itself, where its row is higher than the screen. */
