@@ -29,6 +29,13 @@ describe('lines of a diff', () => {
     expect(diffLines(two, {split: false}).map(brief)).toEqual(['- 1/', '- 2/', '+ /1', '+ /2', '  3/3']);
   });
 
+  test('show early what came, where much more went', () => {
+    const {rows: cut} = diffRows(numbered(30), 'one\n');
+    expect(diffLines(cut, {split: false}).slice(0, 3).map(brief)).toEqual(['- 1/', '+ /1', '- 2/']);
+    const {rows: other} = diffRows(numbered(30), numbered(30, index => `x${index}`));
+    expect(diffLines(other, {split: false, together: 2}).slice(0, 5).map(brief)).toEqual(['- 1/', '- 2/', '+ /1', '+ /2', '- 3/']);
+  });
+
   test('of equal texts are all of them', () => {
     const same = diffRows(numbered(20), numbered(20)).rows;
     expect(diffLines(same, {split: false})).toHaveLength(20);

@@ -40,6 +40,13 @@ test('shows no more than its limit until somebody asks', async () => {
   expect(texts(view)).toHaveLength(50);
 });
 
+test('shows something of both where they cannot be aligned, also within its limit', async () => {
+  const random = (seed: number): string => Array.from({length: 6_000}, (_, index) => `${seed} ${(index * 7919 * seed) % 10_007} ${index}\n`).join('');
+  const view = await diff(random(3), random(5), 6);
+  expect(view.box.textContent).toContain('Too different to align. Showing before and after.');
+  expect([...view.box.querySelectorAll('.diff-half')].map(half => half.className)).toEqual([...Array(3).fill('diff-half del'), ...Array(3).fill('diff-half add')]);
+});
+
 test('spells out what would hide', async () => {
   const view = await diff('', 'user\u202Eadmin\n');
   expect(texts(view)).toEqual(['user⟨U+202E⟩admin']);

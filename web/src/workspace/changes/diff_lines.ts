@@ -17,6 +17,8 @@ export interface Layout {
   /** The gaps that somebody has opened, by the row they begin at. */
   readonly opened?: ReadonlySet<number>;
   readonly context?: number;
+  /** Below each other: how many removed lines stand before the lines that replaced them, at most. */
+  readonly together?: number;
 }
 
 /** The lines to show of a diff. */
@@ -25,11 +27,11 @@ export function diffLines(rows: readonly DiffRow[], layout: Layout): DiffLine[] 
   for (const [from, to, isSame] of runs(rows)) {
     const hidden = isSame ? hiddenIn(from, to, rows.length, layout.context ?? CONTEXT) : undefined;
     if (hidden && !layout.opened?.has(hidden[0])) {
-      lines.push(...shown(rows, from, hidden[0], layout.split));
+      lines.push(...shown(rows, from, hidden[0], layout));
       lines.push({is: 'gap', key: `gap ${hidden[0]}`, from: hidden[0], count: hidden[1] - hidden[0]});
-      lines.push(...shown(rows, hidden[1], to, layout.split));
+      lines.push(...shown(rows, hidden[1], to, layout));
     } else {
-      lines.push(...shown(rows, from, to, layout.split));
+      lines.push(...shown(rows, from, to, layout));
     }
   }
   return lines;
@@ -63,13 +65,29 @@ function hiddenIn(from: number, to: number, all: number, context: number): [numb
   return end - start >= LEAST_HIDDEN ? [start, end] : undefined;
 }
 
-function shown(rows: readonly DiffRow[], from: number, to: number, split: boolean): DiffLine[] {
+function shown(rows: readonly DiffRow[], from: number, to: number, {split, together = Infinity}: Layout): DiffLine[] {
+  const lines: DiffLine[] = [];
+  for (let index = from; index < to;) {
+    const {kind} = rows[index]!;
+    let end = index + 1;
+    while (end < to && rows[end]!.kind === kind && end - index < together) end++;
+    lines.push(...(split ? pairs(rows, index, end) : stacked(rows, index, end, kind)));
+    index = end;
+  }
+  return lines;
+}
+
+function pairs(rows: readonly DiffRow[], from: number, to: number): DiffLine[] {
+  return rows.slice(from, to).map((row, index) => ({is: 'pair', key: `pair ${from + index}`, row}));
+}
+
+// What was replaced, then what replaced it.
+function stacked(rows: readonly DiffRow[], from: number, to: number, kind: DiffRow['kind']): DiffLine[] {
   const part = rows.slice(from, to);
-  if (split) return part.map((row, index) => ({is: 'pair', key: `pair ${from + index}`, row}));
-  const removed = part.flatMap((row, index) => (row.kind === 'same' || !row.left ? [] : line('del', from + index, row.left)));
-  const kept = part.flatMap((row, index) => (row.kind === 'same' ? line('same', from + index, row.right!, row.left![0]) : []));
-  const added = part.flatMap((row, index) => (row.kind === 'same' || !row.right ? [] : line('add', from + index, row.right)));
-  return [...removed, ...kept, ...added];
+  if (kind === 'same') return part.map((row, index) => line('same', from + index, row.right!, row.left![0]));
+  const removed = part.flatMap((row, index) => (row.left ? line('del', from + index, row.left) : []));
+  const added = part.flatMap((row, index) => (row.right ? line('add', from + index, row.right) : []));
+  return [...removed, ...added];
 }
 
 function line(kind: 'same' | 'del' | 'add', index: number, side: Side, before?: number): DiffLine {

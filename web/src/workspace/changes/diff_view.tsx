@@ -26,18 +26,27 @@ export function DiffView({before, after, limit}: DiffViewProps) {
   const split = useIsWide(box, SPLIT_FROM);
   const [opened, setOpened] = useState<ReadonlySet<number>>(new Set());
   const [isWhole, setWhole] = useState(limit === undefined);
-  const lines = useMemo(() => (aligned ? diffLines(aligned.rows, {split, opened}) : []), [aligned, split, opened]);
+  // Within a limit, what is new must be seen beside what is gone.
+  const together = isWhole || limit === undefined ? undefined : Math.ceil(limit / 2);
+  const lines = useMemo(() => (aligned ? diffLines(aligned.rows, {split, opened, ...(together ? {together} : {})}) : []), [aligned, split, opened, together]);
   const openGap = (from: number): void => setOpened(new Set(opened).add(from));
+  const first = aligned?.tooDifferent && together ? ofBoth(lines, together) : lines;
   const most = isWhole ? lines.length : Math.min(limit ?? lines.length, lines.length);
   return (
     <div class="diff" ref={box}>
       {!aligned && <Skeleton lines={3} />}
       {aligned?.tooDifferent && <p class="diff-note">{words.workspace.tooDifferent}</p>}
       {aligned && !lines.length && <p class="diff-note">{words.workspace.emptyFile}</p>}
-      <Lines lines={lines.slice(0, most)} onOpenGap={openGap} />
+      <Lines lines={first.slice(0, most)} onOpenGap={openGap} />
       {most < lines.length && <Button kind="quiet" class="diff-all" onClick={() => setWhole(true)}>{words.workspace.showAllLines(lines.length)}</Button>}
     </div>
   );
+}
+
+/** The first lines of either side, where one would hide the other. */
+function ofBoth(lines: readonly DiffLine[], of: number): readonly DiffLine[] {
+  const isOld = (line: DiffLine): boolean => (line.is === 'line' ? line.kind === 'del' : line.is === 'pair' && line.row.kind === 'del');
+  return [...lines.filter(isOld).slice(0, of), ...lines.filter(line => !isOld(line)).slice(0, of)];
 }
 
 function Lines({lines, onOpenGap}: {lines: readonly DiffLine[]; onOpenGap: (from: number) => void}) {
