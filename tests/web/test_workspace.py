@@ -195,6 +195,10 @@ async def test_a_shell_runs_in_the_page(
             await tab.picture("terminal")
             await type_line(tab, "seq 1 20000; echo at-the-end")
             await expect(rows(tab)).to_contain_text("at-the-end")
+            # Tab is the shell's; there is another way out.
+            await tab.page.locator(".xterm-helper-textarea").focus()
+            await tab.page.keyboard.press("Shift+Escape")
+            await expect(tab.page.locator(".terminals-list button").first).to_be_focused()
             await type_line(tab, "exit 3")
             await expect(tab.page.get_by_text("Ended with 3.")).to_be_visible()
             await tab.page.get_by_role("button", name="Remove terminal").click()

@@ -66,7 +66,7 @@ export const workspace = {
     foreignSize: 'Sized by another window.',
     useMySize: 'Use my size',
     openLink: 'Open link',
-    input: 'Terminal',
+    input: 'Terminal. Shift+Escape leaves it.',
     keyRow: 'Keys',
     keys: {esc: 'Esc', tab: 'Tab', ctrl: 'Ctrl', left: '←', down: '↓', up: '↑', right: '→', interrupt: '^C'},
     keyNames: {esc: 'Escape', tab: 'Tab', ctrl: 'Control', left: 'Left', down: 'Down', up: 'Up', right: 'Right', interrupt: 'Control C'},

@@ -64,6 +64,19 @@ describe('the files panel', () => {
     expect([...shown.box.querySelectorAll('.files-text')].map(line => line.textContent)).toEqual(['one', 'two', 'three']);
   });
 
+  test('reads again when the agent has done something', async () => {
+    store.sessions.value = [{resource: SESSION, status: 8}] as never;
+    await open('src/main.ts');
+    const read = (): number => store.asks.filter(ask => ask.method === 'resourceRead').length;
+    expect(read()).toBe(1);
+    shown.doing(() => void (store.sessions.value = [{resource: SESSION, status: 33}] as never));
+    await settled();
+    expect(read()).toBe(2);
+    shown.doing(() => void (store.sessions.value = [{resource: SESSION, status: 1}] as never));
+    await settled();
+    expect(read()).toBe(2);
+  });
+
   test('does not even ask for what is too large, and tells what is no text', async () => {
     await open('big.log');
     expect(shown.box.textContent).toContain('Too large to show: 1.9 MB.');

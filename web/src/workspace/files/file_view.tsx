@@ -30,12 +30,14 @@ export interface FileViewProps extends ChatRef {
   readonly line: number | undefined;
   readonly folders: readonly string[] | undefined;
   readonly here: SessionRoute;
+  /** What the session is at: another one, and the file is read again. */
+  readonly activity: number;
   readonly onClose: (() => void) | undefined;
   /** What is named is a folder. */
   readonly onFolder: () => void;
 }
 
-export function FileView({session, chat, uri, line, folders, here, onClose, onFolder}: FileViewProps) {
+export function FileView({session, chat, uri, line, folders, here, activity, onClose, onFolder}: FileViewProps) {
   const said = words.workspace.files;
   const store = useStore();
   const [read, setRead] = useState<FileRead>();
@@ -52,7 +54,7 @@ export function FileView({session, chat, uri, line, folders, here, onClose, onFo
     return () => {
       isWanted = false;
     };
-  }, [store, uri, times]);
+  }, [store, uri, times, activity]);
   const path = visible(shortPath(uri, folders));
   const attach = (lines?: Lines): void => {
     attachToMessage(chat, fileAttachment(uri, lines));

@@ -1,6 +1,8 @@
 /** The workspace panel of files: a tree of the session's folders, and one file that is read. */
+import {useComputed} from '@preact/signals';
 import {ChevronDown, ChevronRight, File, Folder, RefreshCw} from 'lucide';
 import {useEffect, useMemo, useRef} from 'preact/hooks';
+import {ACTIVITY_MASK} from '../../ahp/status.ts';
 import {go, route, type SessionRoute} from '../../route.ts';
 import {type Store, useFollowed, useStore} from '../../store/index.ts';
 import {Button} from '../../ui/button.tsx';
@@ -38,6 +40,8 @@ export function FilesPanel({session, chat}: ChatRef) {
   const box = useRef<HTMLDivElement>(null);
   const hasBoth = useIsWide(box, BOTH_FROM);
   const tree = treeOf(store, session);
+  // What an agent is at: when that changes, files may have.
+  const activity = useComputed(() => (store.sessions.value.find(summary => summary.resource === session)?.status ?? 0) & ACTIVITY_MASK).value;
   const at = route.value;
   const here: SessionRoute = at.at === 'session' ? at : {at: 'session', session};
   const file = here.panel === 'files' && here.file !== undefined ? resolvedUri(here.file, folders) : undefined;
@@ -51,8 +55,8 @@ export function FilesPanel({session, chat}: ChatRef) {
   return (
     <div class={hasBoth ? 'files both' : 'files'} ref={box}>
       {!folders?.length && (state.value ? <p class="files-note">{words.workspace.files.noFolders}</p> : <Skeleton lines={5} />)}
-      {folders && folders.length > 0 && (hasBoth || file === undefined) && <Tree tree={tree} roots={folders} shown={file} onOpen={open} />}
-      {file !== undefined && <FileView key={file} {...{session, chat, folders, here}} uri={file} line={here.line} onClose={hasBoth ? undefined : close} onFolder={() => showFolder(file)} />}
+      {folders && folders.length > 0 && (hasBoth || file === undefined) && <Tree tree={tree} roots={folders} shown={file} activity={activity} onOpen={open} />}
+      {file !== undefined && <FileView key={file} {...{session, chat, folders, here, activity}} uri={file} line={here.line} onClose={hasBoth ? undefined : close} onFolder={() => showFolder(file)} />}
       {file === undefined && hasBoth && <p class="files-note">{words.workspace.files.pick}</p>}
     </div>
   );
@@ -62,10 +66,11 @@ interface TreeProps {
   readonly tree: FileTree;
   readonly roots: readonly string[];
   readonly shown: string | undefined;
+  readonly activity: number;
   readonly onOpen: (uri: string) => void;
 }
 
-function Tree({tree, roots, shown, onOpen}: TreeProps) {
+function Tree({tree, roots, shown, activity, onOpen}: TreeProps) {
   const state = tree.state.value;
   const names = roots.join('\n');
   useEffect(() => {
@@ -74,6 +79,11 @@ function Tree({tree, roots, shown, onOpen}: TreeProps) {
   useEffect(() => {
     if (shown !== undefined) tree.reveal(shown, roots);
   }, [tree, shown, names]);
+  const listedAt = useRef(activity);
+  useEffect(() => {
+    if (listedAt.current !== activity) tree.refresh(roots);
+    listedAt.current = activity;
+  }, [tree, activity]);
   const rows = useMemo(() => treeRows(roots, state), [names, state]);
   return (
     <div class="files-tree">

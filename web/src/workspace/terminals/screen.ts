@@ -13,6 +13,8 @@ export interface ScreenEvents {
   typed(data: string): void;
   /** This many characters fit into the box now. */
   fits(size: Size): void;
+  /** Somebody wants out by the keyboard, for Tab belongs to the program. */
+  leave(): void;
   /** A link was pressed; whether it is opened is for others to say. */
   link(address: string): void;
 }
@@ -49,6 +51,11 @@ export class Screen {
     this.muteAnswers();
     this.terminal.onData(data => {
       if (!this.isReplaying) events.typed(data);
+    });
+    this.terminal.attachCustomKeyEventHandler(event => {
+      const isLeaving = event.key === 'Escape' && event.shiftKey;
+      if (isLeaving && event.type === 'keydown') events.leave();
+      return !isLeaving;
     });
     withoutStyleElements(() => this.terminal.open(box));
     withoutStyleAttributes(this.terminal);

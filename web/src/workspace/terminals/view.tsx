@@ -94,6 +94,7 @@ function useScreen(box: {readonly current: HTMLDivElement | null}, state: StateS
         typing.fits(size);
         if (typing.shown) made.resize(typing.shown);
       },
+      leave: () => box.current?.closest('.terminals')?.querySelector<HTMLElement>('button')?.focus(),
       link: address => void (link.value = address),
     });
     setScreen(made);
