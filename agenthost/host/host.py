@@ -338,7 +338,7 @@ class Host:
                     connection.end(
                         CloseCode.POLICY_VIOLATION, "the token was revoked or has expired"
                     )
-            if self._gates:
+            if self._gates and all(gate.is_certain for gate in self._gates):
                 await self.core.push_book.prune(lambda each: self._counts(each.principal))
 
     def _counts(self, principal: Principal) -> bool:

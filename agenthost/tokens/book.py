@@ -163,6 +163,12 @@ class TokenBook:
         """Return whether somebody of this name has a token that has not expired."""
         return any(entry.name == name and not entry.expired(now) for entry in self._current())
 
+    @property
+    def is_readable(self) -> bool:
+        """Whether what the book says now is what is in it, not that it cannot be read."""
+        self._current()
+        return self._complaint is None
+
     def _current(self) -> tuple[TokenEntry, ...]:
         signature: Signature | None = None
         try:

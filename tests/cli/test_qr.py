@@ -100,6 +100,14 @@ def test_a_host_on_all_addresses_is_scanned_by_its_address_on_the_network(
         assert command()[1].splitlines()[-1].startswith("http://10.1.2.3:9000/#tkn=")
 
 
+def test_a_host_that_listens_at_a_name_knows_it_for_its_own(command: Command) -> None:
+    with command.host("box.example:8765"):
+        code, out, err = command()
+    assert code == 0
+    assert out.splitlines()[-1].startswith("http://box.example:8765/#tkn=")
+    assert "--allow-origin" not in err
+
+
 @pytest.mark.parametrize("listening", ["127.0.0.1:8765", "[::1]:8765", "localhost:8765", None])
 def test_a_host_for_this_machine_alone_says_what_to_start_instead(
     command: Command, listening: str | None

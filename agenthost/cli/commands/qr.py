@@ -216,7 +216,7 @@ def _show(args: argparse.Namespace, place: PageAddress, made: NewToken, folder: 
     ]
     if args.png is not None:
         lines.insert(0, f"The code is in {args.png}; whoever sees it can come in.")
-    if place.is_named:
+    if args.url is not None and place.is_named:
         lines.append(f"The host must have been started with --allow-origin {place.base}")
     if place.is_plain:
         lines.append(

@@ -144,6 +144,12 @@ class Gate:
         """Tell whether someone let in earlier would be let in now with the same token."""
         return self._tokens is None or self._tokens.still_valid(principal, now)
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether who is not valid has lost their token for good, and nothing need be kept."""
+        # An embedder's own accounts need not have it.
+        return bool(getattr(self._tokens, "is_readable", True))
+
     def _admit(self, token: str | None, peer: str, now: float) -> Principal | Refusal:
         if self._tokens is None:
             return LOCAL_OWNER

@@ -62,6 +62,11 @@ class HostTokens:
             return True
         return self._book is not None and self._book.holds(principal.credential, now)
 
+    @property
+    def is_readable(self) -> bool:
+        """Whether the tokens can be read, so that one that does not count now never will again."""
+        return self._book is None or self._book.is_readable
+
 
 def admitted_names(data_dir: Path) -> Callable[[str], bool]:
     """Return what says whether somebody has a token: the owner, and who is in the book now."""

@@ -15,7 +15,7 @@ import pytest
 from agenthost.host import Gate, Host, SqliteStore
 from agenthost.host import host as host_module
 from agenthost.host.push import watch as watch_module
-from agenthost.host.trust import HostTokens
+from agenthost.host.trust import HostTokens, Principal
 from agenthost.tokens import BOOK_FILE, Role, TokenBook
 from tests.host.push.services import Browser, PushService
 from tests.wire.client import WireClient, open_client
@@ -170,6 +170,35 @@ async def test_a_revoked_token_takes_its_subscriptions_along(tmp_path: Path) -> 
         await ask(owner)
         [taken] = await site.service.until(1)
         assert taken.first_line.startswith("POST /owner ")
+
+
+async def test_a_book_of_tokens_that_cannot_be_read_for_a_while_costs_no_subscription(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    real = Gate.still_valid
+
+    def still_valid(self: Gate, principal: Principal, now: float) -> bool:
+        asked.append(principal.name)
+        return real(self, principal, now)
+
+    monkeypatch.setattr(Gate, "still_valid", still_valid)
+    async with opened(tmp_path) as site, site.client() as owner:
+        made = site.book.create("phone", Role.OPERATOR, expires=None, now=0.0)
+        async with site.client(made.secret, "phone") as phone:
+            await subscribe(phone, Browser("https://push.example.org/phone"))
+            (tmp_path / BOOK_FILE).chmod(0o644)
+            assert (await phone.closed)[0] == 1008
+        asked.clear()
+        async with asyncio.timeout(10):
+            while asked.count("owner") < 5:
+                await owner.ping()
+        await ask(owner)
+        (tmp_path / BOOK_FILE).chmod(0o600)
+        async with site.client(made.secret, "phone") as phone:
+            await ask(phone, "ahp-session:/next")
+            [taken] = await site.service.until(1)
+            assert taken.first_line.startswith("POST /phone ")
 
 
 async def test_tokens_are_withdrawn_though_the_subscriptions_cannot_be_written(
