@@ -44,6 +44,16 @@ test('makes a terminal for the session, and goes there', async () => {
   expect(route.value).toMatchObject({panel: 'terminals', file: store.asks[0]?.params.channel});
 });
 
+test('makes one by a double click', async () => {
+  shown = show(<TerminalsPanel session={SESSION} chat="chat" />, store);
+  const button = shown.button('New terminal');
+  shown.doing(() => void button.dispatchEvent(new MouseEvent('click', {detail: 1, bubbles: true})));
+  await settled();
+  shown.doing(() => void button.dispatchEvent(new MouseEvent('click', {detail: 2, bubbles: true})));
+  await settled();
+  expect(store.asks.map(ask => ask.method)).toEqual(['createTerminal']);
+});
+
 test('tells why none was made', async () => {
   store = fakeStore({answers: {createTerminal: () => {
     throw new Error('too many');

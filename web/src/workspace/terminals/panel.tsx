@@ -26,22 +26,36 @@ export function TerminalsPanel({session, chat}: ChatRef) {
   const said = words.workspace.terminals;
   const store = useStore();
   const [failure, setFailure] = useState<string>();
+  const isCreating = useRef(false);
+  // The one that was asked for here a moment ago: who asked for it wants to type into it.
+  const newest = useRef<string | undefined>(undefined);
   const at = route.value;
   const here: SessionRoute = at.at === 'session' ? at : {at: 'session', session};
   const {ours, others} = listed(store.root.state.value?.terminals, session);
   const named = here.panel === 'terminals' ? here.file : undefined;
   const shown = named ?? ours[0]?.resource;
   const select = (uri: string): void => go({...here, panel: 'terminals', file: uri, line: undefined}, {replace: true});
-  const create = async (): Promise<void> => {
+  const create = async (event: MouseEvent): Promise<void> => {
+    // The second press of a double click wants no second terminal.
+    if (isCreating.current || event.detail > 1) return;
+    isCreating.current = true;
     const uri = terminalUri(newId());
     setFailure(undefined);
     try {
       await store.ask('createTerminal', {channel: uri, claim: {kind: 'session', session, chat}});
       made.add(uri);
+      newest.current = uri;
       select(uri);
     } catch (error) {
       setFailure(failureText(error, {changes: true}));
+    } finally {
+      isCreating.current = false;
     }
+  };
+  const isWanted = (uri: string): boolean => {
+    const is = newest.current === uri;
+    if (is) newest.current = undefined;
+    return is;
   };
   return (
     <div class="terminals">
@@ -51,12 +65,12 @@ export function TerminalsPanel({session, chat}: ChatRef) {
           {shown !== undefined && !ours.some(info => info.resource === shown) && <OtherName uri={shown} others={others} />}
         </div>
         <OtherTerminals others={others} onSelect={select} />
-        <ActButton kind="quiet" icon={Plus} label={said.create} onClick={() => void create()} />
+        <ActButton kind="quiet" icon={Plus} label={said.create} onClick={event => void create(event)} />
       </header>
       {failure !== undefined && <p class="ui-outcome" role="alert">{failure}</p>}
       {shown === undefined
-        ? <p class="terminals-note">{said.none} <ActButton icon={SquareTerminal} onClick={() => void create()}>{said.create}</ActButton></p>
-        : <TerminalView key={shown} uri={shown} isOurs={made.has(shown)} onRemoved={() => go({...here, file: undefined}, {replace: true})} />}
+        ? <p class="terminals-note">{said.none} <ActButton icon={SquareTerminal} onClick={event => void create(event)}>{said.create}</ActButton></p>
+        : <TerminalView key={shown} uri={shown} isOurs={made.has(shown)} isWanted={isWanted} onRemoved={() => go({...here, file: undefined}, {replace: true})} />}
     </div>
   );
 }

@@ -23,17 +23,19 @@ export interface TerminalViewProps {
   readonly uri: string;
   /** Whether this window has just made it, and so sets its size. */
   readonly isOurs: boolean;
+  /** Whether somebody waits to type into it; that is told once. */
+  readonly isWanted?: ((uri: string) => boolean) | undefined;
   /** Somebody has removed it from here. */
   readonly onRemoved: () => void;
 }
 
 type StateSignal = ReadonlySignal<TerminalState | undefined>;
 
-export function TerminalView({uri, isOurs, onRemoved}: TerminalViewProps) {
+export function TerminalView({uri, isOurs, isWanted, onRemoved}: TerminalViewProps) {
   const store = useStore();
   const {state, gone} = useFollowed(() => store.channel('terminal', uri), [store, uri]);
   const isThere = useComputed(() => state.value !== undefined);
-  if (isThere.value) return <Opened uri={uri} isOurs={isOurs} onRemoved={onRemoved} state={state} isGone={gone.value !== undefined} />;
+  if (isThere.value) return <Opened uri={uri} isOurs={isOurs} isWanted={isWanted} onRemoved={onRemoved} state={state} isGone={gone.value !== undefined} />;
   return gone.value === undefined ? <Skeleton lines={4} /> : <Gone onClose={onRemoved} />;
 }
 
@@ -46,7 +48,7 @@ function Gone({onClose}: {onClose: () => void}) {
   );
 }
 
-function Opened({uri, isOurs, onRemoved, state, isGone}: TerminalViewProps & {state: StateSignal; isGone: boolean}) {
+function Opened({uri, isOurs, isWanted, onRemoved, state, isGone}: TerminalViewProps & {state: StateSignal; isGone: boolean}) {
   const store = useStore();
   const whyNot = useWhyNot();
   const box = useRef<HTMLDivElement>(null);
@@ -60,6 +62,9 @@ function Opened({uri, isOurs, onRemoved, state, isGone}: TerminalViewProps & {st
     if (screen) screen.takesInput = mayType;
     if (mayType) typing.again();
   }, [screen, mayType]);
+  useEffect(() => {
+    if (screen && isWanted?.(uri) && isFocusFree(box.current)) screen.focus();
+  }, [screen]);
   const press = (key: KeyName): void => {
     typing.type(keySequence(key, {application: screen?.usesApplicationKeys ?? false, ctrl: ctrl.peek()}));
     ctrl.value = false;
@@ -77,6 +82,13 @@ function Opened({uri, isOurs, onRemoved, state, isGone}: TerminalViewProps & {st
       {mayType && <KeyRow ctrl={ctrl} onKey={press} />}
     </div>
   );
+}
+
+/** Whether nobody is elsewhere: the focus is in the panel or was lost with what had it. A touch keyboard is not opened unasked. */
+function isFocusFree(box: Element | null): boolean {
+  const focused = document.activeElement;
+  const isHere = !focused || focused === document.body || box?.closest('.terminals')?.contains(focused) === true;
+  return isHere && !globalThis.matchMedia?.('(pointer: coarse)').matches;
 }
 
 /** A screen in a box, which follows the state without drawing anything else anew. */
