@@ -35,8 +35,8 @@ def row(tab: Tab, title: str) -> Locator:
 
 async def choose(tab: Tab, title: str, item: str) -> None:
     """Choose from the menu of a row."""
-    await row(tab, title).hover()
-    await tab.page.get_by_role("button", name=f"More about {title}", exact=True).click()
+    await row(tab, title).first.hover()
+    await tab.page.get_by_role("button", name=f"More about {title}", exact=True).first.click()
     await tab.page.get_by_role("menuitem", name=item, exact=True).click()
 
 
@@ -121,6 +121,8 @@ async def test_the_menu_renames_archives_and_forks(
         await choose(tab, "Second name", "Fork")
         await tab.page.wait_for_url(re.compile(r"/s/(?!menu)"))
         await expect(tab.page.get_by_role("feed")).to_contain_text("remember this")
+        # The fork has the name as well.
+        await expect(row(tab, "Second name")).to_have_count(2)
         await choose(tab, "Second name", "Archive")
         await tab.page.get_by_label("Which sessions are shown").select_option("Archived")
         await expect(row(tab, "Second name").first).to_be_visible()
