@@ -25,6 +25,7 @@ describe('notes', () => {
     expect(linesOf(rangeOf({from: 7, to: 7}))).toEqual({from: 7, to: 7});
     expect(linesOf({start: {line: 6, character: 2}, end: {line: 6, character: 9}})).toEqual({from: 7, to: 7});
     expect(linesOf({start: {line: 6, character: 0}, end: {line: 6, character: 0}})).toEqual({from: 7, to: 7});
+    expect(linesOf({} as never)).toBeUndefined();
   });
 
   test('are answered, resolved, removed', () => {

@@ -19,7 +19,7 @@ export const notesOn = (state: AnnotationsState | undefined, resource: string): 
 
 /** The lines that a range covers; undefined for a note on the whole file. */
 export function linesOf(range: TextRange | undefined): Lines | undefined {
-  if (!range) return undefined;
+  if (!range || !Number.isInteger(range.start?.line) || !Number.isInteger(range.end?.line)) return undefined;
   const from = range.start.line + 1;
   // An end at the beginning of a line is the end of the line before it.
   const to = range.end.character === 0 && range.end.line > range.start.line ? range.end.line : range.end.line + 1;
