@@ -52,11 +52,7 @@ export class Screen {
     this.terminal.onData(data => {
       if (!this.isReplaying) events.typed(data);
     });
-    this.terminal.attachCustomKeyEventHandler(event => {
-      const isLeaving = event.key === 'Escape' && event.shiftKey;
-      if (isLeaving && event.type === 'keydown') events.leave();
-      return !isLeaving;
-    });
+    this.terminal.attachCustomKeyEventHandler(event => !this.isOurKey(event, events));
     withoutStyleElements(() => this.terminal.open(box));
     withoutStyleAttributes(this.terminal);
     this.terminal.textarea?.setAttribute('aria-label', label);
@@ -115,6 +111,16 @@ export class Screen {
       this.isWriting = this.isReplaying = false;
       if (this.latest) this.write();
     });
+  }
+
+  /** Whether a key is the page's, and does something here, instead of the program's. */
+  private isOurKey(event: KeyboardEvent, events: ScreenEvents): boolean {
+    const isLeaving = event.key === 'Escape' && event.shiftKey;
+    // Copies what is selected, once: the next one interrupts again.
+    const isCopying = event.key === 'c' && event.ctrlKey && !event.altKey && this.terminal.hasSelection();
+    if (event.type === 'keydown' && isLeaving) events.leave();
+    if (event.type === 'keydown' && isCopying) setTimeout(() => this.terminal.clearSelection());
+    return isLeaving || isCopying;
   }
 
   private muteAnswers(): void {
