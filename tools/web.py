@@ -92,8 +92,12 @@ def main(arguments: list[str]) -> int:
 def build() -> None:
     """Build the page into the package, unless it is there already."""
     wanted = built_from()
+    if _stamp(STATIC) == wanted:
+        # Also where nothing can be written, or locked.
+        return
     with _alone():
         if _stamp(STATIC) == wanted:
+            # Somebody else has just built it.
             return
         node = _packages()
         print("building the web page …", flush=True)

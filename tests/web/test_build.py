@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -22,7 +23,7 @@ def built(clone: Path, *options: str, **variables: str) -> subprocess.CompletedP
         env=environment,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=30,
     )
 
 
@@ -57,3 +58,18 @@ def test_why_the_packages_could_not_be_fetched_is_told(clone: Path) -> None:
     done = built(clone, NODE=node.splitlines()[-1])
     assert done.returncode == 1
     assert "npm error" in done.stderr
+
+
+def test_a_page_that_is_built_already_needs_nobody_to_be_waited_for(clone: Path) -> None:
+    (clone / "web").mkdir()
+    (clone / "web" / "index.html").write_text("<!doctype html>")
+    keep = "import web; web.STATIC.mkdir(parents=True); s = web.STATIC / web.STAMP; "
+    keep += "s.write_text(web.built_from())"
+    subprocess.run([sys.executable, "-c", keep], cwd=clone / "tools", check=True)
+    # Somebody else installs something, or the file system has no locks.
+    folder = os.open(clone / "web", os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        assert built(clone).returncode == 0
+    finally:
+        os.close(folder)
