@@ -48,6 +48,9 @@ Prometheus (send the token as a Bearer header).</p>
 </html>
 """
 
+# What programs ask for, again and again.
+_WATCHED = ("/healthz", "/metrics")
+
 # The text format's own name; without a character set some would read it as Latin-1.
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -68,12 +71,12 @@ class Pages:
 
     @cached_property
     def _assets(self) -> Assets:
-        # Not before somebody asks: many hosts are never looked at with a browser.
+        # Not before somebody asks: many hosts are watched by programs alone, or by nobody.
         return Assets.load(self._static)
 
     def __call__(self, request: HttpRequest) -> HttpResponse | None:
         """Return the page, a refusal, or None for 404."""
-        asset = self._assets.answer(request)
+        asset = None if request.path in _WATCHED else self._assets.answer(request)
         if asset is not None:
             return asset
         refusal = refuse_page(self._gate, request)

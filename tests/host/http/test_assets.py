@@ -180,3 +180,14 @@ def test_where_the_page_is_not_built_its_places_say_so(tmp_path: Path) -> None:
     answer = pages(HttpRequest("GET", "/", headers=Headers([("Host", "\udcff")])))
     assert answer is not None
     assert answer.status == 200
+
+
+def test_who_only_watches_the_host_does_not_make_it_read_the_page(tmp_path: Path) -> None:
+    pages = Pages(cast("HostCore", None), Gate(None), tmp_path)
+    refused = pages(HttpRequest("GET", "/metrics"))
+    assert refused is not None
+    assert refused.status == 403
+    (tmp_path / "index.html").write_text("built meanwhile")
+    answer = pages(HttpRequest("GET", "/"))
+    assert answer is not None
+    assert answer.body == b"built meanwhile"
