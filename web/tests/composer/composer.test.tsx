@@ -105,7 +105,7 @@ describe('a working chat', () => {
 
   it('keeps Stop where it is when Steer was pressed and goes', async () => {
     await open(chat({activeTurn: TURN}));
-    const rightOfStop = (): number => [...shown.box.querySelectorAll('.composer-send button')].reverse().findIndex(button => button.textContent === 'Stop');
+    const rightOfStop = (): number => [...shown.box.querySelectorAll('.composer-send button')].toReversed().findIndex(button => button.textContent === 'Stop');
     const before = rightOfStop();
     type('now');
     expect(rightOfStop()).toBe(before);
