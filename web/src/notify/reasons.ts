@@ -26,8 +26,10 @@ const plain = (text: StringOrMarkdown | undefined): string => (typeof text === '
 
 /** What is asked for, in a line or two. */
 export function askedFor({request}: Waiting): string {
-  if (request.kind === 'chatInput') return request.request.message ?? request.request.questions?.[0]?.message ?? '';
+  if (request.kind === 'chatInput') return request.request?.message ?? request.request?.questions?.[0]?.message ?? '';
   const call = request.toolCall;
+  // A kind that this page does not know, of a newer host.
+  if (typeof call !== 'object' || call === null) return '';
   const title = ('confirmationTitle' in call && plain(call.confirmationTitle)) || plain(call.invocationMessage);
   return [title, 'toolInput' in call && typeof call.toolInput === 'string' ? call.toolInput : ''].filter(Boolean).join('\n').slice(0, 600);
 }

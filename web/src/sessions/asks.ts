@@ -86,7 +86,7 @@ function describedCall(request: J): Described {
 /** The option that a row may offer: the host's first approving one, if nothing of the request is out of view. */
 export function offerOf(call: J): Offer | undefined {
   if (call.status !== 'pending-confirmation' || !isWholeInView(call) || isRisky(call.riskAssessment)) return undefined;
-  const options: readonly J[] = call.options ?? [];
+  const options: readonly J[] = Array.isArray(call.options) ? call.options : [];
   if (!options.length) return {option: undefined, label: undefined};
   const approving = options.filter(option => option.kind === 'approve').toSorted((a, b) => (a.group ?? 0) - (b.group ?? 0))[0];
   return approving && {option: approving.id, label: approving.label};
@@ -113,4 +113,4 @@ function question(request: J): string {
   return line(request?.message || questions[0]?.message || questions[0]?.title || request?.url || '');
 }
 
-const line = (text: string): string => (text.trim().split('\n', 1)[0] ?? '').slice(0, MOST_SHOWN);
+const line = (text: unknown): string => (String(text ?? '').trim().split('\n', 1)[0] ?? '').slice(0, MOST_SHOWN);

@@ -97,9 +97,9 @@ export function activityOf(status: number): Activity {
 
 /** The project of a session: what it says, else its first folder. */
 export function projectOf(session: SessionSummary): Project {
-  if (session.project) return {key: session.project.uri, name: session.project.displayName};
+  if (session.project) return {key: String(session.project.uri), name: String(session.project.displayName ?? '')};
   const folder = session.workingDirectories?.[0];
-  return folder === undefined ? NO_PROJECT : {key: folder, name: lastSegment(folder)};
+  return typeof folder !== 'string' ? NO_PROJECT : {key: folder, name: lastSegment(folder)};
 }
 
 /** The last segment of a URI's path, decoded where that is possible. */

@@ -8,17 +8,17 @@ const PATIENCE = 180;
 /** Characters of a title. */
 const MOST = 120;
 
-const plain = (text: StringOrMarkdown | undefined): string => (typeof text === 'string' ? text : text?.markdown ?? '');
+const plain = (text: StringOrMarkdown | undefined): string => String((typeof text === 'string' ? text : text?.markdown) ?? '');
 
-/** What somebody is asked for, in one line. */
+/** What somebody is asked for, in one line; nothing for a kind that this page does not know. */
 export function waitingTitle({request}: Waiting): string {
-  const said = request.kind === 'chatInput' ? request.request.message ?? '' : plain(request.toolCall.invocationMessage) || request.toolCall.displayName;
+  const said = request.kind === 'chatInput' ? plain(request.request?.message) : plain(request.toolCall?.invocationMessage) || plain(request.toolCall?.displayName);
   return said.split('\n', 1)[0]?.slice(0, MOST) ?? '';
 }
 
 /** The name under which a card can be found in its chat. */
 export function cardName(request: SessionInputRequest): string {
-  return request.kind === 'chatInput' ? request.request.id : request.toolCall.toolCallId;
+  return (request.kind === 'chatInput' ? request.request?.id : request.toolCall?.toolCallId) ?? request.id;
 }
 
 /** The one after the card that has the focus, or of the chat that is open; else the one that waits longest. */

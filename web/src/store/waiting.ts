@@ -48,8 +48,10 @@ export class WaitingList {
     const found: Waiting[] = [];
     const seen = new Map<string, number>();
     for (const [session, followed] of this.followed) {
-      for (const request of followed.state.value?.inputNeeded ?? []) {
-        if (!isForPeople(request)) continue;
+      const needed: unknown = followed.state.value?.inputNeeded;
+      // What one session gets wrong must not hide what the others wait for.
+      for (const request of Array.isArray(needed) ? (needed as readonly SessionInputRequest[]) : []) {
+        if (typeof request?.id !== 'string' || !isForPeople(request)) continue;
         const key = `${session} ${request.id}`;
         const since = this.firstSeen.get(key) ?? this.start(summaries.get(session));
         seen.set(key, since);

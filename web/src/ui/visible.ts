@@ -12,5 +12,6 @@ const joinsPictures = (text: string, at: number): boolean =>
 
 /** Text with every character spelled out that would not be seen, or that would turn others around. */
 export function visible(text: string): string {
-  return text.replace(HIDDEN, (sign, at: number) => (sign === JOINER && joinsPictures(text, at) ? sign : `⟨U+${sign.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}⟩`));
+  // A host may send anything where text belongs; a title that is none costs no more than itself.
+  return (typeof text === 'string' ? text : String(text ?? '')).replace(HIDDEN, (sign, at: number) => (sign === JOINER && joinsPictures(text, at) ? sign : `⟨U+${sign.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}⟩`));
 }

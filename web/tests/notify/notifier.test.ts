@@ -27,6 +27,12 @@ beforeEach(() => {
 });
 
 describe('what waits', () => {
+  test('is told though the page does not know its kind', () => {
+    look(24, [{...(waits('a') as object), request: {id: 'a', kind: 'levitation', chat: 'ahp-chat:/1'}}]);
+    timer.pass(TELL_AFTER);
+    expect(said).toEqual(['needsInput']);
+  });
+
   test('is told after a moment, once, and taken back when it is answered', () => {
     look(24, [waits('a')]);
     timer.pass(TELL_AFTER - 1);

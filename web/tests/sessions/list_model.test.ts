@@ -3,7 +3,7 @@ import type {SessionSummary} from '../../src/ahp/index.ts';
 import {ERROR, IDLE, IN_PROGRESS, INPUT_NEEDED, IS_ARCHIVED, IS_READ} from '../../src/ahp/status.ts';
 import {askOf, offerOf, type WaitingRequest} from '../../src/sessions/asks.ts';
 import {keptAt, loose, steadied} from '../../src/sessions/freeze.ts';
-import {type ListInput, type Section, sections} from '../../src/sessions/list_model.ts';
+import {type ListInput, type Section, projectOf, sections} from '../../src/sessions/list_model.ts';
 import {find} from '../../src/sessions/search.ts';
 
 const minute = (n: number): string => new Date(Date.UTC(2026, 10, 16, 8, n)).toISOString();
@@ -86,6 +86,13 @@ describe('the order of the list', () => {
     const all = [session('read'), session('new', {status: IDLE}), session('disposed', {status: IDLE})];
     expect(names(list({sessions: all, shown: 'unread', hidden: new Set(['ahp-session:/disposed'])}))).toEqual([['new']]);
   });
+});
+
+test('a session whose members are of other types costs the list nothing but itself', () => {
+  const odd = {...(waiting('a', 1) as object), session: 'ahp-session:/a', request: {id: 'r', kind: 'chatInput', chat: 'x', request: {message: {not: 'text'}, questions: 7}}};
+  expect(askOf([odd as never])).toMatchObject({kind: 'answer'});
+  expect(projectOf({workingDirectories: [7]} as never)).toEqual({key: '', name: ''});
+  expect(projectOf({project: {uri: 7}} as never)).toEqual({key: '7', name: ''});
 });
 
 describe('what a row offers', () => {

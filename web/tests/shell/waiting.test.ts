@@ -23,3 +23,9 @@ test('nothing waits, nothing is next', () => {
 test('a title is one line', () => {
   expect(waitingTitle(A)).toBe('Question a');
 });
+
+test('a kind that this page does not know has no words, but a name', () => {
+  const odd = {session: 's', chat: '1', since: 5, request: {id: 'r', chat: '1', kind: 'levitation'}} as unknown as Waiting;
+  expect(waitingTitle(odd)).toBe('');
+  expect(nextWaiting([odd, A], 'r', '1')).toBe(A);
+});

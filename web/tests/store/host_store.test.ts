@@ -226,6 +226,15 @@ describe('waiting', () => {
     expect(host.last('unsubscribe').params.channel).toBe(S);
   });
 
+  test('what one session gets wrong hides nothing of the others', async () => {
+    const T = 'ahp-session:/2';
+    await host.up([summary(S, {status: WAITS}), summary(T, {status: WAITS})]);
+    await host.snapshot(S, sessionState('S', {inputNeeded: 7}));
+    await host.snapshot(T, sessionState('T', {inputNeeded: [null, {}, request('t')]}));
+    host.frame();
+    expect(host.store.waiting.value.map(waiting => waiting.request.id)).toEqual(['t']);
+  });
+
   test('the longest waiting comes first, and a change elsewhere moves nothing', async () => {
     const T = 'ahp-session:/2';
     await host.up([summary(S, {status: WAITS, modifiedAt: '1970-01-01T00:00:20Z'}), summary(T, {status: WAITS, modifiedAt: '1970-01-01T00:00:10Z'})]);

@@ -51,6 +51,7 @@ test('paths are told from addresses', () => {
 
 test('characters that hide or turn text around are spelled out', () => {
   expect(visible('rm\u202e -rf\u200b\u0007\ttab\nline')).toBe('rm⟨U+202E⟩ -rf⟨U+200B⟩⟨U+0007⟩\ttab\nline');
+  expect([7, undefined, null, {}].map(odd => visible(odd as never))).toEqual(['7', '', '', '[object Object]']);
   expect(visible('plain – ünï 日本')).toBe('plain – ünï 日本');
   expect(visible('👩🏽‍💻 👨‍👩‍👧 ❤️')).toBe('👩🏽‍💻 👨‍👩‍👧 ❤️');
   expect(visible('a\u200db 👩\u200dx')).toBe('a⟨U+200D⟩b 👩⟨U+200D⟩x');
