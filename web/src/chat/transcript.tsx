@@ -136,14 +136,18 @@ export class TranscriptModel {
   async loadUntil(turn: string, isWanted: () => boolean): Promise<boolean> {
     /* oxlint-disable no-await-in-loop -- one page leads to the next */
     for (let page = 0; page < MOST_PAGES && isWanted() && !this.has(turn); page++) {
-      const before = this.followed.state.peek();
+      const before = this.count();
       const areMore = await this.load();
       // What was loaded shows some frames later.
-      for (let frame = 0; frame < MOST_FRAMES && this.followed.state.peek() === before; frame++) await frames(1);
+      for (let frame = 0; frame < MOST_FRAMES && this.count() === before; frame++) await frames(1);
       if (!areMore) break;
     }
     /* oxlint-enable no-await-in-loop */
     return this.has(turn);
+  }
+
+  private count(): number {
+    return this.followed.state.peek()?.turns.length ?? 0;
   }
 
   private has(turn: string): boolean {
