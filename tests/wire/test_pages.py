@@ -167,6 +167,27 @@ async def test_metrics_need_the_token(shared_host: ServedHost) -> None:
         assert (await fetch(shared_host, path, **headers)).status == 200
 
 
+async def test_a_page_that_may_not_connect_is_told_so_when_it_asks_why(
+    shared_host: ServedHost,
+) -> None:
+    # Browsers leave out Origin where a page asks the host that it came from.
+    port = shared_host.address.rpartition(":")[2]
+    asking = {"Authorization": f"Bearer {shared_host.token}", "Host": f"box.example:{port}"}
+    told = await fetch(
+        shared_host, "/metrics", **asking, **{"Agenthost-Origin": f"http://box.example:{port}"}
+    )
+    assert told.status == 403
+    assert b"--allow-origin" in told.body
+    own = {"Agenthost-Origin": f"http://{shared_host.address}"}
+    del asking["Host"]
+    assert (await fetch(shared_host, "/metrics", **asking, **own)).status == 200
+    # It cannot speak for a page that the browser names.
+    foreign = await fetch(
+        shared_host, "/metrics", **asking, **own, Origin="https://elsewhere.example"
+    )
+    assert foreign.status == 403
+
+
 async def test_metrics_are_in_prometheus_format_and_count(shared_host: ServedHost) -> None:
     path = f"/metrics?tkn={shared_host.token}"
     page = await fetch(shared_host, path)

@@ -21,6 +21,9 @@ _TOKEN_PARAMETERS = ("tkn", "token")
 # base64url. Unlike a URL, that reaches neither the console nor the log of a proxy.
 _TOKEN_SUBPROTOCOL = "tkn."
 
+# Where a page says by itself which origin it has.
+_PAGE_ORIGIN = "Agenthost-Origin"
+
 # More parameters than any page of ours takes; parsing more would only serve an attack.
 _MAX_PARAMETERS = 100
 
@@ -85,8 +88,12 @@ class HttpRequest:
 
     @property
     def origin(self) -> str | None:
-        """The ``Origin`` header, which browsers send and other clients mostly do not."""
-        return self.headers.get("Origin")
+        """The ``Origin`` header, which browsers send and other clients mostly do not.
+
+        They leave it out where a page asks the host that it came from, so that our own page, which
+        wants to know whether it would be let in, says it by another name.
+        """
+        return self.headers.get("Origin", self.headers.get(_PAGE_ORIGIN))
 
 
 @dataclass(frozen=True, slots=True)

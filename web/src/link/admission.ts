@@ -12,10 +12,12 @@ const PATIENCE = 10_000;
 // Seconds, where the host says "too many" and not for how long.
 const REST = 30;
 
-/** Ask the host whether this token would let us in. */
-export async function askAdmission(token: string | undefined, get: typeof fetch = fetch): Promise<Admission> {
+/** Ask the host whether this token would let a page of this origin in. */
+export async function askAdmission(token: string | undefined, origin: string, get: typeof fetch = fetch): Promise<Admission> {
   try {
-    const headers: Record<string, string> = token === undefined ? {} : {Authorization: `Bearer ${token}`};
+    // Unlike for the socket, browsers would not say where this page is from.
+    const headers: Record<string, string> = {'Agenthost-Origin': origin};
+    if (token !== undefined) headers['Authorization'] = `Bearer ${token}`;
     const response = await get(GUARDED_PAGE, {method: 'GET', headers, cache: 'no-store', signal: AbortSignal.timeout(PATIENCE)});
     const text = response.ok ? '' : (await response.text()).slice(0, 300).trim();
     void response.body?.cancel().catch(() => {});

@@ -42,7 +42,7 @@ export function openStore(): HostStore {
       timer,
       tap,
       roll: Math.random,
-      admission: () => askAdmission(token()),
+      admission: () => askAdmission(token(), location.origin),
       isOnline: () => navigator.onLine,
       isVisible: () => document.visibilityState === 'visible',
     },

@@ -3,6 +3,7 @@ import {afterEach, expect, test, vi} from 'vitest';
 import {askAdmission} from '../../src/link/admission.ts';
 import {browserSockets} from '../../src/link/socket.ts';
 
+const ORIGIN = 'http://box.example:8765';
 const answering = (status: number, text = '', headers: Record<string, string> = {}): typeof fetch => () => Promise.resolve(new Response(text, {status, headers}));
 
 test.each([
@@ -13,22 +14,22 @@ test.each([
   [429, {}, {waitMs: 30_000}],
   [503, {}, 'unreachable'],
 ])('a host that answers %i', async (status, headers, admission) => {
-  expect(await askAdmission('secret', answering(status, 'because', headers as Record<string, string>))).toEqual(admission);
+  expect(await askAdmission('secret', ORIGIN, answering(status, 'because', headers as Record<string, string>))).toEqual(admission);
 });
 
 test('a host that does not answer cannot be reached', async () => {
-  expect(await askAdmission('secret', () => Promise.reject(new TypeError('no network')))).toBe('unreachable');
+  expect(await askAdmission('secret', ORIGIN, () => Promise.reject(new TypeError('no network')))).toBe('unreachable');
 });
 
-test('the token goes as a header, and only if there is one', async () => {
+test('the token goes as a header, and only if there is one; where the page is from, always', async () => {
   const asked: RequestInit[] = [];
   const get = ((_: string, init: RequestInit) => {
     asked.push(init);
     return Promise.resolve(new Response(''));
   }) as typeof fetch;
-  await askAdmission('secret', get);
-  await askAdmission(undefined, get);
-  expect(asked.map(({headers}) => headers)).toEqual([{Authorization: 'Bearer secret'}, {}]);
+  await askAdmission('secret', ORIGIN, get);
+  await askAdmission(undefined, ORIGIN, get);
+  expect(asked.map(({headers}) => headers)).toEqual([{'Agenthost-Origin': ORIGIN, Authorization: 'Bearer secret'}, {'Agenthost-Origin': ORIGIN}]);
 });
 
 class FakeWebSocket extends EventTarget {
