@@ -25,6 +25,8 @@ export function Returned({last, draft}: {last: Signal<Sent | undefined>; draft: 
     }
   }, [failed, sent]);
   if (!sent || (!failed && phase !== 'uncertain')) return null;
+  // Drawn again when the box is filled: what is back in it is not offered once more.
+  void draft.isEmpty.value;
   const isBack = draft.draft.text === sent.draft.text;
   return (
     <div class="composer-returned">
