@@ -33,7 +33,11 @@ export class WaitingList {
 
   /** Follow the sessions that wait, and let go of those that do no more. */
   follow(summaries: Iterable<SessionSummary>): void {
-    const wanted = [...summaries].filter(isWaiting).slice(0, MOST_WAITING);
+    const waiting = [...summaries].filter(isWaiting);
+    // Those that wait longest stand first in the list; one that is followed stays so, whatever changes in it.
+    const isNew = (summary: SessionSummary): boolean => !this.followed.has(summary.resource);
+    const added = waiting.filter(isNew).toSorted((one, other) => this.start(one) - this.start(other));
+    const wanted = [...waiting.filter(summary => !isNew(summary)), ...added].slice(0, MOST_WAITING);
     const uris = new Set(wanted.map(summary => summary.resource));
     for (const uri of uris) if (!this.followed.has(uri)) this.followed.set(uri, this.open(uri));
     for (const [uri, followed] of this.followed) {

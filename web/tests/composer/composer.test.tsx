@@ -140,6 +140,7 @@ describe('a message that did not arrive', () => {
     shown.doing(() => shown.store.acts[0]?.end('refused', 'not today'));
     expect(field().value).toBe('hello');
     expect(shown.box.textContent).toContain('The host refused: not today');
+    expect(() => shown.button('Put back')).toThrow('no button');
   });
 
   it('waits beside what was typed meanwhile', async () => {

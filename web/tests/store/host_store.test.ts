@@ -3,6 +3,7 @@ import {effect} from '@preact/signals';
 import {beforeEach, describe, expect, test} from 'vitest';
 import {QUIET_LOSS} from '../../src/link/link.ts';
 import {GATHERING, GRACE} from '../../src/store/channels.ts';
+import {MOST_WAITING} from '../../src/store/waiting.ts';
 import {FakeHost, type Json, chatState, sessionState, summary} from './fake_host.ts';
 import {settled} from './fake_time.ts';
 
@@ -224,6 +225,14 @@ describe('waiting', () => {
     expect(host.store.waiting.value).toEqual([]);
     host.timer.pass(GRACE);
     expect(host.last('unsubscribe').params.channel).toBe(S);
+  });
+
+  test('of very many, those are followed that wait longest', async () => {
+    const many = Array.from({length: MOST_WAITING + 1}, (_, n) => summary(`ahp-session:/${n}`, {status: WAITS, modifiedAt: new Date(1e6 - 1000 * n).toISOString()}));
+    await host.up(many);
+    const followed = host.sent.filter(frame => frame.method === 'subscribe').map(frame => frame.params.channel);
+    expect(followed).toHaveLength(MOST_WAITING);
+    expect(followed).not.toContain('ahp-session:/0');
   });
 
   test('what one session gets wrong hides nothing of the others', async () => {
