@@ -41,10 +41,11 @@ export function TerminalsPanel({session, chat}: ChatRef) {
     isCreating.current = true;
     const uri = terminalUri(newId());
     setFailure(undefined);
+    // Before it is there: the host lists it, and it is shown, before it answers.
+    made.add(uri);
+    newest.current = uri;
     try {
       await store.ask('createTerminal', {channel: uri, claim: {kind: 'session', session, chat}});
-      made.add(uri);
-      newest.current = uri;
       select(uri);
     } catch (error) {
       setFailure(failureText(error, {changes: true}));
