@@ -33,6 +33,8 @@ export async function listSessions(core: Asking): Promise<SessionSummary[]> {
 
 export class SessionList {
   onChange: () => void = () => {};
+  /** Whether it was read at least once; before, nothing can be said of what it lacks. */
+  isRead = false;
   private byUri = new Map<string, SessionSummary>();
   // What was told while the list is being read.
   private meanwhile: [string, J][] | undefined;
@@ -60,6 +62,7 @@ export class SessionList {
     this.byUri = new Map(listed.map(summary => [summary.resource, summary]));
     // The list may hold it already; then telling it again changes nothing.
     for (const [method, params] of told) this.apply(method, params);
+    this.isRead = true;
     this.onChange();
   }
 

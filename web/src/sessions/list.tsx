@@ -4,7 +4,7 @@ import {useSignal} from '@preact/signals';
 import {Plus} from 'lucide';
 import {useEffect, useRef, useState} from 'preact/hooks';
 import {go, route} from '../route.ts';
-import {useStore} from '../store/index.ts';
+import {type Live, useStore} from '../store/index.ts';
 import {Button} from '../ui/button.tsx';
 import {ErrorBoundary} from '../ui/error_boundary.tsx';
 import {visible} from '../ui/safe.tsx';
@@ -144,9 +144,13 @@ function ListSection({section, current}: {section: KeptSection; current: string 
   );
 }
 
+/** States of the connection in which the list is still to come. */
+const COMING: ReadonlySet<Live> = new Set(['connecting', 'live', 'reconnecting']);
+
 function Nothing({onlyWaiting}: {onlyWaiting: boolean}) {
   const store = useStore();
-  if (!store.sessions.value.length && store.live.value === 'connecting') return <Skeleton lines={6} />;
+  // The bar over the room says why it is not known what there is.
+  if (!store.listed.value) return COMING.has(store.live.value) ? <Skeleton lines={6} /> : null;
   if (onlyWaiting) return <p class="sessions-nothing">{words.sessions.nothingWaits}</p>;
   if (query.value.trim()) return <p class="sessions-nothing">{words.sessions.nothingFound}</p>;
   if (shown.value === 'unread') return <p class="sessions-nothing">{words.sessions.nothingUnread}</p>;

@@ -17,8 +17,8 @@ export function Room({at}: {at: Route}) {
 }
 
 function Nowhere() {
-  const {sessions, live} = useStore();
-  const isEmpty = live.value === 'live' && !sessions.value.length;
+  const {sessions, listed} = useStore();
+  const isEmpty = listed.value && !sessions.value.length;
   return (
     <div class="shell-nowhere">
       <p>{isEmpty ? words.shell.firstSession : words.shell.pickSession}</p>

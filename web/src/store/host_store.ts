@@ -39,6 +39,7 @@ export class HostStore implements Store {
   readonly host: ReadonlySignal<InitializeResult | undefined>;
   readonly root: Followed<RootState>;
   readonly sessions: ReadonlySignal<readonly SessionSummary[]>;
+  readonly listed: ReadonlySignal<boolean>;
   readonly waiting: ReadonlySignal<readonly Waiting[]>;
   readonly core: Core;
   readonly link: Link;
@@ -54,6 +55,7 @@ export class HostStore implements Store {
   private readonly meNow = signal<Me | undefined>(undefined);
   private readonly hostNow = signal<InitializeResult | undefined>(undefined);
   private readonly summaries = signal<ReadonlyMap<string, SessionSummary>>(new Map());
+  private readonly listedNow = signal(false);
   private readonly list: SessionList;
   private readonly waits: WaitingList;
 
@@ -73,6 +75,7 @@ export class HostStore implements Store {
     this.me = this.meNow;
     this.host = this.hostNow;
     this.sessions = computed(() => [...this.summaries.value.values()]);
+    this.listed = this.listedNow;
     this.waiting = computed(() => this.waits.list(this.summaries.value));
     this.root = this.channels.open('root', ROOT);
     this.core.onChange = this.channels.mark;
@@ -141,6 +144,7 @@ export class HostStore implements Store {
     this.link.heardAt = at;
     this.sinceNow.value = at;
     this.summaries.value = new Map(summaries.map(summary => [summary.resource, summary]));
+    this.listedNow.value = true;
   }
 
   private recall(uri: string): void {
@@ -158,6 +162,7 @@ export class HostStore implements Store {
     const {sessions} = this.list;
     this.waits.follow(sessions.values());
     this.summaries.value = sessions;
+    if (this.list.isRead) this.listedNow.value = true;
     this.options.archive?.listed([...sessions.values()]);
   };
 

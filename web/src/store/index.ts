@@ -56,6 +56,8 @@ export interface Store {
   readonly host: ReadonlySignal<InitializeResult | undefined>;
   readonly root: Followed<RootState>;
   readonly sessions: ReadonlySignal<readonly SessionSummary[]>;
+  /** Whether `sessions` was ever told, by the host or by what this browser kept; before, its emptiness means nothing. */
+  readonly listed: ReadonlySignal<boolean>;
   readonly waiting: ReadonlySignal<readonly Waiting[]>;
   session(uri: string): Followed<SessionState>;
   chat(uri: string, turns?: number): FollowedChat;

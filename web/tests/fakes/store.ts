@@ -10,6 +10,8 @@ export interface FakeStates {
   readonly host?: Json;
   readonly root?: Json;
   readonly sessions?: readonly Json[];
+  /** Whether the list was told; it was, unless said otherwise. */
+  readonly listed?: boolean;
   readonly waiting?: readonly Waiting[];
   /** States of channels, by URI. */
   readonly channels?: Readonly<Record<string, Json>>;
@@ -34,6 +36,7 @@ export interface FakeStore extends Store {
   readonly since: Signal<number>;
   readonly me: Signal<Me | undefined>;
   readonly sessions: Signal<readonly SessionSummary[]>;
+  readonly listed: Signal<boolean>;
   readonly waiting: Signal<readonly Waiting[]>;
   /** What was done, in order. Each shows in its channel's state at once, as with a host. */
   readonly acts: FakeAct[];
@@ -86,6 +89,7 @@ export function fakeStore(states: FakeStates = {}): FakeStore {
     me: signal<Me | undefined>(states.me ?? {name: 'me', role: 'owner'}),
     root: follow<RootState>(ROOT),
     sessions: signal<readonly SessionSummary[]>((states.sessions ?? []) as SessionSummary[]),
+    listed: signal(states.listed ?? true),
     waiting: signal<readonly Waiting[]>(states.waiting ?? []),
     session: uri => follow<SessionState>(uri),
     chat: (uri): FollowedChat => ({

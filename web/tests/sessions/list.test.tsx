@@ -46,6 +46,22 @@ describe('the list', () => {
     expect(route.value).toEqual({at: 'new'});
   });
 
+  test.each(['connecting', 'live', 'reconnecting'] as const)('%s, and not read yet, it is awaited and not called empty', live => {
+    open({live, listed: false});
+    expect(page.box.textContent).not.toContain('No sessions yet.');
+    expect(page.box.querySelector('.ui-skeleton')).not.toBeNull();
+    page.doing(() => void (page.store.listed.value = true));
+    expect(page.box.textContent).toContain('No sessions yet.');
+  });
+
+  test.each(['failed', 'offline', 'superseded'] as const)('%s, and never read, it says nothing of what there is', live => {
+    for (const onlyWaiting of [false, true]) {
+      open({live, listed: false}, onlyWaiting);
+      expect(page.find('.sessions-list').childElementCount).toBe(0);
+      page.remove();
+    }
+  });
+
   test('a click on a row opens its session', () => {
     open({sessions: [session('a')]});
     page.doing(() => page.find('.sessions-link').click());

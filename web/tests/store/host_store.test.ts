@@ -203,6 +203,17 @@ describe('sessions', () => {
     expect(host.store.sessions.value).toEqual([]);
   });
 
+  test('count as listed once the host has told them all, or what was kept is shown', async () => {
+    host.notice('root/sessionAdded', {summary: summary(S)});
+    host.frame();
+    expect(host.store.listed.value).toBe(false);
+    await host.up([]);
+    expect(host.store.listed.value).toBe(true);
+    const other = new FakeHost();
+    other.store.primeList([], 5);
+    expect(other.store.listed.value).toBe(true);
+  });
+
   test('of old are shown until the host tells', async () => {
     host.store.primeList([summary(S)], 5);
     expect([host.store.sessions.value.length, host.store.since.value]).toEqual([1, 5]);
