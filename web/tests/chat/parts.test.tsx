@@ -1,7 +1,8 @@
 // @vitest-environment happy-dom
-import {afterEach, describe, expect, it} from 'vitest';
+import {afterEach, describe, expect, it, vi} from 'vitest';
 import type {ResponsePart} from '../../src/ahp/index.ts';
 import '../../src/chat/parts/index.ts';
+import {Elapsed} from '../../src/chat/parts/elapsed.tsx';
 import {MessageView} from '../../src/chat/parts/message.tsx';
 import type {MessageRow} from '../../src/chat/rows.ts';
 import {partViews} from '../../src/ui/registry.tsx';
@@ -26,6 +27,27 @@ const call = (more: object): object => ({
   toolCall: {toolCallId: 'c', toolName: 'shell', displayName: 'Shell', invocationMessage: 'Run npm test', status: 'completed', success: true, pastTenseMessage: {markdown: 'Ran `npm test`'}, confirmed: 'not-needed', ...more},
 });
 const press = (): void => shown.doing(() => shown.find('button').click());
+
+it('a time that passes stands still without the host, at when it was last heard', () => {
+  vi.useFakeTimers({now: 100_000});
+  try {
+    const store = fakeStore();
+    shown = show(<Elapsed since={90_000} />, store);
+    const pass = (ms: number): void => shown.doing(() => void vi.advanceTimersByTime(ms));
+    pass(2000);
+    expect(shown.box.textContent).toBe('12 s');
+    shown.doing(() => {
+      store.since.value = 101_000;
+      store.live.value = 'reconnecting';
+    });
+    pass(60_000);
+    expect(shown.box.textContent).toBe('11 s');
+    shown.doing(() => void (store.live.value = 'live'));
+    expect(shown.box.textContent).toBe('1 min 12 s');
+  } finally {
+    vi.useRealTimers();
+  }
+});
 
 describe('tool calls', () => {
   it('one that is prepared shows its last line', () => {
