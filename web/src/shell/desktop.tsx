@@ -4,6 +4,7 @@ import {useEffect, useRef} from 'preact/hooks';
 import {SessionListPane} from '../rooms.ts';
 import {type SessionRoute, pushLayer, route} from '../route.ts';
 import {ErrorBoundary} from '../ui/error_boundary.tsx';
+import {ToastsInModal} from '../ui/toast.tsx';
 import {width} from '../ui/width.ts';
 import {words} from '../words/index.ts';
 import {ConnectionBar} from './connection_bar.tsx';
@@ -89,6 +90,7 @@ function Drawer() {
       }}
     >
       <ListInside />
+      <ToastsInModal />
     </dialog>
   );
 }

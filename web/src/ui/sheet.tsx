@@ -5,6 +5,7 @@ import {useEffect, useId, useRef} from 'preact/hooks';
 import {pushLayer} from '../route.ts';
 import {words} from '../words/index.ts';
 import {Button} from './button.tsx';
+import {ToastsInModal} from './toast.tsx';
 
 export interface SheetProps {
   readonly title: string;
@@ -49,6 +50,7 @@ export function Sheet({title, onClose, children, actions, class: className, bare
         <div class="ui-sheet-content">{children}</div>
         {actions && <footer class="ui-sheet-actions">{actions}</footer>}
       </div>
+      <ToastsInModal />
     </dialog>
   );
 }

@@ -1,6 +1,7 @@
 /** Short messages at the edge of the page, with an undo where there is one. */
 import {signal} from '@preact/signals';
 import {X} from 'lucide';
+import {useEffect, useMemo} from 'preact/hooks';
 import {words} from '../words/index.ts';
 import {Button} from './button.tsx';
 
@@ -40,8 +41,25 @@ function end(id: number, taken = false): void {
   if (!taken) ending.onEnd?.();
 }
 
-/** The messages that are shown now. */
+// The modal dialogs that are open, the topmost last. Nothing outside of it can be reached, or even seen.
+const modals = signal<readonly object[]>([]);
+
+/** The messages that are shown now, while no modal dialog is open. */
 export function Toasts() {
+  return modals.value.length ? null : <Messages />;
+}
+
+/** The messages that are shown now, to be in a modal dialog: shown there while it is the topmost. */
+export function ToastsInModal() {
+  const self = useMemo(() => ({}), []);
+  useEffect(() => {
+    modals.value = [...modals.peek(), self];
+    return () => void (modals.value = modals.peek().filter(each => each !== self));
+  }, []);
+  return modals.value.at(-1) === self ? <Messages /> : null;
+}
+
+function Messages() {
   return (
     <div class="ui-toasts" role="status">
       {shown.value.map(each => (

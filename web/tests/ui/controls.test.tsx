@@ -5,6 +5,7 @@ import {ActButton, Button} from '../../src/ui/button.tsx';
 import {GUARD, Guarded} from '../../src/ui/guarded.tsx';
 import {Outcome} from '../../src/ui/outcome.tsx';
 import {Menu} from '../../src/ui/popover.tsx';
+import {Sheet} from '../../src/ui/sheet.tsx';
 import {Toasts, UNDO_TIME, toast} from '../../src/ui/toast.tsx';
 import {type Shown, show} from '../fakes/render.tsx';
 import {fakeStore} from '../fakes/store.ts';
@@ -71,6 +72,19 @@ test('undo takes a message away without its end being carried out', () => {
   shown.doing(() => shown.button('Undo').click());
   vi.advanceTimersByTime(UNDO_TIME);
   expect([undo.mock.calls.length, ended.mock.calls.length, shown.box.textContent]).toEqual([1, 0, '']);
+});
+
+test('over a dialog a message is in it, where it can be seen and undone', () => {
+  const undo = vi.fn();
+  const page = (isOpen: boolean) => <>{isOpen && <Sheet title="Rename" onClose={() => {}}>name</Sheet>}<Toasts /></>;
+  shown = show(page(true));
+  shown.doing(() => void toast('Session disposed.', {undo}));
+  expect(shown.find('dialog').textContent).toContain('Session disposed.');
+  expect(shown.box.querySelectorAll('.ui-toast').length).toBe(1);
+  shown.again(page(false));
+  expect(shown.find('.ui-toast').textContent).toContain('Session disposed.');
+  shown.doing(() => shown.button('Undo').click());
+  expect([undo.mock.calls.length, shown.box.querySelector('.ui-toast')]).toEqual([1, null]);
 });
 
 test('a message that nobody undid goes after eight seconds, and then its end is carried out once', () => {
