@@ -8,10 +8,9 @@ import {startClock} from '../ui/time.ts';
 import {Toasts} from '../ui/toast.tsx';
 import {width} from '../ui/width.ts';
 import {words} from '../words/index.ts';
-import {Desktop} from './desktop.tsx';
+import {Frame} from './frame.tsx';
 import {Help} from './help.tsx';
 import {Palette} from './palette.tsx';
-import {Phone} from './phone.tsx';
 import {useShellCommands} from './shell_commands.ts';
 import {SignIn} from './sign_in.tsx';
 import {useTitle} from './title.ts';
@@ -38,7 +37,7 @@ export function App() {
   return (
     <div class={`shell ${width.value}`}>
       <a class="shell-skip" href="#shell-main" onClick={skip}>{words.shell.skipToChat}</a>
-      {width.value === 'phone' ? <Phone /> : <Desktop />}
+      <Frame />
       <Palette />
       <Help />
       <Toasts />

@@ -1,4 +1,4 @@
-/** The frame from 700 px on: list, room and workspace side by side, or the list as a drawer and the workspace over the room. */
+/** What stands beside the room from 700 px on: list and workspace, or the list as a drawer and the workspace over the room. */
 import type {ComponentChild} from 'preact';
 import {useEffect, useRef} from 'preact/hooks';
 import {SessionListPane} from '../rooms.ts';
@@ -7,33 +7,28 @@ import {ErrorBoundary} from '../ui/error_boundary.tsx';
 import {ToastsInModal} from '../ui/toast.tsx';
 import {width} from '../ui/width.ts';
 import {words} from '../words/index.ts';
-import {ConnectionBar} from './connection_bar.tsx';
 import {PanelRoom, PanelTabs} from './panel_pane.tsx';
 import {LIST_LEAST, LIST_MOST, PANEL_LEAST, drawerIsOpen, listIsShown, listWidth, panelMost, panelWidth, setListWidth, setPanelWidth} from './panes.ts';
 import {ListFoot, ListHead, ListRail, PanelRail} from './rails.tsx';
-import {Room} from './room.tsx';
 import {Splitter} from './splitter.tsx';
 
-export function Desktop() {
-  const at = route.value;
-  const isWide = width.value === 'wide';
+/** The list, beside the room or over it. */
+export function ListSide() {
   return (
     <>
       {listIsShown.value ? <ListPane /> : <ListRail />}
-      {!isWide && drawerIsOpen.value && <Drawer />}
-      <div class="shell-column">
-        <ConnectionBar />
-        <main class="shell-main" id="shell-main" tabIndex={-1}>
-          <ErrorBoundary of={at.at === 'session' ? at.session : at}>{at.at === 'list' && !listIsShown.value ? <ListRoom /> : <Room at={at} />}</ErrorBoundary>
-        </main>
-      </div>
-      {at.at === 'session' && (at.panel ? <PanelPane at={at} isWide={isWide} /> : <PanelRail at={at} />)}
+      {width.value !== 'wide' && drawerIsOpen.value && <Drawer />}
     </>
   );
 }
 
+/** The workspace of a session, beside the room or over it. */
+export function PanelSide({at}: {at: SessionRoute}) {
+  return at.panel ? <PanelPane at={at} isWide={width.value === 'wide'} /> : <PanelRail at={at} />;
+}
+
 /** The list as the room itself, where it does not stand beside it. */
-function ListRoom() {
+export function ListRoom() {
   return (
     <nav class="shell-list-alone" aria-label={words.shell.sessions}>
       <SessionListPane />

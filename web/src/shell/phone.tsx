@@ -1,42 +1,26 @@
-/** The frame on a phone: one pane, tabs at the bottom; in a chat the composer is there, and tabs are on top. */
+/** What stands around the room on a phone: tabs at the bottom; in a chat the composer is there, and tabs are on top. */
 import {ArrowLeft, Ellipsis, type IconNode, MessageSquare, Plus, Search} from 'lucide';
 import {signal} from '@preact/signals';
 import {useRef, useState} from 'preact/hooks';
 import {SessionListPane} from '../rooms.ts';
-import {type Panel, type Route, type SessionRoute, go, route} from '../route.ts';
+import {type Panel, type Route, type SessionRoute, go} from '../route.ts';
 import {Button} from '../ui/button.tsx';
-import {ErrorBoundary} from '../ui/error_boundary.tsx';
 import {Icon} from '../ui/icon.tsx';
 import {Menu} from '../ui/popover.tsx';
 import {To} from '../ui/to.tsx';
 import {words} from '../words/index.ts';
-import {ConnectionBar} from './connection_bar.tsx';
 import {PANEL_ICONS, PLACE_ICONS} from './glyphs.ts';
 import {paletteIsOpen} from './palette.tsx';
 import {PanelRoom, withoutPanel} from './panel_pane.tsx';
 import {WaitingCount} from './rails.tsx';
-import {Room} from './room.tsx';
 
 type Tab = 'needsYou' | 'sessions' | 'more';
 
 /** Which of the tabs that share the list's address is in front. */
 export const tab = signal<Tab>('sessions');
 
-export function Phone() {
-  const at = route.value;
-  if (at.at === 'session') return <PhoneChat at={at} />;
-  return (
-    <>
-      <ConnectionBar />
-      <main class="shell-main" id="shell-main" tabIndex={-1}>
-        <ErrorBoundary of={at}>{at.at === 'list' ? <ListTab /> : <Room at={at} />}</ErrorBoundary>
-      </main>
-      <BottomTabs at={at} />
-    </>
-  );
-}
-
-function ListTab() {
+/** The list, as the tab in front shows it. */
+export function ListTab() {
   if (tab.value === 'more') return <More />;
   const waits = tab.value === 'needsYou';
   return (
@@ -69,7 +53,7 @@ function More() {
   );
 }
 
-function BottomTabs({at}: {at: Route}) {
+export function BottomTabs({at}: {at: Route}) {
   const onList = at.at === 'list';
   const choose = (chosen: Tab): void => {
     tab.value = chosen;
@@ -103,25 +87,15 @@ function BottomTab({icon, name, current, onClick, counts}: BottomTabProps) {
   );
 }
 
-function PhoneChat({at}: {at: SessionRoute}) {
-  return (
-    <>
-      <ChatTop at={at} />
-      <ConnectionBar />
-      <div class="shell-phone-room">
-        <main class="shell-main" id="shell-main" tabIndex={-1} inert={at.panel !== undefined}>
-          <ErrorBoundary of={at.session}><Room at={at} /></ErrorBoundary>
-        </main>
-        {at.panel && <aside class="shell-over" aria-label={words.shell.panels[at.panel]}><PanelRoom at={at} /></aside>}
-      </div>
-    </>
-  );
+/** The workspace over the whole room. */
+export function PanelOver({at, panel}: {at: SessionRoute; panel: Panel}) {
+  return <aside class="shell-over" aria-label={words.shell.panels[panel]}><PanelRoom at={at} /></aside>;
 }
 
 const OTHERS: readonly Panel[] = ['files', 'notes'];
 
 /** Back, and Chat | Changes | Terminals. */
-function ChatTop({at}: {at: SessionRoute}) {
+export function ChatTop({at}: {at: SessionRoute}) {
   const more = useRef<HTMLButtonElement>(null);
   const [isOpen, setOpen] = useState(false);
   const panelTab = (panel: Panel) => (

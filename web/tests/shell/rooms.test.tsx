@@ -95,6 +95,19 @@ test('on a phone there is one pane with tabs at the bottom, and in a chat tabs o
   expect(shown.find('main').hasAttribute('inert')).toBe(true);
 });
 
+test('what is open in a chat stays when a phone is turned', () => {
+  resize(390);
+  start();
+  shown.doing(() => go({at: 'session', session: S}));
+  const [room, box] = [shown.find('main .chat'), shown.find<HTMLTextAreaElement>('textarea')];
+  box.focus();
+  shown.doing(() => resize(844));
+  expect(shown.find('.shell').className).toBe('shell middle');
+  expect([shown.find('main .chat') === room, shown.find('textarea') === box, document.activeElement === box]).toEqual([true, true, true]);
+  shown.doing(() => resize(390));
+  expect([shown.find('.shell').className, shown.find('textarea') === box]).toEqual(['shell phone', true]);
+});
+
 test('where the list does not stand beside the room, it is the room', () => {
   resize(820);
   start();
