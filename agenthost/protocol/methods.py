@@ -153,6 +153,8 @@ _ROWS = (
     Method("agenthost/listTrash", "PingParams", "ListTrashResult"),
     Method("agenthost/restoreSession", "BaseParams"),
     Method("agenthost/purgeSession", "BaseParams"),
+    # Who a client is here and which page is served, anew for one that was away.
+    Method("agenthost/about", "PingParams", "AboutResult", access=Access.EVERYONE),
     # The named tokens of the host, for owners; who edits them elsewhere may hold them for a while.
     _own("createToken", Access.OWNER, answers=True, beside=Beside.IN_ORDER),
     Method("agenthost/listTokens", "PingParams", "ListTokensResult", beside=Beside.IN_ORDER),

@@ -1,4 +1,4 @@
-"""Params and results of agenthost's own methods: tokens, and notifications of browsers.
+"""Params and results of agenthost's own methods: who is who, tokens, and notifications of browsers.
 
 Types only. Those about the trash, which came first, are in ``commands``.
 """
@@ -12,6 +12,23 @@ from agenthost.protocol.schema.scalars import NonEmptyString, NonNegative, RootC
 
 RoleName: TypeAlias = Literal["owner", "operator", "viewer"]
 PushKind: TypeAlias = Literal["needsInput", "failed", "finished"]
+
+
+class Me(TypedDict):
+    """Who a client is at a host."""
+
+    name: str
+    role: str
+
+
+class AboutResult(TypedDict):
+    """Who the client is here, and what of this host its page needs to know."""
+
+    me: Me
+    # Which build of the page is served, where there is one.
+    page: NotRequired[str]
+    # The key by which a browser subscribes to pushes, once somebody could.
+    push: NotRequired[str]
 
 
 class TokenInfo(TypedDict):

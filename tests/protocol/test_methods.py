@@ -20,11 +20,12 @@ ON_ROOT = EITHER_WAY | {
     "initialize", "ping", "reconnect", "listSessions", "authenticate", "resolveSessionConfig",
     "sessionConfigCompletions", "agenthost/listTrash", "listAutomationTriggerDefinitions",
     "agenthost/createToken", "agenthost/listTokens", "agenthost/revokeToken",
-    "agenthost/subscribePush", "agenthost/unsubscribePush", "agenthost/visible",
+    "agenthost/about", "agenthost/subscribePush", "agenthost/unsubscribePush",
+    "agenthost/visible",
 }  # fmt: skip
 ON_AUTOMATIONS = {"runAutomation", "fetchAutomationRuns"}
 # What this product adds to the protocol.
-OURS = 8
+OURS = 9
 
 
 def test_there_are_as_many_methods_as_the_protocol_has() -> None:

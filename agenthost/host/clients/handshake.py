@@ -16,13 +16,14 @@ from agenthost.host.log.channel import AnyChannel
 from agenthost.host.store import StoreDamaged
 from agenthost.protocol.inbound import accept_params
 from agenthost.protocol.jsonrpc import dumps
-from agenthost.protocol.own_members import ME, PAGE, PAGE_PROGRAM, PUSH
+from agenthost.protocol.own_members import PAGE_PROGRAM, own_members
 from agenthost.protocol.uris import canonical
 from agenthost.protocol.versions import negotiate, translator
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
     from agenthost.protocol.common import JsonObject
+    from agenthost.protocol.own_commands import AboutResult
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +74,7 @@ async def initialize(connection: Connection, raw: JsonObject) -> EncodedResult:
         "defaultDirectory": core.default_directory,
         "completionTriggerCharacters": ["/", "@", "#"],
         "snapshots": [],
-        "_meta": {**_META, **_own_members(connection)},
+        "_meta": {**_META, **own_members(_told(connection))},
     }
     if core.shells.prefix is not None:
         result["terminalCommandPrefix"] = core.shells.prefix
@@ -111,23 +112,24 @@ async def reconnect(connection: Connection, params: JsonObject) -> EncodedResult
         news = core.catalogue.send_missed(connection, last_seen)
         # Once this has been answered.
         core.tasks.start(news, name=f"list news for {connection.name}")
-    if not translator(connection.version).is_identity:
-        return EncodedResult(*result)
-    # The host may be another build than the one that this client was introduced to.
-    return EncodedResult(
-        *result[:-1], result[-1][:-1], b',"_meta":', dumps(_own_members(connection)), b"}"
-    )
+    return EncodedResult(*result)
 
 
-def _own_members(connection: Connection) -> JsonObject:
-    """Say who the client is here, and what of this host its page needs to know."""
+@handles("agenthost/about")
+async def about(connection: Connection, params: JsonObject) -> AboutResult:
+    """Say it again to a client that was away: the host may be another build, the role another."""
+    return _told(connection)
+
+
+def _told(connection: Connection) -> AboutResult:
+    """Return who the client is here, and what of this host its page needs to know."""
     core, principal = connection.core, connection.principal
-    members: JsonObject = {ME: {"name": principal.name, "role": principal.role.value}}
+    told: AboutResult = {"me": {"name": principal.name, "role": principal.role.value}}
     if core.page_build is not None:
-        members[PAGE] = core.page_build
+        told["page"] = core.page_build
     if core.push_book.keys is not None:
-        members[PUSH] = core.push_book.keys.public
-    return members
+        told["push"] = core.push_book.keys.public
+    return told
 
 
 async def _find(connection: Connection, version: str, uris: Iterable[str]) -> dict[str, AnyChannel]:

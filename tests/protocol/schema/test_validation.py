@@ -394,7 +394,9 @@ def test_the_words_of_what_is_asked_for_are_closed() -> None:
         "CompletionItemKind",
         "ContentEncoding",
         "PendingMessageKind",
+        "PushKind",
         "ResourceWriteMode",
+        "RoleName",
     }
     params = {"channel": ROOT, "uri": "file:///a", "encoding": "rot13"}
     with pytest.raises(InvalidParams, match="expected 'base64' or 'utf-8', got \"rot13\""):

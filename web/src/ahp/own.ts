@@ -4,7 +4,7 @@ import type * as T from './types.ts';
 /** What somebody may do at the host. */
 export type Role = 'owner' | 'operator' | 'viewer';
 
-/** What the host says in `_meta` of `initialize` and `reconnect`, besides what other clients look for. */
+/** What the host says in `_meta` of `initialize` and in `agenthost/about`, besides what other clients look for. */
 export interface HostMembers {
   /** Who this client is here. */
   readonly me: {readonly name: string; readonly role: Role} | undefined;
@@ -112,6 +112,7 @@ export interface Methods {
   resourceMkdir: Method<Rooted<T.ResourceMkdirParams>, T.ResourceMkdirResult>;
   resourceRequest: Method<Rooted<T.ResourceRequestParams>, T.ResourceRequestResult>;
   createResourceWatch: Method<Rooted<T.CreateResourceWatchParams>, T.CreateResourceWatchResult>;
+  'agenthost/about': Method<Rooted<T.PingParams>, T.Json>;
   'agenthost/listTrash': Method<Rooted<T.PingParams>, {readonly items: readonly TrashEntry[]}>;
   'agenthost/restoreSession': Method<T.BaseParams, null>;
   'agenthost/purgeSession': Method<T.BaseParams, null>;

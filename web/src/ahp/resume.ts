@@ -38,8 +38,6 @@ export function reconnected(core: Core, held: readonly FollowedChannel[], result
     core.isKnown = false;
     throw new BadHost('the answer to reconnect is malformed');
   }
-  // The host may have been updated, or the role changed, since it was introduced.
-  if (core.host && result._meta) core.host = {...core.host, _meta: {...core.host._meta, ...result._meta}};
   for (const channel of core.channels.values()) {
     // The host need not remember how much of a chat was wanted, and forgets who follows what has no state.
     if (!channel.isPlain || !channel.mirror) channel.asked = undefined;
@@ -87,4 +85,11 @@ function giveUpOnSent(core: Core, why: string): void {
 export function giveUpUnsent(core: Core, why: string): void {
   for (const dispatch of core.dispatches.all()) if (!dispatch.sent) core.fail(dispatch, why);
   core.flush();
+}
+
+/** Ask the host to say anew who we are there: it may have been updated, or the role changed, while we were away. */
+export async function learnAbout(core: Core): Promise<void> {
+  const told = (await core.request('agenthost/about', {})) as Record<string, J> | null;
+  const members = Object.entries(told ?? {}).map(([name, value]) => [`agenthost/${name}`, value]);
+  if (core.host) core.host = {...core.host, _meta: {...core.host._meta, ...Object.fromEntries(members)}};
 }

@@ -4,7 +4,7 @@
  * Owns when there is a wire; what is said on it is the core's. Sockets, time and chance are handed in.
  */
 import {STABLE, afterClose, afterRefusal, delay} from '../ahp/backoff.ts';
-import {type Core, type Timer, WireError} from '../ahp/index.ts';
+import {type Core, type Resumed, type Timer, WireError} from '../ahp/index.ts';
 import type {Admission} from './admission.ts';
 import type {OpenSocket, Socket} from './socket.ts';
 import type {Tap} from './tap.ts';
@@ -39,7 +39,7 @@ export class Link {
   /** Called at every change of what `live` and `detail` say. */
   onLive: () => void = () => {};
   /** Called after each handshake. */
-  onUp: () => void = () => {};
+  onUp: (resumed: Resumed) => void = () => {};
   live: Live = 'connecting';
   /** Why, for states that need a reason. */
   detail = '';
@@ -148,12 +148,12 @@ export class Link {
       close: (code?: number): void => socket.close(code),
     };
     this.core.attach(wire).then(
-      () => this.socket === socket && this.cameUp(),
+      resumed => this.socket === socket && this.cameUp(resumed),
       (error: Error) => this.socket === socket && this.handshakeFailed(socket, error),
     );
   }
 
-  private cameUp(): void {
+  private cameUp(resumed: Resumed): void {
     this.isUp = true;
     this.hasShown = true;
     this.upSince = this.world.timer.now();
@@ -162,7 +162,7 @@ export class Link {
     this.stopQuiet = undefined;
     this.schedulePing();
     this.become('live');
-    this.onUp();
+    this.onUp(resumed);
   }
 
   private handshakeFailed(socket: Socket, error: Error): void {

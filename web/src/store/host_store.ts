@@ -1,8 +1,8 @@
 /** The store over a real host: the core's channels as signals, the session list, and who we are. */
 import {type ReadonlySignal, computed, signal} from '@preact/signals';
-import {Core, type InitializeParams, type InitializeResult, type Kind, type Methods, type RootState, SessionList, type SessionState, type SessionSummary, type StateAction, type States, type Timer, listSessions} from '../ahp/index.ts';
+import {Core, type InitializeParams, type InitializeResult, type Kind, type Methods, type Resumed, type RootState, SessionList, type SessionState, type SessionSummary, type StateAction, type States, type Timer, listSessions} from '../ahp/index.ts';
 import {hostMembers} from '../ahp/own.ts';
-import {giveUpUnsent} from '../ahp/resume.ts';
+import {giveUpUnsent, learnAbout} from '../ahp/resume.ts';
 import {ROOT} from '../ahp/uris.ts';
 import {Link, type Live, type LinkWorld} from '../link/link.ts';
 import {acted, notSent} from './acts.ts';
@@ -83,7 +83,7 @@ export class HostStore implements Store {
     this.core.onNotice = (method, params) => this.notice(method, params);
     this.list.onChange = () => options.schedule(this.showList);
     this.link.onLive = () => this.showLive();
-    this.link.onUp = () => this.cameUp();
+    this.link.onUp = resumed => this.cameUp(resumed);
   }
 
   /** Connect, and stay connected; until then show the list of old. */
@@ -176,14 +176,20 @@ export class HostStore implements Store {
     });
   }
 
-  private cameUp(): void {
+  private cameUp(resumed: Resumed): void {
+    // What fails here is read again after the next handshake.
+    this.list.refresh().catch(() => {});
+    this.showHost();
+    // Only an introduction says what the host is; whoever was away asks.
+    if (resumed !== 'fresh') learnAbout(this.core).then(() => this.showHost(), () => {});
+  }
+
+  private showHost(): void {
     const {host} = this.core;
     this.options.schedule(() => {
       this.hostNow.value = host;
       this.meNow.value = hostMembers(host).me ?? this.meNow.value ?? {name: '', role: 'owner'};
     });
-    // What fails here is read again after the next handshake.
-    this.list.refresh().catch(() => {});
     for (const tell of this.ups) tell();
   }
 }

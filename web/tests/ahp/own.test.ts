@@ -3,6 +3,7 @@ import {describe, expect, test} from 'vitest';
 import {completion, contentChange} from '../../src/ahp/actions.ts';
 import {NoAnswer, answersTo} from '../../src/ahp/answers.ts';
 import {Core, type JsonRpc, hostMembers} from '../../src/ahp/index.ts';
+import {learnAbout} from '../../src/ahp/resume.ts';
 import type {Json} from './corpus.ts';
 
 const submitted = (value: Json): Json => ({state: 'submitted', value});
@@ -38,8 +39,11 @@ describe('what the host says of itself', () => {
     expect(sent.at(-1).id).toBeUndefined();
     const second = core.attach(wire);
     expect(core.tell('agenthost/visible', {visible: true})).toBe(false);
-    reply({type: 'replay', actions: [], missing: [], _meta: {'agenthost/page': 'b2'}});
+    reply({type: 'replay', actions: [], missing: []});
     await second;
+    const learnt = learnAbout(core);
+    reply({page: 'b2'});
+    await learnt;
     expect(core.host?._meta).toEqual({'agenthost/page': 'b2', other: 1});
   });
 });
