@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agenthost.agents import Agent, Turn, content
 
-__all__ = ["END", "Hostile"]
+__all__ = ["END", "ESCAPES", "Hostile", "printed"]
 
 # The last words of every answer: when they are shown, everything before them was.
 END = "and that is all."
@@ -59,6 +59,12 @@ ESCAPES = (
     "\x1bP+q544e\x1b\\\x1b[6n\x1b[c\x1b[?1049h\x1b[2J\x1b[31mred\x1b[0m <script>pwned=1</script>"
 )
 BIDI = "rm -rf / \u202e# ylno daer\u202c\u200b\u2066"
+
+
+def printed(text: str) -> str:
+    """Return text for the quotes of a shell's ``printf``."""
+    quoted = text.replace("\\", "\\\\").replace("\x1b", "\\033").replace("\x07", "\\a")
+    return quoted.replace("'", "'\\''").replace("%", "%%")
 
 
 class Hostile(Agent):
@@ -110,9 +116,7 @@ class Hostile(Agent):
     async def _terminal(self, turn: Turn) -> None:
         async with turn.tool("shell", display_name="Shell") as call:
             await call.start(invocation="Print escapes")
-            quoted = ESCAPES.replace("\\", "\\\\").replace("\x1b", "\\033").replace("\x07", "\\a")
-            quoted = quoted.replace("'", "'\\''").replace("%", "%%")
-            await call.run_in_terminal(f"printf '{quoted}\\n'")
+            await call.run_in_terminal(f"printf '{printed(ESCAPES)}\\n'")
 
     async def _edit(self, turn: Turn) -> None:
         folder = turn.session.folder

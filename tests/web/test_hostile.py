@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import AsyncIterator
 from typing import Any
@@ -14,7 +15,7 @@ from playwright.async_api import Browser, WebSocketRoute, expect
 from agenthost.client import Chat, Client, ConfirmationNeeded
 from tests.web.browsing import DESKTOP, ROOT, Tab, at_host, open_tab, page_required
 from tests.web.chatting import ChatPage
-from tests.web.hostile import END
+from tests.web.hostile import END, ESCAPES, printed
 from tests.wire.hosting import ServedHost, serve
 
 pytestmark = [page_required, pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -161,3 +162,34 @@ async def test_what_the_page_has_never_heard_of_is_told_and_breaks_nothing(
         await tab.picture("hostile-unknown")
         # A row that breaks is told on the console, and breaks alone.
         await tab.assert_clean(but="console: TypeError")
+
+
+async def test_what_a_terminal_prints_runs_nothing_either(
+    browser: Browser, host: ServedHost
+) -> None:
+    async with at_host(host) as client:
+        session = await client.sessions.create("hostile", uri="ahp-session:/pty", keep=True)
+        await (await session.chat()).ask("terminal")
+    async with open_tab(browser, host, DESKTOP, "/s/pty?panel=terminals") as tab:
+        rows = tab.page.locator(".xterm-rows")
+        await expect(rows).to_contain_text("red <script>")
+        await tab.page.get_by_role("button", name="New terminal").first.click()
+        await expect(rows).to_contain_text("#" if os.geteuid() == 0 else "$")
+        await tab.page.locator(".xterm-helper-textarea").focus()
+        stays = ESCAPES.replace("\x1b[?1049h\x1b[2J", "")
+        await tab.page.keyboard.insert_text(
+            f"clear; printf '{printed(stays)}\\n'; echo end-$((40+2))"
+        )
+        await tab.page.keyboard.press("Enter")
+        await expect(rows).to_contain_text("end-42")
+        box = await rows.bounding_box()
+        assert box is not None
+        # Wherever a link was drawn, it is pressed.
+        for x in range(5, 120, 10):
+            await tab.page.mouse.move(box["x"] + x, box["y"] + 9)
+            await tab.page.mouse.click(box["x"] + x, box["y"] + 9)
+        # A link of the web is not followed but told, with a button.
+        await tab.shows("http://evil.example/osc8")
+        await tab.picture("hostile-pty")
+        assert await tab.page.title() != "pwned"
+        await assert_harmless(tab)
