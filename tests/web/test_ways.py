@@ -75,6 +75,7 @@ async def test_everything_can_be_done_by_keys_alone(browser: Browser, host: Serv
         await keys.press("Enter")
         await expect(tab.page.get_by_role("heading", name="Settings")).to_be_visible()
         await keys.press("Control+k")
+        await expect(tab.page.get_by_role("dialog")).to_be_visible()
         await keys.press("Escape")
         await expect(tab.page.get_by_role("dialog")).to_have_count(0)
         await tab.assert_clean()
