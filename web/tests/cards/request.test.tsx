@@ -44,6 +44,16 @@ afterEach(() => {
 });
 
 describe('questions', () => {
+  it('of which a viewer can answer none say so, and take nothing', () => {
+    shown = show(<RequestForm request={asked([NAME, HAPPY])} at={at()} />, fakeStore({me: {name: 'guest', role: 'viewer'}}));
+    clock += 1000;
+    expect(shown.box.textContent).toContain('You can look, not act.');
+    shown.doing(() => shown.button('No').click());
+    vi.runAllTimers();
+    expect(shown.store.acts).toEqual([]);
+    expect(shown.find<HTMLFieldSetElement>('fieldset').disabled).toBe(true);
+  });
+
   it('are answered all at once, with defaults, and what was left open is skipped', () => {
     open(asked([NAME, AGE, HAPPY, COLOUR, FRUIT]));
     type('name', 'Ada');

@@ -45,12 +45,13 @@ export function RequestForm({request, at}: {request: ChatInputRequest; at: Reque
   const box = useRef<HTMLDivElement>(null);
   const sync = useMemo(() => {
     const tell: Tell = (action, taken) => {
-      if (store.live.peek() === 'live') whenTaken(store.act(at.chat, action), taken);
+      if (store.live.peek() === 'live' && store.me.peek()?.role !== 'viewer') whenTaken(store.act(at.chat, action), taken);
     };
     return new AnswerSync(request, after, tell);
   }, [at.chat, request.id]);
   useEffect(() => sync.receive(request), [request]);
   useEffect(() => () => sync.flush(), [sync]);
+  const isViewer = store.me.value?.role === 'viewer';
   const hasTried = useSignal(false);
   const problems = problemsOf(request, sync.answers.value);
   const settle = (response: 'accept' | 'decline' | 'cancel'): void => {
@@ -73,16 +74,19 @@ export function RequestForm({request, at}: {request: ChatInputRequest; at: Reque
     <Card title={requestTitle(request)} id={request.id} settled={settledOf(at.chat, request.id).value}>
       <div class="cards-questions" ref={box} onKeyDown={key}>
         {request.url && <Address url={request.url} />}
-        {questions.map(question => (
-          <Question
-            key={question.id}
-            question={question}
-            isOnly={questions.length === 1 && !request.message}
-            at={at}
-            sync={sync}
-            problem={hasTried.value ? problems.get(question.id) : undefined}
-          />
-        ))}
+        {isViewer && <p class="cards-note">{words.link.viewer}</p>}
+        <fieldset class="cards-fields" disabled={isViewer}>
+          {questions.map(question => (
+            <Question
+              key={question.id}
+              question={question}
+              isOnly={questions.length === 1 && !request.message}
+              at={at}
+              sync={sync}
+              problem={hasTried.value ? problems.get(question.id) : undefined}
+            />
+          ))}
+        </fieldset>
         <div class="cards-answers">
           <div class="cards-side deny">
             <AnswerButton label={words.cards.decline} onClick={() => settle('decline')} />
