@@ -1,7 +1,7 @@
 /** The frame of everything that waits for a person, and the buttons that answer it. */
 import {Diamond} from 'lucide';
 import type {ComponentChildren} from 'preact';
-import {useId} from 'preact/hooks';
+import {useId, useLayoutEffect, useRef} from 'preact/hooks';
 import type {StringOrMarkdown} from '../ahp/index.ts';
 import {GUARD, Guarded} from '../ui/guarded.tsx';
 import {Icon} from '../ui/icon.tsx';
@@ -30,8 +30,16 @@ export interface CardProps {
 /** A card. It never takes focus by itself; with the focus in it, 1 to 9 press its numbered buttons. */
 export function Card({title, from, id, children, settled}: CardProps) {
   const heading = useId();
+  const card = useRef<HTMLElement>(null);
+  // It goes when it is answered elsewhere. Its focus goes to the transcript, where no key does anything.
+  useLayoutEffect(() => {
+    const own = card.current;
+    return () => {
+      if (own?.contains(document.activeElement)) own.parentElement?.closest<HTMLElement>('[tabindex="0"]')?.focus({preventScroll: true});
+    };
+  }, []);
   return (
-    <section class="cards-card" role="group" aria-labelledby={heading} tabIndex={-1} data-waiting={id} onKeyDown={pressNumbered}>
+    <section ref={card} class="cards-card" role="group" aria-labelledby={heading} tabIndex={-1} data-waiting={id} onKeyDown={pressNumbered}>
       <header class="cards-head">
         <Icon of={Diamond} class="cards-diamond" />
         <h2 id={heading}><Told of={title} /></h2>

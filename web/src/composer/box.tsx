@@ -5,6 +5,7 @@ import type {ChatState, SessionState} from '../ahp/index.ts';
 import {type Act, type Followed, useStore} from '../store/index.ts';
 import {ActButton, Button} from '../ui/button.tsx';
 import {combination, command} from '../ui/commands.ts';
+import {GUARD} from '../ui/guarded.tsx';
 import {newId} from '../ui/ids.ts';
 import {useWhyNot} from '../ui/may_act.ts';
 import {Outcome} from '../ui/outcome.tsx';
@@ -52,7 +53,8 @@ export function Box({at, followed, session}: BoxProps) {
     draft.sent();
     completing.close();
   };
-  useIntake(at.chat, draft);
+  const handedAt = useRef(-GUARD);
+  useIntake(at.chat, draft, () => void (handedAt.current = performance.now()));
   useDroppedFiles(draft);
   const stopping = useSignal<Act | undefined>(undefined);
   const stop = (): void => {
@@ -67,8 +69,8 @@ export function Box({at, followed, session}: BoxProps) {
     const withMod = combination(event) === 'Mod+Enter';
     if (!withMod && (event.shiftKey || event.altKey || hasTouchKeyboard())) return;
     event.preventDefault();
-    // A key held down was pressed for what had the focus before, such as an approval.
-    if (event.repeat) return;
+    // A key held down, or pressed twice, was meant for what had the focus before, such as an approval.
+    if (event.repeat || performance.now() - handedAt.current < GUARD) return;
     const state = chat.peek();
     if (state) send(sendingOf(state, withMod));
   };
@@ -139,7 +141,7 @@ function ShellHint({draft}: {draft: OpenDraft}) {
 }
 
 /** Let the rest of the page put things into this box. */
-function useIntake(chat: string, draft: OpenDraft): void {
+function useIntake(chat: string, draft: OpenDraft, handed: () => void): void {
   useEffect(
     () =>
       openIntake(chat, {
@@ -148,7 +150,10 @@ function useIntake(chat: string, draft: OpenDraft): void {
           draft.fill(filled);
           if (!isEmpty(before)) toast(words.composer.replaced, {undo: () => draft.fill(before)});
         },
-        focus: () => draft.field?.focus(),
+        focus: () => {
+          handed();
+          draft.field?.focus();
+        },
       }),
     [chat, draft],
   );

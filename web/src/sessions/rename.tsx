@@ -23,7 +23,7 @@ export function Rename({row, onClose}: {row: Row; onClose(): void}) {
       <form class="sessions-rename" onSubmit={save}>
         <label>
           {words.sessions.name}
-          <input class="forms-input" value={name} maxLength={200} onInput={event => setName(event.currentTarget.value)} />
+          <input class="forms-input" autofocus value={name} maxLength={200} onInput={event => setName(event.currentTarget.value)} />
         </label>
         <div class="sessions-rename-buttons">
           <Button onClick={onClose}>{words.shell.cancel}</Button>

@@ -213,6 +213,14 @@ describe('an approval card', () => {
     expect(shown.find('.cards-edit-head').textContent).toContain('/root/.ssh');
   });
 
+  it('leaves its focus to the transcript when it goes', () => {
+    const feed = (isThere: boolean) => <div role="feed" tabIndex={0}>{isThere && <ApprovalCard call={pending()} at={ref()} />}</div>;
+    shown = show(feed(true), fakeStore());
+    shown.doing(() => shown.button('Allow once1').focus());
+    shown.again(feed(false));
+    expect(document.activeElement?.getAttribute('role')).toBe('feed');
+  });
+
   it('cuts a long input only until asked for', () => {
     open(pending({toolInput: Array.from({length: 1204}, (_, n) => `line ${n}`).join('\n')}));
     expect(shown.find('pre').textContent).not.toContain('line 40');

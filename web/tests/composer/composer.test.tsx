@@ -2,7 +2,7 @@
 import {afterEach, beforeEach, describe, expect, it, vi} from 'vitest';
 import type {Json, MessageAttachment} from '../../src/ahp/index.ts';
 import {Composer} from '../../src/composer/composer.tsx';
-import {putIntoComposer} from '../../src/composer/intake.ts';
+import {focusComposer, putIntoComposer} from '../../src/composer/intake.ts';
 import {commands} from '../../src/ui/commands.ts';
 import {Toasts} from '../../src/ui/toast.tsx';
 import {attachToMessage} from '../../src/workspace/notes/attach.ts';
@@ -101,6 +101,19 @@ describe('a working chat', () => {
     press('Enter', {repeat: true});
     expect(done()).toEqual([]);
     expect(field().value).toBe('not yet');
+  });
+
+  it('sends nothing by a second press of the key that answered a card', async () => {
+    await open(chat({activeTurn: TURN}));
+    type('not yet');
+    const now = vi.spyOn(performance, 'now').mockReturnValue(10_000);
+    shown.doing(() => focusComposer(AT.chat));
+    press('Enter');
+    expect(done()).toEqual([]);
+    now.mockReturnValue(11_000);
+    press('Enter');
+    expect(done()).toContain('chat/pendingMessageSet');
+    now.mockRestore();
   });
 
   it('keeps Stop where it is when Steer was pressed and goes', async () => {
