@@ -28,9 +28,11 @@ export interface BoxProps {
   readonly at: ChatRef;
   readonly followed: Followed<ChatState>;
   readonly session: ReadonlySignal<SessionState | undefined>;
+  /** Whether the chat or its session exists no more: what was written can still be taken from here. */
+  readonly isGone: ReadonlySignal<boolean>;
 }
 
-export function Box({at, followed, session}: BoxProps) {
+export function Box({at, followed, session, isGone}: BoxProps) {
   const store = useStore();
   const chat = followed.state;
   const draft = useDraft(at.chat, followed);
@@ -39,7 +41,7 @@ export function Box({at, followed, session}: BoxProps) {
   const last = useSignal<Sent | undefined>(undefined);
   const asksReplace = useSignal(false);
   const whyNot = useWhyNot();
-  const canSend = (): boolean => whyNot === undefined && chat.peek() !== undefined && !draft.isEmpty.peek();
+  const canSend = (): boolean => whyNot === undefined && !isGone.peek() && chat.peek() !== undefined && !draft.isEmpty.peek();
   const send = (how: Sending): void => {
     if (!canSend()) return;
     if (how === 'steer' && chat.peek()?.steeringMessage && !asksReplace.peek()) {
@@ -94,11 +96,11 @@ export function Box({at, followed, session}: BoxProps) {
         <AttachButton draft={draft} />
         <div class="composer-chips">
           <Chips at={at} chat={chat} session={session} />
-          <Background chat={chat} />
+          <Background at={at} chat={chat} />
         </div>
         <div class="composer-send">
           <Usage chat={chat} session={session} />
-          <SendButtons chat={chat} draft={draft} send={send} stop={stop} />
+          <SendButtons chat={chat} isGone={isGone.value} draft={draft} send={send} stop={stop} />
         </div>
       </div>
       <Outcome act={stopping.value} />

@@ -2,7 +2,8 @@
 import {type ReadonlySignal, type Signal, signal, useComputed, useSignal} from '@preact/signals';
 import {Bot, ChevronDown, Cpu, Hourglass, SlidersHorizontal} from 'lucide';
 import {useRef} from 'preact/hooks';
-import type {ChatState, SessionState} from '../ahp/index.ts';
+import type {BackgroundWork, ChatState, SessionState} from '../ahp/index.ts';
+import {type Route, route} from '../route.ts';
 import {useStore} from '../store/index.ts';
 import {Button} from '../ui/button.tsx';
 import {Icon} from '../ui/icon.tsx';
@@ -11,6 +12,7 @@ import {Menu, Popover} from '../ui/popover.tsx';
 import type {ChatRef} from '../ui/registry.tsx';
 import {visible} from '../ui/safe.tsx';
 import {age} from '../ui/time.ts';
+import {To} from '../ui/to.tsx';
 import {words} from '../words/index.ts';
 import {type Choice, type Setting, agentsOf, modelsOf, settingsOf, usageOf, wantedNow} from './choices.ts';
 import type {Wanted} from './message.ts';
@@ -132,8 +134,16 @@ export function Usage({chat, session}: Omit<ChipsProps, 'at'>) {
   );
 }
 
+/** Where a work can be followed: the terminal of a command, the chat of a worker. */
+function placeOf(work: BackgroundWork, at: ChatRef): Route | undefined {
+  if (work.kind === 'subagent') return {at: 'session', session: at.session, chat: work.chat};
+  if (work.kind !== 'shell' || work.terminal === undefined) return undefined;
+  const here = route.peek();
+  return {...(here.at === 'session' ? here : {at: 'session', session: at.session, chat: at.chat}), panel: 'terminals', file: work.terminal, line: undefined};
+}
+
 /** What runs on beside the chat. */
-export function Background({chat}: {chat: ReadonlySignal<ChatState | undefined>}) {
+export function Background({at, chat}: {at: ChatRef; chat: ReadonlySignal<ChatState | undefined>}) {
   const work = useComputed(() => chat.value?.backgroundWork).value ?? [];
   const isOpen = useSignal(false);
   const anchor = useRef<HTMLButtonElement>(null);
@@ -146,7 +156,16 @@ export function Background({chat}: {chat: ReadonlySignal<ChatState | undefined>}
       {isOpen.value && (
         <Popover anchor={anchor} label={words.composer.background} placement="top-start" onClose={() => void (isOpen.value = false)}>
           <ul class="composer-background">
-            {work.map(each => <li key={each.id}>{visible(each.label)} <span class="composer-note">{age(Date.parse(each.startedAt))}</span></li>)}
+            {work.map(each => {
+              const place = placeOf(each, at);
+              const label = visible(each.label);
+              return (
+                <li key={each.id}>
+                  {place ? <To route={place} onGo={() => void (isOpen.value = false)}>{label}</To> : <span>{label}</span>}
+                  <span class="composer-note">{age(Date.parse(each.startedAt))}</span>
+                </li>
+              );
+            })}
           </ul>
         </Popover>
       )}

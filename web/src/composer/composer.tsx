@@ -20,6 +20,7 @@ export function Composer(at: ChatRef) {
   const session = useFollowed(() => store.session(at.session), [at.session]);
   // Only what decides the layout is read here: streamed text must draw nothing of this.
   const origin = useComputed(() => readOnlyOrigin(chat.state.value));
+  const isGone = useComputed(() => (session.gone.value ?? chat.gone.value) !== undefined);
   const bar = <ErrorBoundary of={at.chat}><WaitingBar key={at.chat} at={at} chat={chat.state} session={session.state} /></ErrorBoundary>;
   if (origin.value !== undefined) return <div class="composer">{bar}<ReadOnly at={at} isWorker={origin.value === 'tool'} /></div>;
   if (store.me.value?.role === 'viewer') return <div class="composer">{bar}<p class="composer-only">{words.link.viewer}</p></div>;
@@ -27,7 +28,7 @@ export function Composer(at: ChatRef) {
     <section class="composer" aria-label={words.composer.message}>
       {bar}
       <ErrorBoundary of={at.chat}><QueueList key={at.chat} at={at} chat={chat.state} /></ErrorBoundary>
-      <Box key={at.chat} at={at} followed={chat} session={session.state} />
+      <Box key={at.chat} at={at} followed={chat} session={session.state} isGone={isGone} />
     </section>
   );
 }

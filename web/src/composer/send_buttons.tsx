@@ -27,15 +27,17 @@ export function WhatHappens({chat, draft}: {chat: ReadonlySignal<ChatState | und
 
 export interface SendButtonsProps {
   readonly chat: ReadonlySignal<ChatState | undefined>;
+  readonly isGone: boolean;
   readonly draft: OpenDraft;
   send(how: Sending): void;
   stop(): void;
 }
 
-export function SendButtons({chat, draft, send, stop}: SendButtonsProps) {
+export function SendButtons({chat, isGone, draft, send, stop}: SendButtonsProps) {
   const isWorking = useComputed(() => chat.value?.activeTurn !== undefined);
   const isOpening = useComputed(() => chat.value === undefined);
-  const nothing = isOpening.value ? words.composer.opening : draft.isEmpty.value ? words.composer.nothingToSend : undefined;
+  const gone = isGone ? words.composer.gone : undefined;
+  const nothing = gone ?? (isOpening.value ? words.composer.opening : draft.isEmpty.value ? words.composer.nothingToSend : undefined);
   if (!isWorking.value) {
     return <ActButton kind="primary" icon={SendIcon} whyNot={nothing} onClick={() => send('send')}>{words.composer.send}</ActButton>;
   }
@@ -43,9 +45,9 @@ export function SendButtons({chat, draft, send, stop}: SendButtonsProps) {
     <>
       {/* First, because it comes and goes: Stop must not come to where it was under a second press. */}
       {!draft.isEmpty.value && (
-        <ActButton icon={CornerDownRight} onClick={() => send('steer')}>{words.composer.steer}</ActButton>
+        <ActButton icon={CornerDownRight} whyNot={gone} onClick={() => send('steer')}>{words.composer.steer}</ActButton>
       )}
-      <ActButton icon={Square} onClick={stop}>{words.composer.stop}</ActButton>
+      <ActButton icon={Square} whyNot={gone} onClick={stop}>{words.composer.stop}</ActButton>
       <ActButton kind="primary" icon={ListPlus} whyNot={nothing} onClick={() => send('queue')}>{words.composer.queue}</ActButton>
     </>
   );

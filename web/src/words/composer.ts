@@ -11,6 +11,7 @@ export const composer = {
   steerHint: 'Goes into this turn',
   nothingToSend: 'There is nothing to send yet.',
   opening: 'The chat is not open yet.',
+  gone: 'This chat is not here any more.',
   stop: 'Stop',
   stopTurn: 'Stop the turn',
   focusComposer: 'Write a message',

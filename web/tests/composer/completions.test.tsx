@@ -2,6 +2,7 @@
 import {afterEach, beforeEach, describe, expect, it, vi} from 'vitest';
 import type {CompletionItem, Json} from '../../src/ahp/index.ts';
 import {Composer} from '../../src/composer/composer.tsx';
+import {route} from '../../src/route.ts';
 import {type Shown, show} from '../fakes/render.tsx';
 import {fakeStore} from '../fakes/store.ts';
 
@@ -122,6 +123,25 @@ describe('chips', () => {
     chip('Allow everything');
     expect(shown.store.acts[0]).toMatchObject({uri: AT.session, action: {type: 'session/configChanged', config: {autoApprove: 'autoApprove'}}});
   });
+});
+
+it('background work leads to its terminal or its chat', () => {
+  const startedAt = '2026-01-01T00:00:00.000Z';
+  const backgroundWork = [
+    {id: 'a', kind: 'shell', label: 'server', command: 'serve', startedAt, terminal: 'ahp-terminal:/t'},
+    {id: 'b', kind: 'shell', label: 'sleep', command: 'sleep', startedAt},
+    {id: 'c', kind: 'subagent', label: 'review', startedAt, chat: 'ahp-chat:/w'},
+  ];
+  shown.doing(() => shown.store.set(AT.chat, {...CHAT, backgroundWork}));
+  const links = (): Record<string, HTMLAnchorElement> => Object.fromEntries([...shown.box.querySelectorAll<HTMLAnchorElement>('.composer-background a')].map(link => [link.textContent, link]));
+  shown.doing(() => shown.button('3 in background').click());
+  expect(Object.keys(links())).toEqual(['server', 'review']);
+  shown.doing(() => links()['server']?.click());
+  expect(route.value).toMatchObject({at: 'session', session: AT.session, panel: 'terminals', file: 'ahp-terminal:/t'});
+  expect(shown.box.querySelector('.composer-background')).toBeNull();
+  shown.doing(() => shown.button('3 in background').click());
+  shown.doing(() => links()['review']?.click());
+  expect(route.value).toEqual({at: 'session', session: AT.session, chat: 'ahp-chat:/w'});
 });
 
 it('usage and background work are told', () => {

@@ -47,6 +47,17 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+it.each([AT.session, AT.chat])('what is no longer there (%s) takes no message, and the draft stays', async uri => {
+  await open();
+  type('hello');
+  shown.doing(() => shown.store.lose(uri, 'disposed'));
+  const send = shown.button('Send');
+  expect([send.getAttribute('aria-disabled'), send.title]).toEqual(['true', 'This chat is not here any more.']);
+  shown.doing(() => send.click());
+  press('Enter');
+  expect([done(), field().value]).toEqual([[], 'hello']);
+});
+
 describe('an idle chat', () => {
   it('gets a turn by Enter, and the box is empty then', async () => {
     await open();

@@ -46,6 +46,8 @@ export interface FakeStore extends Store {
   readonly following: Map<string, number>;
   /** Give a channel another state. */
   set(uri: string, state: Json): void;
+  /** Say that a channel exists no more. */
+  lose(uri: string, reason: string): void;
   /** Apply an action of the host's to a channel. */
   apply(uri: string, action: Json): void;
   /** Calls of `loadEarlier`, `retry` and `signOut`. */
@@ -61,6 +63,12 @@ export function fakeStore(states: FakeStates = {}): FakeStore {
     return found;
   };
   const following = new Map<string, number>();
+  const reasons = new Map<string, Signal<string | undefined>>();
+  const goneOf = (uri: string): Signal<string | undefined> => {
+    let found = reasons.get(uri);
+    if (!found) reasons.set(uri, (found = signal<string | undefined>(undefined)));
+    return found;
+  };
   const live = signal<Live>(states.live ?? 'live');
   const follow = <S>(uri: string): Followed<S> => {
     following.set(uri, (following.get(uri) ?? 0) + 1);
@@ -68,7 +76,7 @@ export function fakeStore(states: FakeStates = {}): FakeStore {
     return {
       state,
       phase: signal(state.peek() === undefined ? 'opening' : 'live'),
-      gone: signal<string | undefined>(undefined),
+      gone: goneOf(uri),
       release: () => void following.set(uri, (following.get(uri) ?? 1) - 1),
     };
   };
@@ -130,6 +138,7 @@ export function fakeStore(states: FakeStates = {}): FakeStore {
     calls,
     following,
     set: (uri, state) => void (channelOf(uri).value = state),
+    lose: (uri, reason) => void (goneOf(uri).value = reason),
     apply,
   };
 }
