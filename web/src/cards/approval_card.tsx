@@ -16,7 +16,7 @@ import {AnswerButton, Card} from './card.tsx';
 import {EditsPreview} from './edits_preview.tsx';
 import {ExactText, Spelled} from './exact_text.tsx';
 import {Brief} from './brief.tsx';
-import {useTexts} from './read_text.ts';
+import {type Text, useTexts} from './read_text.ts';
 import {RiskLine} from './risk_line.tsx';
 
 type Call = ToolCallPendingConfirmationState;
@@ -37,16 +37,20 @@ export function ApprovalCard({call, at}: {call: Call; at: CallRef}) {
   const settled = settledOf(at.chat, call.toolCallId).value;
   const version = useVersion([call.toolInput, call.edits, call.options, call.confirmationTitle]);
   const edits = editsOf(call);
+  const input = inputOf(call);
+  const [kept] = useTexts([input?.kind === 'kept' ? input.ref : undefined]).value;
+  // Nobody is to allow what they could not read.
+  const isReadable = input?.kind !== 'kept' || kept?.state === 'here';
   const risk = riskOf(call.riskAssessment);
   return (
     <Card title={titleOf(call)} from={call.displayName} id={call.toolCallId} settled={settled}>
       {call.intention && <p class="cards-intention"><Spelled text={call.intention} /></p>}
-      <Input call={call} edited={edited} />
+      <Input call={call} edited={edited} kept={kept} />
       {edits.length > 0 && <EditsPreview edits={edits} />}
       <RiskLine risk={risk} hints={hintsOf(call, session.state.value)} />
       {denying.value
         ? <Denial call={call} at={at} choice={denying.value} back={() => void (denying.value = undefined)} />
-        : <Answers key={version} call={call} at={at} edited={edited} denying={denying} isRisky={risk?.level === 'risky'} />}
+        : <Answers key={version} call={call} at={at} edited={edited} denying={denying} isReadable={isReadable} isRisky={risk?.level === 'risky'} />}
     </Card>
   );
 }
@@ -58,10 +62,10 @@ function useVersion(parts: readonly unknown[]): number {
   return last.current.version;
 }
 
-function Input({call, edited}: {call: Call; edited: Signal<string | undefined>}) {
+function Input({call, edited, kept}: {call: Call; edited: Signal<string | undefined>; kept: Text | undefined}) {
   const input = inputOf(call);
   if (!input) return null;
-  if (input.kind === 'kept') return <KeptInput call={call} />;
+  if (input.kind === 'kept') return <KeptInput text={kept} />;
   if (edited.value !== undefined) {
     return (
       <div class="cards-edit-input">
@@ -88,9 +92,7 @@ function Input({call, edited}: {call: Call; edited: Signal<string | undefined>})
   );
 }
 
-function KeptInput({call}: {call: Call}) {
-  const input = inputOf(call);
-  const [text] = useTexts([input?.kind === 'kept' ? input.ref : undefined]).value;
+function KeptInput({text}: {text: Text | undefined}) {
   if (text?.state === 'here') return <ExactText text={text.text} />;
   return <p class="cards-note">{text?.state === 'loading' ? words.cards.inputKept : words.cards.inputUnreadable}</p>;
 }
@@ -100,11 +102,12 @@ interface AnswersProps {
   readonly at: CallRef;
   readonly edited: Signal<string | undefined>;
   readonly denying: Signal<Choice | undefined>;
+  readonly isReadable: boolean;
   readonly isRisky: boolean;
 }
 
 /** The host's answers: deny left, approve right, the first of each side plainest and wider grants quieter. */
-function Answers({call, at, edited, denying, isRisky}: AnswersProps) {
+function Answers({call, at, edited, denying, isReadable, isRisky}: AnswersProps) {
   const store = useStore();
   const choices = choicesOf(call, {allow: words.cards.allow, deny: words.cards.deny});
   const isEdited = edited.value !== undefined && edited.value !== call.toolInput;
@@ -116,7 +119,7 @@ function Answers({call, at, edited, denying, isRisky}: AnswersProps) {
     const changed = isEdited && edited.value !== undefined ? {editedInput: edited.value} : {};
     answerHere(store, at.chat, call.toolCallId, approval(at.turn, call, {...optionOf(choice), ...changed}), 'allow');
   };
-  const approving = isEdited ? choices.approve.slice(0, 1) : choices.approve;
+  const approving = choices.approve.slice(0, isReadable ? (isEdited ? 1 : undefined) : 0);
   const number = numbering(call, choices);
   return (
     <div class="cards-answers">

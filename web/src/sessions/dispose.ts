@@ -1,5 +1,5 @@
 /** Disposing of a session, with eight seconds in which that can be undone. */
-import {effect, signal} from '@preact/signals';
+import {signal} from '@preact/signals';
 import {go, route} from '../route.ts';
 import type {Store} from '../store/index.ts';
 import {toast} from '../ui/toast.tsx';
@@ -20,39 +20,14 @@ function unhide(session: string): void {
   hidden.value = new Set([...hidden.peek()].filter(other => other !== session));
 }
 
-/** Dispose of a session: an owner can take it back from the host's trash, for anybody else it is held back until nobody undid it. */
+/** Dispose of a session: it is held back until nobody undid it, because not every host keeps what is disposed of. */
 export function dispose(store: Store, session: string): void {
   hide(session);
   const at = route.peek();
   if (at.at === 'session' && at.session === session) go({at: 'list'}, {replace: true});
-  if (store.me.peek()?.role === 'owner') disposeNow(store, session);
-  else disposeLater(store, session);
-}
-
-function disposeNow(store: Store, session: string): void {
-  const disposed = store.ask('disposeSession', {channel: session});
-  const undo = (): void => {
-    const restored = disposed.then(() => store.ask('agenthost/restoreSession', {channel: session}));
-    restored.then(() => whenListed(store, session, () => unhide(session)), error => failed(session, error));
-  };
-  disposed.then(() => toast(words.sessions.disposed, {undo}), error => failed(session, error));
-}
-
-// The list learns of a session that is back a little later than who asked for it.
-function whenListed(store: Store, session: string, run: () => void): void {
-  const stop = effect(() => {
-    if (!store.sessions.value.some(one => one.resource === session)) return;
-    queueMicrotask(() => {
-      stop();
-      run();
-    });
-  });
-}
-
-// The tab that is closed meanwhile keeps the session.
-function disposeLater(store: Store, session: string): void {
   toast(words.sessions.disposed, {
     undo: () => unhide(session),
+    // A tab that is closed before keeps the session.
     onEnd: () => void store.ask('disposeSession', {channel: session}).catch(error => failed(session, error)),
   });
 }

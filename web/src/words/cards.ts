@@ -8,7 +8,7 @@ export const cards = {
   undoEdit: 'Undo the edit',
   input: 'Input',
   inputKept: 'Loading the input...',
-  inputUnreadable: 'The input could not be read. Look twice.',
+  inputUnreadable: 'The input could not be read, so it cannot be allowed here.',
   showAll: (lines: number) => `Show all ${lines.toLocaleString('en')} lines`,
   showAllCharacters: (count: number) => `Show all ${count.toLocaleString('en')} characters`,
   showLess: 'Show less',

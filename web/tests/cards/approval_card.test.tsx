@@ -194,7 +194,16 @@ describe('an approval card', () => {
 
   it('reads an input that is kept elsewhere', async () => {
     open(pending({toolInput: {uri: 'ahp-content:/x'}}), {answers: {resourceRead: () => ({data: 'long input', encoding: 'utf-8'})}});
+    expect(shown.box.textContent).not.toContain('Allow once');
     await vi.waitFor(() => expect(shown.find('pre').textContent).toBe('long input'));
+    expect(shown.box.textContent).toContain('Allow once');
+  });
+
+  it('allows nothing that could not be read, and can deny it', async () => {
+    open(pending({toolInput: {uri: 'ahp-content:/x'}}), {answers: {resourceRead: () => { throw new Error('gone'); }}});
+    await vi.waitFor(() => expect(shown.box.textContent).toContain('so it cannot be allowed here'));
+    expect(shown.box.textContent).not.toContain('Allow once');
+    expect(shown.box.textContent).toContain('Deny');
   });
 
   it('shows nothing of an input that was replaced by another, which is not here yet', async () => {
