@@ -1,4 +1,5 @@
 /** Pushes: what the host tells this browser while the page is closed. */
+import {signal} from '@preact/signals';
 import {type HostMembers, type PushTarget, hostMembers} from '../ahp/own.ts';
 import type {Store} from '../store/index.ts';
 import {installWorker, worker} from './browser.ts';
@@ -11,8 +12,21 @@ export const mayPush = (store: Pick<Store, 'host'>): boolean => keyOf(store) !==
 
 const keyOf = (store: Pick<Store, 'host'>): HostMembers['push'] => hostMembers(store.host.value).push;
 
-/** Subscribe this browser as the settings say; or tell the host anew what is wanted. Rejects where the browser or the host refuses. */
+/** Why this browser gets no pushes, where that was tried. */
+export const pushFailure = signal<string | undefined>(undefined);
+
+/** Subscribe this browser as the settings say; or tell the host anew what is wanted. What refuses is in `pushFailure`. */
 export async function subscribe(store: Asking): Promise<void> {
+  try {
+    await trySubscribing(store);
+    pushFailure.value = undefined;
+  } catch (error) {
+    // Without pushes there is still what the open page tells.
+    pushFailure.value = error instanceof Error ? error.message : String(error);
+  }
+}
+
+async function trySubscribing(store: Asking): Promise<void> {
   const key = keyOf(store);
   const registration = (await worker()) ?? (await installWorker());
   if (key === undefined || !registration?.pushManager) return;

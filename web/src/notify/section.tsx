@@ -5,21 +5,14 @@ import {useStore, type Store} from '../store/index.ts';
 import {Button} from '../ui/button.tsx';
 import {words} from '../words/index.ts';
 import {mayNotify} from './browser.ts';
-import {mayPush, subscribe, unsubscribe} from './push.ts';
+import {mayPush, pushFailure, subscribe, unsubscribe} from './push.ts';
 import {type NotifySettings, notifySettings, setNotify} from './settings.ts';
-
-const reason = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Turn notifications on; the browser asks its user. Gives why it did not work. */
 async function turnOn(store: Store): Promise<string | undefined> {
   if ((await Notification.requestPermission()) !== 'granted') return words.notify.denied;
   setNotify({isOn: true});
-  try {
-    await subscribe(store);
-  } catch (error) {
-    // Without pushes there is still what the open page tells.
-    return words.notify.noPushBecause(reason(error));
-  }
+  await subscribe(store);
   return undefined;
 }
 
@@ -30,9 +23,7 @@ export function NotificationSettings() {
   const settings = notifySettings.value;
   const change = (next: Partial<NotifySettings>): void => {
     setNotify(next);
-    void subscribe(store).catch((error: unknown) => {
-      said.value = words.notify.noPushBecause(reason(error));
-    });
+    void subscribe(store);
   };
   const toggle = async (): Promise<void> => {
     said.value = undefined;
@@ -76,6 +67,7 @@ function Choices({settings, change, canPush}: {settings: NotifySettings; change(
         {words.notify.withText}
       </label>
       {!canPush && <p class="notify-note">{words.notify.noPush}</p>}
+      {canPush && pushFailure.value !== undefined && <p class="notify-note" role="alert">{words.notify.noPushBecause(pushFailure.value)}</p>}
     </>
   );
 }

@@ -49,7 +49,8 @@ function wanted(found: ReadonlyMap<string, Reason>): ReadonlyMap<string, Reason>
 }
 
 async function renew(store: HostStore): Promise<void> {
-  if (notifySettings.peek().isOn && (await isSubscribed())) await subscribe(store).catch(() => {});
+  // Also where they were turned on before the host was there to be asked.
+  if (notifySettings.peek().isOn) await subscribe(store);
 }
 
 // Somebody opened a notification.
