@@ -304,7 +304,8 @@ async def test_only_a_page_makes_the_host_have_a_key_and_then_all_are_told(tmp_p
         async with open_client(f"{site.url}/?tkn={OWNER_SECRET}", "page") as client:
             key = (await client.initialize(clientInfo=PAGE))["_meta"]["agenthost/push"]
         async with open_client(f"{site.url}/?tkn={OWNER_SECRET}", "cli") as client:
-            assert (await client.reconnect(0, "ahp-root://"))["_meta"]["agenthost/push"] == key
+            await client.reconnect(0, "ahp-root://")
+            assert (await client.request("agenthost/about"))["push"] == key
 
 
 async def test_a_host_that_keeps_nothing_pushes_nothing() -> None:

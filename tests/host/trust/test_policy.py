@@ -31,8 +31,10 @@ SEEING = {
     "resolveSessionConfig", "sessionConfigCompletions", "fetchAutomationRuns",
     "listAutomationTriggerDefinitions",
 }  # fmt: skip
-# What is everybody's own: their browsers' notifications.
-TELLING = {"agenthost/subscribePush", "agenthost/unsubscribePush", "agenthost/visible"}
+# What is everybody's own: who they are here, and their browsers' notifications.
+TELLING = {
+    "agenthost/about", "agenthost/subscribePush", "agenthost/unsubscribePush", "agenthost/visible",
+}  # fmt: skip
 DOING = {
     "createSession", "disposeSession", "createChat", "disposeChat", "createTerminal",
     "disposeTerminal", "completions", "authenticate", "invokeChangesetOperation",
@@ -68,7 +70,7 @@ def may(principal: Principal, method: str, context: PolicyContext = CONTEXT, **p
 
 def test_every_method_a_client_may_send_is_classified_and_none_besides() -> None:
     assert set(ACCESS) == RESOURCES | SEEING | DOING | {"dispatchAction"} | OWNING | TELLING
-    assert len(ACCESS) == 31 + 2 + 9
+    assert len(ACCESS) == 31 + 2 + 10
 
 
 @pytest.mark.skipif(not DIGEST.exists(), reason="the protocol digest is not next to the repository")
