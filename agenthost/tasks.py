@@ -1,10 +1,13 @@
-"""Background work with an owner: named tasks that end with it, and whose failures are told."""
+"""Work in the background: named tasks that end with their owner, and threads that nobody awaits."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import threading
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, TypeVar
 
 log = logging.getLogger(__name__)
@@ -44,3 +47,32 @@ class Tasks:
             log.error("%s failed", task.get_name(), exc_info=error)
         elif isinstance(error, Exception):
             self._on_failure(error)
+
+
+def in_own_thread(work: Callable[[], T], name: str) -> asyncio.Future[T]:
+    """Do work that may hang in a thread of its own: those that everybody shares are few.
+
+    Neither the event loop nor the process waits for the thread when it ends.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+    # Whoever asked may have left.
+    done.add_done_callback(lambda _: done.cancelled() or done.exception())
+
+    def tell(finish: Callable[[], None]) -> None:
+        if not done.done():
+            finish()
+
+    def run() -> None:
+        try:
+            result = work()
+        except Exception as error:
+            finish = partial(done.set_exception, error)
+        else:
+            finish = partial(done.set_result, result)
+        with contextlib.suppress(RuntimeError):
+            # Unless the loop is closed by now.
+            loop.call_soon_threadsafe(tell, finish)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return done

@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "transport": set(),
     "tokens": set(),
     "tasks": set(),
-    "workspace": {"protocol"},
+    "workspace": {"protocol", "tasks"},
     "agents": {"protocol", "workspace"},
     "client": {"protocol", "transport", "tasks", "clock"},
     "host": {"protocol", "workspace", "agents", "transport", "tokens", "tasks", "clock"},

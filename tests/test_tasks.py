@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 
 import pytest
 
-from agenthost.tasks import Tasks
+from agenthost.tasks import Tasks, in_own_thread
 
 
 async def forever() -> None:
@@ -131,3 +132,33 @@ async def test_an_owner_that_wants_to_know_is_told_a_failure_instead_of_the_log(
     await tasks.close()
     assert [str(error) for error in told] == ["boom"]
     assert caplog.records == []
+
+
+async def test_work_in_its_own_thread_tells_what_came_of_it() -> None:
+    assert await in_own_thread(lambda: threading.current_thread().name, "apart") == "apart"
+
+    def fail() -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        await in_own_thread(fail, "apart")
+
+
+def test_nobody_waits_for_a_thread_that_hangs_and_its_late_end_is_no_error() -> None:
+    let_go, ended = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        let_go.wait(60)
+        ended.set()
+
+    async def leave() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(in_own_thread(hang, "hangs"), 0.01)
+
+    asyncio.run(leave())
+    (thread,) = (each for each in threading.enumerate() if each.name == "hangs")
+    let_go.set()
+    # Its loop is closed by now; an error would be the run's, which takes none.
+    thread.join(60)
+    assert ended.is_set()
+    assert not thread.is_alive()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import os
@@ -11,7 +10,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 import segno
@@ -21,28 +19,16 @@ from agenthost.cli.connection import command_hints
 from agenthost.cli.connection.host_lookup import announce
 from agenthost.host.trust import Authenticator, open_tokens
 from agenthost.tokens import OWNER_FILE, Role, TokenBook, load_or_create_owner_token
+from tests.cli.in_process import CommandInProcess
 from tests.wire.client import open_client
 from tests.wire.hosting import serve
 
 
-class Command:
+class Command(CommandInProcess):
     """Runs ``agenthost qr …`` in this process."""
 
     def __init__(self, data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.data_dir = data_dir
-        self._capsys = capsys
-
-    def __call__(self, *arguments: str) -> tuple[int, str, str]:
-        parser = argparse.ArgumentParser(prog="agenthost")
-        qr.register(parser.add_subparsers(required=True))
-        code: Any
-        try:
-            args = parser.parse_args(["qr", *arguments, "--data-dir", str(self.data_dir)])
-            code = args.run(args)
-        except SystemExit as stopped:
-            code = stopped.code
-        out, err = self._capsys.readouterr()
-        return code, out, err
+        super().__init__("qr", qr.register, data_dir, capsys)
 
     @contextmanager
     def host(self, listening: str | None, *, tokens: bool = True) -> Iterator[None]:

@@ -6,34 +6,21 @@ import stat
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from agenthost.cli.commands import token
 from agenthost.tokens import Role, TokenBook
+from tests.cli.in_process import CommandInProcess
 
 NOW = 1_800_000_000.0
 
 
-class Command:
+class Command(CommandInProcess):
     """Runs ``agenthost token …`` in this process."""
 
     def __init__(self, data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.data_dir = data_dir
-        self.capsys = capsys
-
-    def __call__(self, *arguments: str) -> tuple[int, str, str]:
-        parser = argparse.ArgumentParser(prog="agenthost")
-        token.register(parser.add_subparsers(required=True))
-        code: Any
-        try:
-            args = parser.parse_args(["token", *arguments, "--data-dir", str(self.data_dir)])
-            code = args.run(args)
-        except SystemExit as stopped:
-            code = stopped.code
-        out, err = self.capsys.readouterr()
-        return code, out, err
+        super().__init__("token", token.register, data_dir, capsys)
 
     @property
     def book(self) -> TokenBook:

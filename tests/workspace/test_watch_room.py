@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from agenthost.workspace import change_batches, slices
 from agenthost.workspace.change_batches import FileChange
@@ -22,21 +21,6 @@ if sys.platform != "linux":
 
 from agenthost.workspace.tree_watch import TreeWatch
 from agenthost.workspace.watching import FileWatcher, TooManyFolders
-
-
-@pytest_asyncio.fixture
-async def watcher() -> AsyncIterator[FileWatcher]:
-    watcher = FileWatcher()
-    yield watcher
-    watcher.close()
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    root = tmp_path.resolve() / "root"
-    root.mkdir()
-    (tmp_path / "out").mkdir()
-    return root
 
 
 async def test_a_closed_watch_holds_nothing(watcher: FileWatcher, root: Path) -> None:

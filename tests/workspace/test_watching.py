@@ -11,11 +11,9 @@ import shutil
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 import agenthost
 from agenthost.workspace.change_batches import BATCH
@@ -30,21 +28,6 @@ if sys.platform != "linux":
 
 from agenthost.workspace.watching import FileWatcher
 from tests.workspace.telling import watch
-
-
-@pytest_asyncio.fixture
-async def watcher() -> AsyncIterator[FileWatcher]:
-    watcher = FileWatcher()
-    yield watcher
-    watcher.close()
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    root = tmp_path.resolve() / "root"
-    root.mkdir()
-    (tmp_path / "out").mkdir()
-    return root
 
 
 async def test_changes_below_a_folder_are_told(watcher: FileWatcher, root: Path) -> None:

@@ -13,17 +13,18 @@ import ipaddress
 import logging
 import socket
 import ssl
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from functools import partial
+from typing import Protocol
 from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
 from agenthost.clock import Clock
 from agenthost.host.push.book import PushSubscription
 from agenthost.host.push.keys import VapidKeys, authorization, sealed
+from agenthost.tasks import in_own_thread
 
 SECONDS = 10.0
 """What one attempt may take, from the lookup to the answer's head."""
@@ -46,8 +47,6 @@ HTTPS = 443
 LONGEST_ENDPOINT = 2000
 
 log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 
 class BadEndpoint(ValueError):
@@ -113,7 +112,7 @@ class PushSender:
             async with own_slots, self._slots:
                 if not still():
                     return Delivery.FAILED
-                answer = await in_thread(lambda: self._attempt(keys, to, note))
+                answer = await in_own_thread(partial(self._attempt, keys, to, note), "push")
             if answer is not None and 200 <= answer.status < 300:
                 return Delivery.SENT
             if answer is not None and answer.status in (404, 410):
@@ -276,33 +275,3 @@ def _retry_after(headers: bytes) -> float | None:
             seconds = value.strip()
             return float(seconds) if seconds.isdigit() and len(seconds) < 10 else None
     return None
-
-
-async def in_thread(work: Callable[[], T]) -> T:
-    """Do work in a thread that nobody waits for at the end: a lookup cannot be interrupted."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[T] = loop.create_future()
-
-    def finish(result: T | None, error: BaseException | None) -> None:
-        if done.done():
-            return
-        if error is not None:
-            done.set_exception(error)
-        else:
-            done.set_result(result)  # type: ignore[arg-type]
-
-    def run() -> None:
-        result: T | None = None
-        failure: BaseException | None = None
-        try:
-            result = work()
-        except BaseException as error:
-            failure = error
-        try:
-            loop.call_soon_threadsafe(finish, result, failure)
-        except RuntimeError:
-            # The host has ended meanwhile.
-            log.debug("a push was still under way")
-
-    threading.Thread(target=run, name="push", daemon=True).start()
-    return await done

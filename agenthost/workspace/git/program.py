@@ -14,9 +14,11 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from weakref import WeakValueDictionary
+
+from agenthost.tasks import in_own_thread
 
 # Seconds, and bytes of output, after which a repository is too large to be looked at.
 PATIENCE = 5.0
@@ -145,7 +147,11 @@ class GitProgram:
         variables = environment([*(_SHORT if as_user else _HARMLESS), *settings], env)
         async with self._seat(os.fspath(folder)):
             child = _Child()
-            running = _in_thread(lambda: _run(folder, arguments, variables, data, patience, child))
+            # Not as a child of the event loop: one whose end is noticed twice, when it is killed
+            # just as it ends, would be complained about.
+            running = in_own_thread(
+                lambda: _run(folder, arguments, variables, data, patience, child), "git"
+            )
             try:
                 return await asyncio.shield(running)
             except asyncio.CancelledError:
@@ -207,35 +213,6 @@ def environment(settings: Settings, more: Mapping[str, str] | None = None) -> di
     for number, (key, value) in enumerate(settings):
         env |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return {**env, **(more or {})}
-
-
-def _in_thread(work: Callable[[], bytes]) -> asyncio.Future[bytes]:
-    """Do work in a thread of its own: those that everybody shares are few, and git may hang.
-
-    Not as a child of the event loop: one whose end is noticed twice, when it is killed just as it
-    ends, would be complained about.
-    """
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[bytes] = loop.create_future()
-    # Whoever asked may have left.
-    done.add_done_callback(lambda _: done.cancelled() or done.exception())
-
-    def tell(result: bytes, failure: Exception | None) -> None:
-        if not done.done():
-            done.set_result(result) if failure is None else done.set_exception(failure)
-
-    def run() -> None:
-        result, failure = b"", None
-        try:
-            result = work()
-        except Exception as error:
-            failure = error
-        with contextlib.suppress(RuntimeError):
-            # Unless the loop is closed by now.
-            loop.call_soon_threadsafe(tell, result, failure)
-
-    threading.Thread(target=run, name="git", daemon=True).start()
-    return done
 
 
 class _Child:

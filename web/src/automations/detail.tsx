@@ -97,7 +97,7 @@ function About({entry}: {entry: AutomationEntry}) {
   const {provider, model} = definition.session;
   const agent = useStore().root.state.value?.agents.find(one => one.provider === provider);
   return (
-    <dl class="automations-facts">
+    <dl class="ui-facts">
       <dt>{words.automations.schedule}</dt>
       <dd>
         {triggerWords(definition).map(text => <p key={text}>{text}</p>)}

@@ -30,7 +30,7 @@ function Facts() {
   if (!host) return null;
   const {serverInfo, defaultDirectory} = host;
   return (
-    <dl class="settings-facts">
+    <dl class="ui-facts">
       {serverInfo && (
         <>
           <dt>{words.settings.host.name}</dt>

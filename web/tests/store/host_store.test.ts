@@ -182,6 +182,18 @@ test('what was done in a short loss is sent after it, in a longer one it is not'
   expect([session.state.value?.title, act.phase.value, host.store.live.value]).toEqual(['First', 'notSent', 'reconnecting']);
 });
 
+test('who this page is at the host is asked again after a loss, for the role may be another one', async () => {
+  await host.up([], {'agenthost/me': {name: 'ana', role: 'operator'}});
+  expect([host.store.me.value?.role, host.count('agenthost/about')]).toEqual(['operator', 0]);
+  host.lose();
+  host.timer.pass(1);
+  host.events?.opened();
+  await host.answer('reconnect', {type: 'replay', actions: [], missing: []});
+  await host.answer('agenthost/about', {me: {name: 'ana', role: 'viewer'}, page: 'b2'});
+  host.frame();
+  expect(host.store.me.value).toEqual({name: 'ana', role: 'viewer'});
+});
+
 describe('sessions', () => {
   test('are listed, and follow what the host tells', async () => {
     await host.up([summary(S)]);

@@ -2,25 +2,25 @@ import {describe, expect, test} from 'vitest';
 import {LARGEST_TEXT, contentOf, encodingFor} from '../../src/workspace/files/content.ts';
 import {childUri, foldersTo, linkName, nameOf, resolvedUri, shortPath} from '../../src/workspace/files/paths.ts';
 
-const FOLDERS = ['file:///work/web%20page', 'file:///work/web%20page/lib'];
+const FOLDERS = ['file:///home/ana/web%20page', 'file:///home/ana/web%20page/lib'];
 
 describe('paths', () => {
   test('are short inside of a session’s folders', () => {
-    expect(shortPath('file:///work/web%20page/src/a%20b.ts', FOLDERS)).toBe('src/a b.ts');
-    expect(shortPath('file:///work/web%20page/lib/c.ts', FOLDERS)).toBe('c.ts');
+    expect(shortPath('file:///home/ana/web%20page/src/a%20b.ts', FOLDERS)).toBe('src/a b.ts');
+    expect(shortPath('file:///home/ana/web%20page/lib/c.ts', FOLDERS)).toBe('c.ts');
     expect(shortPath('file:///etc/hosts', FOLDERS)).toBe('/etc/hosts');
-    expect(shortPath('file:///work/web%20pages/x', FOLDERS)).toBe('/work/web pages/x');
+    expect(shortPath('file:///home/ana/web%20pages/x', FOLDERS)).toBe('/home/ana/web pages/x');
   });
 
   test('survive what cannot be decoded', () => {
-    expect(nameOf('file:///work/50%')).toBe('50%');
+    expect(nameOf('file:///home/ana/50%')).toBe('50%');
   });
 
   test('become URIs and links again', () => {
     const uri = childUri(FOLDERS[0]!, 'a#b?.ts');
     expect(linkName(uri, FOLDERS)).toBe('a#b?.ts');
     expect(resolvedUri('a#b?.ts', FOLDERS)).toBe(uri);
-    expect(resolvedUri('./src/x.ts', FOLDERS)).toBe('file:///work/web%20page/src/x.ts');
+    expect(resolvedUri('./src/x.ts', FOLDERS)).toBe('file:///home/ana/web%20page/src/x.ts');
     expect(resolvedUri('/etc/hosts', FOLDERS)).toBe('file:///etc/hosts');
     expect(resolvedUri('git-blob:x', FOLDERS)).toBe('git-blob:x');
     expect(linkName('file:///etc/hosts', FOLDERS)).toBe('file:///etc/hosts');
