@@ -462,7 +462,11 @@ async def test_a_checkout_of_five_thousand_files_is_told_whole_and_gathered(
     tracemalloc.start()
     try:
         before = await checkout("two")
-        await checkout("one")
-        assert await checkout("two") < before + 100_000
+        # What is under way at the moment of looking varies; what is kept grows with every round.
+        after: list[int] = []
+        while not after or (after[-1] >= before + 100_000 and len(after) < 5):
+            await checkout("one")
+            after.append(await checkout("two"))
+        assert after[-1] < before + 100_000, (before, after)
     finally:
         tracemalloc.stop()
