@@ -28,8 +28,16 @@ WIDEST = 100
 LONGEST_OPEN_LINE = 600
 """Characters of an unfinished line that are kept back; models do not write longer paragraphs."""
 
-_FENCE = re.compile(r"\s{0,3}(```+|~~~+)\s*([^`]*)$")
-_HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)\s*#*$")
+LONGEST_MARKED = 2048
+"""Characters of a line within which marks are looked for; longer ones are no prose, and stay plain.
+
+An agent writes the line, so what it takes to find its marks has to have a limit.
+"""
+
+# Each of these matches in one way only, so that a line of any length is soon read.
+_FENCE = re.compile(r"\s{0,3}(```+|~~~+)([^`]*)$")
+_HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.*)$")
+_CLOSING_MARKS = re.compile(r"(?:^|(?<=\s))#+$")
 _RULE = re.compile(r"\s{0,3}([-*_])(?:\s*\1){2,}\s*$")
 _ITEM = re.compile(r"(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$")
 _TASK = re.compile(r"\[([ xX])\]\s+(.*)$")
@@ -37,7 +45,7 @@ _QUOTE = re.compile(r"\s{0,3}>\s?(.*)$")
 
 _INLINE = re.compile(
     r"\\(?P<escaped>[!-/:-@\[-`{-~])"
-    r"|(?P<ticks>`+)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
+    r"|(?<!`)(?P<ticks>`{1,8})(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
     r"|\*\*(?P<bold>\S(?:.*?\S)?)\*\*"
     r"|\*(?P<italic>\S(?:.*?\S)?)\*"
     r"|(?<!\w)__(?P<bold2>\S(?:.*?\S)?)__(?!\w)"
@@ -137,6 +145,8 @@ def render(text: str, width: int) -> list[StyledLine]:
 
 def inline(text: str, style: str = "") -> list[Fragment]:
     """Style emphasis, code and links within a line."""
+    if len(text) > LONGEST_MARKED:
+        return [(style, text)]
     fragments: list[Fragment] = []
     position = 0
     for found in _INLINE.finditer(text):
@@ -187,7 +197,8 @@ def _block(source: str, width: int) -> list[StyledLine]:
     """Return the lines of a line outside of code."""
     width = min(width, WIDEST)
     if heading := _HEADING.match(source):
-        return wrap(line(*inline(heading[2], "heading")), width)
+        title = _CLOSING_MARKS.sub("", heading[2].rstrip()).rstrip()
+        return wrap(line(*inline(title, "heading")), width)
     if _RULE.match(source):
         return [line(("dim", "─" * min(width, 40)))]
     if item := _ITEM.match(source):

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agenthost.cli.interactive.display.markdown import (
+    LONGEST_MARKED,
     LONGEST_OPEN_LINE,
     MarkdownText,
     inline,
@@ -56,6 +57,33 @@ def texts(lines: list[StyledLine]) -> list[str]:
 )
 def test_marks_within_a_line_become_styles(source: str, styled: list[tuple[str, str]]) -> None:
     assert inline(source) == styled
+
+
+HOSTILE = ["`" * 3000 + "a", "![](" * 1000, "[" * 4096, "*a" * 4096, "_a " * 4096]
+
+
+@pytest.mark.parametrize("source", HOSTILE, ids=lambda source: source[:4])
+def test_no_marks_are_looked_for_in_a_line_that_is_no_prose(source: str) -> None:
+    assert inline(source, "dim") == [("dim", source)]
+    assert "".join(text for _, text in inline(source[:LONGEST_MARKED]))
+
+
+def test_more_ticks_than_anybody_writes_open_no_code() -> None:
+    ticks = "`" * 9
+    assert inline(f"{ticks}a{ticks}") == [("", f"{ticks}a{ticks}")]
+    assert inline("`" * LONGEST_MARKED) == [("", "`" * LONGEST_MARKED)]
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [("# C#", "C#"), ("## a ##", "a"), ("# a" + " " * 50_000 + "b", "a"), ("#  #", "")],
+)
+def test_a_heading_ends_before_its_closing_marks(source: str, shown: str) -> None:
+    assert texts(render(source, 30))[0] == shown
+
+
+def test_a_line_that_only_begins_like_a_fence_is_text() -> None:
+    assert texts(render("```" + " " * 50_000 + "`x", 30))[0].startswith("```")
 
 
 def test_a_document_is_shown_block_by_block() -> None:
