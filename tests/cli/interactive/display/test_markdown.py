@@ -65,7 +65,9 @@ HOSTILE = ["`" * 3000 + "a", "![](" * 1000, "[" * 4096, "*a" * 4096, "_a " * 409
 @pytest.mark.parametrize("source", HOSTILE, ids=lambda source: source[:4])
 def test_no_marks_are_looked_for_in_a_line_that_is_no_prose(source: str) -> None:
     assert inline(source, "dim") == [("dim", source)]
-    assert "".join(text for _, text in inline(source[:LONGEST_MARKED]))
+    marked = source[:LONGEST_MARKED]
+    shown = "".join(text for _, text in inline(marked))
+    assert shown.count("a") == marked.count("a")
 
 
 def test_more_ticks_than_anybody_writes_open_no_code() -> None:
