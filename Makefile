@@ -2,30 +2,22 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
 # Where `make vscode` keeps VS Code; about 900 MB.
 VSC ?= .vscode-test
 
-.PHONY: help setup web run check format test bench soak vscode clean
+.PHONY: help setup web run check format test bench soak vscode dist docs reference pictures clean
 
 help:  ## list the verbs
-	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(STAMP)  ## create .venv, install everything into it, build the web page
-	@$(BIN)/python tools/web.py build --lenient
+setup:  ## create .venv, install everything into it, build the web page
+	@$(PYTHON) -m tools.setup dev
 
-web: $(STAMP)  ## build the web page alone, and say what is wrong
-	@$(BIN)/python tools/web.py build
+web:  ## build the web page alone, and say what is wrong
+	@$(PYTHON) tools/web.py build
 
-$(STAMP): pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit("agenthost needs Python 3.11 or newer; set PYTHON=...") if sys.version_info < (3, 11) else None'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
-	$(BIN)/python -m compileall -q agenthost
-	@touch $(STAMP)
-
-run: setup  ## run a host on this machine (ARGS="--port 9000" adds options)
+run:  ## run a host on this machine (ARGS="--port 9000" adds options)
+	@$(PYTHON) -m tools.setup run
 	@$(BIN)/agenthost serve $(ARGS)
 
 check: setup  ## lint, format check, strict types
@@ -38,7 +30,7 @@ format: setup  ## apply formatting and safe lint fixes
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-test: setup check  ## everything CI runs: checks, then the tests
+test: setup check  ## everything CI runs: checks, then the tests (THOROUGH=1: more random examples)
 	$(BIN)/python tools/web.py test
 	@$(BIN)/python tools/browser.py
 	$(BIN)/pytest -n auto --dist worksteal
@@ -52,6 +44,19 @@ soak: setup  ## kill the host again and again, report losses (ARGS="--rounds 9",
 vscode: setup  ## run the real VS Code in Chromium against the host, say what was seen
 	@$(BIN)/python -m interop.vscode.prepare $(VSC)
 	@$(VSC)/venv/bin/python -m interop.vscode $(VSC) --agenthost $(BIN)/agenthost $(ARGS)
+
+dist: setup  ## build what is released into dist, and try it in an environment of its own
+	@$(BIN)/python -m tools.dist
+
+docs:  ## build the documentation site
+	@$(PYTHON) -m tools.setup docs
+	@$(BIN)/python -m tools.docs
+
+reference: setup  ## write docs/reference.md anew from the code
+	@$(BIN)/python -m tools.reference
+
+pictures: setup  ## take the documents' pictures of the terminal anew (needs tmux)
+	@$(BIN)/python -m tools.pictures
 
 clean:  ## remove what the targets created
 	rm -rf $(VENV) web/node_modules agenthost/web build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .vscode-test

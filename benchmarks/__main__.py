@@ -5,7 +5,18 @@ from __future__ import annotations
 import importlib
 import sys
 
-NAMES = ("core", "store", "transport", "host", "versions", "client", "workspace", "small")
+NAMES = (
+    "core",
+    "store",
+    "transport",
+    "host",
+    "versions",
+    "client",
+    "workspace",
+    "small",
+    "telemetry",
+    "terminal",
+)
 
 
 def main() -> int:

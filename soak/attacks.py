@@ -101,7 +101,7 @@ async def _attack_once(name: str, data_dir: Path) -> Outcome:
         async with open_client(host.url, "owner") as owner:
             await owner.initialize()
             chat = await owner.ready_session(SESSION)
-            await owner.fresh(chat)
+            await owner.snapshot(chat)
             for turn in range(CHAT_MEGABYTES):
                 await owner.run_turn(chat, f"t{turn}", "/stream 10 100000")
             target = Target(urlsplit(host.url).port or 0, secret, host.token, chat)

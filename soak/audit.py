@@ -122,7 +122,7 @@ async def _resume(url: str, former: Witness, findings: Findings) -> Witness:
 async def check_mirror(witness: Witness, findings: Findings) -> None:
     """Compare what a client holds with fresh snapshots; nothing may be going on meanwhile."""
     for channel in list(witness.states):
-        fresh = await witness.fresh(channel)
+        fresh = await witness.snapshot(channel)
         where = _difference(
             promised(witness.states[channel], witness.version), promised(fresh, witness.version)
         )

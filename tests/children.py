@@ -9,7 +9,7 @@ from pathlib import Path
 __all__ = ["gone", "is_alive"]
 
 # Seconds after which a process will not end any more.
-_PATIENCE = 30.0
+_PATIENCE = 60.0
 
 
 def is_alive(pid: int) -> bool:

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 import pytest
 from hypothesis import HealthCheck, settings
 
+from agenthost.host.mcp import turn_starts
 from tests.conformance.corpus import CONFORMANCE, RAN
 
 # What asserts on behalf of tests says as much as they do.
@@ -26,6 +27,9 @@ settings.load_profile("untimed")
 # after a session was made, and tests compare states. A test that makes a repository unsets this.
 os.environ["GIT_DIR"] = os.devnull
 
+# Nor does a turn of a host in this process begin without the servers that a test wants in it.
+turn_starts.PATIENCE = 60.0
+
 # Started by `nohup` the tests, and so their hosts, would ignore hang-ups.
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -36,6 +40,11 @@ FIGURE = "browser/"
 
 # In the order in which they are printed.
 WHAT = ("reducers", "round-trips", "differential sequences")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Return how many workers ``-n auto`` is: one more than cores, for tests wait a lot."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

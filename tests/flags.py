@@ -8,7 +8,7 @@ from collections.abc import Callable
 __all__ = ["Flag", "eventually"]
 
 # Seconds that anything here may take before the test is broken rather than slow.
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 class Flag:

@@ -34,11 +34,12 @@ from agenthost.agents import (
 from agenthost.agents.inputs import Answers
 from agenthost.agents.turn_port import Worker
 from agenthost.cli.interactive import json_lines as jsonlines
-from agenthost.cli.interactive.typed_input import COMMANDS
+from agenthost.cli.interactive.commands.registry import COMMANDS
 from agenthost.cli.main import build_parser
 from tests.agents.failures import failure, is_resumable
 from tests.wire.client import open_client, user_message
 from tests.wire.hosting import PATIENCE, embed, serve
+from tests.wire.serving_tools import allow, program, working_with
 from tests.wire.talking import (
     NEWEST,
     Chat,
@@ -244,8 +245,10 @@ async def test_the_host_of_the_readme_runs_as_printed(tmp_path: Path) -> None:
 
 
 def options(parser: argparse.ArgumentParser) -> Iterator[str]:
-    """Yield every long option of a command and of those below it."""
+    """Yield every long option of a command and of those below it that is for people."""
     for action in parser._actions:
+        if action.help == argparse.SUPPRESS:
+            continue
         yield from (name for name in action.option_strings if name.startswith("--"))
         if isinstance(action, argparse._SubParsersAction):
             for below in action.choices.values():
@@ -265,12 +268,11 @@ def test_everything_that_can_be_typed_in_a_chat_is_documented() -> None:
     text = (ROOT / "docs" / "command-line.md").read_text()
     assert [name for name in COMMANDS if f"`/{name}" not in text] == []
     assert [name for name in jsonlines._COMMANDS if f"`{name}`" not in text] == []
-
-
-@pytest.mark.parametrize("page", [README, *sorted((ROOT / "docs").rglob("*.md"))], ids=str)
-def test_no_link_of_a_page_leads_nowhere(page: Path) -> None:
-    targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())
-    assert [name for name in targets if not (page.parent / name).exists()] == []
+    typed = re.findall(r"`/(\w+)( [^`]+)?`", text.replace("\\|", "|"))
+    shown = {(name, usage.strip()) for name, usage in typed if name in COMMANDS and usage}
+    # A value, as an example.
+    shown -= {("agent", "none")}
+    assert sorted(shown - {(c.name, c.usage) for c in COMMANDS.values()}) == []
 
 
 def named_modules() -> set[str]:
@@ -350,6 +352,22 @@ async def test_approvals_are_given_as_the_guide_says(
         assert said(await chat.end("t2")) == "Not run. no look first"
 
 
+async def test_files_are_edited_as_the_guide_says(
+    guide: Callable[[str], Any], tmp_path: Path
+) -> None:
+    session = {"workingDirectories": [tmp_path.as_uri()]}
+    async with with_agent(guide("Noter"), session=session) as chat:
+        await chat.start("t1", "milk")
+        call = await call_in(chat.client, chat.uri, "pending-confirmation")
+        await chat.answer(confirmed("t1", call, True))
+        assert said(await chat.end("t1")) == "+1 -0"
+        await chat.start("t2", "eggs")
+        call = await call_in(chat.client, chat.uri, "pending-confirmation")
+        await chat.answer(confirmed("t2", call, False))
+        assert said(await chat.end("t2")) == "Then I will not."
+    assert (tmp_path / "notes.txt").read_text() == "milk\n"
+
+
 @pytest.mark.parametrize("kept", [True, False])
 async def test_everything_is_confirmed_as_the_guide_says(
     guide: Callable[[str], Any], kept: bool
@@ -369,6 +387,28 @@ async def test_everything_is_confirmed_as_the_guide_says(
         assert call["content"][0]["type"] == "fileEdit"
         await chat.answer(result_confirmed("t1", call, kept))
         assert said(await chat.end("t1")) == ("Kept." if kept else "Thrown away.")
+
+
+async def test_what_people_bring_is_used_as_the_guide_says(
+    guide: Callable[[str], Any], tmp_path: Path
+) -> None:
+    pytest.importorskip("mcp", reason="MCP servers need the extra")
+    skill = tmp_path / ".agents" / "skills" / "tidy" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: tidy\ndescription: Tidies\n---\nTidy it.")
+    async with (
+        embed(guide("Librarian")()) as url,
+        working_with(url, tmp_path, {"clock": program()}) as chat,
+    ):
+        await chat.start("t1", "/tidy the attic")
+        call = await call_in(chat.client, chat.uri, "pending-confirmation")
+        await allow(chat, "t1", call)
+        turn = await chat.end("t1")
+        told = said(turn)
+        assert told.startswith("You are a librarian.")
+        assert "tidy: 8 characters" in told
+        assert "Tidy it." in told.partition("characters")[2]
+        assert [call["success"] for call in calls_of(turn)] == [True]
 
 
 async def test_clients_run_their_tools_as_the_guide_says(guide: Callable[[str], Any]) -> None:

@@ -91,11 +91,11 @@ def main(arguments: list[str]) -> int:
 
 def build() -> None:
     """Build the page into the package, unless it is there already."""
-    wanted = built_from()
-    if _stamp(STATIC) == wanted:
+    if not is_stale():
         # Also where nothing can be written, or locked.
         return
     with _alone():
+        wanted = built_from()
         if _stamp(STATIC) == wanted:
             # Somebody else has just built it.
             return
@@ -116,6 +116,11 @@ def build() -> None:
             STATIC.rename(old)
         half.rename(STATIC)
         shutil.rmtree(old, ignore_errors=True)
+
+
+def is_stale() -> bool:
+    """Say whether the page has to be built: it is not there, or made of something else."""
+    return _stamp(STATIC) != built_from()
 
 
 def test(arguments: list[str]) -> int:

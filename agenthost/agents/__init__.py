@@ -8,6 +8,12 @@ from agenthost.agents.approval_options import option, standard_options
 from agenthost.agents.approvals import Confirmation
 from agenthost.agents.background_work import BackgroundWork
 from agenthost.agents.canvas import Canvas
+from agenthost.agents.customized import CustomAgent, GlobRule, Prompt, Skill, TurnCustomizations
+from agenthost.agents.file_edit import Denied, Edited
+from agenthost.agents.invocations import Invocation, read_invocation
+from agenthost.agents.mcp_calls import begin_mcp_call, run_mcp_call
+from agenthost.agents.mcp_results import McpResult
+from agenthost.agents.mcp_tools import BridgeAddress, McpServerInfo, OfferedTool, TurnMcp
 from agenthost.agents.terminal_run import TerminalRun
 from agenthost.agents.tool_call import ToolCall
 from agenthost.agents.turn import Turn
@@ -18,17 +24,33 @@ __all__ = [
     "AgentError",
     "AgentTerminal",
     "BackgroundWork",
+    "BridgeAddress",
     "Canvas",
     "Confirmation",
+    "CustomAgent",
+    "Denied",
+    "Edited",
+    "GlobRule",
+    "Invocation",
+    "McpResult",
+    "McpServerInfo",
+    "OfferedTool",
+    "Prompt",
     "SessionContext",
+    "Skill",
     "SlashCommand",
     "TerminalRun",
     "ToolCall",
     "Turn",
+    "TurnCustomizations",
+    "TurnMcp",
+    "begin_mcp_call",
     "content",
     "from_pydantic_ai",
     "inputs",
     "option",
+    "read_invocation",
+    "run_mcp_call",
     "standard_options",
 ]
 

@@ -103,6 +103,10 @@ class Agent(ABC):
     # AgentInfo.capabilities: several chats with forks and side chats work for every agent that
     # takes its history from ``turn.history``.
     capabilities: Mapping[str, Any] = _MANY_CHATS
+    # Customizations that come with the agent, in the protocol's shapes; for every session of it.
+    customizations: Sequence[Mapping[str, Any]] = ()
+    # Whether turns of it are given the tools of MCP servers, which are started for them.
+    uses_mcp: bool = False
     # Whether a turn can be taken up again that the host ended: over a stop, a crash or a silence.
     resumable: bool = False
 
@@ -112,6 +116,15 @@ class Agent(ABC):
 
     # Told when what clients are shown of this agent has changed; the host that offers it sets this.
     on_changed: Callable[[], None] | None = None
+
+    # Told when agents are to be offered besides this one, and by their provider no more; the host
+    # that offers it sets these. From any thread.
+    on_offered: Callable[[Agent], None] | None = None
+    on_withdrawn: Callable[[str], None] | None = None
+
+    async def offered(self) -> None:
+        """Begin what goes on while a host offers this agent; called once, on its own loop."""
+        return None
 
     def changed(self) -> None:
         """Tell clients of other models, tools or commands than before; from any thread."""
@@ -130,6 +143,8 @@ class Agent(ABC):
             info["capabilities"] = dict(self.capabilities)
         if self.protected_resources:
             info["protectedResources"] = [dict(item) for item in self.protected_resources]
+        if self.customizations:
+            info["customizations"] = [dict(item) for item in self.customizations]
         return info
 
     def config_schema(
@@ -151,6 +166,13 @@ class Agent(ABC):
     async def check_token(self, resource: str, token: str) -> None:
         """Check a token for one of the protected resources; raise AgentError to refuse it."""
         return None
+
+    async def sample(self, params: Mapping[str, Any], turn: Turn) -> Mapping[str, Any]:
+        """Let the agent's model answer an MCP server; params and result are those of MCP.
+
+        People have agreed by then. Raises AgentError when there is no model to ask.
+        """
+        raise AgentError(f"{self.display_name} has no model that a server could ask", "noSampling")
 
     async def start_session(self, session: SessionContext) -> None:
         """Prepare for a new session; raise AgentError when it cannot be.

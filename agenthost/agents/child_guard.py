@@ -55,7 +55,12 @@ class ChildGuard:
 
     async def release(self) -> None:
         """Stop watching: the group has ended, or there never was one."""
+        self.let_go()
+        await self._watcher.wait()
+
+    def let_go(self) -> None:
+        """Stop watching, without the time to wait for the watcher's end."""
         if self._held:
+            self._held = False
             self._input.write(b"\n")
         self._input.close()
-        await self._watcher.wait()

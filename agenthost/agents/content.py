@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+from agenthost.line_matching import matching_blocks
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from agenthost.agents.turn import Turn
+    from agenthost.agents.turn_port import TurnPort
 
 __all__ = ["embedded", "file_edit", "resource", "subagent", "terminal", "text"]
 
 Content = dict[str, Any]
-
-# Comparing more lines takes too long to be worth it; all of them then count as changed.
-MOST_COMPARED = 2000
 
 
 def text(value: str) -> Content:
@@ -62,30 +61,30 @@ async def stored_edit(turn: Turn, file: Path, before: str | None, after: str) ->
 
     ``before`` is None where the file is new.
     """
-    uri = file.as_uri()
-    kept = await turn.store(after.encode(), "text/plain", name=str(file))
-    edit: dict[str, Any] = {"after": {"uri": uri, "content": kept}}
-    if before is not None:
-        kept = await turn.store(before.encode(), "text/plain", name=str(file))
-        edit["before"] = {"uri": uri, "content": kept}
-    return {**edit, "diff": await asyncio.to_thread(changed_lines, before or "", after)}
+    return await kept_edit(turn.port, file, before, after)
+
+
+async def kept_edit(
+    port: TurnPort, file: Path, before: str | None, after: str | None
+) -> dict[str, Any]:
+    """Do as ``stored_edit`` does; ``after`` is None where the file goes."""
+    edit: dict[str, Any] = {}
+    for side, text in (("before", before), ("after", after)):
+        if text is not None:
+            data = text.encode(errors="replace")
+            kept = await port.store_content(data, "text/plain", str(file))
+            edit[side] = {"uri": file.as_uri(), "content": kept}
+    return {**edit, "diff": await asyncio.to_thread(changed_lines, before or "", after or "")}
 
 
 def changed_lines(before: str, after: str) -> dict[str, int]:
     """Count the lines that a change adds and removes."""
-    old, new = before.splitlines(), after.splitlines()
-    start = _same(old, new)
-    old, new = old[start:], new[start:]
-    end = _same(old[::-1], new[::-1])
-    old, new = old[: len(old) - end], new[: len(new) - end]
-    kept = 0
-    if len(old) + len(new) <= MOST_COMPARED:
-        blocks = difflib.SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
-        kept = sum(block.size for block in blocks)
-    return {"added": len(new) - kept, "removed": len(old) - kept}
-
-
-def _same(old: Sequence[str], new: Sequence[str]) -> int:
-    """Return how many lines both begin with."""
-    pairs = enumerate(zip(old, new, strict=False))
-    return next((n for n, (one, other) in pairs if one != other), min(len(old), len(new)))
+    changes = [
+        block
+        for block in matching_blocks(before.splitlines(), after.splitlines())
+        if not block.same
+    ]
+    return {
+        "added": sum(block.new_to - block.new_from for block in changes),
+        "removed": sum(block.old_to - block.old_from for block in changes),
+    }

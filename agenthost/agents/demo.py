@@ -9,13 +9,12 @@ import asyncio
 import json
 import math
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, ClassVar
 
 from agenthost.agents import content, inputs
 from agenthost.agents.api import Agent, AgentError, SlashCommand
-from agenthost.agents.folders import FileRefused, Folders, NoSuchFile, OutsideFolders
+from agenthost.agents.demo_brought import call_tool, show_customizations, show_servers
 from agenthost.agents.turn import Turn
 
 # About the size of what models stream.
@@ -24,8 +23,6 @@ DEFAULT_DELTA_BYTES = 24
 MOST_DELTAS = 10_000_000
 MOST_DELTA_BYTES = 1_000_000
 LONGEST_SLEEP = 3600
-# A longer file is none that a demonstration edits.
-MOST_FILE = 2 * 1024 * 1024
 # No sensible numbers take more characters.
 LONGEST_NUMBERS = 40
 
@@ -44,6 +41,8 @@ class Demo(Agent):
         {"name": "shell", "description": "Runs a command"},
         {"name": "edit", "description": "Writes a file"},
     )
+
+    uses_mcp = True
 
     # The word after the slash -> the method; filled below the class.
     commands: ClassVar[dict[str, Command]] = {}
@@ -124,24 +123,14 @@ class Demo(Agent):
         name, _, text = rest.partition(" ")
         if not name:
             raise AgentError("usage: /edit PATH TEXT", "badArguments")
-        folders = Folders(turn.session.working_directories)
-        with _refusals():
-            path, old = folders.resolve(name), _read(folders, name)
-        edit = await content.stored_edit(turn, path, old, text + "\n")
         async with turn.tool(
             "edit", display_name="Edit file", input={"path": name, "text": text}
         ) as call:
-            answer = await call.confirm(f"Write {name}?", invocation=f"Edit {name}", edits=[edit])
-            if not answer:
-                await turn.write(_refused(answer.reason_message, answer.suggestion))
-                return
-            with _refusals():
-                if _read(folders, name) != old:
-                    # What people approved must still be what happens.
-                    raise AgentError(f"{name} has changed in the meantime", "changed")
-                folders.write(name, f"{text}\n".encode())
-            await call.complete(f"Edited {name}", [content.file_edit(edit)])
-        await turn.write(f"`{name}` is written.")
+            done = await call.edit(name, f"{text}\n")
+        if done:
+            await turn.write(f"`{name}` is written.")
+        else:
+            await turn.write(_refused(done.reason_message, done.suggestion))
 
     async def _review(self, turn: Turn, rest: str) -> None:
         """A tool call whose result must be approved."""
@@ -188,6 +177,20 @@ class Demo(Agent):
         else:
             why = (ended.get("error") or {}).get("message", "no reason given")
             await turn.write(f"The client's tool failed: {why}")
+
+    async def _mcp(self, turn: Turn, rest: str) -> None:
+        """[CALL SERVER TOOL JSON]: the MCP servers and their tools, or calls one after asking."""
+        word, _, arguments = rest.partition(" ")
+        if word.lower() == "call":
+            await call_tool(turn, arguments)
+        elif rest:
+            raise AgentError("usage: /mcp, or /mcp call SERVER TOOL {…}", "badArguments")
+        else:
+            await show_servers(turn)
+
+    async def _customizations(self, turn: Turn, rest: str) -> None:
+        """[NAME]: what people brought: instructions, skills and prompts, or the text of one."""
+        await show_customizations(turn, rest)
 
     async def _subagent(self, turn: Turn, rest: str) -> None:
         """TEXT: a worker chat answers TEXT."""
@@ -246,6 +249,8 @@ Demo.commands.update(
         "review": Demo._review,
         "ask": Demo._ask,
         "client-tool": Demo._client_tool,
+        "mcp": Demo._mcp,
+        "customizations": Demo._customizations,
         "subagent": Demo._subagent,
         "slow": Demo._slow,
         "background": Demo._background,
@@ -290,26 +295,6 @@ def _folder(turn: Turn) -> str:
     if folder is None or not os.path.isdir(folder):
         raise AgentError("this session has no folder to work in", "noFolder")
     return folder
-
-
-def _read(folders: Folders, name: str) -> str | None:
-    try:
-        return folders.read(name, MOST_FILE).decode()
-    except NoSuchFile:
-        return None
-    except UnicodeDecodeError as error:
-        raise AgentError(f"{name} cannot be read as text", "unreadable") from error
-
-
-@contextmanager
-def _refusals() -> Iterator[None]:
-    """Translate refusals of files into AgentErrors."""
-    try:
-        yield
-    except OutsideFolders as error:
-        raise AgentError(str(error), "outside") from error
-    except FileRefused as error:
-        raise AgentError(str(error), "unusable") from error
 
 
 def _refused(reason: str | None, suggestion: str | None) -> str:

@@ -105,6 +105,22 @@ class Folders:
             with open(number, "wb") as file:
                 file.write(data)
 
+    def delete(self, name: str) -> None:
+        """Delete a regular file; of one behind a link, the file and not the link.
+
+        Raises:
+            NoSuchFile: there is none.
+            FileRefused: it is outside, something else than a regular file, or cannot be deleted.
+        """
+        with (
+            refusing(name, "deleted"),
+            _outside_refused(name),
+            self._roots.walk(self._path(name)) as place,
+        ):
+            if place.info is not None and not stat.S_ISREG(place.info.st_mode):
+                raise FileRefused(f"{name} is no file")
+            os.unlink(place.name, dir_fd=place.folder)
+
     def _path(self, name: str) -> str:
         return os.path.join(self.primary, name)
 

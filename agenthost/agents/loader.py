@@ -1,8 +1,9 @@
 """Loading agents: built-in, installed, configured, or named as ``module:name``.
 
-A spec is one of ``demo``, ``llm``, ``acp:NAME=COMMAND``, the name of an entry point in the group
-``agenthost.agents``, or ``module:name``; the last two lead to a class, or to an agent that is made
-already. Knows how to make agents and why one cannot be made; what they do is their own affair.
+A spec is one of ``demo``, ``llm``, ``acp:NAME=COMMAND``, ``ahp:NAME=ADDRESS`` for an agent of
+another host, the name of an entry point in the group ``agenthost.agents``, or ``module:name``; the
+last two lead to a class, or to an agent that is made already. Knows how to make agents and why one
+cannot be made; what they do is their own affair.
 """
 
 from __future__ import annotations
@@ -49,27 +50,36 @@ def load_agent(spec: str) -> Agent:
         return _BUILT_IN[spec]()
     if spec.startswith("acp:"):
         return _make_acp(spec)
+    if spec.startswith("ahp:"):
+        return _make_far(spec)
     for point in entry_points(group=ENTRY_POINTS, name=spec):
         return _made(spec, point.load)
     module, colon, name = spec.partition(":")
     if not colon:
         known = ", ".join([*_BUILT_IN, *sorted(entry_points(group=ENTRY_POINTS).names)])
         raise UnknownAgent(
-            f"there is no agent {spec!r}; there are {known}, acp:NAME=COMMAND and module:name"
+            f"there is no agent {spec!r}; there are {known}, acp:NAME=COMMAND, ahp:NAME=ADDRESS"
+            " and module:name"
         )
     return _made(spec, lambda: getattr(importlib.import_module(module), name))
 
 
-def load_agents(specs: Sequence[str]) -> list[Agent]:
+def load_agents(
+    specs: Sequence[str], *, reload: bool = False, unusable: list[AgentCandidate] | None = None
+) -> list[Agent]:
     """Make all agents to offer: the named ones first, then those that are there by themselves.
 
-    One that was named must work; one that was not is left out when it cannot.
+    One that was named must work; one that was not is left out when it cannot. With ``reload``,
+    those whose code people write here are read again whenever it has changed. ``unusable`` gets
+    those that are left out, each with its problem.
     """
     agents: dict[str, Agent] = {}
-    for found in find_agents(specs):
+    for found in find_agents(specs, reload=reload):
         if found.agent is None:
             if found.spec in specs:
                 raise UnknownAgent(found.problem or f"agent {found.spec} is not available")
+            if unusable is not None:
+                unusable.append(found)
             continue
         provider = found.agent.provider
         if provider in agents and found.spec in specs:
@@ -78,13 +88,13 @@ def load_agents(specs: Sequence[str]) -> list[Agent]:
     return list(agents.values())
 
 
-def find_agents(specs: Sequence[str] = ()) -> list[AgentCandidate]:
+def find_agents(specs: Sequence[str] = (), *, reload: bool = False) -> list[AgentCandidate]:
     """Return every agent that could be offered, with the reason where it cannot."""
     installed = sorted(entry_points(group=ENTRY_POINTS).names)
     sources = dict.fromkeys(specs, "named")
     sources |= {spec: "built in" for spec in _BUILT_IN if spec not in sources}
     sources |= {spec: "installed" for spec in installed if spec not in sources}
-    return [_look(spec, source) for spec, source in sources.items()]
+    return [_look(spec, source, reload) for spec, source in sources.items()]
 
 
 def configured_specs(path: Path) -> list[str]:
@@ -107,11 +117,18 @@ def configured_specs(path: Path) -> list[str]:
     return specs
 
 
-def _look(spec: str, source: str) -> AgentCandidate:
+def _look(spec: str, source: str, reload: bool) -> AgentCandidate:
     try:
-        return AgentCandidate(spec, source, agent=load_agent(spec))
+        return AgentCandidate(spec, source, agent=_reloading(spec) if reload else load_agent(spec))
     except UnknownAgent as error:
         return AgentCandidate(spec, source, problem=str(error))
+
+
+def _reloading(spec: str) -> Agent:
+    # Late: it makes its agents by this module.
+    from agenthost.agents.reloading import ReloadingAgent, module_folder
+
+    return load_agent(spec) if module_folder(spec) is None else ReloadingAgent(spec)
 
 
 def _made(spec: str, find: Callable[[], Any]) -> Agent:
@@ -129,10 +146,13 @@ def _made(spec: str, find: Callable[[], Any]) -> Agent:
 
 def _described(error: BaseException) -> str:
     """Describe an error in an agent's module with its file and line."""
-    if isinstance(error, SyntaxError):
+    if isinstance(error, SyntaxError) and error.filename is not None:
         # Its own words name the file without its folder, and nothing that calls it is to blame.
-        return f"{error.msg} ({_place(error.filename or '?', error.lineno)})"
-    told = str(error) or type(error).__name__
+        return f"{error.msg} ({_place(error.filename, error.lineno)})"
+    told = str(error)
+    if not told or isinstance(error, KeyError | SystemExit):
+        # A bare word or number says nothing.
+        told = f"{type(error).__name__}: {told}".removesuffix(": ")
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_theirs(frame)]
     if not frames:
         return told
@@ -183,6 +203,16 @@ def _make_acp(spec: str) -> Agent:
     try:
         return parse_acp_spec(spec)
     except (AgentHostError, ValueError) as error:
+        raise UnknownAgent(str(error)) from error
+
+
+def _make_far(spec: str) -> Agent:
+    # A client, which few hosts need.
+    from agenthost.agents.ahp.agent import make_far_agent
+
+    try:
+        return make_far_agent(spec)
+    except AgentHostError as error:
         raise UnknownAgent(str(error)) from error
 
 

@@ -23,6 +23,8 @@ _SMALLEST, _LARGEST = -(2**63), 2**64 - 1
 # Characters of text in one action. JSON takes up to six bytes for each, and some tunnels end a
 # connection over a frame of a megabyte.
 LONGEST_PIECE = 128 * 1024
+# What the ids of the host's own questions begin with: whether servers of a folder may start.
+HOST_QUESTION = "trust-"
 # Bytes of JSON that an agent may keep for a session: it is in memory as long as the session is.
 MOST_RESUME_STATE = 1024 * 1024
 
@@ -41,10 +43,19 @@ def checked_action(action: dict[str, Any]) -> dict[str, Any]:
         checked = validate_action(normalized(made, state_action(), nulls=True))
     except InvalidParams as error:
         raise AgentError(f"the agent made a mistake: {error.message}", "badAction") from error
-    problem = find_unknown(checked, state_action(), "action")
+    problem = find_unknown(checked, state_action(), "action") or _forged(checked)
     if problem is not None:
         raise AgentError(f"the agent made a mistake: {problem}", "badAction")
     return checked
+
+
+def _forged(action: dict[str, Any]) -> str | None:
+    """Say what is wrong with an action that meddles with the host's own questions."""
+    request = action.get("request") or (action.get("part") or {}).get("request") or {}
+    id = action.get("requestId") or request.get("id")
+    if isinstance(id, str) and id.startswith(HOST_QUESTION):
+        return f"questions named {HOST_QUESTION}… are the host's"
+    return None
 
 
 @cache

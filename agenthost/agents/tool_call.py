@@ -1,29 +1,23 @@
-"""One tool call, as its agent sees it: announced, perhaps approved, run, and always ended.
+"""One tool call, as its agent sees it: its steps, and what may run in it.
 
-Each method is one step of the protocol's tool-call table; whatever the agent forgets, leaving the
-``async with`` block brings the call to an end.
+Commands, in a terminal or without, edits of files, workers, and tools of clients; how a call is
+announced, approved and ended is in ``tool_call_steps``.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
+import os
 from collections.abc import Mapping, Sequence
-from types import TracebackType
-from typing import Any, Self, get_args
+from typing import Any, get_args
 
 from agenthost.agents import content as contents
-from agenthost.agents.api import AgentError, agent_message
-from agenthost.agents.approval_options import (
-    ALLOW_IN_SESSION,
-    check_options,
-    standard_options,
-    without_remembering,
-)
-from agenthost.agents.approvals import Confirmation, prompt_fields
+from agenthost.agents.api import AgentError
 from agenthost.agents.background_work import BackgroundWork, checked_work, leave_running
+from agenthost.agents.file_edit import Denied, Edited, edit_file
+from agenthost.agents.folders import Folders
 from agenthost.agents.processes import CommandResult, command_environment, run_command
-from agenthost.agents.sanitize import emit, json_copy, text_pieces, valid_text
+from agenthost.agents.sanitize import valid_text
 from agenthost.agents.terminal_run import (
     TerminalRun,
     command_line,
@@ -31,206 +25,21 @@ from agenthost.agents.terminal_run import (
     shown_result,
     title_of,
 )
+from agenthost.agents.tool_call_steps import MOST_LIVE_TEXT, ToolCallSteps, content_of
 from agenthost.agents.turn_port import (
     AgentTerminal,
     Interactivity,
     TerminalEnd,
     TerminalsUnsupported,
-    TurnPort,
     Worker,
 )
-from agenthost.protocol.chat.active_turn import find_tool_call
-from agenthost.protocol.markdown import markdown_of
 
-# Partial content is resent as a whole, so it is kept short while a call runs.
-MOST_LIVE_TEXT = 16 * 1024
 # A larger result travels as a reference.
 MOST_INLINE_RESULT = 64 * 1024
-_NOT_ENTERED = "the agent made a mistake: a tool call is used with async with turn.tool(…) as call"
 
 
-class ToolCall:
+class ToolCall(ToolCallSteps):
     """A tool call in progress; use it with ``async with``."""
-
-    def __init__(
-        self,
-        port: TurnPort,
-        turn_id: str,
-        name: str,
-        *,
-        input: Any = None,
-        display_name: str | None = None,
-        intention: str | None = None,
-        invocation: str | None = None,
-        contributor: Mapping[str, Any] | None = None,
-        meta: Mapping[str, Any] | None = None,
-    ) -> None:
-        self._port = port
-        self._turn_id = turn_id
-        self.id = port.new_id("call")
-        self.name = name
-        self._display_name = display_name or name
-        self._intention = intention
-        self._invocation = invocation or self._display_name
-        self._contributor = contributor
-        self._meta = meta
-        self._input = _as_text(input)
-        # Whether people have been shown that there is this call.
-        self._announced = False
-        # Partial content: text written so far, and other blocks shown so far.
-        self._live_text = ""
-        self._blocks: Sequence[Mapping[str, Any]] = ()
-
-    async def __aenter__(self) -> Self:
-        start: dict[str, Any] = {"toolName": self.name, "displayName": self._display_name}
-        more = {"intention": self._intention, "contributor": self._contributor, "_meta": self._meta}
-        start |= {name: value for name, value in more.items() if value is not None}
-        self._announced = True
-        # Nothing is awaited here: cancelled in between, nobody would end the call.
-        self._emit("chat/toolCallStart", **start)
-        return self
-
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if isinstance(exc, asyncio.CancelledError):
-            # Of a turn that is over the host has ended everything; here only this call may be.
-            self._give_up("it was cancelled", "cancelled")
-        elif exc is not None:
-            self._give_up(str(agent_message(exc) or f"it failed ({type(exc).__name__})"))
-        elif self.status in ("streaming", "running"):
-            await self.complete()
-        else:
-            self._give_up("nobody waits for an answer any more")
-
-    @property
-    def state(self) -> Mapping[str, Any]:
-        """The call as the chat's state has it."""
-        found = find_tool_call(self._port.state, self.id)
-        if found is None:
-            raise asyncio.CancelledError("the turn of this tool call is over")
-        return found
-
-    @property
-    def status(self) -> str:
-        """The call's status, such as running or completed."""
-        found = find_tool_call(self._port.state, self.id)
-        return "cancelled" if found is None else str(found["status"])
-
-    async def stream_input(self, text: str) -> None:
-        """Show parameters while they are still being made."""
-        for piece in text_pieces(text):
-            self._emit("chat/toolCallDelta", content=piece)
-            await self._port.flow()
-
-    async def start(
-        self, input: Any = None, *, invocation: str | None = None, by_setting: bool = False
-    ) -> None:
-        """Begin to run without asking anybody: it is harmless, or a setting allows it."""
-        fields: dict[str, Any] = {"confirmed": "setting" if by_setting else "not-needed"}
-        if by_setting:
-            fields["_meta"] = {**(self._meta or {}), "autoApproveBySetting": True}
-        self._ready(input, invocation, **fields)
-        await self._port.flow()
-
-    async def confirm(
-        self,
-        title: str | None = None,
-        *,
-        input: Any = None,
-        invocation: str | None = None,
-        options: Sequence[Mapping[str, Any]] | None = None,
-        editable: bool = False,
-        edits: Sequence[Mapping[str, Any]] | None = None,
-        risk: Mapping[str, Any] | None = None,
-        rememberable: bool = True,
-    ) -> Confirmation:
-        """Ask for approval and wait for the first answer; also again while the call runs.
-
-        Without ``options`` the usual four are offered; an empty list offers plain yes and no.
-        ``rememberable`` lets "allow in this session" answer for later calls of the same tool.
-        """
-        if rememberable and self._port.is_allowed(self.name):
-            self._ready(input, invocation, confirmed="setting")
-            await self._port.flow()
-            return self._read_answer()
-        shown = standard_options(self._port.locale) if options is None else list(options)
-        if not rememberable:
-            shown = without_remembering(shown)
-        check_options(shown)
-        fields: dict[str, Any] = {"options": shown} if shown else {}
-        if editable:
-            fields["editable"] = True
-        self._ready(input, invocation, **fields, **prompt_fields(title, edits, risk))
-        if not await self._left("pending-confirmation"):
-            self._give_up("nobody answered in time")
-        return self._read_answer()
-
-    async def update_confirmation(
-        self,
-        title: str | None = None,
-        *,
-        invocation: str | None = None,
-        risk: Mapping[str, Any] | None = None,
-    ) -> bool:
-        """Say more about a call while ``confirm`` waits for people in another task.
-
-        What is not given stays, and so does what they approve: clients of old versions are not
-        shown any change. Without effect, and False, once the question is answered.
-        """
-        if self.status != "pending-confirmation":
-            return False
-        self._ready(None, invocation, **prompt_fields(title, None, risk))
-        await self._port.flow()
-        return True
-
-    async def write(self, text: str) -> None:
-        """Show output while the call runs; of a long one, the newest part."""
-        await self._show((self._live_text + valid_text(text))[-MOST_LIVE_TEXT:], self._blocks)
-
-    async def show(self, *content: Mapping[str, Any]) -> None:
-        """Show further content while the call runs."""
-        await self._show(self._live_text, [*self._blocks, *content])
-
-    async def replace(self, *content: Mapping[str, Any]) -> None:
-        """Show this content instead of all that was written and shown so far."""
-        await self._show("", content)
-
-    async def complete(
-        self,
-        message: str | None = None,
-        content: Sequence[Mapping[str, Any]] | None = None,
-        *,
-        structured: Mapping[str, Any] | None = None,
-    ) -> None:
-        """End the call with success; without ``content``, what was shown is the result."""
-        self._finish(self._result(True, message, content, structured))
-        await self._port.flow()
-
-    async def fail(self, reason: str, *, code: str | None = None) -> None:
-        """End the call with failure."""
-        self._fail(reason, code)
-        await self._port.flow()
-
-    async def review(
-        self, message: str | None = None, content: Sequence[Mapping[str, Any]] | None = None
-    ) -> bool:
-        """End the call with success and wait until people approve of the result, or do not.
-
-        Where only clients are attached that cannot ask for it, the result is shown and passes.
-        """
-        result = self._result(True, message, content, None)
-        if not self._port.can_show_reviews:
-            self._finish(result)
-            await self._port.flow()
-            return True
-        self._finish(result, requiresResultConfirmation=True)
-        if not await self._left("pending-result-confirmation"):
-            self._give_up("nobody answered in time")
-        return self.status == "completed"
 
     async def run(
         self,
@@ -316,6 +125,29 @@ class ToolCall:
         if end.detached:
             return await self._leave_running(terminal, line, blocks)
         return await self._end_in_terminal(terminal, end, blocks)
+
+    async def edit(
+        self,
+        path: str | os.PathLike[str],
+        new_text: str | None,
+        *,
+        title: str | None = None,
+        options: Sequence[Mapping[str, Any]] | None = None,
+    ) -> Edited | Denied:
+        """Write a file, or with None delete it, after showing the change and asking; end the call.
+
+        ``path`` is relative to the first of the session's folders, or absolute in one of them. What
+        comes back is true if the file is as it should be. Sessions that let edits pass do not ask,
+        and nobody is asked for an edit that changes nothing.
+
+        Raises:
+            AgentError: the file is outside of the folders, cannot be used as text, is not there to
+                be deleted, or has changed while people were asked.
+        """
+        folders, name = Folders(self._folders), os.fspath(path)
+        return await edit_file(
+            self, self._port, folders, name, new_text, title=title, options=options
+        )
 
     async def delegate(
         self,
@@ -405,27 +237,6 @@ class ToolCall:
         meta = {**(self._meta or {}), "toolKind": "subagent", **told}
         self._emit("chat/toolCallContentChanged", content=self._blocks, _meta=meta)
 
-    def _read_answer(self) -> Confirmation:
-        state = self.state
-        option = (state.get("selectedOption") or {}).get("id")
-        if state["status"] not in ("running", "cancelled"):
-            raise AgentError(f"{self._display_name} has ended and cannot be approved", "callEnded")
-        if state["status"] == "running":
-            if option == ALLOW_IN_SESSION:
-                self._port.allow(self.name)
-            given = state.get("toolInput")
-            self._input = given if isinstance(given, str) else self._input
-            return Confirmation(True, self._input, option)
-        said, suggestion = state.get("reasonMessage"), state.get("userSuggestion") or {}
-        return Confirmation(
-            False,
-            self._input,
-            option,
-            reason=state["reason"],
-            reason_message=markdown_of(said) if said is not None else None,
-            suggestion=suggestion.get("text"),
-        )
-
     async def _begin(self) -> None:
         """Make sure that the call runs; AgentError if it was not approved."""
         if self.status == "streaming":
@@ -433,47 +244,9 @@ class ToolCall:
         if self.status != "running":
             raise AgentError(f"{self._display_name} was not approved", "notApproved")
 
-    async def _left(self, *statuses: str) -> bool:
-        """Wait until the call has another status; False when that takes people too long."""
-
-        def left(state: Mapping[str, Any]) -> bool | None:
-            call = find_tool_call(state, self.id)
-            return True if call is not None and call["status"] not in statuses else None
-
-        try:
-            async with asyncio.timeout(self._port.prompt_timeout):
-                return await self._port.wait_for(left)
-        except TimeoutError:
-            return False
-
-    def _give_up(self, reason: str, code: str | None = None) -> None:
-        """End the call, whatever it waits for; one that has ended takes no notice."""
-        match self.status:
-            case "pending-confirmation":
-                skipped = {"approved": False, "reason": "skipped", "reasonMessage": reason}
-                self._emit("chat/toolCallConfirmed", **skipped)
-            case "pending-result-confirmation":
-                self._emit("chat/toolCallResultConfirmed", approved=False)
-            case "streaming" | "running":
-                self._fail(reason, code)
-
-    def _fail(self, reason: str, code: str | None) -> None:
-        result = self._result(False, f"{self._display_name} failed", None, None)
-        result["error"] = {"message": reason} if code is None else {"message": reason, "code": code}
-        self._finish(result)
-
-    def _ready(self, input: Any, invocation: str | None, **fields: Any) -> None:
-        if input is not None:
-            self._input = _as_text(input)
-        self._invocation = invocation or self._invocation
-        self._live_text, self._blocks = "", ()
-        if self._input is not None:
-            fields["toolInput"] = self._input
-        self._emit("chat/toolCallReady", invocationMessage=self._invocation, **fields)
-
     def _announce_terminal(self, terminal: AgentTerminal) -> Sequence[Mapping[str, Any]]:
         """Show the terminal in which the call runs; return what was shown besides."""
-        others = _content(self._live_text, self._blocks)
+        others = content_of(self._live_text, self._blocks)
         self._live_text = ""
         self._blocks = [*others, contents.terminal(terminal.uri, terminal.title)]
         meta = self.state.get("_meta") or {}
@@ -534,56 +307,9 @@ class ToolCall:
         ref = await self._port.store_content(output.encode(), "text/plain")
         return [contents.text(output[-MOST_LIVE_TEXT:]), contents.resource(ref)]
 
-    def _finish(self, result: dict[str, Any], **fields: Any) -> None:
-        if self.status == "streaming":
-            # A call cannot end before its parameters are complete.
-            self._ready(None, None, confirmed="not-needed")
-        self._emit("chat/toolCallComplete", result=result, **fields)
-
-    def _result(
-        self,
-        success: bool,
-        message: str | None,
-        content: Sequence[Mapping[str, Any]] | None,
-        structured: Mapping[str, Any] | None,
-    ) -> dict[str, Any]:
-        shown = _content(self._live_text, self._blocks) if content is None else list(content)
-        result: dict[str, Any] = {
-            "success": success,
-            "pastTenseMessage": message or f"Used {self._display_name}",
-        }
-        if shown:
-            result["content"] = shown
-        if structured is not None:
-            result["structuredContent"] = dict(structured)
-        return result
-
-    async def _show(self, text: str, blocks: Sequence[Mapping[str, Any]]) -> None:
-        blocks = json_copy(blocks)
-        self._emit("chat/toolCallContentChanged", content=_content(text, blocks))
-        # Only now: what was refused must not come back with the result.
-        self._live_text, self._blocks = text, blocks
-        await self._port.flow()
-
-    def _emit(self, action_type: str, **fields: Any) -> None:
-        if not self._announced:
-            raise AgentError(_NOT_ENTERED, "badAction")
-        target = {"turnId": self._turn_id, "toolCallId": self.id}
-        emit(self._port, {"type": action_type, **target, **fields})
-
-
-def _content(text: str, blocks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    return [contents.text(text), *blocks] if text else list(blocks)
-
 
 def _took_too_long(timeout: float | None) -> str:
     return f"the command took longer than {timeout:g} seconds"
-
-
-def _as_text(input: Any) -> str | None:
-    if input is None or isinstance(input, str):
-        return input
-    return json.dumps(json_copy(input), ensure_ascii=False)
 
 
 def _check_interactivity(interactivity: str) -> None:

@@ -17,7 +17,9 @@ from agenthost.agents.api import AgentError, SessionContext
 from agenthost.agents.attachments import MOST_BYTES, read_attachment
 from agenthost.agents.background_work import BackgroundWork, start_shell
 from agenthost.agents.canvas import Canvas, open_canvas
+from agenthost.agents.customized import TurnCustomizations
 from agenthost.agents.inputs import Answers, check_request, read_answers
+from agenthost.agents.mcp_tools import BridgeAddress, BridgedCall, TurnMcp
 from agenthost.agents.processes import CommandResult
 from agenthost.agents.sanitize import (
     as_bytes,
@@ -30,6 +32,7 @@ from agenthost.agents.sanitize import (
 )
 from agenthost.agents.terminal_run import command_line, title_of
 from agenthost.agents.tool_call import ToolCall
+from agenthost.agents.tracing import TracingProviders
 from agenthost.agents.turn_port import AgentTerminal, Interactivity, TurnPort, Worker
 from agenthost.protocol.chat.active_turn import find_request
 
@@ -69,6 +72,11 @@ class Turn:
         self._models = models
         # The part that text is being appended to: its kind and id.
         self._open_part: tuple[str, str] | None = None
+
+    @property
+    def port(self) -> TurnPort:
+        """What the host does for the turn, for agents that pass on another host's actions whole."""
+        return self._port
 
     @property
     def text(self) -> str:
@@ -119,6 +127,38 @@ class Turn:
             for client in self._port.session_state["activeClients"]
             for tool in client["tools"]
         }
+
+    @property
+    def customizations(self) -> TurnCustomizations:
+        """What people brought for this turn: instructions, skills, prompts, a custom agent."""
+        return self._port.customizations
+
+    @property
+    def mcp(self) -> TurnMcp:
+        """The tools of MCP servers; without any in a turn of an agent without ``uses_mcp``."""
+        return self._port.mcp
+
+    async def open_bridges(self, run: BridgedCall) -> Sequence[BridgeAddress]:
+        """Open local MCP servers by which a program reaches the tools of this turn; see ``acp``.
+
+        One for each server of ``mcp``, and one for ``client_tools`` if there are any. They are the
+        same for all turns of the chat, and stay until the session ends. What a program calls over
+        them while this turn runs comes to ``run``, on the agent's own loop.
+
+        Raises:
+            AgentError: this host cannot open any.
+        """
+        return await self._port.open_bridges(run)
+
+    @property
+    def trace(self) -> str | None:
+        """This turn's place in a trace, as a W3C ``traceparent``; None while nobody traces."""
+        return self._port.trace
+
+    @property
+    def tracing(self) -> TracingProviders | None:
+        """What a library that traces by itself needs to take part; None while nobody traces."""
+        return self._port.tracing
 
     @property
     def usage_so_far(self) -> Mapping[str, Any]:
@@ -337,10 +377,12 @@ class Turn:
         intention: str | None = None,
         invocation: str | None = None,
         meta: Mapping[str, Any] | None = None,
+        contributor: Mapping[str, Any] | None = None,
     ) -> ToolCall:
         """Begin a tool call: ``async with turn.tool("shell", input={"cmd": "ls"}) as call``.
 
-        ``meta`` is for programs that know what to make of it.
+        ``meta`` is for programs that know what to make of it; ``contributor`` says whose the tool
+        is, where it is not the agent's own.
         """
         self._open_part = None
         return ToolCall(
@@ -352,6 +394,8 @@ class Turn:
             intention=intention,
             invocation=invocation,
             meta=meta,
+            contributor=contributor,
+            folders=self.session.working_directories,
         )
 
     async def call_client_tool(

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
 from agenthost.agents.api import AgentError
+from agenthost.agents.customized import TurnCustomizations
+from agenthost.agents.mcp_tools import BridgeAddress, BridgedCall, TurnMcp
+from agenthost.agents.tracing import TracingProviders
 
 _T = TypeVar("_T")
 
@@ -117,6 +120,30 @@ class TurnPort(Protocol):
     @property
     def can_show_reviews(self) -> bool:
         """Whether somebody could be shown a result and asked to approve of it."""
+        ...
+
+    @property
+    def customizations(self) -> TurnCustomizations:
+        """What people brought for the turn."""
+        ...
+
+    @property
+    def mcp(self) -> TurnMcp:
+        """What MCP servers offer to the turn."""
+        ...
+
+    async def open_bridges(self, run: BridgedCall) -> Sequence[BridgeAddress]:
+        """Open bridges to the MCP servers and to the tools of clients; AgentError if it cannot."""
+        ...
+
+    @property
+    def trace(self) -> str | None:
+        """The turn's place in a trace, as a W3C ``traceparent``; None while nobody traces."""
+        ...
+
+    @property
+    def tracing(self) -> TracingProviders | None:
+        """What a library that traces by itself needs to take part; None while nobody traces."""
         ...
 
     def emit(self, action: dict[str, Any]) -> None:

@@ -7,14 +7,26 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-DATA_DIR_VARIABLE = "AGENTHOST_DATA_DIR"
-"""The environment variable that names the data directory."""
+from agenthost.local_host import DATA_DIR_VARIABLE, default_data_dir
+
+__all__ = [
+    "DATA_DIR_VARIABLE",
+    "STORE_FILE",
+    "WORKSPACE_FOLDER",
+    "default_data_dir",
+    "directory_uri",
+    "import_from_here",
+    "user_folders",
+]
 
 STORE_FILE = "agenthost.sqlite"
 """The store, in the data directory."""
 
 WORKSPACE_FOLDER = "workspace"
 """What the host keeps of the files that sessions work on, in the data directory."""
+
+LOG_FILE = "logs/host.log"
+"""What a running host logs, in the data directory; older parts of it lie beside it."""
 
 
 def import_from_here() -> None:
@@ -24,19 +36,12 @@ def import_from_here() -> None:
         sys.path.insert(0, here)
 
 
-def default_data_dir(
-    environ: Mapping[str, str] | None = None, platform: str = sys.platform
-) -> Path:
-    """Return the user's data directory: from the variable, or the platform's default."""
+def user_folders(environ: Mapping[str, str] | None = None) -> list[Path]:
+    """Return where the user's own instructions, skills and servers may lie."""
     environ = os.environ if environ is None else environ
-    if named := environ.get(DATA_DIR_VARIABLE):
-        return Path(named).expanduser()
-    if platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "agenthost"
-    # The XDG specification has relative values ignored.
-    shared = Path(environ.get("XDG_DATA_HOME", ""))
-    base = shared if shared.is_absolute() else Path.home() / ".local" / "share"
-    return base / "agenthost"
+    shared = Path(environ.get("XDG_CONFIG_HOME", ""))
+    base = shared if shared.is_absolute() else Path.home() / ".config"
+    return [base / "agenthost", Path.home() / ".agents"]
 
 
 def directory_uri(text: str) -> str:

@@ -9,6 +9,7 @@ import asyncio
 import fcntl
 import http.client
 import os
+import ssl
 import stat
 import struct
 import sys
@@ -20,8 +21,11 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from urllib.parse import SplitResult, quote, urlsplit
 
+from agenthost.cli.connection.command_hints import hint
 from agenthost.cli.connection.host_lookup import RunningHost
 from agenthost.cli.format.terminal_text import Ink, Style, one_line
+from agenthost.client.errors import CannotConnect
+from agenthost.client.link.tls import pinned_to, trusting
 from agenthost.protocol import SUPPORTED_VERSIONS
 from agenthost.tokens import TokenError, read_owner_token
 
@@ -37,7 +41,19 @@ _LOCK_BYTE = 0x4000_0000 + 1023
 KNOWN_SCHEMA = 5
 """The newest schema of a store that is known, as ``host.store.schema`` has it."""
 
+UNFINISHED_RESTORE = ".replacing-"
+"""How the folder of a restore that was cut off is named, as ``host.backup.replacement`` has it."""
+
+_TRUSTING = (
+    "name a copy of the certificate, or of the authority that signed it, with --tls-ca; is the "
+    "name in --url one that it is for?"
+)
+_PERHAPS_TLS = (
+    "does it speak TLS? then --url begins with wss://; "
+    "else something else than a host listens there"
+)
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_PORTS = {"ws": 80, "wss": 443, "ssh": 22}
 
 Verdict: TypeAlias = Literal["ok", "warning", "problem", "skipped"]
 
@@ -77,18 +93,36 @@ def check_data_dir(path: Path) -> Check:
     try:
         info = path.stat()
     except FileNotFoundError:
-        return Check(name, "skipped", f"{path} does not exist; `agenthost serve` creates it")
+        return Check(name, "skipped", f"{path} does not exist; {hint('serve')} creates it")
     except OSError as error:
-        return Check(name, "problem", f"{path}: {error.strerror}", "look at who may enter it")
+        fix = "a folder above it is closed to you: leave out --data-dir to use your own"
+        return Check(name, "problem", f"{path}: {error.strerror}", fix)
     if not stat.S_ISDIR(info.st_mode):
         return Check(name, "problem", f"{path} is not a directory", "name another with --data-dir")
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-        who = f"it belongs to user {info.st_uid}"
-        return Check(name, "problem", f"{path} cannot be used by you; {who}", f"chown it: {path}")
+        return Check(name, "problem", f"{path} cannot be used by you", _use_own(info.st_uid))
     if stat.S_IMODE(info.st_mode) & 0o077:
         mode = f"{stat.S_IMODE(info.st_mode):o}"
         return Check(name, "warning", f"{path} is open to others ({mode})", f"chmod 700 {path}")
     return Check(name, "ok", f"{path} is private")
+
+
+def _use_own(owner: int) -> str:
+    """Say what to do about a data directory that others own."""
+    if owner == os.getuid():
+        return "give yourself the right to read, write and enter it (chmod 700)"
+    return (
+        f"it is user {owner}'s: have them make a token, and name their host by --url and --token; "
+        "or leave out --data-dir to use your own"
+    )
+
+
+def check_restore(folder: Path) -> Check | None:
+    """Tell of a restore that was cut off while it moved files; None where there is none."""
+    if not any(folder.glob(f"{UNFINISHED_RESTORE}*")):
+        return None
+    detail = "one was cut off while it put files in place"
+    return Check("restore", "problem", detail, f"{hint('serve')} finishes it, and loses nothing")
 
 
 def check_token_file(path: Path) -> Check:
@@ -111,7 +145,9 @@ def check_store(path: Path, announced: int | None) -> Check:
         return Check(name, "skipped", f"{path} does not exist yet")
     if not _is_database(path):
         detail = f"{path} is damaged: it is not a database any more"
-        fix = f"put a copy of it back, or move {path}* away: agenthost serve then starts empty"
+        fix = (
+            f"put a backup back ({hint('restore', '--help')}), or move {path}* away to start empty"
+        )
         return Check(name, "problem", detail, fix)
     holder = lock_holder(path)
     if holder is None and _is_locked(path):
@@ -122,7 +158,7 @@ def check_store(path: Path, announced: int | None) -> Check:
         return Check(name, "ok", f"{path} is not in use")
     if holder is None:
         detail = f"{path} is not in use, though process {announced} is said to serve it"
-        return Check(name, "problem", detail, "start the host again: agenthost serve")
+        return Check(name, "problem", detail, f"start the host again: {hint('serve')}")
     if announced is None:
         detail = f"{path} is in use by process {holder}, which tells no address"
         fix = "it serves standard streams, or it is starting; else stop it and start it again"
@@ -162,7 +198,8 @@ def check_content(path: Path) -> Check:
         )
     if failed:
         detail = f"{failed:,} rows of the store could not be brought up to protocol {version}"
-        fix = f"agenthost doctor --deep names them; {path}.before-{version} has them as they were"
+        deep = hint("doctor", "--deep")
+        fix = f"{deep} names them; {path}.before-{version} has them as they were"
         return Check(name, "warning", detail, fix)
     return Check(name, "ok", f"they are of protocol {version}", data=version)
 
@@ -256,15 +293,21 @@ class Address:
     parts: SplitResult
     name: str
     port: int
+    # The certificates that were given to be trusted, instead of the system's.
+    tls_ca: Path | None = None
 
     @classmethod
-    def of(cls, host: RunningHost) -> Address:
+    def of(cls, host: RunningHost, tls_ca: Path | None = None) -> Address:
         """Split a host's URL; ValueError if it is not one."""
         parts = urlsplit(host.url)
-        if parts.scheme not in ("ws", "wss") or not parts.hostname:
+        if parts.scheme not in _PORTS or not parts.hostname:
             raise ValueError("not the address of a host")
-        default = 443 if parts.scheme == "wss" else 80
-        return cls(host, parts, parts.hostname, parts.port or default)
+        return cls(host, parts, parts.hostname, parts.port or _PORTS[parts.scheme], tls_ca)
+
+    @property
+    def by_ssh(self) -> bool:
+        """Whether one logs in there, and nothing needs to listen for us."""
+        return self.parts.scheme == "ssh"
 
     @property
     def is_local(self) -> bool:
@@ -285,13 +328,21 @@ async def check_port(address: Address) -> Check:
     except OSError as error:
         refused = isinstance(error, ConnectionRefusedError)
         why = "connection refused" if refused else error.strerror or str(error)
-        fix = "start the host there (agenthost serve), or correct --url"
-        if refused and not address.is_local:
-            fix = "does the host listen beyond its own machine (agenthost serve --host 0.0.0.0)?"
+        fix = _why_refused(address) if refused else "is the name right? is there a network?"
         return Check("port", "problem", f"{shown} cannot be reached: {why}", fix)
     took = (time.perf_counter() - start) * 1000
     writer.close()
     return Check("port", "ok", f"{shown} answers ({took:.1f} ms)")
+
+
+def _why_refused(address: Address) -> str:
+    """Say what to do where nothing listens, here or on another machine."""
+    if address.is_local:
+        return f"start a host ({hint('serve')}), or correct --url"
+    return (
+        "is a host running there, on that port? by itself it listens on its own machine alone: "
+        f"{hint('serve', '--host', '0.0.0.0')} there, or ssh:// from here, gets around that"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,14 +353,17 @@ class HealthPage:
     skew: float | None = None
     # Whether nothing at all was said, though somebody listens.
     is_silent: bool = False
+    # What to do, where the way of speaking is what is wrong.
+    advice: str = ""
 
 
 def check_health(address: Address) -> HealthPage:
     """Request the health page over HTTP; blocks."""
-    secure = address.parts.scheme == "wss"
-    kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-    connection = kind(address.name, address.port, timeout=PATIENCE)
     start = time.time()
+    try:
+        connection = _http(address)
+    except CannotConnect as error:
+        return HealthPage(Check("health", "problem", str(error), "put the file back"))
     try:
         connection.request("GET", "/healthz")
         response = connection.getresponse()
@@ -318,7 +372,19 @@ def check_health(address: Address) -> HealthPage:
     except TimeoutError:
         return HealthPage(Check("health", "warning", "/healthz: no answer in time"), is_silent=True)
     except http.client.HTTPException:
-        return HealthPage(Check("health", "warning", "/healthz: what answers does not speak HTTP"))
+        return HealthPage(
+            Check("health", "warning", "/healthz: what answers does not speak HTTP"),
+            advice=_PERHAPS_TLS,
+        )
+    except ssl.SSLCertVerificationError as error:
+        return HealthPage(
+            Check("health", "warning", f"/healthz: {error.verify_message}"), advice=_TRUSTING
+        )
+    except ssl.SSLError:
+        return HealthPage(
+            Check("health", "warning", "/healthz: what answers does not speak TLS"),
+            advice="does it speak plain HTTP? then --url begins with ws://, not with wss://",
+        )
     except OSError as error:
         return HealthPage(Check("health", "warning", f"/healthz: {one_line(str(error))}"))
     finally:
@@ -330,7 +396,22 @@ def check_health(address: Address) -> HealthPage:
         case 503:
             fix = "look at the host's log and at its disk, then start it again"
             return HealthPage(Check("health", "problem", f"the host says: {body}", fix), skew)
+        case 400 if address.parts.scheme != "wss":
+            # So do hosts and proxies answer that speak TLS.
+            check = Check("health", "warning", f"/healthz answers 400: {body}")
+            return HealthPage(check, skew, advice=_PERHAPS_TLS)
     return HealthPage(Check("health", "skipped", f"/healthz answers {response.status}"), skew)
+
+
+def _http(address: Address) -> http.client.HTTPConnection:
+    if address.parts.scheme != "wss":
+        return http.client.HTTPConnection(address.name, address.port, timeout=PATIENCE)
+    tls = None
+    if address.host.tls_cert is not None:
+        tls = pinned_to(address.host.tls_cert)
+    elif address.tls_ca is not None:
+        tls = trusting(address.tls_ca)
+    return http.client.HTTPSConnection(address.name, address.port, timeout=PATIENCE, context=tls)
 
 
 def _skew(date: str | None, now: float) -> float | None:

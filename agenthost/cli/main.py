@@ -13,6 +13,9 @@ import threading
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from agenthost.cli.arguments import HelpFormatter
+from agenthost.version import __version__
+
 # Each is a module of ``commands`` with ``register(subparsers)``.
 _COMMANDS = (
     "serve",
@@ -23,14 +26,29 @@ _COMMANDS = (
     "diff",
     "terminal",
     "files",
+    "customizations",
+    "mcp",
     "automations",
+    "config",
     "export",
     "agents",
+    "new-agent",
     "token",
     "qr",
+    "relay",
     "inspect",
     "doctor",
+    "logs",
+    "backup",
+    "restore",
+    "completion",
+    "help",
 )
+
+_EXAMPLES = """examples:
+  agenthost serve             run a host; it prints what to do next
+  agenthost chat              talk to an agent of it
+  agenthost help connecting   which host a command is for"""
 
 # The shell's own codes for a command that was interrupted, or whose output nobody reads any more.
 _INTERRUPTED, _UNREAD = 130, 141
@@ -60,22 +78,29 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Version(argparse.Action):
-    """Prints the version; looked up only when asked for, because that is slow."""
+    """Prints the version; argparse's own action would wrap it like a text."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from importlib.metadata import version
-
-        print(f"agenthost {version('agenthost')}")
+        print(f"agenthost {__version__}")
         parser.exit()
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     """Return the parser of the whole command line, or of one command, which loads faster."""
-    parser = _Parser(prog="agenthost", description="The agent host that every client can reach.")
+    parser = _Parser(
+        prog="agenthost",
+        usage="%(prog)s COMMAND ...",
+        description="The agent host that every client can reach.",
+        formatter_class=HelpFormatter,
+        epilog=_EXAMPLES,
+    )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    subparsers = parser.add_subparsers(
+        prog="agenthost", dest="command", metavar="COMMAND", title="commands", required=True
+    )
     for name in () if only == "--version" else (only,) if only in _COMMANDS else _COMMANDS:
-        importlib.import_module(f"agenthost.cli.commands.{name}").register(subparsers)
+        module = name.replace("-", "_")
+        importlib.import_module(f"agenthost.cli.commands.{module}").register(subparsers)
     return parser
 
 

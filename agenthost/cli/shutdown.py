@@ -33,6 +33,8 @@ class Shutdown:
     def __init__(self) -> None:
         # Set by the first signal.
         self.requested = asyncio.Event()
+        # Called for a hangup, which does not stop the host then. To be set before it listens.
+        self.on_hangup: Callable[[], None] | None = None
         # Called for every further one.
         self.on_hurry: Callable[[], None] = lambda: None
         # Whether there is nothing left to lose, and with which code to end then.
@@ -55,7 +57,10 @@ class Shutdown:
         for number in STOP_SIGNALS:
             # Under nohup a host outlives its terminal. A script that starts one with `&` has it
             # ignore Ctrl-C as well, but means to stop it all the same when it sends that signal.
-            if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            if number == signal.SIGHUP and self.on_hangup is not None:
+                # Seen by the loop, through the socket.
+                signal.signal(number, lambda *_: None)
+            elif number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._start_time_limit)
 
     def finish(self) -> None:
@@ -82,6 +87,9 @@ class Shutdown:
         assert self._wake is not None
         with contextlib.suppress(BlockingIOError):
             for number in self._wake[0].recv(4096):
+                if number == signal.SIGHUP and self.on_hangup is not None:
+                    self.on_hangup()
+                    continue
                 if number not in STOP_SIGNALS:
                     continue
                 if self.requested.is_set():

@@ -19,6 +19,7 @@ from agenthost.client.errors import (
     DispatchFailed,
     GivenUp,
     Lagged,
+    McpServerFailed,
     NoCommonVersion,
     NotAdmitted,
     NotSent,
@@ -44,6 +45,7 @@ from agenthost.client.events import (
     TurnStarted,
     UsageReported,
 )
+from agenthost.client.link.addresses import FindHost, HostPlace, dial, endpoint
 from agenthost.client.link.backoff import Backoff
 from agenthost.client.link.connection_status import (
     Closed,
@@ -52,29 +54,38 @@ from agenthost.client.link.connection_status import (
     ConnectionState,
     Reconnecting,
 )
-from agenthost.client.link.transports import FindHost, command, endpoint, websocket
+from agenthost.client.link.transports import command, websocket
 from agenthost.client.resources import MemoryResources, ResourceProvider
 from agenthost.client.sessions import Session, Sessions
 from agenthost.client.state.channel import Channel, Reset
 from agenthost.client.state.dispatches import Dispatch
 from agenthost.client.state.mirror import Mirror
-from agenthost.client.tools import ToolFailure, ToolResult, ToolRun
+from agenthost.client.tool_results import ToolResult
+from agenthost.client.tools import ToolFailure, ToolRun
 from agenthost.clock import Clock, SystemClock
+from agenthost.local_host import NoHost
 
 # What only those need who work with files is loaded when somebody asks for it.
 if TYPE_CHECKING:
     from agenthost.client.changes import ChangesCatalogue, ChangesView
+    from agenthost.client.customizations import CustomizationCatalogue, CustomizationItem
     from agenthost.client.file_watch import FileWatch, WatchInterrupted
     from agenthost.client.files import SessionFiles
+    from agenthost.client.mcp import McpServerView
     from agenthost.client.terminals import ClientTerminals, TerminalView
+    from agenthost.client.trusted_folders import TrustedFolders
 else:
     _LATE = {
         "ChangesCatalogue": "changes",
         "ChangesView": "changes",
         "ClientTerminals": "terminals",
+        "CustomizationItem": "customizations",
         "FileWatch": "file_watch",
+        "McpServerView": "mcp",
+        "CustomizationCatalogue": "customizations",
         "SessionFiles": "files",
         "TerminalView": "terminals",
+        "TrustedFolders": "trusted_folders",
         "WatchInterrupted": "file_watch",
     }
 
@@ -110,15 +121,21 @@ __all__ = [
     "ConnectionLost",
     "ConnectionState",
     "CreationFailed",
+    "CustomizationCatalogue",
+    "CustomizationItem",
     "Dispatch",
     "DispatchFailed",
     "FileWatch",
     "FindHost",
     "GivenUp",
+    "HostPlace",
     "Lagged",
+    "McpServerFailed",
+    "McpServerView",
     "MemoryResources",
     "Mirror",
     "NoCommonVersion",
+    "NoHost",
     "NotAdmitted",
     "NotSent",
     "NotText",
@@ -142,6 +159,7 @@ __all__ = [
     "ToolFailure",
     "ToolResult",
     "ToolRun",
+    "TrustedFolders",
     "TurnEnded",
     "TurnFailed",
     "TurnResumed",
@@ -154,6 +172,7 @@ __all__ = [
     "command",
     "connect",
     "define_automation",
+    "dial",
     "endpoint",
     "websocket",
 ]

@@ -40,7 +40,7 @@ class MessageOptions(TypedDict, total=False):
     attachments: Sequence[Json]
     # The id of a model, or a selection with its settings.
     model: str | Json | None
-    # The URI of an agent to hand the message to.
+    # The custom agent to hand the message to: its name in the session, or its URI.
     agent: str | None
 
 
@@ -62,7 +62,7 @@ class Chat(Handle["ChatState"]):
     def send(self, text: str, **options: Unpack[MessageOptions]) -> TurnStream:
         """Start a turn; iterate over what this returns to follow it to its end."""
         turn_id = str(uuid.uuid4())
-        message = actions.user_message(text, **options)
+        message = self._message(text, options)
         before = self.channel.confirmed
         started = self._dispatch(actions.turn_started(turn_id, message, self._core.clock.now()))
         self.channel.turn_seen = (turn_id, self._core.clock.monotonic())
@@ -136,7 +136,7 @@ class Chat(Handle["ChatState"]):
         """Keep what somebody is about to send, for all who open the chat; None clears it."""
         action: dict[str, Any] = {"type": "chat/draftChanged"}
         if text is not None:
-            action["draft"] = actions.user_message(text, **options)
+            action["draft"] = self._message(text, options)
         return self._dispatch(action)
 
     # Deciding.
@@ -220,6 +220,11 @@ class Chat(Handle["ChatState"]):
         """Load the next older turns into the state; False when there are none left."""
         return await self.channel.load_earlier(self._core.request_raw)
 
+    async def load_all(self) -> None:
+        """Load every older turn into the state; nothing to do where all are there."""
+        while await self.load_earlier():
+            pass
+
     async def completions(self, text: str, offset: int | None = None) -> list[CompletionItem]:
         """Ask what could be inserted; ``offset`` counts characters and defaults to the end."""
         return await completions(self._core, self.uri, text, offset)
@@ -288,8 +293,16 @@ class Chat(Handle["ChatState"]):
         await self._core.request("disposeChat", {"channel": self.uri})
 
     def _pend(self, kind: PendingMessageKind, text: str, options: MessageOptions) -> Dispatch:
-        message = actions.user_message(text, **options)
+        message = self._message(text, options)
         return self._dispatch(actions.pending_message(kind, str(uuid.uuid4()), message))
+
+    def _message(self, text: str, options: MessageOptions) -> Json:
+        agent = options.get("agent")
+        if agent is not None:
+            from agenthost.client.customizations import agent_uri
+
+            options = {**options, "agent": agent_uri(self._core, self.channel.owner, agent)}
+        return actions.user_message(text, **options)
 
     def _elapsed(self, turn_id: str) -> int:
         """Return the milliseconds since a turn was first seen to run, by our own clock."""

@@ -15,8 +15,8 @@ import asyncio
 import random
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -24,11 +24,11 @@ from agenthost.client.automations import Automations
 from agenthost.client.canvas import CanvasView
 from agenthost.client.chat import Chat, completions
 from agenthost.client.errors import ClientClosed
+from agenthost.client.link.addresses import dial, usual_host
 from agenthost.client.link.connection_status import Closed, Connected, ConnectionStatus
 from agenthost.client.link.host_link import LinkOptions, Observe
 from agenthost.client.link.resume import Introduction
 from agenthost.client.link.supervisor import Dial, Supervisor
-from agenthost.client.link.transports import websocket
 from agenthost.client.resources import Allow, ResourceProvider, read_only
 from agenthost.client.sessions import Session, Sessions
 from agenthost.client.state.client_core import ClientCore
@@ -37,17 +37,24 @@ from agenthost.client.tokens import Tokens
 from agenthost.client.tools import ClientTools, ToolFunction
 from agenthost.clock import Clock, SystemClock
 from agenthost.protocol import SUPPORTED_VERSIONS
+from agenthost.protocol.own_members import ME
 from agenthost.protocol.uris import ROOT
+from agenthost.version import __version__
 
 if TYPE_CHECKING:
     from agenthost.client.files import SessionFiles
     from agenthost.client.link.backoff import Backoff
+    from agenthost.client.plugins import PluginFiles
     from agenthost.client.state.channel import Channel
     from agenthost.client.state.dispatches import Dispatch
     from agenthost.client.state.signals import Reader
+    from agenthost.client.telemetry import LogLevel, TelemetrySignal
     from agenthost.client.terminals import ClientTerminals
+    from agenthost.client.trusted_folders import TrustedFolders
     from agenthost.protocol.chat.commands import CompletionItem
     from agenthost.protocol.commands import InitializeResult
+    from agenthost.protocol.common import JsonObject
+    from agenthost.protocol.own_commands import Me
     from agenthost.protocol.root import RootState
 
 REQUEST_TIMEOUT = 60.0
@@ -55,14 +62,17 @@ REQUEST_TIMEOUT = 60.0
 
 
 def connect(
-    host: str | Dial,
+    host: str | Dial | None = None,
     *,
     token: str | None = None,
     token_in_url: bool = False,
+    data_dir: Path | None = None,
+    tls_ca: Path | None = None,
     client_id: str | None = None,
     versions: Sequence[str] = SUPPORTED_VERSIONS,
     display_name: str | None = None,
     locale: str | None = None,
+    mcp_apps: bool = False,
     wait: bool = False,
     request_timeout: float | None = REQUEST_TIMEOUT,
     ping_interval: float = 20.0,
@@ -75,14 +85,20 @@ def connect(
     """Return a client of a host; ``async with`` connects it.
 
     Args:
-        host: the host's address, or what dials it: ``command`` for a process of our own,
-            ``endpoint`` for a host that is looked for anew at every attempt.
+        host: the host's address (``ws``, ``wss``, ``http``, ``https``, ``ssh://machine``, or
+            ``host:port``), or what dials it: ``command`` for a process of our own, ``endpoint``
+            for a host that is looked for anew at every attempt. Without one it is that of
+            ``$AGENTHOST_URL``, or the one that runs on this machine; if none does, entering raises
+            NoHost, which says what to start.
         token: what the host lets in; sent as a Bearer header.
         token_in_url: send the token as ``?tkn=`` instead.
+        data_dir: where the host of this machine keeps its data, if not in the user's own place.
+        tls_ca: a file of certificates to trust, instead of the system's.
         client_id: who this client is across restarts; without one, somebody new.
         versions: the protocol versions to offer, most preferred first.
         display_name: how people see this client in sessions where it offers tools.
         locale: the language for texts of the host, as BCP 47.
+        mcp_apps: whether to ask for the side channels of MCP servers.
         wait: whether to wait for a host that is not there yet, rather than fail.
         request_timeout: seconds within which a request must be answered, reconnecting included.
         ping_interval: seconds of silence after which the host is asked whether it is there.
@@ -95,16 +111,10 @@ def connect(
     Raises:
         ValueError: the address cannot be one, or a token has no address to go to.
     """
-    if isinstance(host, str):
-        dial = websocket(host, token, token_in_url=token_in_url)
-    elif token is not None or token_in_url:
-        raise ValueError("a token goes with an address; what dials the host has its own")
-    else:
-        dial = host
     return Client(
-        dial,
+        _dial_for(host, token, token_in_url, data_dir, tls_ca),
         client_id=client_id or f"agenthost-{uuid.uuid4()}",
-        introduction=Introduction(versions, info=client_info(), locale=locale),
+        introduction=Introduction(versions, info=client_info(), locale=locale, mcp_apps=mcp_apps),
         display_name=display_name,
         wait=wait,
         request_timeout=request_timeout,
@@ -113,6 +123,24 @@ def connect(
         clock=clock or SystemClock(),
         roll=roll,
     )
+
+
+def _dial_for(
+    host: str | Dial | None,
+    token: str | None,
+    token_in_url: bool,
+    data_dir: Path | None,
+    tls_ca: Path | None,
+) -> Dial:
+    if host is not None and data_dir is not None:
+        raise ValueError("a data directory is where a host is looked for; one is named already")
+    if isinstance(host, str):
+        return dial(host, token, tls_ca=tls_ca, token_in_url=token_in_url)
+    if host is None:
+        return usual_host(token, data_dir=data_dir, tls_ca=tls_ca)
+    if token is not None or token_in_url or tls_ca is not None:
+        raise ValueError("a token goes with an address; what dials the host has its own")
+    return host
 
 
 class Client:
@@ -217,6 +245,14 @@ class Client:
         return self._core.host
 
     @property
+    def me(self) -> Me | None:
+        """Who this client is at the host, as ``name`` and ``role``; None where it does not say."""
+        match (self.host.get("_meta") or {}).get(ME):
+            case {"name": str(name), "role": str(role)}:
+                return {"name": name, "role": role}
+        return None
+
+    @property
     def root(self) -> Channel[RootState]:
         """The host's own channel: its agents, its terminals, its settings."""
         return self._root
@@ -238,6 +274,30 @@ class Client:
         from agenthost.client.files import SessionFiles
 
         return SessionFiles(self._core, lambda: self.host.get("defaultDirectory"))
+
+    @property
+    def trusted_folders(self) -> TrustedFolders:
+        """The folders whose MCP servers may be started; for owners."""
+        from agenthost.client.trusted_folders import TrustedFolders
+
+        return TrustedFolders(self._core)
+
+    def telemetry(
+        self, signal: TelemetrySignal, level: LogLevel | None = None
+    ) -> AsyncIterator[JsonObject]:
+        """Yield what the host tells of itself, in batches of OTLP/JSON, until this is closed.
+
+        ``level`` is the least severe of the logs that are wanted. Batches that come while the
+        connection is lost, or while nobody reads, are not told again.
+
+        Raises:
+            Unsupported: the host does not tell this.
+            PermissionDenied: it does not tell this client.
+            Lagged: too many batches waited to be read.
+        """
+        from agenthost.client.telemetry import telemetry
+
+        return telemetry(self._core, signal, level)
 
     async def complete(
         self, chat: str | Chat, text: str, offset: int | None = None
@@ -351,6 +411,39 @@ class Client:
         uri = session if isinstance(session, str) else session.uri
         return await self._tools.add(uri, name, function, description=description, schema=schema)
 
+    async def publish(
+        self,
+        session: str | Session,
+        name: str,
+        files: PluginFiles,
+        *,
+        version: str | None = None,
+        uri: str | None = None,
+    ) -> Callable[[], None]:
+        """Bring a plugin to a session: skills, prompts, agents, rules, MCP servers in files.
+
+        The host reads the files from this client; publishing the plugin again says that they have
+        changed. It goes when this client goes, or when what this returns is called.
+
+        Args:
+            session: where it is to count.
+            name: what people see.
+            files: contents by path, such as ``skills/tidy/SKILL.md``.
+            version: what people see of its version.
+            uri: how it is called, for decisions about it to be found again; made from the client's
+                id and the name by default.
+
+        Raises:
+            Rejected: the host does not take it.
+            ValueError: a path leads out of the plugin.
+        """
+        from agenthost.client.plugins import publish_plugin
+
+        target = session if isinstance(session, str) else session.uri
+        return await publish_plugin(
+            self._core, self._tools, target, name, files, version=version, uri=uri
+        )
+
     async def _first_connection(self) -> None:
         while True:
             count = self.connection.changed.count
@@ -364,7 +457,4 @@ class Client:
 
 def client_info() -> Mapping[str, Any]:
     """Return the name and version that the host is told."""
-    try:
-        return {"name": "agenthost-client", "version": version("agenthost")}
-    except PackageNotFoundError:
-        return {"name": "agenthost-client"}
+    return {"name": "agenthost-client", "version": __version__}

@@ -18,6 +18,7 @@ The tree::
     ├── CreationFailed       a session was created and could not get ready
     ├── TurnFailed           a turn ended otherwise than with an answer
     ├── ChangesFailed        the host could not find out what was changed
+    ├── McpServerFailed      an MCP server failed, or cannot be talked to now
     ├── NotText              a file was read as text and is none
     ├── Lagged               a reader of envelopes fell too far behind
     └── Unsupported          the host's protocol version cannot say this
@@ -146,6 +147,15 @@ class ChangesFailed(ClientError):
     def __init__(self, error: ErrorInfo | None) -> None:
         self.error = error
         super().__init__(_message(error) or "the host could not find out what was changed")
+
+
+class McpServerFailed(ClientError):
+    """An MCP server failed, or cannot be talked to now; ``reason`` says why."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
+        self.reason = reason
+        super().__init__(f"the MCP server {name}: {reason}")
 
 
 class NotText(ClientError):

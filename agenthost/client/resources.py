@@ -168,8 +168,9 @@ class ResourceServer:
         if not prefix:
             raise ValueError("name the prefix of the URIs to serve")
         offer = _Offer(prefix, provider, allow)
-        # The longest prefix decides, so a part of what is offered can be offered otherwise.
-        self._offers = sorted([*self._offers, offer], key=lambda o: -len(o.prefix))
+        # The longest prefix decides, so a part of what is offered can be offered otherwise; of two
+        # that are the same, the newer one.
+        self._offers = sorted([offer, *self._offers], key=lambda o: -len(o.prefix))
 
         def end() -> None:
             self._offers = [kept for kept in self._offers if kept is not offer]

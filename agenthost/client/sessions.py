@@ -20,7 +20,9 @@ from agenthost.protocol.uris import annotations_uri, chat_uri, session_uri
 
 if TYPE_CHECKING:
     from agenthost.client.changes import ChangesCatalogue
+    from agenthost.client.customizations import CustomizationCatalogue
     from agenthost.client.files import SessionFiles
+    from agenthost.client.mcp import McpServerView
     from agenthost.client.state.client_core import ClientCore
     from agenthost.client.state.dispatches import Dispatch
     from agenthost.client.terminals import ClientTerminals
@@ -316,6 +318,24 @@ class Session(Handle["SessionState"]):
         from agenthost.client.changes import ChangesCatalogue
 
         return ChangesCatalogue(self._core, self.channel, self.uri)
+
+    @property
+    def customizations(self) -> CustomizationCatalogue:
+        """What its folders, plugins and clients bring: skills, agents, rules, servers."""
+        from agenthost.client.customizations import CustomizationCatalogue
+
+        return CustomizationCatalogue(self._core, self.channel)
+
+    def mcp(self, server: str) -> McpServerView:
+        """Return one of its MCP servers, by id or name.
+
+        Raises:
+            LookupError: there is none, or several; the message names those that there are.
+        """
+        from agenthost.client.mcp import McpServerView
+
+        found = self.customizations.find(server, "mcpServer")
+        return McpServerView(self._core, self.channel, found.id)
 
     # The session itself.
 

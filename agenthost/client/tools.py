@@ -1,9 +1,9 @@
 """Client tools: plain async functions that an agent on the host may call.
 
-Owns announcing this client with its tools to a session, again after every reconnect that lost it;
-running the calls that are this client's; and ending each of them, one way or another. A result
-whose arrival is uncertain is sent again as long as the host still waits for it: a call can be
-completed only once.
+Owns announcing this client with its tools and plugins to a session, again after every reconnect
+that lost it; running the calls that are this client's; and ending each of them, one way or another.
+A result whose arrival is uncertain is sent again as long as the host still waits for it: a call can
+be completed only once.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from agenthost.client import actions
 from agenthost.client.errors import ClientError, DispatchFailed, Uncertain
+from agenthost.client.tool_results import blocks, failed, succeeded
 from agenthost.errors import AgentHostError
 from agenthost.protocol.session.input_needed import input_needed_in
 from agenthost.tasks import Tasks
@@ -35,16 +36,6 @@ _CallKey = tuple[str, str]
 
 class ToolFailure(Exception):
     """A tool cannot do what it was asked for; the message is for the agent."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolResult:
-    """A tool's result with content blocks, structured data or a summary."""
-
-    content: Sequence[Mapping[str, Any]] = ()
-    structured: Mapping[str, Any] | None = None
-    # What was done, for people: "Read 3 files".
-    summary: str | None = None
 
 
 class ToolRun:
@@ -68,7 +59,7 @@ class ToolRun:
         Raises:
             Rejected: the call has ended otherwise.
         """
-        action = actions.content_change(self.turn_id, self.id, _blocks(content))
+        action = actions.content_change(self.turn_id, self.id, blocks(content))
         while True:
             try:
                 await self._core.dispatch(self.chat, action)
@@ -109,6 +100,8 @@ class _SessionTools:
 
     channel: Channel[Any]
     tools: dict[str, _Tool] = field(default_factory=dict)
+    # The plugins that the client publishes there, by URI.
+    plugins: dict[str, JsonObject] = field(default_factory=dict)
     running: dict[_CallKey, asyncio.Task[None]] = field(default_factory=dict)
     # Calls that have ended here and that the host has not taken off its list yet.
     ended: set[_CallKey] = field(default_factory=set)
@@ -159,6 +152,32 @@ class ClientTools:
             self._remove(session, name, tool)
             raise
         return lambda: self._remove(session, name, tool)
+
+    async def publish(self, uri: str, plugin: JsonObject) -> Callable[[], None]:
+        """Announce a plugin to a session; return what takes it back.
+
+        Raises:
+            Rejected: the host does not take it.
+        """
+        session = await self._session(uri)
+        former = session.plugins.get(plugin["uri"])
+        session.plugins[plugin["uri"]] = plugin
+        try:
+            await self._announce(session)
+        except BaseException:
+            session.plugins.pop(plugin["uri"], None)
+            if former is not None:
+                session.plugins[plugin["uri"]] = former
+            raise
+        return lambda: self._unpublish(session, plugin)
+
+    def _unpublish(self, session: _SessionTools, plugin: JsonObject) -> None:
+        if session.plugins.get(plugin["uri"]) is not plugin:
+            # Taken back already, or published anew since.
+            return
+        del session.plugins[plugin["uri"]]
+        if session.channel.gone is None:
+            self._core.dispatch(session.channel.uri, self._announcement(session))
 
     async def _session(self, uri: str) -> _SessionTools:
         """Return a session's tools; it is followed from the first one on."""
@@ -228,6 +247,8 @@ class ClientTools:
             "clientId": self._core.client_id,
             "tools": [tool.definition for tool in session.tools.values()],
         }
+        if session.plugins:
+            client["customizations"] = list(session.plugins.values())
         if self._display_name is not None:
             client["displayName"] = self._display_name
         return {"type": "session/activeClientSet", "activeClient": client}
@@ -248,7 +269,8 @@ class ClientTools:
     def _announce_if_missing(self, session: _SessionTools) -> None:
         clients = session.channel.state["activeClients"]
         absent = all(client["clientId"] != self._core.client_id for client in clients)
-        if absent and session.tools and not session.announcing and not session.refused:
+        offered = session.tools or session.plugins
+        if absent and offered and not session.announcing and not session.refused:
             self._tasks.start(self._announce_again(session), name="announce tools")
 
     async def _announce_again(self, session: _SessionTools) -> None:
@@ -293,7 +315,7 @@ class ClientTools:
         """Fail calls left over from an earlier process of this client."""
         for entry in self._calls(session):
             session.ended.add(_key(entry))
-            failure = _failed("the client that was to run this tool was restarted")
+            failure = failed("the client that was to run this tool was restarted")
             run = ToolRun(self._core, entry)
             self._core.dispatch(run.chat, actions.completion(run.turn_id, run.id, failure))
 
@@ -311,16 +333,16 @@ class ClientTools:
     async def _result(self, session: _SessionTools, run: ToolRun) -> JsonObject:
         tool = session.tools.get(run.call["toolName"])
         if tool is None:
-            return _failed(f"this client has no tool {run.call['toolName']!r}")
+            return failed(f"this client has no tool {run.call['toolName']!r}")
         try:
             arguments = await run.arguments()
             given = (arguments, run) if tool.takes_run else (arguments,)
-            return _succeeded(run, await tool.function(*given))
+            return succeeded(run.call, await tool.function(*given))
         except ToolFailure as failure:
-            return _failed(str(failure))
+            return failed(str(failure))
         except Exception as error:
             log.exception("the tool %s failed", run.call["toolName"])
-            return _failed(f"{type(error).__name__}: {error}")
+            return failed(f"{type(error).__name__}: {error}")
 
     async def _complete(
         self, session: _SessionTools, key: _CallKey, run: ToolRun, result: JsonObject
@@ -342,41 +364,6 @@ def _key(entry: Mapping[str, Any]) -> _CallKey:
 def _parameters(function: ToolFunction) -> int:
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return sum(p.kind in positional for p in inspect.signature(function).parameters.values())
-
-
-def _blocks(content: str | Sequence[Mapping[str, Any]]) -> list[JsonObject]:
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return [dict(block) for block in content]
-
-
-def _succeeded(run: ToolRun, returned: Any) -> JsonObject:
-    made = returned if isinstance(returned, ToolResult) else _made(returned)
-    name = run.call.get("displayName") or run.call["toolName"]
-    result: JsonObject = {"success": True, "pastTenseMessage": made.summary or f"Ran {name}"}
-    if made.content:
-        result["content"] = [dict(block) for block in made.content]
-    if made.structured is not None:
-        result["structuredContent"] = dict(made.structured)
-    return result
-
-
-def _made(returned: Any) -> ToolResult:
-    if returned is None:
-        return ToolResult()
-    if isinstance(returned, str):
-        return ToolResult(_blocks(returned))
-    if isinstance(returned, Mapping):
-        return ToolResult(_blocks(json.dumps(returned)), structured=returned)
-    return ToolResult(_blocks(returned))
-
-
-def _failed(message: str) -> JsonObject:
-    return {
-        "success": False,
-        "pastTenseMessage": message,
-        "error": {"message": message},
-    }
 
 
 async def _any_changed(counts: Sequence[tuple[Channel[Any], int]]) -> None:

@@ -36,17 +36,22 @@ from agenthost.host.channels.terminal.terminals import HostTerminals
 from agenthost.host.clients.client_records import Clients
 from agenthost.host.clients.pacing import Pacing
 from agenthost.host.clients.wire_log import WireLog
+from agenthost.host.customizations.service import SessionCustomizations
 from agenthost.host.delivery.budget import Budget
 from agenthost.host.files.client_resources import ClientResources
 from agenthost.host.files.commands import ResourceFiles
 from agenthost.host.files.content import is_content
+from agenthost.host.folder_trust import FolderTrust
 from agenthost.host.http.metrics import Metrics
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.kind import Handler
 from agenthost.host.log.writer import Writer
+from agenthost.host.mcp.servers import McpServers
 from agenthost.host.push.book import PushBook
+from agenthost.host.root_config import RootConfig
 from agenthost.host.store import Store
+from agenthost.host.telemetry import Telemetry
 from agenthost.host.trust import Limits, Policy, PolicyContext, ShellPolicy
 from agenthost.host.trust.credentials import Credentials
 from agenthost.host.turns.agent_loops import AgentLoops
@@ -83,6 +88,13 @@ class HostCore:
     permissions: Permissions
     # Who may use the files and terminals of which session.
     participants: Participants
+    # The host's own settings.
+    config: RootConfig
+    # What people bring to sessions; and which servers of it may be started.
+    customizations: SessionCustomizations
+    mcp: McpServers
+    folder_trust: FolderTrust
+    telemetry: Telemetry
     credentials: Credentials
     # The named tokens that owners manage.
     access: NamedTokens

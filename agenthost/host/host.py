@@ -13,9 +13,10 @@ import asyncio
 import contextlib
 import itertools
 import logging
+import ssl
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
@@ -24,10 +25,12 @@ from typing import Self
 from agenthost.agents.api import Agent
 from agenthost.agents.demo import Demo
 from agenthost.clock import Clock, SystemClock
+from agenthost.errors import AgentHostError
 from agenthost.host import method_handlers as handlers
 from agenthost.host.channels.content_upgrade import StoredModel
 from agenthost.host.channels.registry import KINDS
 from agenthost.host.channels.root import announce_agents, open_root
+from agenthost.host.channels.root_rules import check_flags
 from agenthost.host.channels.session.active_clients import ACTIVE_GRACE
 from agenthost.host.channels.session.drafts import DRAFT_SECONDS
 from agenthost.host.channels.session.lifecycle import Disposal
@@ -40,6 +43,7 @@ from agenthost.host.http.admission import admit
 from agenthost.host.http.pages import Pages
 from agenthost.host.log.kind import AnyKind
 from agenthost.host.push.sender import Connector
+from agenthost.host.settings_effects import take_up_settings
 from agenthost.host.startup import own_folder, prepare_for_clients
 from agenthost.host.store import MemoryStore, SqliteStore, Store, StoreError
 from agenthost.host.transports import ServerWebSocket, WebSocketServer
@@ -64,6 +68,9 @@ log = logging.getLogger(__name__)
 # Seconds that somebody may stay whose token was revoked or has expired.
 TOKEN_CHECK_INTERVAL = 10.0
 
+# Agents that a host offers at once: other hosts offer theirs here.
+MOST_AGENTS = 64
+
 # What clients are told at the end.
 STOPPING = "the host is shutting down"
 # Seconds that clients which no server looks after get to take the last messages.
@@ -72,6 +79,24 @@ FAREWELL_SECONDS = 1.0
 
 def _everybody(name: str) -> bool:
     return True
+
+
+def _decided(
+    disposal: Disposal, prompt_timeout: float | None, draft_seconds: float | None
+) -> dict[str, object]:
+    """Return the settings that were given otherwise than they are by default."""
+    decided: dict[str, object] = {}
+    if disposal != "trash":
+        decided["dispose"] = disposal
+    if prompt_timeout != PROMPT_TIMEOUT:
+        decided["promptTimeout"] = prompt_timeout or 0
+    if draft_seconds != DRAFT_SECONDS:
+        decided["draftSeconds"] = draft_seconds or 0
+    return decided
+
+
+class BadSetting(AgentHostError):
+    """A setting of the host is decided in a way that it cannot have."""
 
 
 assert handlers.MODULES, "importing the handlers registers them"
@@ -104,6 +129,9 @@ class Host:
         token_book: TokenBook | None = None,
         push_file: str | Path | None = None,
         push_connector: Connector | None = None,
+        user_folders: Sequence[str | Path] = (),
+        flags: Mapping[str, object] | None = None,
+        dev: bool = False,
     ) -> None:
         """Describe a host; ``async with`` starts it.
 
@@ -118,7 +146,9 @@ class Host:
                 no directory.
             roots: the folders that operators may work in; without any, the default directory.
             wire_log: a file that receives every message, without tokens.
-            disposal: what becomes of a disposed session that holds anything.
+            disposal: what becomes of a disposed session that holds anything. This,
+                ``prompt_timeout`` and ``draft_seconds`` are settings that owners change while the
+                host runs, unless something else than their default is given here.
             active_grace: seconds that an active client may be away before it stops counting.
             prompt_timeout: seconds after which a question that nobody answers is given up.
             draft_seconds: seconds after which a session that holds nothing and that nobody
@@ -135,17 +165,26 @@ class Host:
             push_file: where to keep who wants notifications; without one there are none.
             push_connector: how push services are reached; by default on public addresses only.
             shells: which ways to a shell there are besides agents.
+            user_folders: where the user's own instructions, skills and servers lie, which hold
+                for every session; without any there are none.
+            flags: settings of the host that nobody may change while it runs, by their key.
+            dev: whether tracebacks of agents are shown in their chats, to everybody who reads
+                them; for those who write agents, on their own machine.
         """
+        decided = {**_decided(disposal, prompt_timeout, draft_seconds), **(flags or {})}
+        broken = check_flags(decided)
+        if broken is not None:
+            raise BadSetting(broken)
+        # The one that everybody looks at: agents may come and go.
+        self._agents = {agent.provider: agent for agent in (agents or [Demo()])}
         self._settings = HostSettings(
-            agents={agent.provider: agent for agent in (agents or [Demo()])},
+            agents=self._agents,
             limits=limits or Limits(),
             policy=policy or RolePolicy(),
             clock=clock or SystemClock(),
             directory_uri=Path(default_directory).resolve().as_uri(),
             roots=tuple(str(Path(root).resolve()) for root in roots or [default_directory]),
-            disposal=disposal,
             active_grace=active_grace,
-            prompt_timeout=prompt_timeout,
             silence_limit=silence_limit,
             is_admitted=is_admitted,
             kinds=tuple(kinds),
@@ -154,10 +193,12 @@ class Host:
             token_book=token_book,
             push_file=Path(push_file).absolute() if push_file is not None else None,
             push_connector=push_connector,
+            user_folders=tuple(Path(folder).absolute() for folder in user_folders),
+            flags=decided,
+            dev=dev,
         )
         self._store = store or MemoryStore()
         self._wire_log_path = Path(wire_log) if wire_log is not None else None
-        self._draft_seconds = draft_seconds
         self._workspace_dir = Path(workspace_dir).absolute() if workspace_dir else None
         self._stack = AsyncExitStack()
         self._core: HostCore | None = None
@@ -208,15 +249,18 @@ class Host:
             await core.drafts.open()
             await core.content_owners.open()
             await core.changesets.open()
+            await core.folder_trust.open()
+            await core.customizations.open()
             await open_root(core)
+            take_up_settings(core)
             await core.turns.end_interrupted(store, core.directory)
             await core.automations.open()
-            self._listen_to_agents(core)
+            await core.telemetry.open()
+            self._listen_to_agents(core, list(self._agents.values()))
             core.tasks.start(core.automations.run(), "automations")
             core.tasks.start(core.catalogue.tell_of_chats(core.clock), "tell of chats")
             core.tasks.start(sweep(core), "sweep")
-            if self._draft_seconds is not None:
-                core.tasks.start(collect_drafts(core, self._draft_seconds), "collect drafts")
+            core.tasks.start(collect_drafts(core), "collect drafts")
             core.tasks.start(self._check_tokens(), "check tokens")
             core.tasks.start(TokenExpiry(core).watch(), "tell of expired tokens")
             core.tasks.start(empty_trash(core), "empty trash")
@@ -241,10 +285,12 @@ class Host:
         port: int = 8765,
         *,
         gate: Gate | None = None,
+        tls: ssl.SSLContext | None = None,
     ) -> str:
         """Accept WebSocket connections and plain requests; return the WebSocket URL.
 
-        Without a ``gate`` there are no tokens, which only a loopback address allows.
+        Without a ``gate`` there are no tokens, which only a loopback address allows. With ``tls``
+        the URL is a ``wss`` one; ``transports.tls`` makes it of files that may be renewed.
         """
         check_bind(host, has_token=gate is not None)
         door = gate or Gate(None)
@@ -262,6 +308,7 @@ class Host:
             max_undecided=limits.max_undecided,
             seats=limits.has_seat,
             rates=rates.of,
+            tls=tls,
         )
         await self._stack.enter_async_context(server)
         door.serve_at(host, server.port)
@@ -270,7 +317,7 @@ class Host:
         preparing = threading.Thread(target=prepare_for_clients, name="prepare for clients")
         asyncio.get_running_loop().call_soon(preparing.start)
         shown = f"[{host}]" if ":" in host else host
-        return f"ws://{shown}:{server.port}"
+        return f"{'ws' if tls is None else 'wss'}://{shown}:{server.port}"
 
     async def serve(
         self,
@@ -313,7 +360,30 @@ class Host:
         if self._core is not None:
             self._core.loops.hurry()
 
-    def _listen_to_agents(self, core: HostCore) -> None:
+    async def add_agent(self, agent: Agent) -> None:
+        """Offer one more agent from now on; one whose name is taken, or one too many, is not."""
+        taken = agent.provider in self._agents
+        if taken or len(self._agents) >= MOST_AGENTS:
+            why = "the name is taken" if taken else f"there are {MOST_AGENTS} already"
+            log.error("the agent %s is not offered: %s", agent.provider, why)
+            return
+        self._agents[agent.provider] = agent
+        if self._core is not None:
+            self._listen_to_agents(self._core, [agent])
+            await announce_agents(self._core)
+
+    async def remove_agent(self, provider: str) -> None:
+        """Offer an agent no longer, and close it: its turns end, its sessions stay."""
+        agent = self._agents.pop(provider, None)
+        if agent is None:
+            return
+        agent.on_changed = agent.on_offered = agent.on_withdrawn = None
+        if self._core is not None:
+            self._core.turns.end_agent(agent)
+            await announce_agents(self._core)
+            await self._core.loops.release(agent)
+
+    def _listen_to_agents(self, core: HostCore, agents: Iterable[Agent]) -> None:
         """Let agents say, from their own threads, that clients must be told of them again."""
         loop = asyncio.get_running_loop()
 
@@ -326,8 +396,22 @@ class Host:
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(announce)
 
-        for agent in self._settings.agents.values():
+        def offered(agent: Agent) -> None:
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(begin, lambda: self.add_agent(agent))
+
+        def withdrawn(provider: str) -> None:
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(begin, lambda: self.remove_agent(provider))
+
+        def begin(work: Callable[[], Coroutine[None, None, None]]) -> None:
+            if self._core is core:
+                core.tasks.start(work(), "agents come and go")
+
+        for agent in agents:
             agent.on_changed = changed
+            agent.on_offered, agent.on_withdrawn = offered, withdrawn
+            core.tasks.start(core.loops.call(agent, agent.offered), f"offer {agent.provider}")
 
     async def _check_tokens(self) -> None:
         while True:
@@ -359,6 +443,7 @@ class Host:
         core.automations.close()
         core.canvases.shut_down()
         await core.turns.close(STOPPING)
+        await core.mcp.close()
         await core.terminals.close()
         # A store that failed has told everybody already.
         with contextlib.suppress(StoreError):
@@ -374,12 +459,14 @@ class Host:
         }
         if farewells:
             await asyncio.wait(farewells, timeout=FAREWELL_SECONDS)
+        await core.customizations.close()
         core.watches.close()
         await core.file_searches.close()
         core.active_clients.close()
         core.turns.starts.close()
         await core.tasks.close()
         await core.loops.close()
+        await core.telemetry.close()
         core.files.close()
         if core.writer.ledger.failure is None:
             core.directory.save_all()

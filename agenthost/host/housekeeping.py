@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,11 +24,18 @@ async def sweep(core: HostCore) -> None:
         core.directory.sweep()
 
 
-async def collect_drafts(core: HostCore, seconds: float) -> None:
-    """Remove sessions that hold nothing and that nobody has followed for so long."""
+async def collect_drafts(core: HostCore) -> None:
+    """Remove sessions that hold nothing and that nobody has followed as long as is set."""
+    changed = asyncio.Event()
+    core.config.on_change("draftSeconds", lambda _: changed.set())
     while True:
-        await asyncio.sleep(min(DRAFT_INTERVAL, max(seconds / 4, 0.01)))
-        await core.sessions.collect_drafts(seconds)
+        seconds = core.config.seconds("draftSeconds")
+        if seconds is not None:
+            await core.sessions.collect_drafts(seconds)
+        pause = None if seconds is None else min(DRAFT_INTERVAL, max(seconds / 4, 0.01))
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(changed.wait(), pause)
+        changed.clear()
 
 
 async def empty_trash(core: HostCore) -> None:

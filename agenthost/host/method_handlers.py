@@ -12,6 +12,7 @@ from agenthost.host.channels.terminal import commands as terminals
 from agenthost.host.clients import dispatch as actions
 from agenthost.host.clients import handshake, subscriptions
 from agenthost.host.files import commands as resources
+from agenthost.host.mcp import commands as servers
 from agenthost.host.push import commands as pushes
 
 MODULES = (
@@ -26,6 +27,7 @@ MODULES = (
     moves,
     pushes,
     resources,
+    servers,
     sessions,
     subscriptions,
     terminals,

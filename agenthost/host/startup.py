@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agenthost.protocol import SUPPORTED_VERSIONS, translator
 from agenthost.protocol.schema.validation import build_validators
+from agenthost.version import __version__
 
 if TYPE_CHECKING:
     from agenthost.protocol.commands import Implementation
@@ -55,7 +55,4 @@ def page_build(package: Path = PACKAGE) -> str | None:
 
 def server_info() -> Implementation:
     """Say what this host is."""
-    try:
-        return {"name": "agenthost", "title": "agenthost", "version": metadata.version("agenthost")}
-    except metadata.PackageNotFoundError:
-        return {"name": "agenthost", "title": "agenthost"}
+    return {"name": "agenthost", "title": "agenthost", "version": __version__}

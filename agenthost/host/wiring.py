@@ -10,6 +10,7 @@ from pathlib import Path
 from agenthost.agents.api import Agent
 from agenthost.clock import Clock
 from agenthost.host.access import NamedTokens
+from agenthost.host.brought import Brought
 from agenthost.host.channels.automation.catalogue import AutomationCatalogue
 from agenthost.host.channels.automation.runs import AutomationRuns
 from agenthost.host.channels.automation.templates import Templates
@@ -18,6 +19,7 @@ from agenthost.host.channels.changeset.changesets import Changesets
 from agenthost.host.channels.changeset.checkpoint_book import CheckpointBook
 from agenthost.host.channels.changeset.turn_changes import TurnChanges
 from agenthost.host.channels.changeset.workplaces import Workplaces
+from agenthost.host.channels.chat.approval_modes import ApprovalModes
 from agenthost.host.channels.chat.completions import FileSearches
 from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.resource_watch.watches import ResourceWatches
@@ -27,7 +29,7 @@ from agenthost.host.channels.session.content_owners import ContentOwners
 from agenthost.host.channels.session.directories import Directories
 from agenthost.host.channels.session.drafts import Drafts
 from agenthost.host.channels.session.git_metadata import GitMetadata
-from agenthost.host.channels.session.lifecycle import Disposal, SessionRegistry
+from agenthost.host.channels.session.lifecycle import SessionRegistry
 from agenthost.host.channels.session.participants import Participants
 from agenthost.host.channels.session.permissions import Permissions
 from agenthost.host.channels.session.place_records import PlaceRecords
@@ -42,22 +44,27 @@ from agenthost.host.clients.client_records import Clients
 from agenthost.host.clients.pacing import Pacing
 from agenthost.host.clients.wire_log import WireLog
 from agenthost.host.core import HostCore
+from agenthost.host.customizations.service import SessionCustomizations
 from agenthost.host.delivery.budget import Budget
 from agenthost.host.delivery.fanout import Fanout
 from agenthost.host.files.client_resources import ClientResources
 from agenthost.host.files.commands import ResourceFiles
 from agenthost.host.files.reach import Reach
+from agenthost.host.folder_trust import FolderTrust
 from agenthost.host.host_metrics import host_metrics
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
 from agenthost.host.log.kind import AnyKind
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.log.writer import Writer
+from agenthost.host.mcp.servers import McpServers
 from agenthost.host.push.book import PushBook
 from agenthost.host.push.sender import Connector, PushSender
 from agenthost.host.push.watch import PushWatch
+from agenthost.host.root_config import RootConfig
 from agenthost.host.startup import page_build, server_info
 from agenthost.host.store import Store, StoreError
+from agenthost.host.telemetry import Telemetry
 from agenthost.host.trust import (
     Limits,
     Policy,
@@ -84,9 +91,7 @@ class HostSettings:
     clock: Clock
     directory_uri: str
     roots: tuple[str, ...]
-    disposal: Disposal
     active_grace: float
-    prompt_timeout: float | None
     silence_limit: float | None
     is_admitted: Callable[[str], bool]
     kinds: tuple[AnyKind, ...]
@@ -95,6 +100,12 @@ class HostSettings:
     token_book: TokenBook | None
     push_file: Path | None
     push_connector: Connector | None
+    # Where the user's own customizations lie.
+    user_folders: tuple[Path, ...]
+    # Settings that the command line decides, by their key.
+    flags: Mapping[str, object]
+    # Whether people are shown how an agent failed.
+    dev: bool = False
 
 
 def wire(
@@ -158,6 +169,53 @@ def wire(
     )
     releases.on_release(terminals.end_session)
     client_resources = ClientResources(clients, participants, directory, settings.limits)
+    config = RootConfig(directory, effects, settings.flags)
+    telemetry = Telemetry(
+        writer=writer,
+        directory=directory,
+        effects=effects,
+        tasks=tasks,
+        config=config,
+        mask=credentials.mask,
+        metrics=lambda: metrics,
+        version=server_info().get("version"),
+    )
+    folder_trust = FolderTrust(store, ledger, clock)
+    releases.on_release(folder_trust.session_ends)
+    customizations = SessionCustomizations(
+        store=store,
+        writer=writer,
+        directory=directory,
+        effects=effects,
+        tasks=tasks,
+        clock=clock,
+        limits=settings.limits,
+        agents=settings.agents,
+        client_resources=client_resources,
+        config=config,
+        watcher=lambda: watches.watcher,
+        user_folders=settings.user_folders,
+        kept_away=[workspace_dir, *settings.kept_away],
+        roots=settings.roots,
+        workspace_dir=workspace_dir,
+    )
+    mcp = McpServers(
+        writer=writer,
+        directory=directory,
+        effects=effects,
+        tasks=tasks,
+        clock=clock,
+        limits=settings.limits,
+        customizations=customizations,
+        trust=folder_trust,
+        credentials=credentials,
+        participants=participants,
+        terminals=terminals,
+        config=config,
+        workspace_dir=workspace_dir,
+    )
+    releases.on_release(mcp.session_ends)
+    releases.on_release(customizations.session_ends)
     turns = TurnRunner(
         writer,
         chats,
@@ -171,15 +229,18 @@ def wire(
         credentials=credentials,
         canvases=canvases,
         read_published=client_resources.read_bytes,
+        brings=Brought(customizations, mcp),
+        telemetry=telemetry,
         terminals=terminals,
         shells=settings.shells,
-        prompt_timeout=settings.prompt_timeout,
         silence_limit=settings.silence_limit,
+        dev=settings.dev,
     )
     worktrees = SessionWorktrees(
         writer, directory, catalogue, effects, tasks, git_program, places, place_records
     )
     turns.hooks.add_preparation(worktrees)
+    ApprovalModes(writer, directory, effects)
     active = ActiveClients(clients, writer, directory, effects, settings.active_grace)
     Directories(writer, directory, effects, settings.agents, loops, credentials.mask)
     sessions = SessionRegistry(
@@ -202,7 +263,7 @@ def wire(
         agents=settings.agents,
         loops=loops,
         default_directory=settings.directory_uri,
-        disposal=settings.disposal,
+        setting=config.text,
     )
     book = CheckpointBook(store, ledger, git_program, workspace_dir / "checkpoints")
     workplaces = Workplaces(places, place_records)
@@ -239,6 +300,7 @@ def wire(
     releases.on_release(watches.session_goes)
     # Last: nothing runs or watches in there any more.
     releases.on_release(worktrees.release)
+    metrics = host_metrics(connections, ledger, fanout, turns, catalogue, runs)
     return HostCore(
         store=store,
         writer=writer,
@@ -258,6 +320,11 @@ def wire(
         active_clients=active,
         permissions=permissions,
         participants=participants,
+        config=config,
+        customizations=customizations,
+        mcp=mcp,
+        folder_trust=folder_trust,
+        telemetry=telemetry,
         credentials=credentials,
         access=NamedTokens(settings.token_book),
         push_book=push_book,
@@ -271,7 +338,7 @@ def wire(
         large_frames=asyncio.Lock(),
         policy=settings.policy,
         kind_methods={name: h for kind in settings.kinds for name, h in kind.methods.items()},
-        metrics=host_metrics(connections, ledger, fanout, turns, catalogue, runs),
+        metrics=metrics,
         wire_log=wire_log,
         server_info=server_info(),
         default_directory=settings.directory_uri,

@@ -163,6 +163,12 @@ _ROWS = (
     _own("subscribePush", Access.EVERYONE, beside=Beside.IN_ORDER),
     _own("unsubscribePush", Access.EVERYONE, beside=Beside.IN_ORDER),
     Method("agenthost/visible", "VisibleParams", is_notification=True, access=Access.EVERYONE),
+    # The log of an MCP server, a person's own call of its tools, and which servers may be started.
+    _own("mcpLog", Access.OPERATE, answers=True, beside=Beside.FREE),
+    _own("callMcpTool", Access.OWNER, answers=True, beside=Beside.FREE),
+    _own("trustFolder", Access.OWNER, beside=Beside.FREE),
+    _own("forgetTrust", Access.OWNER),
+    Method("agenthost/listTrust", "PingParams", "ListTrustResult"),
     # Either way.
     _resource("resourceRead", Access.CONTENT, large=True),
     _resource("resourceWrite"),

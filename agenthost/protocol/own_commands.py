@@ -1,4 +1,4 @@
-"""Params and results of agenthost's own methods: who is who, tokens, and notifications of browsers.
+"""Params and results of agenthost's own methods: who is who, tokens, pushes, MCP servers' trust.
 
 Types only. Those about the trash, which came first, are in ``commands``.
 """
@@ -7,7 +7,8 @@ from typing import Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
-from agenthost.protocol.params import RootParams
+from agenthost.protocol.common import JsonObject
+from agenthost.protocol.params import BaseParams, RootParams
 from agenthost.protocol.schema.scalars import NonEmptyString, NonNegative, RootChannel
 
 RoleName: TypeAlias = Literal["owner", "operator", "viewer"]
@@ -103,3 +104,67 @@ class VisibleParams(TypedDict):
 
     channel: RootChannel
     visible: bool
+
+
+class McpLogParams(BaseParams):
+    """Open the log of an MCP server of the session that the channel is, by customization id."""
+
+    id: NonEmptyString
+
+
+class McpLogResult(TypedDict):
+    """The terminal channel that shows the log."""
+
+    terminal: str
+
+
+class CallMcpToolParams(BaseParams):
+    """Call a tool of an MCP server of a session, by customization id, because a person says so."""
+
+    id: NonEmptyString
+    tool: NonEmptyString
+    arguments: NotRequired[JsonObject]
+
+
+class CallMcpToolResult(TypedDict):
+    """What the server answered: MCP's own CallToolResult."""
+
+    result: JsonObject
+
+
+class TrustFolderParams(BaseParams):
+    """Let MCP servers of a session be started, by customization id, as they are declared now."""
+
+    ids: list[NonEmptyString]
+    # The digests of what somebody saw and trusts: what is declared otherwise by now is refused.
+    digests: NotRequired[list[NonEmptyString]]
+
+
+class ForgetTrustParams(RootParams):
+    """Forget what was decided about the servers of a folder, which is asked again then."""
+
+    folder: NonEmptyString
+
+
+class TrustedServer(TypedDict):
+    """A decision about one declaration of a server: who took it and when."""
+
+    digest: str
+    # What it was called when somebody decided, and whether it may be started.
+    name: str
+    trusted: bool
+    by: str
+    at: str
+
+
+class TrustedFolder(TypedDict):
+    """A folder, and what was decided about the servers that it declares."""
+
+    folder: str
+    servers: list[TrustedServer]
+
+
+class ListTrustResult(TypedDict):
+    """All that was decided, by folder."""
+
+    items: list[TrustedFolder]

@@ -27,6 +27,7 @@ from agenthost.errors import (
 from agenthost.protocol import jsonrpc
 from agenthost.protocol.jsonrpc import Failure, Id, InboundError, Notification, Request, Success
 from agenthost.protocol.methods import Direction, methods
+from agenthost.protocol.uris import is_mcp
 
 Role: TypeAlias = Literal["host", "client"]
 
@@ -190,9 +191,10 @@ class Peer:
     def _refusal(self, request: Request) -> WireError | None:
         if request.id in self._open_requests:
             return InvalidRequest(f"request id {_quoted(request.id)} is in use")
-        if request.method not in self._known_requests:
+        is_beside = self.role == "host" and is_side_channel(request)
+        if request.method not in self._known_requests and not is_beside:
             return MethodNotFound(f"unknown method {shortened(request.method)!r}")
-        if self.role == "client" or request.method in ALWAYS_ALLOWED:
+        if self.role == "client" or (request.method in ALWAYS_ALLOWED and not is_beside):
             return None
         if request.method in OPENERS:
             if self.handshake is HandshakeState.ESTABLISHED:
@@ -222,6 +224,12 @@ class Peer:
         if isinstance(message, Success):
             return CallAnswered(id, method, message.result)
         return CallRefused(id, method, message.error)
+
+
+def is_side_channel(request: Request) -> bool:
+    """Say whether a client asks an MCP server something, whatever the method: it is MCP's own."""
+    channel = request.params.get("channel")
+    return isinstance(channel, str) and is_mcp(channel) and request.method not in OPENERS
 
 
 def _quoted(id: Id) -> str:

@@ -21,6 +21,9 @@ AUTOMATIONS: Final = "ahp-automations://"
 _AUTOMATIONS_SCHEME = "ahp-automations:"
 _AUTOMATION_SCHEME = "ahp-automation:"
 
+# The side channels to MCP servers.
+_MCP_SCHEME = "mcp:"
+
 # Characters that a channel's name may have.
 _LONGEST = 2_048
 
@@ -43,6 +46,11 @@ def is_automations(uri: str) -> bool:
 def is_automation(uri: str) -> bool:
     """Say whether a URI names an automation: an identifier in the catalogue, never a channel."""
     return uri.startswith(_AUTOMATION_SCHEME)
+
+
+def is_mcp(uri: str) -> bool:
+    """Say whether a URI is the side channel to an MCP server, by which MCP's own messages go."""
+    return uri.startswith(_MCP_SCHEME)
 
 
 def is_nameable(uri: str) -> bool:

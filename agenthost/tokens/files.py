@@ -64,8 +64,10 @@ def signature_of(path: Path) -> Signature | None:
         raise TokenFileError(f"cannot look at {path}: {_reason(error)}") from error
 
 
-def read_private(path: Path) -> tuple[bytes, Signature]:
+def read_private(path: Path, owner: int | None = None) -> tuple[bytes, Signature]:
     """Read a file that nobody else may read, with the signature of exactly what was read.
+
+    If ``owner`` is given, it must be that user's.
 
     Raises FileNotFoundError when there is none, and TokenFileError when it is not safe to use.
     """
@@ -79,7 +81,7 @@ def read_private(path: Path) -> tuple[bytes, Signature]:
     try:
         info = os.fstat(descriptor)
         # Before anything is made of it: what is no file, such as a directory, cannot be read.
-        _check_private(path, info)
+        _check_private(path, info, owner)
         with open(descriptor, "rb", closefd=False) as file:
             return file.read(MAX_FILE_BYTES), _signature(info)
     except OSError as error:
@@ -151,14 +153,15 @@ def _await_lock(descriptor: int, path: Path) -> None:
             raise TokenFileError(f"cannot lock {path}: {_reason(error)}") from error
 
 
-def _check_private(path: Path, info: os.stat_result) -> None:
+def _check_private(path: Path, info: os.stat_result, owner: int | None) -> None:
     if not stat.S_ISREG(info.st_mode):
         raise TokenFileError(f"{path} is not a regular file")
     if stat.S_IMODE(info.st_mode) & 0o077:
         raise TokenFileError(f"{path} can be reached by other users; run: chmod 600 {path}")
     # Who owns the file chose its content. Root may use anyone's: containers mount such files.
     user = os.geteuid()
-    if user != 0 and info.st_uid not in (user, 0):
+    is_another_s = user != 0 and info.st_uid not in (user, 0)
+    if is_another_s or (owner is not None and info.st_uid != owner):
         raise TokenFileError(f"{path} belongs to another user")
     if info.st_size >= MAX_FILE_BYTES:
         raise TokenFileError(f"{path} is too large to hold tokens")

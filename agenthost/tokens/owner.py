@@ -38,12 +38,13 @@ def check_secret(secret: str) -> bool:
     return _USABLE.fullmatch(secret) is not None
 
 
-def read_owner_token(path: Path) -> str:
+def read_owner_token(path: Path, owner: int | None = None) -> str:
     """Return the token in the file; FileNotFoundError when there is none.
 
-    Raises TokenFileError when others can read the file, or when it holds no usable token.
+    Raises TokenFileError when others can read the file, when it holds no usable token, or when it
+    belongs to another user than ``owner``, if one is given.
     """
-    data, _ = read_private(path)
+    data, _ = read_private(path, owner)
     text = data.decode("utf-8", "replace").strip()
     if not text:
         raise TokenFileError(f"{path} is empty; delete it to have a new token created")

@@ -64,7 +64,7 @@ async def edit(desk: Desk) -> None:
     file = desk.server.workspace / "notes.txt"
     file.write_text("the old line\n")
     await desk.window.say("/edit notes.txt the new line")
-    await desk.window.approval_shows("Write notes.txt?", "+1", "-1")
+    await desk.window.approval_shows("Edit notes.txt?", "+1", "-1")
     await desk.window.open_diff("notes.txt")
     await desk.window.diff_shows("the old line", "the new line")
     await desk.window.picture("edit-diff")

@@ -23,7 +23,7 @@ async def session_changes(desk: Desk) -> None:
     await window.say(SESSION)
     await window.reply(f"You said {SESSION}.")
     await window.say(f"/edit {CODE} def double(number): return 2 * number")
-    await window.approval_shows(f"Write {CODE}?", "+1", "-2")
+    await window.approval_shows(f"Edit {CODE}?", "+1", "-2")
     await window.approve(ALLOW)
     await window.reply(f"{CODE} is written.", "1 file changed", "+1", "-2")
     await window.turn_changes_show("reckoning.py")

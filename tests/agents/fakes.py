@@ -10,8 +10,11 @@ from typing import Any, TypeVar
 
 from agenthost.agents import SessionContext, Turn
 from agenthost.agents.api import AgentError
+from agenthost.agents.customized import NO_CUSTOMIZATIONS, TurnCustomizations
+from agenthost.agents.mcp_tools import NO_MCP, BridgeAddress, BridgedCall, TurnMcp
 from agenthost.agents.processes import command_environment, run_command
 from agenthost.agents.terminal_run import command_line
+from agenthost.agents.tracing import TracingProviders
 from agenthost.agents.turn_port import (
     AgentTerminal,
     Interactivity,
@@ -30,7 +33,7 @@ Json = dict[str, Any]
 NOW = "1970-01-01T00:00:09.999Z"
 TURN = "t1"
 # Seconds that anything here may take before the test is broken rather than slow.
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 class FakeTerminal:
@@ -106,6 +109,13 @@ class FakePort:
         self.prompt_timeout = prompt_timeout
         self.locale = locale
         self.can_show_reviews = True
+        self.customizations: TurnCustomizations = NO_CUSTOMIZATIONS
+        self.mcp: TurnMcp = NO_MCP
+        # The bridges that programs are given, and what their calls come to.
+        self.bridges: Sequence[BridgeAddress] = ()
+        self.bridged: BridgedCall | None = None
+        self.trace: str | None = None
+        self.tracing: TracingProviders | None = None
         # What was told about the session.
         self.title: str | None = None
         self.meta: Json = {}
@@ -189,6 +199,10 @@ class FakePort:
         self.act({"type": "chat/turnCancelled", "turnId": TURN, "duration": 1})
 
     # What a turn asks for.
+
+    async def open_bridges(self, run: BridgedCall) -> Sequence[BridgeAddress]:
+        self.bridged = run
+        return self.bridges
 
     def emit(self, action: Json) -> None:
         self.actions.append(action)

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agenthost.agents import content
-from agenthost.agents.content import MOST_COMPARED, changed_lines
+from agenthost.agents.content import changed_lines
+from agenthost.line_matching import MOST_COMPARED
 
 texts = st.lists(st.sampled_from("abc")).map("\n".join)
 
@@ -36,13 +37,20 @@ def test_what_is_kept_and_what_comes_make_the_new_text(before: str, after: str) 
 
 
 def test_one_line_of_a_long_file_is_one_line() -> None:
-    lines = [str(number) for number in range(100 * MOST_COMPARED)]
+    lines = [str(number) for number in range(100_000)]
     after = [*lines[:5000], "new", *lines[5001:]]
     assert changed_lines("\n".join(lines), "\n".join(after)) == {"added": 1, "removed": 1}
 
 
+def test_a_few_lines_all_over_a_long_file_are_a_few() -> None:
+    lines = [str(number) for number in range(10_000)]
+    after = ["new" if number % 200 == 0 else line for number, line in enumerate(lines)]
+    assert changed_lines("\n".join(lines), "\n".join(after)) == {"added": 50, "removed": 50}
+
+
 def test_what_takes_too_long_to_compare_counts_as_changed() -> None:
-    count = MOST_COMPARED
+    # Nothing occurs only once, so all would have to be compared with all.
+    count = int(MOST_COMPARED**0.5)
     before = "\n".join(["a", "same", "b"] * count)
     after = "\n".join(["c", "same", "d"] * count)
     assert changed_lines(before, after) == {"added": 3 * count, "removed": 3 * count}

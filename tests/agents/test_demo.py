@@ -2,32 +2,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from agenthost.agents import AgentError, SessionContext
 from agenthost.agents.demo import Demo
-from agenthost.agents.turn_port import Worker
-from tests.agents.failures import failure, is_resumable
+from agenthost.testing import DECLINE, talk
 from tests.agents.fakes import FakePort, make_turn
-from tests.agents.llm.talking import talk_to, text_of
-
-Json = dict[str, Any]
-
-
-async def run(text: str, folder: Path | None = None) -> FakePort:
-    """Let the demo agent answer a message that needs nobody."""
-    port = FakePort(text)
-    directories = [folder.as_uri()] if folder is not None else []
-    turn = make_turn(port, session=SessionContext("s:/1", directories))
-    port.workers = {"hello": Worker("c:/worker", "hello!", "complete")}
-    await Demo().run(turn)
-    return port
-
-
-def said(port: FakePort) -> str:
-    return "".join(part["content"] for part in port.parts if part["kind"] == "markdown")
 
 
 def test_it_is_what_the_host_offers_without_any_other() -> None:
@@ -43,76 +24,75 @@ def test_every_command_says_what_it_does() -> None:
         assert command.__doc__, name
 
 
-async def test_words_are_echoed_as_markdown() -> None:
-    assert said(await run("  hello there ")).startswith("You said **hello there**.")
+async def test_it_answers_and_lists_its_commands(tmp_path: Path) -> None:
+    async with talk(Demo(), folder=tmp_path) as chat:
+        echoed = await chat.say("  hello there ")
+        assert echoed.text.startswith("You said **hello there**.")
+        listed = (await chat.say("/help")).text.splitlines()
+        assert [line.split("`")[1][1:] for line in listed] == list(Demo.commands)
+        for text, length in (("/stream 3", 72), ("/stream 3 100", 300), ("/stream 0", 0)):
+            assert len((await chat.say(text)).text) == length
+        for text in ("/subagent hello there", "/subagent hello"):
+            worker = (await chat.say(text)).text
+            assert worker.startswith("The worker is complete: You said **hello")
+        for name in ("b", "a"):
+            (tmp_path / name).touch()
+        assert (await chat.say("/tool")).calls["list"].output == "a\nb"
 
 
-async def test_help_lists_every_command() -> None:
-    listed = said(await run("/help")).splitlines()
-    assert [line.split("`")[1][1:] for line in listed] == list(Demo.commands)
-
-
-@pytest.mark.parametrize(
-    ("text", "length"), [("/stream 3", 72), ("/stream 3 100", 300), ("/stream 0", 0)]
-)
-async def test_stream_writes_what_it_is_told(text: str, length: int) -> None:
-    assert len(said(await run(text))) == length
-
-
-async def test_the_folder_is_listed_in_order(tmp_path: Path) -> None:
-    for name in ("b", "a"):
-        (tmp_path / name).touch()
-    port = await run("/tool", tmp_path)
-    assert port.call["content"] == [{"type": "text", "text": "a\nb"}]
-
-
-async def test_a_worker_answers() -> None:
-    assert said(await run("/subagent hello")) == "The worker is complete: hello!"
-    assert said(await run("/subagent")) == "The worker is complete: hello!"
-
-
-@pytest.mark.parametrize("name", ["../a", "/a", "link/a", "x/../../a"])
-async def test_nothing_outside_of_the_folder_is_written(tmp_path: Path, name: str) -> None:
+async def test_nothing_outside_of_the_folder_is_written(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
-    folder.mkdir()
+    (folder / "x").mkdir(parents=True)
     (folder / "link").symlink_to(tmp_path)
-    (folder / "x").mkdir()
-    with pytest.raises(AgentError, match="outside of the working directories"):
-        await run(f"/edit {name} text", folder)
+    async with talk(Demo(), folder=folder) as chat:
+        for name in ("../a", "/a", "link/a", "x/../../a"):
+            turn = await chat.say(f"/edit {name} text", approve=True)
+            assert turn.error == f"{name} lies outside of the working directories"
     assert sorted(os.listdir(tmp_path)) == ["folder"]
 
 
 @pytest.mark.parametrize("text", ["/tool", "/edit a b"])
 async def test_tools_need_a_folder(text: str, tmp_path: Path) -> None:
-    for folder in (None, tmp_path / "missing"):
+    for directories in ([], [(tmp_path / "missing").as_uri()]):
+        turn = make_turn(FakePort(text), session=SessionContext("s:/1", directories))
         with pytest.raises(AgentError, match="no folder to work in"):
-            await run(text, folder)
+            await Demo().run(turn)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "/stream x",
-        "/stream -1",
-        "/stream 1.5",
-        "/slow 1 2",
-        "/run",
-        "/edit",
-        "/what",
-        "/client-tool",
-        "/client-tool look {",
-    ],
-)
-async def test_what_makes_no_sense_is_refused_with_what_would(text: str, tmp_path: Path) -> None:
-    with pytest.raises(AgentError, match=r"usage: /|/help lists"):
-        await run(text, tmp_path)
+async def test_what_makes_no_sense_is_refused_with_what_would() -> None:
+    commands = ["/stream x", "/stream -1", "/stream 1.5", "/slow 1 2", "/run", "/edit"]
+    async with talk(Demo()) as chat:
+        for text in (*commands, "/client-tool", "/client-tool look {"):
+            assert (await chat.say(text)).error_type == "badArguments", text
+        assert "/help lists" in ((await chat.say("/what")).error or "")
 
 
-async def test_a_failure_can_be_such_that_the_turn_goes_on(tmp_path: Path) -> None:
-    async with talk_to(Demo(), tmp_path) as talk:
-        assert not is_resumable(await talk.say("t1", "/fail"))
-        failed = await talk.say("t2", "/fail resumable")
-        assert (failure(failed)["errorType"], is_resumable(failed)) == ("demoFailure", True)
-        turn = await talk.resume("t2")
-        assert turn["state"] == "complete"
-        assert text_of(turn) == ("This will not end well. And yet it does, at the second attempt.")
+async def test_what_it_asks_for_is_done_when_people_approve(tmp_path: Path) -> None:
+    async with talk(Demo(), folder=tmp_path) as chat:
+        ran = await chat.say("/run echo hello", approve="shell")
+        assert (ran.calls["shell"].succeeded, ran.calls["shell"].output) == (True, "hello\n")
+        assert ran.text == "The command ended with exit code 0."
+        denied = await chat.say("/edit a.txt text", approve=False)
+        assert (denied.text, denied.calls["edit"].status) == ("Then I will not.", "cancelled")
+    assert os.listdir(tmp_path) == []
+
+
+async def test_it_asks_a_question_of_every_kind() -> None:
+    given = {"name": "Ada", "age": 36, "height": 1.7, "happy": True, "colour": "green"}
+    async with talk(Demo()) as chat:
+        turn = await chat.say("/ask", answers={**given, "fruit": ["apple", "plum"]})
+        assert turn.text.splitlines()[0] == '- name: "Ada"'
+        assert '- colour: "green"' in turn.text.splitlines()
+        assert (await chat.say("/ask", answers=[DECLINE] * 6)).text == "You chose to decline."
+
+
+async def test_a_failure_can_be_such_that_the_turn_goes_on() -> None:
+    async with talk(Demo()) as chat:
+        failed = await chat.say("/fail resumable")
+        assert (failed.error_type, failed.text) == ("demoFailure", "This will not end well.")
+        turn = await chat.resume()
+        assert turn.state == "complete"
+        assert turn.text == "This will not end well. And yet it does, at the second attempt."
+        await chat.say("/fail")
+        with pytest.raises(LookupError):
+            await chat.resume()

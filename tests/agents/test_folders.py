@@ -141,3 +141,25 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
         with pytest.raises(FileRefused):
             folders.read(name, 1)
     assert len(os.listdir("/dev/fd")) == len(before)
+
+
+def test_a_file_is_deleted_and_nothing_else(tmp_path: Path) -> None:
+    folder, outside = tmp_path / "a", tmp_path / "b"
+    for made in (folder, outside, folder / "inner"):
+        made.mkdir()
+    for file in (folder / "x", folder / "target", outside / "y"):
+        file.touch()
+    (folder / "link").symlink_to("target")
+    (folder / "out").symlink_to(outside)
+    folders = Folders([folder.as_uri()])
+    folders.delete("x")
+    folders.delete("link")
+    with pytest.raises(NoSuchFile):
+        folders.delete("x")
+    with pytest.raises(FileRefused, match="inner is no file"):
+        folders.delete("inner")
+    for name in ("out/y", "../b/y"):
+        with pytest.raises(OutsideFolders):
+            folders.delete(name)
+    assert sorted(os.listdir(folder)) == ["inner", "link", "out"]
+    assert os.listdir(outside) == ["y"]

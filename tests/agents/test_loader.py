@@ -16,6 +16,7 @@ from agenthost.agents.loader import (
     load_agent,
     load_agents,
 )
+from agenthost.agents.reloading import ReloadingAgent
 
 HERE = "tests.agents.test_loader"
 
@@ -194,3 +195,17 @@ def test_a_file_that_makes_no_sense_says_so(tmp_path: Path, text: str, problem: 
     path.write_text(text)
     with pytest.raises(UnknownAgent, match=problem):
         configured_specs(path)
+
+
+def test_agents_that_people_write_here_are_read_again_if_that_is_wished() -> None:
+    offered = {type(agent) for agent in load_agents([f"{HERE}:Helpful"], reload=True)}
+    assert {ReloadingAgent, Demo} <= offered
+    assert ReloadingAgent not in {type(agent) for agent in load_agents([f"{HERE}:Helpful"])}
+
+
+def test_it_is_told_which_agents_are_left_out_and_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry._BUILT_IN, "llm", lambda: load_agent("nowhere"))
+    unusable: list[registry.AgentCandidate] = []
+    load_agents(["demo"], unusable=unusable)
+    assert [(each.spec, each.source) for each in unusable] == [("llm", "built in")]
+    assert "there is no agent 'nowhere'" in (unusable[0].problem or "")

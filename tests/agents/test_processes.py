@@ -23,7 +23,7 @@ from agenthost.agents.processes import (
 )
 from tests.children import gone
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 SECRETS = [
     "AGENTHOST_TOKEN", "AGENTHOST_LLM_API_KEY", "OPENAI_API_KEY", "OPENAI_API_KEY_2", "api_key",
     "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "CLIENT_SECRET", "PGPASSWD",

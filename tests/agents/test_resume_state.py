@@ -9,7 +9,7 @@ import pytest
 from agenthost.agents import Agent, AgentError, Turn
 from agenthost.agents.sanitize import MOST_RESUME_STATE
 from agenthost.host import SqliteStore
-from tests.agents.failures import failure
+from agenthost.testing import talk
 from tests.agents.fakes import FakePort, make_turn
 from tests.agents.llm.talking import SESSION, Talk, talk_to, text_of
 
@@ -111,12 +111,10 @@ async def test_what_is_kept_in_one_chat_is_found_in_the_next_and_after_a_restart
         assert text_of(await Talk(talk.client, chat).say("t4", "look")) == "None"
 
 
-async def test_of_a_flood_the_last_is_kept_and_too_much_fails_its_turn_alone(
-    tmp_path: Any,
-) -> None:
-    async with talk_to(Keeper(), tmp_path) as talk:
-        assert text_of(await talk.say("t1", "flood")) == "1999"
-        error = failure(await talk.say("t2", "much"))
-        assert error["errorType"] == "badResumeState"
-        assert "1048576 are the most" in error["message"]
-        assert text_of(await talk.say("t3", "look")) == "1999"
+async def test_of_a_flood_the_last_is_kept_and_too_much_fails_its_turn_alone() -> None:
+    async with talk(Keeper()) as chat:
+        assert (await chat.say("flood")).text == "1999"
+        failed = await chat.say("much")
+        assert failed.error_type == "badResumeState"
+        assert "1048576 are the most" in (failed.error or "")
+        assert (await chat.say("look")).text == "1999"

@@ -161,3 +161,22 @@ def test_an_error_can_always_be_told() -> None:
     assert json.dumps(str(AgentError("half \ud800"))) == '"half ?"'
     assert str(AgentError("")) == "AgentError"
     assert (str(Own()), Own().error_type) == ("Own", "agentError")
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        {"type": "chat/inputRequested", "request": {"id": "trust-1", "message": "Start them?"}},
+        {"type": "chat/inputCompleted", "requestId": "trust-1", "response": "accept"},
+        {
+            "type": "chat/responsePart",
+            "turnId": TURN,
+            "part": {"kind": "inputRequest", "request": {"id": "trust-1", "message": "Sure?"}},
+        },
+    ],
+)
+def test_no_agent_asks_or_answers_in_the_hosts_name(action: dict[str, Any]) -> None:
+    port = FakePort()
+    with pytest.raises(AgentError, match="questions named trust-… are the host's"):
+        emit(port, action)
+    assert port.actions == []

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from agenthost.agents import AgentError, ToolCall, content, option
-from agenthost.agents.tool_call import MOST_INLINE_RESULT, MOST_LIVE_TEXT
+from agenthost.agents.tool_call import MOST_INLINE_RESULT
+from agenthost.agents.tool_call_steps import MOST_LIVE_TEXT
 from agenthost.agents.turn_port import Worker
 from tests.agents.fakes import FakePort, make_turn
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from agenthost.cli.connection.command_hints import use_data_dir
 from tests.cli.running import Cli, serving
 
 
@@ -19,6 +20,12 @@ async def cli(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Cli]:
     async with serving(folder, "--wire-log", str(folder / "wire.jsonl")) as running:
         (running.cwd / "file.txt").write_text("hello\n")
         yield running
+
+
+@pytest.fixture(autouse=True)
+def no_host_in_use() -> None:
+    """Forget the host of a command that a test before ran in this process."""
+    use_data_dir(None)
 
 
 @pytest.fixture

@@ -62,6 +62,10 @@ class Running:
                 return line
         raise AssertionError(f"there is no line with {text!r}")
 
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal that does not end it."""
+        self._process.send_signal(number)
+
     async def end(self, number: signal.Signals | None = None) -> Done:
         """Wait for its end, after a signal if one is given."""
         if number is not None:

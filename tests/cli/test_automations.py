@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agenthost.cli.commands.automations import local_zone
+from agenthost.cli.commands.automation_times import local_zone
 from agenthost.cli.format.state_format import session_id
 from tests.cli.running import Cli
 from tests.wire.hosting import PATIENCE

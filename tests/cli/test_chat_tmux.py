@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import shlex
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from agenthost.cli.format.state_format import is_unread
 from agenthost.client import Chat, Client, Session, connect
+from agenthost.tokens import BOOK_FILE, Role, TokenBook
 from tests.cli.interactive.terminal import PATIENCE, TMUX, Terminal, terminal
+from tests.mcp.servers import ANSWERING
 from tests.wire.hosting import ServedHost, serve
 
 pytestmark = pytest.mark.skipif(TMUX is None, reason="tmux is not installed")
 
 READY = "/help · Ctrl-D leaves"
 WORKING = "Ctrl-C cancels"
+
+# An MCP server that is up at once.
+SERVER = {"command": sys.executable, "args": ["-ISc", f"{ANSWERING}\nserve()"]}
 
 
 @asynccontextmanager
@@ -107,7 +116,7 @@ async def test_a_tool_call_runs_with_the_input_as_it_was_edited(tmp_path: Path) 
 async def test_a_denial_says_why_and_what_to_do_instead(tmp_path: Path) -> None:
     async with chatting(tmp_path) as (_, tty):
         await tty.enter("/edit hello.txt bye")
-        await tty.see("▌ Edit file · Write hello.txt?", "▌ -hi", "▌ +bye")
+        await tty.see("▌ Edit file · Edit hello.txt?", "▌ -hi", "▌ +bye")
         await tty.enter("d")
         await tty.see("why not?")
         await tty.enter("not that file")
@@ -115,31 +124,6 @@ async def test_a_denial_says_why_and_what_to_do_instead(tmp_path: Path) -> None:
         await tty.enter("another one")
         await tty.see("— denied", "because: not that file", "You suggest: another one", READY)
     assert (tmp_path / "work" / "hello.txt").read_text() == "hi\n"
-
-
-async def test_a_diff_can_be_seen_whole_before_it_is_approved_and_afterwards(
-    tmp_path: Path,
-) -> None:
-    async with chatting(tmp_path, 80, 24) as (_, tty):
-        lines = [f"line {number}" for number in range(1, 61)]
-        (tmp_path / "work" / "long.txt").write_text("\n".join(lines) + "\n")
-        await tty.enter("/edit long.txt brief")
-        await tty.see("▌ -line 1", "more rows · /show", "approve?")
-        assert "line 60" not in await tty.screen()
-        await tty.enter("/show")
-        await tty.see("│ -line 60", "│ +brief", "approve?")
-        whole = await tty.screen("-S", "-")
-        assert all(f"  │ -{line}\n" in whole for line in lines)
-        await tty.enter("1")
-        # Shortened in place.
-        await tty.see("✓ Edit file", "+1 -60", "more rows · /show", "│ +brief", READY)
-        await tty.key("C-l")
-        await tty.enter("/show")
-        await tty.see("│ -line 60", "│ +brief", READY)
-        await tty.enter("/tool")
-        await tty.see("There are 2 entries.", READY)
-        await tty.enter("/show 2")
-        await tty.see("│ -line 60", "│ +brief", READY)
 
 
 async def test_what_another_client_answers_is_not_asked_any_more(tmp_path: Path) -> None:
@@ -303,39 +287,10 @@ async def test_the_commands_of_the_chat_itself(tmp_path: Path) -> None:
         assert "The report is accepted." in (tmp_path / "work" / "chat.md").read_text()
         await tty.enter("/export chat.md")
         await tty.see("✗ chat.md: File exists")
-        await tty.enter("/sessions")
-        await tty.see("* 1  /review", "/open N goes to one")
         await tty.enter("//help")
         await tty.see("• /ask One question of every kind.", READY)
         await tty.enter("/quit")
         await tty.see("Come back with: agenthost chat", "exit code 0")
-
-
-async def test_a_misspelt_command_is_asked_about_and_not_sent(tmp_path: Path) -> None:
-    async with chatting(tmp_path) as (host, tty):
-        await tty.enter("/sesions")
-        await tty.see("unknown command /sesions; did you mean /sessions?", "› /sesions")
-        await tty.key("C-u")
-        # Close to /show and /exit, but the agent's own.
-        await tty.enter("/slow 0")
-        await tty.see("Done after 0 seconds.", READY)
-        await tty.enter("/edit")
-        await tty.see("✗ usage: /edit PATH TEXT", READY)
-        await tty.enter("/rnu ls")
-        await tty.see("unknown command /rnu; did you mean /run?")
-        await tty.key("C-u")
-        await tty.enter("//sesions")
-        await tty.see("✗ unknown command /sesions", READY)
-        # Nor is it taken for an answer.
-        await tty.enter("/ask")
-        await tty.see("name:")
-        await tty.enter("/declin")
-        await tty.see("did you mean /decline?", "name: /declin")
-        await tty.enter("e")
-        await tty.see("You chose to decline.", READY)
-        async with another_client(host) as (_, _, chat):
-            said = [turn["message"]["text"] for turn in chat.state["turns"]]
-            assert said == ["/slow 0", "/edit", "/sesions", "/ask"]
 
 
 async def test_a_message_that_was_begun_is_not_taken_for_an_answer(tmp_path: Path) -> None:
@@ -407,3 +362,182 @@ async def test_without_a_host_there_is_one_line_and_an_exit_code(tmp_path: Path)
         await tty.chat("--data-dir", str(tmp_path), cwd=tmp_path)
         await tty.see("agenthost: no host is running", "exit code 3")
     assert os.listdir(tmp_path) == []
+
+
+async def test_a_server_is_trusted_approved_and_looked_at_where_one_talks(tmp_path: Path) -> None:
+    pytest.importorskip("mcp", reason="MCP servers need the extra")
+    async with chatting(tmp_path) as (_, tty):
+        (tmp_path / "work" / ".mcp.json").write_text(json.dumps({"mcpServers": {"echo": SERVER}}))
+        await tty.enter("/servers")
+        await tty.see("no MCP servers")
+        async with asyncio.timeout(PATIENCE):
+            while "not trusted yet" not in await tty.screen():
+                await tty.enter("/servers")
+        await tty.enter('/mcp call echo echo {"a": 1}')
+        card = await tty.see("▌ Start an MCP server of", "▌ echo: ", "1  Start them", "Start them?")
+        assert card.index("echo: ") < card.index("rights") < card.index("1  Start")
+        await tty.enter("1")
+        # A turn does not wait for ever: a server that takes longer is there for the next one.
+        call, late = "▌ echo · Call echo of echo?", "✗ echo is not ready"
+        if late in await tty.see_any(call, late):
+            async with asyncio.timeout(PATIENCE):
+                while "echo  ready" not in await tty.screen():
+                    await tty.enter("/servers")
+            await tty.enter('/mcp call echo echo {"a": 1}')
+        await tty.see(call, "approve?")
+        await tty.enter("1")
+        await tty.see("✓ echo · Used echo of echo", '{"a": 1}', READY)
+        await tty.enter("/servers")
+        await tty.see("echo  ready")
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """One host for several tests, and a folder to work in."""
+
+    host: ServedHost
+    work: Path
+    environment: str
+
+    @asynccontextmanager
+    async def chatting(self, columns: int, rows: int = 40) -> AsyncIterator[Terminal]:
+        """Chat in a new session."""
+        async with terminal(columns, rows) as tty:
+            await tty.chat("--new", *found(self.host), cwd=self.work, environment=self.environment)
+            await tty.see("/help")
+            yield tty
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Shared]:
+    folder = tmp_path_factory.mktemp("shared")
+    work = folder / "work"
+    work.mkdir()
+    for columns in (120, 40):
+        rows = (f"line {number}\n" for number in range(400))
+        (work / f"long-{columns}.txt").write_text("".join(rows))
+    (work / "notes.md").write_text("")
+    editor = folder / "editor"
+    editor.write_text('#!/bin/sh\nprintf "%s, by hand\\n" "$(cat "$1")" > "$1"\n')
+    editor.chmod(0o755)
+    async with serve(folder / "data", "--root", str(work)) as host:
+        yield Shared(host, work, f"VISUAL={shlex.quote(str(editor))}")
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("columns", [120, 40])
+async def test_what_the_keys_do_at_a_line_and_at_an_approval(shared: Shared, columns: int) -> None:
+    async with shared.chatting(columns) as tty:
+        await tty.enter(f"/edit long-{columns}.txt short")
+        card = await tty.see("▌ -line 0", "… more rows · v", "approve?")
+        assert "line 399" not in card
+        assert all(len(row) <= columns for row in card.splitlines())
+        # Shows it all, and answers nothing.
+        await tty.key("v")
+        await tty.see("q leaves", "-line 0", gone="approve?")
+        await tty.key("G")
+        await tty.see("-line 399", "+short", gone="approve?")
+        await tty.key("q")
+        await tty.see("▌ -line 0", "approve?", gone="-line 399")
+        assert "line 0" in (shared.work / f"long-{columns}.txt").read_text()
+        await tty.enter("1")
+        await tty.see("✓ Edit file", "+1 −400", "│ -line 9", "more · /show")
+        await tty.enter("/xyzzy")
+        await tty.see("there is no command /xyzzy", "› /xyzzy")
+        await tty.key("C-u")
+        await tty.type("/re")
+        await tty.key("Tab")
+        # Six rows at most, below the line.
+        screen = await tty.see("› /re", "› /rename", "  /resume", "  /retry")
+        assert all(len(row) <= columns for row in screen.splitlines())
+        await tty.key("Down", "Tab", "Escape")
+        await tty.see("› /re", gone="/resume")
+        await tty.key("C-u")
+        await tty.type("see @not")
+        await tty.key("Tab")
+        await tty.see("› see @notes.md")
+        await tty.enter("and @notes.md")
+        await tty.see("  + notes.md", "You said see")
+        await tty.key("C-r")
+        await tty.type("SEE")
+        await tty.see("search: SEE", "› see @notes.md")
+        # Enter takes it, and sends nothing.
+        await tty.key("Enter")
+        await tty.see("› see @notes.md", gone="search: SEE")
+        await tty.key("C-x", "C-e")
+        await tty.see("by hand")
+        # For the sessions to come.
+        kept = (shared.host.data_dir / "history").read_text()
+        assert "see @notes.md and @notes.md" in kept
+        async with another_client(shared.host) as (_, _, chat):
+            _, turn = chat.state["turns"]
+            assert [item["label"] for item in turn["message"]["attachments"]] == ["notes.md"]
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_misspelt_command_is_asked_about_and_not_sent(shared: Shared) -> None:
+    async with shared.chatting(100) as tty:
+        await tty.enter("/sesions")
+        await tty.see(
+            "there is no command /sesions; did you mean /sessions? · //sesions sends it",
+            "› /sesions",
+        )
+        await tty.key("C-u")
+        # Close to /show and /exit, but the agent's own.
+        await tty.enter("/slow 0")
+        await tty.see("Done after 0 seconds.", READY)
+        await tty.enter("/edit")
+        await tty.see("✗ usage: /edit PATH TEXT", READY)
+        await tty.enter("/rnu ls")
+        await tty.see("there is no command /rnu; did you mean /run?")
+        await tty.key("C-u")
+        await tty.enter("/xyzzy")
+        await tty.see("there is no command /xyzzy · //xyzzy sends it to the agent")
+        await tty.key("C-u")
+        await tty.enter("//sesions")
+        await tty.see("✗ unknown command /sesions", READY)
+        # Nor is it taken for an answer.
+        await tty.enter("/ask")
+        await tty.see("name:")
+        await tty.enter("/declin")
+        await tty.see("did you mean /decline?", "name: /declin")
+        await tty.enter("e")
+        await tty.see("You chose to decline.", READY)
+        async with another_client(shared.host) as (_, _, chat):
+            said = [turn["message"]["text"] for turn in chat.state["turns"]]
+            assert said == ["/slow 0", "/edit", "/sesions", "/ask"]
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_what_streams_in_behind_the_pager_is_drawn_once_it_is_left(shared: Shared) -> None:
+    async with shared.chatting(100, 24) as tty:
+        await tty.enter("/run seq 1000 1400")
+        await tty.see("approve?")
+        await tty.enter("1")
+        await tty.see("│ 1400", READY)
+        await tty.enter("/show")
+        before = await tty.see("q leaves", "1010")
+        async with another_client(shared.host) as (_, _, chat):
+            await chat.ask("/stream 500")
+        assert await tty.screen() == before
+        await tty.key("q")
+        await tty.see("499 ....", READY, gone="q leaves")
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_viewer_reads_along_and_is_asked_nothing(shared: Shared) -> None:
+    book = TokenBook(shared.host.data_dir / BOOK_FILE)
+    made = book.create("looker", Role.VIEWER, expires=None, now=time.time())
+    url = f"AGENTHOST_URL=ws://{shared.host.address} AGENTHOST_TOKEN={made.secret}"
+    async with shared.chatting(80) as owner, terminal(40, 30) as tty:
+        await owner.enter("/run echo asked")
+        await owner.see("approve?")
+        await tty.chat("--last", cwd=shared.work, environment=url)
+        card = await tty.see("▌   echo asked", "somebody else must answer", "read-only")
+        assert "Allow" not in card
+        await tty.enter("1")
+        await tty.see("your token lets you look")
+        await owner.enter("1")
+        await tty.see("│ asked", gone="somebody else must answer")
+        await tty.key("C-d")
+        await tty.see("exit code 0")

@@ -17,11 +17,13 @@ from agenthost.cli.diagnostics import (
     Check,
     check_content,
     check_data_dir,
+    check_restore,
     check_store,
     check_token_file,
     lock_holder,
 )
 from agenthost.cli.format.terminal_text import Ink
+from agenthost.host.backup.replacement import READY
 from agenthost.host.store import SqliteStore
 from agenthost.host.store.schema import MIGRATIONS
 from agenthost.tokens import load_or_create_owner_token
@@ -53,6 +55,15 @@ def test_a_directory_that_is_none_is_told_apart_from_one_that_is_not_there(tmp_p
     assert check_data_dir(tmp_path / "none").verdict == "skipped"
     (tmp_path / "file").touch()
     assert check_data_dir(tmp_path / "file").verdict == "problem"
+
+
+def test_a_restore_that_was_cut_off_is_told_with_who_finishes_it(tmp_path: Path) -> None:
+    assert check_restore(tmp_path) is None
+    (tmp_path / f"{READY}20260101T000000Z-abc").mkdir()
+    found = check_restore(tmp_path)
+    assert found is not None
+    assert found.verdict == "problem"
+    assert "agenthost serve" in found.fix
 
 
 def test_a_token_that_others_can_read_is_a_problem(tmp_path: Path) -> None:

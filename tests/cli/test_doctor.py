@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 import signal
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -208,3 +210,42 @@ async def test_a_stale_note_of_another_process_does_not_fool_it(alone: Cli) -> N
     assert done.code == 1
     assert "not in use" in checks(done)["store"]["detail"]
     assert checks(done)["port"]["verdict"] == "problem"
+
+
+SSH = """#!/bin/sh
+for last; do :; done
+exec sh -c "$last"
+"""
+
+
+async def test_a_host_behind_ssh_is_looked_at_through_it(cli: Cli, tmp_path: Path) -> None:
+    ssh = tmp_path / "ssh"
+    await asyncio.to_thread(ssh.write_text, SSH)
+    await asyncio.to_thread(ssh.chmod, 0o755)
+    far = f"{shlex.quote(sys.executable)} -m agenthost.cli.main"
+    environ = {"AGENTHOST_SSH": str(ssh), "AGENTHOST_FAR_COMMAND": far}
+    url = f"ssh://box{cli.data_dir}"
+    done, refused = await asyncio.gather(
+        cli("doctor", "--json", "--url", url, **environ),
+        cli("doctor", "--json", "--url", url, "--token", "t", **environ),
+    )
+    assert done.code == 0, done.out
+    found = checks(done)
+    skipped = {name for name, check in found.items() if check["verdict"] == "skipped"}
+    assert skipped == {"token", "health", "versions", "clock"}
+    assert found["role"]["data"] == "owner"
+    assert "port" not in found
+    assert refused.code == 1
+    assert "takes no token" in checks(refused)["token"]["detail"]
+
+
+async def test_of_a_folder_that_cannot_be_entered_nothing_more_is_asked(
+    alone: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone.data_dir.mkdir(0o700)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "getuid", lambda: alone.data_dir.stat().st_uid + 1)
+    done = await alone.main("doctor", "--json")
+    (check,) = done.json["checks"]
+    assert (done.code, check["name"], check["verdict"]) == (1, "data directory", "problem")
+    assert "leave out --data-dir to use your own" in check["fix"]

@@ -15,7 +15,7 @@ import pytest
 import segno
 
 from agenthost.cli.commands import qr
-from agenthost.cli.connection import command_hints
+from agenthost.cli.connection import network_addresses
 from agenthost.cli.connection.host_lookup import announce
 from agenthost.host.trust import Authenticator, open_tokens
 from agenthost.tokens import OWNER_FILE, Role, TokenBook, load_or_create_owner_token
@@ -31,11 +31,15 @@ class Command(CommandInProcess):
         super().__init__("qr", qr.register, data_dir, capsys)
 
     @contextmanager
-    def host(self, listening: str | None, *, tokens: bool = True) -> Iterator[None]:
+    def host(
+        self, listening: str | None, *, tokens: bool = True, scheme: str = "ws"
+    ) -> Iterator[None]:
         """Leave the traces of a host that runs."""
         file = (self.data_dir / OWNER_FILE).absolute()
         load_or_create_owner_token(file)
-        with announce(self.data_dir, "ws://127.0.0.1:8765", file if tokens else None, listening):
+        with announce(
+            self.data_dir, f"{scheme}://127.0.0.1:8765", file if tokens else None, listening
+        ):
             yield
 
     @property
@@ -81,9 +85,17 @@ def test_the_code_is_the_printed_address_which_holds_a_token_of_its_own(command:
 def test_a_host_on_all_addresses_is_scanned_by_its_address_on_the_network(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command_hints, "_outward", lambda family: "10.1.2.3")
+    monkeypatch.setattr(network_addresses, "_outward", lambda family: "10.1.2.3")
     with command.host("0.0.0.0:9000"):
         assert command()[1].splitlines()[-1].startswith("http://10.1.2.3:9000/#tkn=")
+
+
+def test_a_host_that_speaks_tls_is_scanned_as_such(command: Command) -> None:
+    with command.host("box.example:8765", scheme="wss"):
+        code, out, err = command()
+    assert code == 0
+    assert out.splitlines()[-1].startswith("https://box.example:8765/#tkn=")
+    assert "plain HTTP" not in err
 
 
 def test_a_host_that_listens_at_a_name_knows_it_for_its_own(command: Command) -> None:
@@ -109,7 +121,8 @@ def test_a_host_for_this_machine_alone_says_what_to_start_instead(
 def test_a_machine_without_a_network_has_no_code(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command_hints, "_outward", lambda family: None)
+    monkeypatch.setattr(network_addresses, "_outward", lambda family: None)
+    monkeypatch.setattr(network_addresses, "_interface_addresses", lambda family: [])
     with command.host("0.0.0.0:9000"):
         assert command()[0] == 1
 
@@ -205,7 +218,7 @@ def test_a_terminal_gets_the_colours_that_readers_know(
 async def test_a_real_host_tells_where_it_listens_and_lets_the_phone_in(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command_hints, "_outward", lambda family: "10.1.2.3")
+    monkeypatch.setattr(network_addresses, "_outward", lambda family: "10.1.2.3")
     command = Command(tmp_path / "data", capsys)
     async with serve(command.data_dir, "--host", "0.0.0.0") as host:
         url = command()[1].splitlines()[-1]

@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import signal
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from agenthost.agents import Agent, AgentError, Turn
+from agenthost.agents.common_settings import COMMON_SETTINGS
 from agenthost.cli.commands.send import send
 from agenthost.cli.connection import host_connection as connecting
 from agenthost.cli.main import build_parser
@@ -225,12 +227,11 @@ async def test_what_tools_do_is_told_as_they_do_it(cli: Cli) -> None:
     assert told.count("b") == 1
     assert "\x1b" not in done.err
     (cli.cwd / "edited.txt").write_text("before\n")
-    edit = ("send", "/edit edited.txt after", "--approve", "always")
-    done = await cli(*edit, "-v")
+    done = await cli("send", "/edit edited.txt after", "--approve", "always", "-v")
     assert f"edited {cli.cwd}/edited.txt +1 -1\n  @@ -1 +1 @@\n  -before\n  +after\n" in done.err
-    brief = await cli(*edit)
+    brief = await cli("send", "/edit edited.txt afterwards", "--approve", "always")
     assert f"edited {cli.cwd}/edited.txt" in brief.err
-    assert "+after" not in brief.err
+    assert "+afterwards" not in brief.err
 
 
 async def test_a_turn_that_fails_ends_with_1_and_its_reason(cli: Cli) -> None:
@@ -400,3 +401,106 @@ async def test_a_host_is_reached_by_address_and_token_from_elsewhere(
     elsewhere = Cli(tmp_path / "empty", tmp_path)
     given = ("--url", cli.host.address, "--token", cli.host.token)
     assert (await elsewhere("send", "hello", *given)).code == 0
+
+
+# Sessions of which nothing is left, and settings.
+
+
+async def sessions_and_trash(cli: Cli) -> tuple[set[str], set[str]]:
+    """Return what the host lists, and what is in its trash."""
+    async with cli.client() as client:
+        listed = {summary["resource"] for summary in await client.sessions.list()}
+        return listed, {entry["session"] for entry in await client.sessions.trash()}
+
+
+async def test_of_an_ephemeral_session_nothing_is_left(cli: Cli) -> None:
+    before = await sessions_and_trash(cli)
+    answered, failed = await asyncio.gather(
+        cli("send", "hello", "--ephemeral"), cli("send", "/fail", "--ephemeral")
+    )
+    assert (answered.code, "You said **hello**." in answered.out) == (0, True)
+    assert (failed.code, "the demo agent failed" in failed.err) == (1, True)
+    # There is nothing to go back to.
+    assert "session" not in answered.err + failed.err
+    assert await sessions_and_trash(cli) == before
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)]
+)
+async def test_an_interrupted_ephemeral_session_is_gone_as_well(
+    cli: Cli, number: signal.Signals, code: int
+) -> None:
+    title, before = f"/slow {160 + number}", await sessions_and_trash(cli)
+    async with cli.running("send", title, "--ephemeral") as sending:
+        await until_running(cli, title)
+        done = await sending.end(number)
+    assert done.code == code
+    assert "Traceback" not in done.err
+    assert await sessions_and_trash(cli) == before
+
+
+async def test_an_ephemeral_session_ends_with_its_terminal(cli: Cli) -> None:
+    title, before = "/slow 190", await sessions_and_trash(cli)
+    ours, theirs = os.openpty()
+    command = (sys.executable, "-m", "agenthost.cli.main", "send", title, "--ephemeral")
+    process = await asyncio.create_subprocess_exec(
+        *("setsid", "--ctty", *command, "--data-dir", str(cli.data_dir)),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    try:
+        await until_running(cli, title)
+    finally:
+        # The kernel tells the process, which can write nothing from then on.
+        os.close(ours)
+    async with asyncio.timeout(PATIENCE):
+        await process.wait()
+    assert await sessions_and_trash(cli) == before
+
+
+async def test_an_ephemeral_session_is_a_new_one(alone: Cli) -> None:
+    done = await alone.main("send", "hello", "--ephemeral", "--session", "x")
+    assert (done.code, "not allowed with" in done.err) == (2, True)
+
+
+class Obedient(Agent):
+    """Tells how its session is set."""
+
+    provider, display_name = "obedient", "Obedient"
+
+    def config_schema(self, *_: Any, **__: Any) -> dict[str, Any]:
+        return {"type": "object", "properties": dict(COMMON_SETTINGS)}
+
+    async def run(self, turn: Turn) -> None:
+        await turn.write(str(turn.config.get("autoApprove")))
+
+
+async def test_settings_are_the_new_session_s_or_change_an_old_one(alone: Cli) -> None:
+    async with embed(Obedient()) as url:
+        options = ("go", "--json", "--url", url)
+        new = (await alone("send", *options, "--set", "autoApprove=edits")).json
+        assert new["text"] == "edits"
+        again = (*options, "--session", new["session"])
+        changed = (await alone("send", *again, "--set", "AUTOAPPROVE=default")).json
+        assert changed["text"] == "default"
+
+
+@pytest.mark.parametrize(
+    ("pair", "why"),
+    [
+        ("isolaton=folder", "did you mean isolation?"),
+        ("colour=red", "there are directory, isolation"),
+        ("isolation", "must be KEY=VALUE"),
+    ],
+)
+async def test_a_setting_that_there_is_not_is_misuse_and_nothing_is_made(
+    cli: Cli, pair: str, why: str
+) -> None:
+    before = await sessions_and_trash(cli)
+    done = await cli.main("send", "hello", "--set", pair, "--json")
+    assert (done.code, why in done.err) == (2, True)
+    assert done.json["error"]["exitCode"] == 2
+    assert await sessions_and_trash(cli) == before

@@ -10,16 +10,16 @@ import signal
 import socket
 import subprocess
 import sys
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
-from agenthost.cli.commands.serve import UpgradeNews
+from agenthost.cli.commands.serve_messages import UpgradeNews
 from agenthost.cli.connection.host_lookup import HOST_FILE
 from agenthost.cli.main import main
 from agenthost.host.store.upgrade import UpgradeProgress
 from agenthost.protocol import SUPPORTED_VERSIONS
+from agenthost.version import __version__
 from tests.wire.client import open_client
 from tests.wire.hosting import PATIENCE, serve
 
@@ -104,7 +104,7 @@ def test_the_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> Non
     with pytest.raises(SystemExit) as ending:
         main(["--version"])
     assert ending.value.code == 0
-    assert capsys.readouterr().out == f"agenthost {version('agenthost')}\n"
+    assert capsys.readouterr().out == f"agenthost {__version__}\n"
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_the_installed_command_is_this_one(tmp_path: Path) -> None:
     if not command.exists():
         pytest.skip("the package is not installed here, so there is no command")
     done = subprocess.run([command, "--version"], capture_output=True, text=True, timeout=30)
-    assert done.stdout == f"agenthost {version('agenthost')}\n"
+    assert done.stdout == f"agenthost {__version__}\n"
 
 
 # A host that cannot be
@@ -345,3 +345,19 @@ def test_an_upgrade_says_once_that_it_begins_and_promises_no_more_than_everythin
     begun, *then = capsys.readouterr().err.splitlines()
     assert begun.endswith("bringing 3 sessions up to 1.0.0 …")
     assert then == ["  0 %", "  100 %", "  …"]
+
+
+async def test_what_goes_on_is_logged_beside_the_data_and_shown_by_logs(tmp_path: Path) -> None:
+    async with serve(tmp_path / "data", "--log-format", "json") as host:
+        async with open_client(host.url, "c1") as client:
+            await client.initialize()
+        await host.stop()
+        assert "connected from" not in host.output
+    lines = (tmp_path / "data" / "logs" / "host.log").read_text().splitlines()
+    assert any("connected from" in json.loads(line)["message"] for line in lines)
+
+
+async def test_no_log_file_is_written_when_none_is_wanted(tmp_path: Path) -> None:
+    async with serve(tmp_path / "data", "--log-file", "none") as host:
+        await host.stop()
+    assert not (tmp_path / "data" / "logs").exists()

@@ -64,6 +64,25 @@ async def test_how_many_lines_changed_is_told_where_it_fits(width: int | None, s
     assert "LINES" not in unknown[0]
 
 
+@pytest.mark.parametrize(
+    ("width", "names"),
+    [
+        (40, ["ID", "TITLE", "STATUS"]),
+        (48, ["ID", "TITLE", "STATUS", "CHANGED"]),
+        (60, ["ID", "TITLE", "STATUS", "AGENT", "CHANGED"]),
+    ],
+)
+async def test_a_narrow_list_leaves_out_columns_and_breaks_no_row(
+    width: int, names: list[str]
+) -> None:
+    of = a_summary("x" * 100, resource="ahp-session:/12345678-1", changes={"additions": 12})
+    now = datetime(2026, 1, 1, 0, 11, tzinfo=UTC)
+    lines = session_table([of, a_summary("none")], now, width, False)
+    assert lines[0].split() == names
+    assert max(map(columns, lines)) <= width
+    assert ("11 min ago" in lines[1]) == ("CHANGED" in names)
+
+
 async def test_a_list_is_narrowed_by_words_and_numbers(cli: Cli) -> None:
     await cli.new("needle")
     await cli.new("hay")
@@ -134,7 +153,8 @@ async def test_a_disposed_session_is_found_in_the_trash_restored_and_purged(cli:
     restored = await cli.main(*words[1:])
     assert (restored.code, restored.out) == (0, f"restored  {uri}\n")
     assert uri in [item["session"] for item in await listed(cli)]
-    await cli.main("sessions", "dispose", uri)
+    deleted = await cli.main("sessions", "delete", uri, "--json")
+    assert deleted.json == [{"session": uri, "done": True, "outcome": "in the trash"}]
     purged = await cli.main("sessions", "purge", "by mistake", "--json")
     assert (purged.code, purged.json) == (0, [{"session": uri, "done": True}])
     again = await cli.main("sessions", "restore", uri)

@@ -23,10 +23,13 @@ NOT_FOR_CLIENTS = (
     "agenthost.protocol.versions.v",
     "agenthost.protocol.wire_types",
     "jsonschema",
+    "markdown_it",
     "prompt_toolkit",
     "pydantic",
+    "pygments",
     "segno",
     "sqlite3",
+    "wcwidth",
 )
 NOT_FOR_FILES = (*NOT_FOR_CLIENTS, "agenthost.client", "agenthost.protocol.versions", "asyncio")
 NOT_FOR_ITSELF = (*NOT_FOR_FILES, "agenthost.tokens", "dataclasses", "json", "websockets")
@@ -47,11 +50,19 @@ NOT_TO_LISTEN = (
     "agenthost.workspace.watching",
     "cryptography",
     "ctypes",
+    "google",
     "http_ece",
+    "httpx2",
     "jsonschema",
+    "markdown_it",
+    "mcp",
+    "mcp_types",
+    "opentelemetry",
     "prompt_toolkit",
     "py_vapid",
     "pydantic",
+    "pygments",
+    "yaml",
 )
 
 RUN = """
@@ -123,10 +134,16 @@ def test_a_command_for_files_loads_no_client(command: str) -> None:
     assert among(modules, NOT_FOR_FILES) == set()
 
 
+@pytest.mark.parametrize("command", ["backup", "restore", "logs"])
+def test_a_command_for_the_data_directory_loads_neither_host_nor_client(command: str) -> None:
+    modules = loaded(RUN, command, "--help")
+    assert "agenthost.cli.commands." + command in modules
+    assert among(modules, NOT_FOR_FILES) == set()
+
+
 def test_the_version_is_told_without_loading_a_command() -> None:
     modules = loaded(RUN, "--version")
-    # The standard library finds versions with some of these itself.
-    assert among(modules, NOT_FOR_ITSELF) <= {"json", "dataclasses"}
+    assert among(modules, (*NOT_FOR_ITSELF, "importlib.metadata")) == set()
     assert among(modules, ("agenthost.cli.commands",)) == set()
 
 

@@ -95,7 +95,11 @@ def test_list_shows_everything_but_secrets(
 
 
 def test_list_of_nothing_is_no_failure(command: Command) -> None:
-    assert command("list") == (0, "", "There are no named tokens.\n")
+    assert command("list") == (
+        0,
+        "",
+        "There are no named tokens; `agenthost token create --help` says how to make one.\n",
+    )
     assert command("list", "--json") == (0, "[]\n", "")
     assert not command.data_dir.exists()
 

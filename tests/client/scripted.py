@@ -21,7 +21,7 @@ SESSION = "ahp-session:/s"
 CHAT = "ahp-chat:/c"
 
 # Seconds that anything here may take before the test is broken rather than slow.
-PATIENCE = 10.0
+PATIENCE = 60.0
 
 Json = dict[str, Any]
 

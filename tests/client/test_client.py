@@ -99,6 +99,8 @@ async def test_a_client_can_be_asked_what_it_is_connected_to(world: World) -> No
     client = await world.join("a")
     assert client.version == NEWEST
     assert client.host["serverInfo"]["name"] == "agenthost"
+    assert client.me is not None
+    assert client.me["role"] == "owner"
     assert {agent["provider"] for agent in client.root.state["agents"]} == {"demo", "puppet"}
     assert await client.request("ping") is None
     with pytest.raises(RuntimeError, match="once"):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agenthost.client import (
@@ -27,12 +27,13 @@ from agenthost.client.sessions import Session
 from agenthost.protocol import SUPPORTED_VERSIONS, translator
 from agenthost.protocol.status import IS_ARCHIVED, IS_READ
 from tests.client.world import World
+from tests.thoroughness import examples
 from tests.wire.client import promised
 
 Json = dict[str, Any]
 
 # Seconds in which the dust must have settled.
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 # What may happen
@@ -362,9 +363,7 @@ async def perform(
         assert_nobody_was_misled(play)
 
 
-@settings(
-    max_examples=150,
-)
+@examples(150)
 @given(SCRIPTS)
 def test_all_clients_agree_with_the_host_when_the_dust_settles(
     told: tuple[list[str], list[Step]],

@@ -20,7 +20,7 @@ from tests.client.test_convergence import SCRIPTS, Step, perform
 from tests.client.world import Backing, Chatter, World
 from tests.wire.client import promised
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 # Seconds that stand for one turn of the loop, where bytes travel through sockets.
 TICK = 0.0003

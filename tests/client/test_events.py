@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agenthost.client.events import (
@@ -28,6 +28,7 @@ from agenthost.client.events import (
 )
 from agenthost.protocol import reduce
 from tests.strategies import NOW, History, chat_histories
+from tests.thoroughness import examples
 
 Json = dict[str, Any]
 
@@ -351,9 +352,7 @@ def text_of(parts: Any) -> dict[str, str]:
     }
 
 
-@settings(
-    max_examples=200,
-)
+@examples(200)
 @given(chat_histories(), st.lists(st.booleans(), min_size=40, max_size=40))
 def test_a_reader_that_looks_up_now_and_then_knows_as_much_as_one_that_always_does(
     history: History, looks: list[bool]

@@ -14,7 +14,7 @@ from tests.client.scripted import CHAT, ROOT, SESSION, ScriptedHost, Side, snaps
 
 Json = dict[str, Any]
 # Seconds that a test may take before it is broken rather than slow.
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 AWAY: Json = {"type": "replay", "actions": [], "missing": []}
 

@@ -20,7 +20,7 @@ from tests.wire.client import open_client
 Json = dict[str, Any]
 ROOT = "ahp-root://"
 SESSION = "ahp-session:/s1"
-PATIENCE = 10.0
+PATIENCE = 60.0
 
 
 class Greeter(Agent):

@@ -21,11 +21,11 @@ ON_ROOT = EITHER_WAY | {
     "sessionConfigCompletions", "agenthost/listTrash", "listAutomationTriggerDefinitions",
     "agenthost/createToken", "agenthost/listTokens", "agenthost/revokeToken",
     "agenthost/about", "agenthost/subscribePush", "agenthost/unsubscribePush",
-    "agenthost/visible",
+    "agenthost/visible", "agenthost/forgetTrust", "agenthost/listTrust",
 }  # fmt: skip
 ON_AUTOMATIONS = {"runAutomation", "fetchAutomationRuns"}
 # What this product adds to the protocol.
-OURS = 9
+OURS = 14
 
 
 def test_there_are_as_many_methods_as_the_protocol_has() -> None:

@@ -62,6 +62,10 @@ class ChatPage:
         for text in texts:
             await expect(self.transcript.get_by_text(text).last).to_be_visible()
 
+    async def uncovered(self) -> None:
+        """Wait until the page has gone back from what lay over it: going elsewhere meets that."""
+        await self.page.wait_for_function("!history.state?.layer")
+
     async def at_rest(self) -> None:
         """Wait until no turn runs."""
         await expect(self.page.get_by_role("button", name=re.compile("^Stop"))).to_have_count(0)

@@ -82,7 +82,7 @@ async def run(chat: ChatPage) -> None:
 
 async def edit(chat: ChatPage) -> None:
     await chat.say("/edit hello.txt bye")
-    await chat.tab.shows("Write hello.txt?")
+    await chat.tab.shows("Edit hello.txt?")
     await chat.tab.picture("edit-asked")
     await chat.answer("Deny")
     await chat.reads("Then I will not.")

@@ -77,7 +77,7 @@ async def test_a_push_is_shown_with_the_page_closed_and_leads_to_its_session(
     async with context_of(browser, DESKTOP, permissions=["notifications"]) as context:
         tab = Tab(shared_host, await context.new_page(), DESKTOP)
         await tab.open("/")
-        await tab.page.evaluate("navigator.serviceWorker.ready.then(() => true)")
+        await tab.installed()
         elsewhere = await context.new_page()
         devtools = await context.new_cdp_session(elsewhere)
         registrations: list[dict[str, Any]] = []

@@ -41,6 +41,7 @@ async def test_a_killed_host_comes_back_under_the_page_without_loss(
     async with open_tab(browser, host, DESKTOP, "/s/recovery") as tab:
         chat = ChatPage(tab)
         await chat.reads("You said")
+        await tab.installed()
         boot = await tab.page.evaluate("window.__boot")
         await chat.say("/stream 2000000 10")
         await chat.reads(re.compile(r"\b\d+ \.+"))
@@ -85,6 +86,7 @@ async def test_a_host_that_lost_everything_is_shown_as_it_is(
     token = host.token
     async with open_tab(browser, host, DESKTOP, "/s/lost") as tab:
         await expect(ChatPage(tab).box).to_be_visible()
+        await tab.installed()
         await host.stop()
         shutil.rmtree(host.data_dir)
         host.data_dir.mkdir(mode=0o700)
@@ -101,6 +103,7 @@ async def test_somebody_whose_token_is_revoked_is_signed_out(
 ) -> None:
     async with open_tab(browser, host, DESKTOP, "/") as tab:
         await tab.shows("No sessions yet.")
+        await tab.installed()
         await host.stop()
         (host.data_dir / "token").unlink()
         await host.start(*same_port(host))

@@ -11,7 +11,7 @@ import itertools
 import os
 import random
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import orjson
@@ -88,8 +88,12 @@ class WireFailure(Exception):
 class WireClient:
     """One connection of one client, in one protocol version."""
 
+    # Opens another connection to the same host, for a client of another name.
+    beside: Callable[[str], AbstractAsyncContextManager[WireClient]]
+
     def __init__(self, socket: ClientConnection, client_id: str, version: str) -> None:
         self.socket = socket
+        self.greeting: Json = {}
         self.client_id = client_id
         self.version = version
         # Everything received, in order, and every message sent.
@@ -138,6 +142,8 @@ class WireClient:
         self._answers[id] = asyncio.get_running_loop().create_future()
         message = {"id": id, "method": method, "params": {"channel": ROOT, **params}}
         await self.send(message)
+        if self._reader.done():
+            raise AssertionError(f"nobody reads the answer: {self.closed.result()}")
         try:
             async with asyncio.timeout(PATIENCE):
                 answer = await self._answers[id]
@@ -189,6 +195,7 @@ class WireClient:
         return await self.until(find)
 
     async def initialize(self, *subscriptions: str, **params: Any) -> Json:
+        self.greeting = params
         result: Json = await self.request(
             "initialize",
             adopt=True,
@@ -230,22 +237,40 @@ class WireClient:
         return state
 
     async def fresh(self, channel: str) -> Json:
-        """Return a fresh snapshot of a channel, without touching what this client mirrors."""
-        result = await self.request("subscribe", channel=channel)
-        state: Json = result["snapshot"]["state"]
-        return state
+        """Return a fresh snapshot of a channel, without touching what this client mirrors.
+
+        Another connection asks for it: who subscribes anew himself skips what is under way to him.
+        """
+        async with self._onlooker() as onlooker:
+            return await onlooker.snapshot(channel)
 
     async def compared(self, channel: str) -> tuple[Json, Json]:
         """Return what this client mirrors and a fresh snapshot of the same moment, as promised.
 
-        For a channel at rest: subscribing anew skips what is under way, for the snapshot has it.
+        The host may have more to say by itself, so what differs is asked for again for a while.
         """
-        mirrored: list[Json] = []
-        result = await self.request(
-            "subscribe", channel=channel, at_answer=lambda: mirrored.append(self.states[channel])
-        )
-        fresh = result["snapshot"]["state"]
-        return promised(mirrored[0], self.version), promised(fresh, self.version)
+        clock = asyncio.get_running_loop().time
+        ends = clock() + PATIENCE
+        async with self._onlooker() as onlooker:
+            while True:
+                fresh = promised(await onlooker.snapshot(channel), self.version)
+                # Its answer comes behind everything that the snapshot knows of.
+                await self.ping()
+                mirrored = promised(self.states[channel], self.version)
+                if mirrored == fresh or clock() > ends:
+                    return mirrored, fresh
+
+    async def snapshot(self, channel: str) -> Json:
+        """Subscribe, and return the snapshot without mirroring the channel."""
+        result = await self.request("subscribe", channel=channel)
+        state: Json = result["snapshot"]["state"]
+        return state
+
+    @asynccontextmanager
+    async def _onlooker(self) -> AsyncIterator[WireClient]:
+        async with self.beside(f"{self.client_id}, beside") as onlooker:
+            await onlooker.initialize(**self.greeting)
+            yield onlooker
 
     async def dispatch(self, channel: str, action: Json) -> int:
         """Dispatch an action and return its clientSeq."""
@@ -408,6 +433,11 @@ class WireClient:
             kind, self.states[channel], action, now=NOW, version=self.version
         )
 
+    async def end(self) -> tuple[int, str]:
+        """Wait until the host ends the connection; return its close code and reason."""
+        async with asyncio.timeout(PATIENCE):
+            return await asyncio.shield(self.closed)
+
     async def close(self) -> None:
         await self.socket.close()
         await asyncio.gather(self._reader, return_exceptions=True)
@@ -459,8 +489,13 @@ async def open_client(
     url: str, client_id: str = "c1", version: str = SUPPORTED_VERSIONS[0], **options: Any
 ) -> AsyncIterator[WireClient]:
     """Connect one client for the length of a block."""
+
+    def beside(name: str) -> AbstractAsyncContextManager[WireClient]:
+        return open_client(url, name, version, **options)
+
     async with connect(url, max_size=None, compression=None, **options) as socket:
         client = WireClient(socket, client_id, version)
+        client.beside = beside
         try:
             yield client
         finally:

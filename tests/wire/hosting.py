@@ -18,7 +18,9 @@ from agenthost.host import Host
 __all__ = ["ServedHost", "embed", "refusal", "serve", "start_serve"]
 
 # Seconds that anything here may take before the test is broken rather than slow.
-PATIENCE = 30.0
+PATIENCE = 60.0
+# A folder that there is not.
+NOWHERE = "/nowhere"
 
 
 async def start_serve(
@@ -33,6 +35,8 @@ async def start_serve(
         "-m",
         "agenthost.cli.main",
         "serve",
+        # Whatever lies in the home of whoever runs the tests is none of theirs.
+        *([] if "--user-folder" in options else ["--user-folder", NOWHERE]),
         *options,
         stdin=stdin,
         stdout=asyncio.subprocess.PIPE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.wire.client import WireClient, promised
+from tests.wire.client import WireClient
 
 __all__ = ["assert_ascending", "assert_mirrors", "idle", "texts"]
 
@@ -14,9 +14,8 @@ Json = dict[str, Any]
 async def assert_mirrors(client: WireClient) -> None:
     """Check that everything a client mirrors equals a fresh snapshot in its own version."""
     for channel in list(client.states):
-        fresh = await client.fresh(channel)
-        held = promised(client.states[channel], client.version)
-        assert held == promised(fresh, client.version), channel
+        held, fresh = await client.compared(channel)
+        assert held == fresh, channel
 
 
 def assert_ascending(client: WireClient) -> None:

@@ -25,6 +25,8 @@ SESSION = "ahp-session:/published"
 PLUGIN = "virtual://plugin"
 FILE = f"{PLUGIN}/skill.md"
 MISSING, DENIED = -32008, -32009
+# The host itself would ask for what plugins hold, too.
+UNREAD = {"customizations.enabled": False}
 TEXT = {"data": "hello", "encoding": "utf-8", "contentType": "text/markdown"}
 
 
@@ -54,7 +56,7 @@ async def publishing(
     root: Path, **options: Any
 ) -> AsyncIterator[tuple[Host, WireClient, WireClient]]:
     """A client that has published something in a session, and another one."""
-    options = {"roots": [root], "default_directory": root, **options}
+    options = {"roots": [root], "default_directory": root, "flags": UNREAD, **options}
     async with Host(**options) as host:
         url = await host.listen(port=0)
         async with open_client(url, "one") as one, open_client(url, "two") as two:
@@ -250,7 +252,7 @@ async def test_who_takes_no_part_learns_nothing_of_it(tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     root = tmp_path / "root"
     async with (
-        peopled(tmp_path / "data", roots=[root], default_directory=root) as people,
+        peopled(tmp_path / "data", roots=[root], default_directory=root, flags=UNREAD) as people,
         people.client("olga") as olga,
         people.client("otto") as otto,
         people.client("vera", Role.VIEWER) as vera,
@@ -269,7 +271,7 @@ async def test_nobody_is_asked_for_what_somebody_else_attached(tmp_path: Path) -
     root.mkdir()
     uri = "vscode-userdata:/User/settings.json"
     async with (
-        peopled(tmp_path / "data", roots=[root], default_directory=root) as people,
+        peopled(tmp_path / "data", roots=[root], default_directory=root, flags=UNREAD) as people,
         people.client("owner", Role.OWNER) as owner,
         people.client("otto") as otto,
     ):

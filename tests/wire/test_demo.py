@@ -99,6 +99,12 @@ async def test_tool_streams_its_parameters_and_runs_without_asking(
         await chat.assert_at_rest()
 
 
+def shown_changes(chat: Chat) -> Json | None:
+    (summary,) = chat.client.states[chat.session]["chats"]
+    changes: Json | None = summary.get("changes")
+    return changes
+
+
 @pytest.mark.parametrize("old", [None, "one\ntwo\n"], ids=["new file", "old file"])
 async def test_edit_shows_the_change_and_makes_it_once_approved(
     shared_host: ServedHost, tmp_path: Path, old: str | None
@@ -127,6 +133,8 @@ async def test_edit_shows_the_change_and_makes_it_once_approved(
         (call,) = calls_of(turn)
         assert call["content"] == [{"type": "fileEdit", **edit}]
         assert said(turn) == "`a.txt` is written."
+        # What a turn changed is counted after its end.
+        await chat.client.until(lambda: shown_changes(chat))
         await chat.assert_at_rest()
 
 

@@ -16,6 +16,7 @@ from agenthost.protocol.status import IS_ARCHIVED
 from agenthost.protocol.uris import default_chat_uri
 from agenthost.tokens import BOOK_FILE, Role, TokenBook
 from tests.wire.agents import Plain, Puppet
+from tests.wire.bringing import tree
 from tests.wire.client import ROOT, WireClient, WireFailure, open_client, user_message
 from tests.wire.hosting import ServedHost, embed
 from tests.wire.mirrors import assert_mirrors, texts
@@ -259,7 +260,9 @@ async def test_a_move_is_refused_with_the_reason_and_changes_nothing() -> None:
         chosen = {"workingDirectories": ["file:///a"]}
         await client.request("createChat", channel="s:/1", chat="c:/folder", **chosen)
         await client.subscribe("c:/folder")
-        await client.ping()
+        for session in ("s:/1", "s:/2", "s:/plain"):
+            # What is found in its folder comes when it was looked for.
+            await tree(client, session)
         channels = ("s:/1", "s:/2", "s:/plain", "c:/1", "c:/folder", ROOT)
         before = [await client.fresh(channel) for channel in channels]
         seen = len(client.received)

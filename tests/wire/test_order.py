@@ -8,6 +8,7 @@ from pathlib import Path
 
 from agenthost.agents import Agent, Turn
 from agenthost.host import Host
+from tests.wire.bringing import tree
 from tests.wire.client import Json, WireClient, open_client, user_message
 
 SESSION = "ahp-session:/order"
@@ -97,6 +98,7 @@ async def test_a_turn_and_the_queued_one_behind_it_are_told_in_this_order(tmp_pa
             for client in (one, two):
                 await client.subscribe(chat)
                 await client.ping()
+                await tree(client, SESSION)
             since = [len(client.received) for client in (one, two)]
             await one.dispatch(chat, one.turn_started("t1", "say it"))
             queued = {"kind": "queued", "id": "q", "message": user_message("and again")}

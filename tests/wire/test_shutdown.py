@@ -26,7 +26,7 @@ STOPPING = "the host is shutting down"
 PROMPT = 20.0
 
 # What a host leaves behind when it has stopped, and nothing else.
-KEPT = {"agenthost.sqlite", "agenthost.sqlite.lock", "token", "workspace"}
+KEPT = {"agenthost.sqlite", "agenthost.sqlite.lock", "token", "workspace", "logs"}
 
 
 async def enter_clients(host: ServedHost, stack: AsyncExitStack) -> tuple[list[WireClient], str]:
@@ -40,6 +40,8 @@ async def enter_clients(host: ServedHost, stack: AsyncExitStack) -> tuple[list[W
     for client in clients:
         await client.subscribe(SESSION)
         await client.subscribe(chat)
+        # Found after the session is ready, and told then.
+        await client.until(lambda c=client: {} if "customizations" in c.states[SESSION] else None)  # type: ignore[misc]
     return clients, chat
 
 

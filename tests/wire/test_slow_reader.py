@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.flags import eventually
 from tests.wire.client import WireClient, open_client
 from tests.wire.hosting import ServedHost
 from tests.wire.mirrors import assert_ascending, assert_mirrors, texts
@@ -16,7 +18,10 @@ from tests.wire.talking import ACTIVITY, IDLE, IN_PROGRESS
 Json = dict[str, Any]
 SESSION = "ahp-session:/s1"
 
-DELTAS = 200_000
+# More text than sockets hold, in few enough pieces that those who read keep up on a busy machine.
+DELTAS, SIZE = 2_400, 2_000
+# Bytes that the socket of a client holds which does not read: the kernel would let it grow.
+SOCKET = 64 * 1024
 # Kilobytes by which the host may grow meanwhile.
 MOST_GROWTH = 64 * 1024
 TRY_AGAIN_LATER = 1013
@@ -55,6 +60,16 @@ def chat_becomes(status: int) -> Callable[[Json], bool]:
     return matches
 
 
+def small_socket(host: ServedHost) -> socket.socket:
+    """Return a connection to the host that holds little of what its owner does not read."""
+    made = socket.socket()
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SOCKET)
+    name, _, port = host.address.rpartition(":")
+    made.connect((name, int(port)))
+    made.setblocking(False)
+    return made
+
+
 def stop_reading(client: WireClient) -> None:
     client.socket.transport.pause_reading()
 
@@ -67,36 +82,40 @@ async def test_a_subscriber_that_stops_reading_is_told_why_and_resumes(host: Ser
     async with (
         open_client(host.url, "talker") as talker,
         open_client(host.url, "watcher", "0.6.0") as watcher,
-        open_client(host.url, "sleeper") as sleeper,
+        open_client(host.url, "sleeper", sock=small_socket(host)) as sleeper,
     ):
         for client in (talker, watcher, sleeper):
             await client.initialize()
         chat = await talker.ready_session(SESSION)
-        # Nobody mirrors the chat: to append to a long text two hundred thousand times is slow.
+        # Nobody mirrors the chat: to append to a long text thousands of times is slow.
         for client in (talker, watcher, sleeper):
-            await client.fresh(chat)
+            await client.snapshot(chat)
         stop_reading(sleeper)
         before = memory(host, "VmRSS")
-        await talker.run_turn(chat, "t1", f"/stream {DELTAS}")
+        await talker.run_turn(chat, "t1", f"/stream {DELTAS} {SIZE}")
         await watcher.turn_end(chat, "t1")
         assert memory(host, "VmHWM") - before < MOST_GROWTH
         for client in (talker, watcher):
-            assert heard(client, chat) == streamed(DELTAS)
+            assert heard(client, chat) == streamed(DELTAS, SIZE)
             assert_ascending(client)
+        # Not before the host has given it up: however fast the others were, it was given time.
+        await eventually(lambda: "takes nothing any more" in host.output)
         read_again(sleeper)
-        code, reason = await sleeper.closed
+        code, reason = await sleeper.end()
         assert code == TRY_AGAIN_LATER
         assert reason.startswith("stopped reading")
         assert reason.endswith("reconnect to resume")
-        assert streamed(DELTAS).startswith(heard(sleeper, chat))
+        assert streamed(DELTAS, SIZE).startswith(heard(sleeper, chat))
     await check_resumption(host, sleeper, chat)
 
 
 async def check_resumption(host: ServedHost, former: WireClient, chat: str) -> None:
     async with open_client(host.url, former.client_id) as client:
         result = await client.reconnect(former.last_seen, chat)
-        assert result["type"] == "snapshot"
-        assert texts(client.states[chat]["turns"][0]) == streamed(DELTAS)
+        assert result["type"] == "replay"
+        assert heard(former, chat) + heard(client, chat) == streamed(DELTAS, SIZE)
+        await client.subscribe(chat)
+        assert texts(client.states[chat]["turns"][0]) == streamed(DELTAS, SIZE)
         await client.run_turn(chat, "t2", "hello")
         await assert_mirrors(client)
 
@@ -111,7 +130,7 @@ async def test_a_subscriber_that_falls_too_far_behind_is_disconnected_at_once(
         for client in (talker, sleeper):
             await client.initialize()
         chat = await talker.ready_session(SESSION)
-        await sleeper.fresh(chat)
+        await sleeper.snapshot(chat)
         stop_reading(sleeper)
         # The talker does not follow the chat: on a busy machine it could fall behind as well.
         await talker.dispatch(chat, talker.turn_started("t1", "/stream 15000 2000"))
@@ -122,7 +141,7 @@ async def test_a_subscriber_that_falls_too_far_behind_is_disconnected_at_once(
             await client.reconnect(sleeper.last_seen, chat)
             assert texts(client.states[chat]["turns"][0]) == streamed(15_000, 2000)
         read_again(sleeper)
-        code, reason = await sleeper.closed
+        code, reason = await sleeper.end()
         assert code == TRY_AGAIN_LATER
         assert reason.endswith("reconnect to resume")
 
@@ -134,12 +153,12 @@ async def test_large_answers_in_a_row_are_no_sign_of_falling_behind(host: Served
         await talker.initialize()
         for number in range(3):
             chat = await talker.ready_session(f"ahp-session:/large{number}")
-            await talker.fresh(chat)
+            await talker.snapshot(chat)
             await talker.run_turn(chat, "t1", "/stream 9 1000000")
             chats.append(chat)
     async with open_client(host.url, "reader") as reader:
         await reader.initialize()
-        states = await asyncio.gather(*(reader.fresh(chat) for chat in chats * 2))
+        states = await asyncio.gather(*(reader.snapshot(chat) for chat in chats * 2))
         assert {len(texts(state["turns"][0])) for state in states} == {9_000_000}
 
 
@@ -148,12 +167,12 @@ async def test_who_does_not_take_its_answers_is_not_given_more(host: ServedHost)
         await talker.initialize()
         await greedy.initialize()
         chat = await talker.ready_session(SESSION)
-        await talker.fresh(chat)
+        await talker.snapshot(chat)
         await talker.run_turn(chat, "t1", "/stream 9 1000000")
-        await greedy.fresh(chat)
+        await greedy.snapshot(chat)
         before = memory(host, "VmHWM")
         stop_reading(greedy)
-        asking = [asyncio.create_task(greedy.fresh(chat)) for _ in range(20)]
+        asking = [asyncio.create_task(greedy.snapshot(chat)) for _ in range(20)]
         for number in range(5):
             await talker.run_turn(chat, f"more {number}", "/stream 500")
         assert memory(host, "VmHWM") - before < MOST_GROWTH
@@ -171,7 +190,7 @@ async def test_merged_text_stays_below_what_tunnels_pass(host: ServedHost) -> No
             await client.initialize()
         chat = await talker.ready_session(SESSION)
         for client in (talker, pausing):
-            await client.fresh(chat)
+            await client.snapshot(chat)
         stop_reading(pausing)
         # Enough to be merged, too little to be disconnected for.
         await talker.run_turn(chat, "t1", "/stream 35000")

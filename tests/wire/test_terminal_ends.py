@@ -96,8 +96,10 @@ async def test_a_flood_harms_nobody_else_and_is_not_stored(
         await user.action(TERMINAL, "terminal/commandExecuted")
         turns = 0
         while not flooding.done():
-            turns += 1
-            await other.run_turn(chat, f"flood{turns}", "hello")
+            # Not without end: a long chat's snapshots would outweigh what must not be stored.
+            if turns < 20:
+                turns += 1
+                await other.run_turn(chat, f"flood{turns}", "hello")
             await other.ping()
         assert await flooding == 6
         assert turns > 1

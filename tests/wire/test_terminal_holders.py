@@ -23,7 +23,7 @@ from tests.workspace.pty.running import keepers
 Json = dict[str, Any]
 
 SESSION = "ahp-session:/s"
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,6 @@ from typing import Any
 
 from agenthost.host import Host
 from agenthost.host.channels.chat.kind import CHAT
-from agenthost.host.channels.session.kind import SESSION as SESSIONS
 from agenthost.host.store import MemoryBacking, MemoryStore
 from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.wire.agents import Puppet
@@ -47,7 +46,7 @@ ACTIVE = {
 }
 CUSTOMIZATIONS = [
     {"type": "future/unknownCustomization", "id": "u", "path": "/x", "extra": 7},
-    {"type": "plugin", "id": "q", "uri": "file:///q", "name": "Q", **NEWS},
+    {"type": "plugin", "id": "q", "uri": "future:/q", "name": "Q", **NEWS},
 ]
 WORK = {"kind": "futureKind", "id": "f", "label": "L", "startedAt": "2026-09-25T00:01:00.000Z"}
 
@@ -63,6 +62,11 @@ def annotation() -> Json:
     }
 
 
+def newer(session: Json) -> list[Json]:
+    """Return what the agent of tomorrow brings, as a session shows it."""
+    return [entry for entry in session["customizations"] if entry.get("extra") == 7]
+
+
 async def said_by_the_client(client: WireClient, chat: str) -> None:
     """Say everything that a newer client may, in actions that this host knows."""
     for channel, action in (
@@ -74,34 +78,45 @@ async def said_by_the_client(client: WireClient, chat: str) -> None:
         envelope = await client.accepted(channel, {**action, **NEWS})
         assert {**envelope["action"], "startedAt": None} == {**action, **NEWS, "startedAt": None}
     await client.turn_end(chat, "t1")
-    toggle = {"kind": "planet", "enabled": False, **NEWS}
-    action = {"type": "session/customizationToggled", "id": "q", "enablement": [toggle]}
-    await client.accepted(SESSION, action)
+    unknown, plugin = newer(client.states[SESSION])
+    unread = {"type": "session/customizationToggled", "id": unknown["id"]}
+    await client.accepted(SESSION, {**unread, "enablement": [{"kind": "session", "enabled": True}]})
+    toggle = {"type": "session/customizationToggled", "id": plugin["id"]}
+    decision = {"kind": "session", "enabled": False, **NEWS}
+    await client.accepted(SESSION, {**toggle, "enablement": [decision]})
+    # What this host could not carry out is not taken as if it could.
+    refused = {**toggle, "enablement": [{"kind": "planet", "enabled": False}]}
+    envelope = await client.dispatched(SESSION, refused)
+    assert envelope["rejectionReason"] == "nothing can be decided for planet"
 
 
 def said_by_the_host(host: Host, chat: str) -> None:
     """Say what an agent of tomorrow may."""
     core = host.core
-    session, channel = core.directory.get(SESSION, SESSIONS), core.directory.get(chat, CHAT)
-    assert session is not None
+    channel = core.directory.get(chat, CHAT)
     assert channel is not None
-    changed: Json = {"type": "session/customizationsChanged", "customizations": CUSTOMIZATIONS}
-    assert core.writer.apply(session, changed)
     message = {"text": "relayed", "origin": {"kind": "integration"}}
     started: Json = {"type": "chat/turnStarted", "turnId": "t0", "message": message}
     started["startedAt"] = core.clock.now()
     assert core.writer.apply(channel, started)
 
 
+class Newer(Puppet):
+    """Brings customizations of which some are not known here."""
+
+    customizations = CUSTOMIZATIONS
+
+
 async def test_what_is_not_known_here_survives() -> None:
     backing = MemoryBacking()
-    async with Host([Puppet()], store=MemoryStore(backing)) as host:
+    async with Host([Newer()], store=MemoryStore(backing)) as host:
         url = await host.listen(port=0)
         async with open_client(url, "c", NEWEST) as client:
             await client.initialize()
             chat = await client.ready_session(SESSION, config={"mode": "ask"})
             for channel in (chat, NOTES):
                 await client.subscribe(channel)
+            await client.until(lambda: client.states[SESSION].get("customizations") and {})
             said_by_the_host(host, chat)
             await client.turn_end(chat, "t0")
             await said_by_the_client(client, chat)
@@ -112,10 +127,13 @@ async def test_what_is_not_known_here_survives() -> None:
             assert relayed["message"]["origin"] == {"kind": "integration"}
             assert turn["message"] == held[chat]["draft"] == MESSAGE
             assert held[SESSION]["activeClients"] == [ACTIVE]
-            assert held[SESSION]["customizations"][0] == CUSTOMIZATIONS[0]
-            assert held[SESSION]["customizations"][1]["enablement"][0]["kind"] == "planet"
+            unknown, plugin = newer(held[SESSION])
+            assert unknown == {**CUSTOMIZATIONS[0], "id": unknown["id"], "enabled": True}
+            assert plugin["enablement"][0]["kind"] == "session"
+            assert not plugin["enablement"][0]["enabled"]
+            assert plugin["extra"] == 7
             assert held[NOTES]["annotations"] == [annotation()]
-    async with Host([Puppet()], store=MemoryStore(backing)) as host:
+    async with Host([Newer()], store=MemoryStore(backing)) as host:
         url = await host.listen(port=0)
         async with open_client(url, "c", NEWEST) as client:
             await client.initialize(SESSION, chat, NOTES)

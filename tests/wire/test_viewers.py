@@ -57,7 +57,8 @@ async def people(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Peop
 
 def _make(host: Host, kind: Any) -> None:
     """Make a channel of a kind; what stands behind it is not needed where nothing may happen."""
-    state = minimal(WIRE_TYPES[f"{kind.name[0].upper()}{kind.name[1:]}State"])
+    name = f"{kind.name[0].upper()}{kind.name[1:]}State"
+    state = minimal(WIRE_TYPES[name]) if kind.has_state else {}
     host.core.directory.create(f"ahp-{kind.name.lower()}:/viewed", kind, state)
 
 

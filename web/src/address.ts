@@ -1,10 +1,10 @@
 /** The page's places: what an address means. Pure, so that the service worker can use it too. */
 import {decoded, encoded} from './ahp/uris.ts';
 
-export type Panel = 'changes' | 'files' | 'terminals' | 'notes';
+export type Panel = 'changes' | 'files' | 'terminals' | 'notes' | 'tools';
 
 /** The panels, in the order of their tabs. */
-export const PANELS: readonly Panel[] = ['changes', 'files', 'terminals', 'notes'];
+export const PANELS: readonly Panel[] = ['changes', 'files', 'terminals', 'notes', 'tools'];
 
 export interface SessionRoute {
   readonly at: 'session';

@@ -16,3 +16,4 @@ panelViews.set('changes', lazy(() => import('./workspace/changes/panel.tsx').the
 panelViews.set('files', lazy(() => import('./workspace/files/panel.tsx').then(room => room.FilesPanel)));
 panelViews.set('terminals', lazy(() => import('./workspace/terminals/panel.tsx').then(room => room.TerminalsPanel)));
 panelViews.set('notes', lazy(() => import('./workspace/notes/panel.tsx').then(room => room.NotesPanel)));
+panelViews.set('tools', lazy(() => import('./tools/panel.tsx').then(room => room.ToolsPanel)));

@@ -34,6 +34,7 @@ class AcpAgent(Agent):
     """Runs a program that speaks ACP over its standard input and output, one per session."""
 
     description = "An agent that speaks the Agent Client Protocol"
+    uses_mcp = True
     # An agent that can load its sessions goes on in its own; any other is told what it has done.
     resumable = True
 
@@ -68,6 +69,8 @@ class AcpAgent(Agent):
         self._idle_timeout = idle_timeout
         self._cancel_timeout = cancel_timeout
         self._sessions: dict[str, AgentSession] = {}
+        # Disposed of, with a process that is on its way out.
+        self._ending: set[AgentSession] = set()
         # What the agent offered to choose when it last opened a session; None before the first.
         self._settings: Mapping[str, Setting] | None = None
 
@@ -104,11 +107,14 @@ class AcpAgent(Agent):
         """End the process of a session that is disposed."""
         ended = self._sessions.pop(session, None)
         if ended is not None:
+            self._ending.add(ended)
             await ended.close()
+            # Not where that is cancelled: it goes on, and the end of the host waits for it.
+            self._ending.discard(ended)
 
     async def close(self) -> None:
         """End all processes."""
-        sessions, self._sessions = list(self._sessions.values()), {}
+        sessions, self._sessions = [*self._sessions.values(), *self._ending], {}
         await asyncio.gather(*(session.close(LAST_PATIENCE) for session in sessions))
 
     async def _load(self) -> None:

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import pydantic_ai
-from pydantic_ai import RunContext
+from pydantic_ai import RunContext, Tool
 from pydantic_ai.models import Model
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ExternalToolset
 from pydantic_ai.usage import UsageLimits
 
+from agenthost.agents.customized import CustomAgent, Prompt, Skill
 from agenthost.agents.folders import Folders
+from agenthost.agents.invocations import Invocation
+from agenthost.agents.llm.allowed_tools import AllowedTools, allowed_tools
+from agenthost.agents.llm.mcp_tool_use import mcp_toolset, offered_to_model
 from agenthost.agents.llm.models import thinking_settings
 from agenthost.agents.llm.runner import Run, run_turn
 from agenthost.agents.llm.settings import is_autopilot, is_plan_mode
+from agenthost.agents.llm.skills import load_skill
+from agenthost.agents.llm.system_prompt import (
+    ALONE,
+    LOAD_SKILL,
+    PLANNING,
+    model_skills,
+    system_prompt,
+)
+from agenthost.agents.llm.tool_schemas import usable_schema
 from agenthost.agents.llm.tools import KINDS, TOOLS, ToolContext
 from agenthost.agents.llm.turn_bridge import TurnBridge
+from agenthost.agents.tool_names import TOOL_NAME
 from agenthost.agents.turn import Turn
 
 # A host has its own things to say when it starts.
@@ -28,83 +42,105 @@ pydantic_ai.BANNER_ENABLED = False
 MOST_STEPS: Final = 200
 # Times that a model may get the arguments of a tool wrong.
 TOOL_RETRIES: Final = 3
-# What every provider takes as the name of a tool.
-_TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
-
-_INSTRUCTIONS: Final = """\
-You are a coding agent. You work on the files in the user's working directory with your tools.
-Look before you change: list, search and read what matters first. Make the smallest change that
-does what was asked, in the style of the code around it, and check it by running what the project
-has for that. The user may refuse an edit or a command and say why: take that as an instruction,
-and do not try the same again. Tools refuse paths outside of the working directories.
-Answer in short markdown: what you did, and what is left to do."""
-
-_PLANNING: Final = """\
-The user wants a plan now: change nothing. Read what you need, then answer with the plan: what to
-change where, in which order, how to check it, and what is still to be decided."""
-_ALONE: Final = """\
-Nobody is there to answer: work to the end by yourself, ask nothing, and where something is
-undecided choose what is most sensible and say so in your answer."""
 
 
 def _instructions(ctx: RunContext[ToolContext]) -> str:
-    # In one piece: some local servers take only one system message.
-    folders = "\n".join(f"- {path}" for path in ctx.deps.folders.paths) or "(none)"
-    pieces = [
-        _INSTRUCTIONS,
-        f"Working directories; relative paths start in the first:\n{folders}",
-    ]
     config = ctx.deps.turn.config
-    pieces += [_PLANNING] if is_plan_mode(config) else [_ALONE] if is_autopilot(config) else []
-    return "\n\n".join(pieces)
+    mode = PLANNING if is_plan_mode(config) else ALONE if is_autopilot(config) else None
+    folders = [str(path) for path in ctx.deps.folders.paths]
+    return system_prompt(folders, ctx.deps.turn.customizations, mode=mode)
+
+
+async def _prepare_load_skill(
+    ctx: RunContext[ToolContext], definition: ToolDefinition
+) -> ToolDefinition | None:
+    """Offer to read skills where there are any; no agent's file needs to name that."""
+    return definition if model_skills(ctx.deps.turn.customizations.skills) else None
 
 
 _AGENT: Final[pydantic_ai.Agent[ToolContext, str]] = pydantic_ai.Agent(
     deps_type=ToolContext,
     name="llm",
     instructions=_instructions,
-    tools=TOOLS,
+    tools=[*TOOLS, Tool(load_skill, name=LOAD_SKILL, prepare=_prepare_load_skill)],
     retries={"tools": TOOL_RETRIES},
 )
 
 
-async def answer(turn: Turn, model: Model, titles: Mapping[str, str]) -> None:
-    """Work on one turn with a model."""
+@dataclass(frozen=True, kw_only=True)
+class Assignment:
+    """What a turn is answered with: its model, and what its message names."""
+
+    model: Model
+    # As it is offered, where it is not the one that the message chose.
+    model_name: str | None = None
+    invocation: Invocation | None = None
+    # Told what is worth telling people once in a session.
+    tell: Callable[[str], Awaitable[None]]
+
+
+async def answer(turn: Turn, assignment: Assignment, titles: Mapping[str, str]) -> None:
+    """Work on one turn."""
+    own = {tool.name for tool in TOOLS} | {LOAD_SKILL}
+    allowed = await _allowed(turn, assignment, titles)
+    mcp, left_out = offered_to_model(turn.mcp.tools, allowed.allows, own)
+    if left_out:
+        told = f"{left_out} tools of MCP servers are left out: a model takes only so many."
+        await assignment.tell(f"{told} Switch off servers that you do not need.")
     folders = Folders(turn.session.working_directories)
 
     def make_context(bridge: TurnBridge) -> ToolContext:
-        return ToolContext(turn, bridge, folders)
+        return ToolContext(turn, bridge, folders, allowed)
 
-    names = {tool.name for tool in TOOLS}
     run = Run(
         agent=_AGENT,
-        model=model,
+        model=assignment.model,
         deps=make_context,
-        toolsets=_client_tools(turn, names),
+        toolsets=[*mcp_toolset(turn, mcp), *_client_tools(turn, allowed, own.union(mcp))],
         settings={**thinking_settings(turn), "cache": True},
         limits=UsageLimits(request_limit=MOST_STEPS),
         titles=titles,
         kinds=KINDS,
-        self_driven=names,
+        self_driven=own,
         plain_inputs={"run_command": "command"},
+        mcp=mcp,
+        model_name=assignment.model_name,
+        message=assignment.invocation.message if assignment.invocation is not None else None,
     )
     await run_turn(turn, run)
 
 
-def _client_tools(turn: Turn, taken: set[str]) -> list[AbstractToolset[Any]]:
+async def _allowed(turn: Turn, assignment: Assignment, titles: Mapping[str, str]) -> AllowedTools:
+    """Return the tools that the custom agent uses, or else the prompt that the message names."""
+    chosen: CustomAgent | Prompt | Skill | None = turn.customizations.agent
+    if chosen is None and assignment.invocation is not None:
+        chosen = assignment.invocation.item
+    wanted = () if chosen is None or isinstance(chosen, Skill) else chosen.tools
+    own = {tool.name: titles.get(tool.name, "") for tool in TOOLS}
+    allowed = allowed_tools(wanted, own, turn.client_tools, turn.mcp.tools)
+    if allowed.problem is not None and chosen is not None:
+        await assignment.tell(f"{chosen.name} names tools that are not here: {allowed.problem}.")
+    return allowed
+
+
+def _client_tools(
+    turn: Turn, allowed: AllowedTools, taken: Collection[str]
+) -> list[AbstractToolset[Any]]:
     """Offer the model what attached clients can do, except under names that are taken."""
     offered = [
         ToolDefinition(
             name=name,
             description=tool.get("description") or tool.get("title"),
-            parameters_json_schema=dict(tool.get("inputSchema") or _NO_ARGUMENTS),
+            parameters_json_schema=(
+                usable_schema(tool["inputSchema"]) if tool.get("inputSchema") else _NO_ARGUMENTS
+            ),
         )
         for name, tool in turn.client_tools.items()
-        if name not in taken and _TOOL_NAME.fullmatch(name)
+        if name not in taken and allowed.allows(name) and TOOL_NAME.fullmatch(name)
     ]
     # What a client's tool does nobody here knows: while a plan is wanted it is left out.
     tools = ExternalToolset[Any](offered).filtered(lambda ctx, tool: not is_plan_mode(turn.config))
     return [tools] if offered else []
 
 
-_NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object", "properties": {}}
+_NO_ARGUMENTS: Final[dict[str, Any]] = {"type": "object", "properties": {}}

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from agenthost.agents.file_edit import MOST_EDITED
 from agenthost.agents.folders import FileRefused, Folders, NoSuchFile, refusing
 from agenthost.agents.llm.history import MOST_RESULT
 
@@ -22,8 +23,6 @@ DEEPEST: Final = 8
 MOST_LINES: Final = 2000
 # A longer file is for searching, not for reading.
 MOST_READ: Final = 20 * 1024 * 1024
-# A file that is edited is held in memory, and stored as it was and as it is.
-MOST_EDITED: Final = 2 * 1024 * 1024
 
 
 def list_folder(folders: Folders, name: str, depth: int) -> str:
@@ -62,7 +61,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 def read_lines(folders: Folders, name: str, start: int, count: int) -> str:
     """Return some lines of a text file, under a line that says which they are."""
-    _check(folders, name, MOST_READ)
+    _check(folders, name)
     start, count = max(1, start), max(1, min(count, MOST_LINES))
     kept: list[str] = []
     size, number = 0, 0
@@ -79,18 +78,7 @@ def read_lines(folders: Folders, name: str, start: int, count: int) -> str:
     return f"(lines {start} to {last} of {number})\n" + "\n".join(kept)
 
 
-def read_text(folders: Folders, name: str) -> str | None:
-    """Return the text of a file as it is, line ends included; None when there is none."""
-    try:
-        _check(folders, name, MOST_EDITED)
-        return folders.read(name, MOST_EDITED).decode()
-    except NoSuchFile:
-        return None
-    except UnicodeDecodeError as error:
-        raise FileRefused(f"{name}: that is not a text file") from error
-
-
-def _check(folders: Folders, name: str, most: int) -> None:
+def _check(folders: Folders, name: str) -> None:
     path = folders.resolve(name)
     with refusing(name, "read"):
         if path.is_dir():
@@ -100,7 +88,7 @@ def _check(folders: Folders, name: str, most: int) -> None:
         if not path.is_file():
             # Reading a pipe would wait for ever.
             raise FileRefused(f"{name}: that is not a regular file")
-        if path.stat().st_size > most:
+        if path.stat().st_size > MOST_READ:
             raise FileRefused(f"{name}: the file is too large")
 
 

@@ -74,17 +74,22 @@ def messages_of(
 
 
 def conversation_of(
-    turn: Turn, folders: Folders, plain_inputs: Mapping[str, str] | None = None
+    turn: Turn,
+    folders: Folders,
+    plain_inputs: Mapping[str, str] | None = None,
+    message: Mapping[str, Any] | None = None,
 ) -> tuple[list[ModelMessage], str | Sequence[UserContent]]:
     """Return what a model is told for a turn: the messages before, and the newest one.
 
     A turn that goes on after a failure continues what it has of an answer, if there is any.
+    ``message`` is the newest one where the model is to read another than was sent.
     """
+    message = turn.message if message is None else message
     if any(part["kind"] in _RETOLD for part in turn.parts_so_far):
         parts = {"responseParts": turn.parts_so_far, "state": "interrupted"}
-        history = [*turn.history, {"message": turn.message, **parts}]
+        history = [*turn.history, {"message": message, **parts}]
         return messages_of(history, folders, plain_inputs), CONTINUE
-    return messages_of(turn.history, folders, plain_inputs), prompt_of(turn.message, folders)
+    return messages_of(turn.history, folders, plain_inputs), prompt_of(message, folders)
 
 
 def _turn_messages(

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from agenthost.agents.api import AgentError
+from agenthost.agents.customized import CustomAgent, Prompt, Skill
+from agenthost.agents.invocations import Invocation
 from agenthost.agents.turn import Turn
 from agenthost.protocol.markdown import without_code_marks
 
@@ -31,6 +33,9 @@ PROVIDER_KEYS: Final[Mapping[str, Sequence[str]]] = {
 }
 # Servers of one's own speak the protocol that goes by this name.
 _OWN_SERVER: Final = ("openai", "openai-chat")
+
+# What files write that leave the choice to whoever sends a message.
+_ANY_MODEL: Final = ("inherit", "auto", "default")
 
 _THINKING: Final[Mapping[str, Any]] = {
     "type": "object",
@@ -116,17 +121,58 @@ def model_info(provider: str, name: str) -> dict[str, Any]:
 
 
 def chosen_model(turn: Turn, offered: Sequence[str]) -> str | None:
-    """Return the model that a message asks for, or the first one offered.
+    """Return the model that a message asks for, or the first one offered, as the host orders them.
 
     Raises AgentError for one that is not offered.
     """
     chosen = (turn.message.get("model") or {}).get("id")
     if chosen is None:
-        return offered[0] if offered else None
+        return turn.model if turn.model in offered else next(iter(offered), None)
     if chosen not in offered:
         known = ", ".join(offered) or "none to choose from"
         raise AgentError(f"there is no model {chosen} here; there is: {known}", "unknownModel")
     return str(chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class WantedModel:
+    """The model that a turn is answered with."""
+
+    # None if there is none to choose from.
+    name: str | None
+    # Whether what people brought asks for it, and not the message.
+    is_brought: bool = False
+    # What people are told if that asks for one that is not offered.
+    notice: str | None = None
+
+
+def wanted_model(turn: Turn, offered: Sequence[str], invocation: Invocation | None) -> WantedModel:
+    """Return the model of the custom agent or the prompt, if it is offered, or the message's.
+
+    Raises AgentError for a message that asks for one that is not offered.
+    """
+    chosen = chosen_model(turn, offered)
+    brought: CustomAgent | Prompt | Skill | None = turn.customizations.agent
+    if brought is None and invocation is not None:
+        brought = invocation.item
+    if brought is None or isinstance(brought, Skill) or not brought.model:
+        return WantedModel(chosen)
+    found = _offered_as(brought.model, offered)
+    if found is not None:
+        return WantedModel(found, is_brought=True)
+    if brought.model.strip().lower() in _ANY_MODEL or chosen is None:
+        return WantedModel(chosen)
+    asked = f"{brought.name} asks for the model {brought.model[:100]}, which is not offered here"
+    return WantedModel(chosen, notice=f"{asked}; {chosen} answers.")
+
+
+def _offered_as(name: str, offered: Sequence[str]) -> str | None:
+    """Return how a model is offered that a file calls by its id, or by the id's last part."""
+    wanted = name.strip().lower()
+    for each in offered:
+        if wanted in (each.lower(), each.partition(":")[2].lower()):
+            return each
+    return None
 
 
 def thinking_settings(turn: Turn) -> ModelSettings:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic_ai.agent import AbstractAgent
@@ -25,7 +25,9 @@ from agenthost.agents.api import AgentError
 from agenthost.agents.folders import Folders
 from agenthost.agents.llm.error_messages import explain
 from agenthost.agents.llm.history import conversation_of
+from agenthost.agents.llm.traced_model import traced
 from agenthost.agents.llm.turn_bridge import TurnBridge, take_steering
+from agenthost.agents.mcp_tools import OfferedTool
 from agenthost.agents.turn import Turn
 
 
@@ -49,19 +51,34 @@ class Run:
     self_driven: Collection[str] = ()
     # Tools whose input is shown as plain text -> the argument that it is.
     plain_inputs: Mapping[str, str] = field(default_factory=dict)
+    # Tools of MCP servers, by the names that the model knows them by.
+    mcp: Mapping[str, OfferedTool] = field(default_factory=dict)
+    # The name of the model, where it is not the one that the message chose.
+    model_name: str | None = None
+    # The turn's message as the model is to read it, where that is not as it was sent.
+    message: Mapping[str, Any] | None = None
 
 
 async def run_turn(turn: Turn, run: Run) -> None:
     """Answer a turn; raise AgentError when the model cannot."""
     folders = Folders(turn.session.working_directories)
     # Files are read for it.
-    history, prompt = await asyncio.to_thread(conversation_of, turn, folders, run.plain_inputs)
+    history, prompt = await asyncio.to_thread(
+        conversation_of, turn, folders, run.plain_inputs, run.message
+    )
     async with AsyncExitStack() as stack:
         bridge = TurnBridge(
-            turn, stack, titles=run.titles, kinds=run.kinds, self_driven=run.self_driven
+            turn,
+            stack,
+            titles=run.titles,
+            kinds=run.kinds,
+            self_driven=run.self_driven,
+            mcp=run.mcp,
+            model_name=run.model_name,
         )
         try:
-            await _converse(turn, run, bridge, history, prompt)
+            with traced(run.model, run.agent, turn.tracing) as model:
+                await _converse(turn, replace(run, model=model), bridge, history, prompt)
         except Exception as error:
             told = explain(error)
             if told is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from agenthost.agents.common_settings import COMMON_SETTINGS, allows_everything
+from agenthost.agents.common_settings import COMMON_SETTINGS
 
 # The names and values are those that clients have controls of their own for.
 SETTINGS: Final[Mapping[str, Any]] = {
@@ -28,11 +28,6 @@ SETTINGS: Final[Mapping[str, Any]] = {
         },
     },
 }
-
-
-def auto_approves(config: Mapping[str, Any]) -> bool:
-    """Return whether edits and commands run without approval."""
-    return allows_everything(config) or is_autopilot(config)
 
 
 def is_plan_mode(config: Mapping[str, Any]) -> bool:

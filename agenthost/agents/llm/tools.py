@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from pydantic_ai import RunContext, Tool
@@ -20,16 +19,18 @@ from pydantic_ai.tools import ToolDefinition
 from agenthost.agents import content
 from agenthost.agents.api import AgentError
 from agenthost.agents.approvals import Confirmation
+from agenthost.agents.common_settings import NeededMode
+from agenthost.agents.file_edit import read_text, replace_text
 from agenthost.agents.folders import FileRefused, Folders, OutsideFolders
+from agenthost.agents.llm.allowed_tools import ALL_TOOLS, AllowedTools
 from agenthost.agents.llm.files import (
     IGNORED,
     edited_text,
     list_folder,
     read_lines,
-    read_text,
 )
 from agenthost.agents.llm.history import clipped, denial
-from agenthost.agents.llm.settings import auto_approves, is_plan_mode
+from agenthost.agents.llm.settings import is_autopilot, is_plan_mode
 from agenthost.agents.llm.turn_bridge import TurnBridge
 from agenthost.agents.processes import run_command as run_process
 from agenthost.agents.tool_call import ToolCall
@@ -57,16 +58,25 @@ class ToolContext:
     turn: Turn
     bridge: TurnBridge
     folders: Folders
+    # What the custom agent uses, if there is one.
+    allowed: AllowedTools = ALL_TOOLS
 
     async def ask(
-        self, call: ToolCall, title: str, *, input: Any, invocation: str, **how: Any
+        self,
+        call: ToolCall,
+        title: str,
+        *,
+        input: Any,
+        invocation: str,
+        mode: NeededMode = "everything",
+        **how: Any,
     ) -> Confirmation:
-        """Ask people to allow a call, unless the session allows everything."""
+        """Ask people to allow a call, unless the session allows what it needs."""
         # Looked up for each call: people may change it while the turn runs.
-        if auto_approves(self.turn.config):
+        if is_autopilot(self.turn.config):
             await call.start(input, invocation=invocation, by_setting=True)
             return Confirmation(True, input if isinstance(input, str) else None)
-        return await call.confirm(title, input=input, invocation=invocation, **how)
+        return await call.confirm(title, input=input, invocation=invocation, mode=mode, **how)
 
     def check_may_act(self) -> None:
         """Refuse what changes anything while the session only plans."""
@@ -185,23 +195,22 @@ async def edit_file(
         shown["old_text"] = old_text
     invocation = f"Edit {path}" if before is not None else f"Create {path}"
     answer = await context.ask(
-        call, f"{invocation}?", input=shown, invocation=invocation, edits=[edit]
+        call,
+        f"{invocation}?",
+        input=shown,
+        invocation=invocation,
+        edits=[edit],
+        # What git runs by itself is more than an edit.
+        mode="everything" if ".git" in file.parts else "edits",
     )
     if not answer:
         return denial(answer.reason_message, answer.suggestion)
     with _refusals(path):
-        await asyncio.to_thread(_write, context.folders, path, file, before, after)
+        await asyncio.to_thread(replace_text, context.folders, path, file, before, after)
     told = f"{path} is written: {edit['diff']['added']} lines added, "
     told += f"{edit['diff']['removed']} removed."
     await call.complete(f"Edited {path}", [content.text(told), content.file_edit(edit)])
     return told
-
-
-def _write(folders: Folders, name: str, file: Path, before: str | None, after: str) -> None:
-    # People may take their time: what they approved must still be what happens.
-    if folders.resolve(name) != file or read_text(folders, name) != before:
-        raise FileRefused(f"{name}: the file has changed in the meantime; read it again")
-    folders.write(name, after.encode())
 
 
 async def run_command(ctx: RunContext[ToolContext], command: str) -> str:
@@ -243,18 +252,23 @@ async def run_command(ctx: RunContext[ToolContext], command: str) -> str:
     return f"{changed}{left_out}{clipped(result.output)}\n(exit code {result.exit_code})"
 
 
-async def _unless_planning(
+# What changes something, so that it has no place in a plan.
+_ACTING: Final = ("edit_file", "run_command")
+
+
+async def prepare_tool(
     ctx: RunContext[ToolContext], definition: ToolDefinition
 ) -> ToolDefinition | None:
-    return None if is_plan_mode(ctx.deps.turn.config) else definition
+    """Return a tool as the model is told it, or None where it is not offered."""
+    if not ctx.deps.allowed.allows(definition.name):
+        return None
+    acts = definition.name in _ACTING
+    return None if acts and is_plan_mode(ctx.deps.turn.config) else definition
 
 
 TOOLS: Final[list[Tool[ToolContext]]] = [
-    Tool(list_files),
-    Tool(read_file),
-    Tool(search_files),
-    Tool(edit_file, prepare=_unless_planning),
-    Tool(run_command, prepare=_unless_planning),
+    Tool(function, prepare=prepare_tool)
+    for function in (list_files, read_file, search_files, edit_file, run_command)
 ]
 # What each is to programs that show some kinds of tools in their own way.
 KINDS: Final = {

@@ -54,11 +54,14 @@ from agenthost.agents.approvals import Confirmation
 from agenthost.agents.folders import Folders
 from agenthost.agents.llm.attachments import prompt_of
 from agenthost.agents.llm.history import denial
+from agenthost.agents.llm.mcp_tool_use import use_mcp_tool
+from agenthost.agents.mcp_calls import begin_mcp_call
+from agenthost.agents.mcp_tools import OfferedTool
 from agenthost.agents.tool_call import ToolCall
 from agenthost.agents.turn import Turn
 
 # A call with one of these has not ended.
-_OPEN: Final = ("streaming", "pending-confirmation", "running")
+_OPEN: Final = ("streaming", "pending-confirmation", "running", "auth-required")
 # How the calls of an MCP server are named that the model's provider talks to itself.
 _MCP: Final = "mcp_server:"
 # A longer result of a tool is kept beside the chat, and the beginning shown.
@@ -92,8 +95,14 @@ class TurnBridge(AbstractCapability[Any]):
         titles: Mapping[str, str],
         kinds: Mapping[str, str],
         self_driven: Collection[str],
+        mcp: Mapping[str, OfferedTool] | None = None,
+        model_name: str | None = None,
     ) -> None:
         self._turn = turn
+        # Tools of MCP servers, by the names that the model knows them by.
+        self._mcp = mcp or {}
+        # How the turn reports its model, where that is not the message's.
+        self._model_name = model_name
         # Ends whatever call is still open when the run ends.
         self._stack = stack
         # Tool name -> how people call it.
@@ -138,13 +147,17 @@ class TurnBridge(AbstractCapability[Any]):
         usage: dict[str, Any] = {
             "inputTokens": used.input_tokens,
             "outputTokens": used.output_tokens,
-            "model": self._turn.model or response.model_name or ctx.model.model_name,
+            "model": (
+                self._model_name or self._turn.model or response.model_name or ctx.model.model_name
+            ),
         }
         if used.cache_read_tokens:
             usage["cacheReadTokens"] = used.cache_read_tokens
         total = {"model": usage["model"], "cachedTokens": used.cache_read_tokens}
         total |= {key: usage[key] for key in ("inputTokens", "outputTokens")}
-        usage["_meta"] = {"turnTokenTotals": [total]}
+        # Of the last request: those above are of the turn, and say nothing of the context.
+        context = response.usage.input_tokens + response.usage.output_tokens
+        usage["_meta"] = {"turnTokenTotals": [total], "contextTokens": context}
         await self._turn.report_usage(usage)
         if response.finish_reason == "length":
             await self._turn.notify("(The model reached its limit; its answer is cut off here.)")
@@ -191,7 +204,7 @@ class TurnBridge(AbstractCapability[Any]):
                 for part in requests.approvals
             }
             results = {
-                part.tool_call_id: group.create_task(self._run_elsewhere(part))
+                part.tool_call_id: group.create_task(self._run_elsewhere(ctx, part))
                 for part in requests.calls
             }
         return DeferredToolResults(
@@ -235,12 +248,17 @@ class TurnBridge(AbstractCapability[Any]):
             return shown
         definition = ctx.tools.get(part.tool_name)
         kind = definition.kind if definition is not None else "function"
-        if kind == "output" or (kind == "external" and part.tool_name in self._turn.client_tools):
+        offered = self._mcp.get(part.tool_name)
+        is_clients = offered is None and part.tool_name in self._turn.client_tools
+        if kind == "output" or (kind == "external" and is_clients):
             # The answer itself, or a call that is shown once its owner runs it.
             return None
-        title = self._titles.get(part.tool_name)
-        meta = self._meta(part.tool_name)
-        call = self._turn.tool(part.tool_name, display_name=title, meta=meta)
+        if offered is not None:
+            call = begin_mcp_call(self._turn, offered)
+        else:
+            title = self._titles.get(part.tool_name)
+            meta = self._meta(part.tool_name)
+            call = self._turn.tool(part.tool_name, display_name=title, meta=meta)
         self._calls[part.tool_call_id] = call
         return await self._stack.enter_async_context(call)
 
@@ -287,8 +305,12 @@ class TurnBridge(AbstractCapability[Any]):
             return ToolDenied(denial(answer.reason_message, answer.suggestion))
         return await _approved(call, before, answer)
 
-    async def _run_elsewhere(self, part: ToolCallPart) -> Any:
+    async def _run_elsewhere(self, ctx: RunContext[Any], part: ToolCallPart) -> Any:
         name = part.tool_name
+        offered = self._mcp.get(name)
+        call = await self._ensure_call(ctx, part) if offered is not None else None
+        if offered is not None and call is not None:
+            return await use_mcp_tool(self._turn, offered, call, _arguments(part))
         if name not in self._turn.client_tools:
             return ToolFailed(f"nobody here can run {name}")
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
@@ -254,17 +254,16 @@ class Attachment:
     @contextlib.contextmanager
     def _listening(self) -> Iterator[None]:
         loop = asyncio.get_running_loop()
-        for number in _SIGNALS:
-            loop.add_signal_handler(number, self._finish, "stopped", int(number))
-        loop.add_signal_handler(signal.SIGWINCH, self._on_resize)
-        loop.add_signal_handler(signal.SIGCONT, self._on_continue)
-        loop.add_reader(self._tty.input, self._on_input)
-        try:
-            yield
-        finally:
-            loop.remove_reader(self._tty.input)
-            for number in (*_SIGNALS, signal.SIGWINCH, signal.SIGCONT):
-                loop.remove_signal_handler(number)
+        with _handlers_kept(loop, (*_SIGNALS, signal.SIGWINCH, signal.SIGCONT)):
+            for number in _SIGNALS:
+                loop.add_signal_handler(number, self._finish, "stopped", int(number))
+            loop.add_signal_handler(signal.SIGWINCH, self._on_resize)
+            loop.add_signal_handler(signal.SIGCONT, self._on_continue)
+            loop.add_reader(self._tty.input, self._on_input)
+            try:
+                yield
+            finally:
+                loop.remove_reader(self._tty.input)
 
     def _finish(self, how: How, code: int | None = None) -> None:
         if not self._end.done():
@@ -276,6 +275,23 @@ class Attachment:
 
     def _start(self, work: Coroutine[Any, Any, None], name: str) -> None:
         self._tasks.start(work, name)
+
+
+@contextlib.contextmanager
+def _handlers_kept(
+    loop: asyncio.AbstractEventLoop, numbers: Sequence[signal.Signals]
+) -> Iterator[None]:
+    """Give signals back to whoever handled them before, such as a chat that comes back."""
+    # No loop tells who handles a signal, so that everybody looks here.
+    known: dict[int, asyncio.Handle] = getattr(loop, "_signal_handlers", {})
+    before = {number: known.get(number) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            loop.remove_signal_handler(number)
+            if handler is not None:
+                loop.add_signal_handler(number, handler._run)
 
 
 def content_text(state: TerminalState) -> str:

@@ -11,16 +11,22 @@ from agenthost.cli.arguments import Subparsers, add_command
 from agenthost.cli.data_dir import import_from_here
 from agenthost.errors import AgentHostError
 
+_EXAMPLES = """examples:
+  agenthost agents                                and what a missing one needs
+  agenthost agents --agent greeter.agent:Greeter  whether this can be loaded"""
+
 
 def register(subparsers: Subparsers) -> None:
     """Add ``agents`` to the argument tree."""
-    agents = add_command(subparsers, "agents", "list the agents that can be offered", run)
+    agents = add_command(
+        subparsers, "agents", "list the agents that can be offered", run, _EXAMPLES
+    )
     agents.add_argument(
         "--agent",
         action="append",
         default=[],
         metavar="SPEC",
-        help="also look at this one: a name, module:name, or acp:NAME=COMMAND",
+        help="also look at this one: a name, module:name, acp:NAME=COMMAND or ahp:NAME=ADDRESS",
     )
     agents.add_argument("--config", type=Path, metavar="FILE", help="agenthost.toml to read")
     agents.add_argument("--json", action="store_true", help="print JSON on standard output")

@@ -7,15 +7,15 @@ import asyncio
 import json
 import shutil
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from agenthost.cli.arguments import Subparsers, add_command, add_json_option
+from agenthost.cli.changed_files import COMPUTING, ChangedFiles
 from agenthost.cli.connection.chat_lookup import find_chat
+from agenthost.cli.connection.command_hints import hint
 from agenthost.cli.connection.host_connection import (
     add_connection_options,
-    command_for_host,
     connected,
     decode_argument,
     run_command,
@@ -24,8 +24,6 @@ from agenthost.cli.connection.host_connection import (
 from agenthost.cli.connection.session_lookup import open_session_or_latest
 from agenthost.cli.exit_codes import OK, USAGE, CommandFailed
 from agenthost.cli.format.diff_format import (
-    FileDiff,
-    describe_file,
     diff_lines,
     file_json,
     is_spelled_out,
@@ -33,41 +31,30 @@ from agenthost.cli.format.diff_format import (
     stat_lines,
     sum_json,
 )
-from agenthost.cli.format.diff_rows import diff_rows
 from agenthost.cli.format.state_format import short_id
 from agenthost.cli.format.terminal_text import Ink, one_line
 from agenthost.client import Unsupported
-from agenthost.errors import AgentHostError, NotFound
+from agenthost.errors import NotFound
 
 if TYPE_CHECKING:
     from agenthost.client import Chat, Session
     from agenthost.client.changes import ChangesView
-    from agenthost.protocol.changeset import ChangesetFile
 
 Json = Mapping[str, Any]
 
-LARGEST = 2 * 1024 * 1024
-"""Bytes of a file that are compared; a larger one is named only."""
-
-COMPUTING = 120.0
-"""Seconds in which a host must have found out what was changed."""
-
-# Lines around a change, as git shows them.
-_CONTEXT = 3
-# Files that are fetched at the same time.
-_AT_ONCE = 8
+# Characters of an id that tell a turn from others.
 _SHORTEST_ID = 4
 
 _EXAMPLES = """examples:
-  agenthost diff                          what the latest session changed, here if one works here
-  agenthost diff release --stat           a line per file; by the session's id or title
-  agenthost diff --turn last              what its last turn changed
-  agenthost diff --turn 2..5              the difference between what two turns left
-  agenthost diff --kind branch            all that differs from the branch it started from
+  agenthost diff                   what the latest session changed, best here
+  agenthost diff release --stat    a line per file; by the session's id or title
+  agenthost diff --turn last       what its last turn changed
+  agenthost diff --turn 2..5       the difference between what two turns left
+  agenthost diff --kind branch     all that differs from where its branch began
   agenthost diff --color always | less -R
-  agenthost diff > changes.patch          which `git apply` reads
+  agenthost diff > changes.patch   which `git apply` reads
 
---kind is one of those that the session has: session (default), uncommitted, branch.
+--kind is one that the session has: session (default), uncommitted, branch.
 """
 
 
@@ -109,7 +96,7 @@ async def _diff(args: argparse.Namespace) -> int:
             return OK
         async with asyncio.timeout(COMPUTING):
             files = await view.ready()
-        found = _Found(session, view, files)
+        found = ChangedFiles(session, view, files)
         if args.json:
             await _print_json(found, with_diffs=not args.stat)
         elif not files:
@@ -120,67 +107,6 @@ async def _diff(args: argparse.Namespace) -> int:
         else:
             await _print_diff(found, Ink(_is_coloured(args)))
     return OK
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """The changed files of a session."""
-
-    session: Session
-    view: ChangesView
-    files: Sequence[ChangesetFile]
-
-    def described(self) -> list[FileDiff]:
-        """Return the files as the host describes them."""
-        directories = self.session.state.get("workingDirectories") or []
-        described = [describe_file(file, directories) for file in self.files]
-        return [
-            replace(item, is_binary=item.added is None and _is_kept(file))
-            for file, item in zip(self.files, described, strict=True)
-        ]
-
-    async def compared(self, *, keep_returns: bool) -> AsyncIterator[FileDiff]:
-        """Yield the files with their diffs, in order; some are fetched at the same time."""
-        pairs = list(zip(self.files, self.described(), strict=True))
-        for start in range(0, len(pairs), _AT_ONCE):
-            batch = pairs[start : start + _AT_ONCE]
-            work = (self._compare(file, item, keep_returns) for file, item in batch)
-            for compared in await asyncio.gather(*work):
-                yield compared
-
-    async def _compare(self, file: ChangesetFile, item: FileDiff, keep_returns: bool) -> FileDiff:
-        """Return a file with its diff, or with why it has none."""
-        if not _is_kept(file) and await self._is_folder(item.uri):
-            return replace(item, unshown="a submodule, which is at another commit")
-        size = max(_size_hint(file, name) for name in ("before", "after"))
-        if size > LARGEST:
-            return replace(item, unshown=f"too large to be shown: {size:,} bytes")
-        try:
-            before, after = await self.view.contents(file)
-        except (AgentHostError, TimeoutError) as error:
-            why = one_line(str(error)) or "no answer in time"
-            return replace(item, unshown=f"cannot be shown: {why}")
-        if max(len(before or b""), len(after or b"")) > LARGEST:
-            return replace(item, unshown=f"too large to be shown: {_sizes(before, after)}")
-        try:
-            texts = _text(before), _text(after)
-        except ValueError:
-            return replace(item, unshown=_sizes(before, after), is_binary=True)
-        # Elsewhere, so that what comes from the host is read meanwhile.
-        rows = await asyncio.to_thread(
-            diff_rows, *texts, context=_CONTEXT, keep_returns=keep_returns
-        )
-        if item.added is not None:
-            return replace(item, rows=rows)
-        added, removed = (sum(row.startswith(sign) for row in rows) for sign in "+-")
-        return replace(item, rows=rows, added=added, removed=removed, is_binary=False)
-
-    async def _is_folder(self, uri: str) -> bool:
-        """Return whether what changed is a folder, as a submodule is."""
-        try:
-            return (await self.session.files.stat(uri))["type"] == "directory"
-        except (AgentHostError, TimeoutError):
-            return False
 
 
 # Which changes.
@@ -194,8 +120,8 @@ async def _open(session: Session, args: argparse.Namespace) -> ChangesView | Non
         chat = await session.chat(named)
     catalogue = session.changes if args.chat is None or chat is None else chat.changes
     if args.kind in ("turn", "compare-turns"):
-        hint = command_for_host(args, "diff", short_id(session.uri), "--turn", "last")
-        raise CommandFailed(f"--kind: use --turn, as in `{hint}`", USAGE)
+        instead = hint("diff", short_id(session.uri), "--turn", "last")
+        raise CommandFailed(f"--kind: use --turn, as in {instead}", USAGE)
     try:
         if args.turn is None or chat is None:
             return await catalogue.open(args.kind)
@@ -241,7 +167,7 @@ def find_turn(chat: Chat, text: str) -> str:
 # Printing.
 
 
-async def _print_diff(found: _Found, ink: Ink) -> None:
+async def _print_diff(found: ChangedFiles, ink: Ink) -> None:
     is_patch = not sys.stdout.isatty()
     async for file in found.compared(keep_returns=is_patch):
         for line in diff_lines(file, ink, patch=is_patch):
@@ -251,7 +177,7 @@ async def _print_diff(found: _Found, ink: Ink) -> None:
             print(f"{name}: control characters are spelled out; do not apply", file=sys.stderr)
 
 
-def _print_stat(found: _Found, ink: Ink) -> None:
+def _print_stat(found: ChangedFiles, ink: Ink) -> None:
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for line in stat_lines(found.described(), width, ink):
         print(line)
@@ -265,7 +191,7 @@ def _print_nothing(session: Session, args: argparse.Namespace) -> None:
         print(f"The host tells of no changes in {short_id(session.uri)}.", file=sys.stderr)
 
 
-async def _print_json(found: _Found, *, with_diffs: bool) -> None:
+async def _print_json(found: ChangedFiles, *, with_diffs: bool) -> None:
     files = found.described()
     if with_diffs:
         files = [file async for file in found.compared(keep_returns=True)]
@@ -283,37 +209,3 @@ async def _print_json(found: _Found, *, with_diffs: bool) -> None:
 
 def _is_coloured(args: argparse.Namespace) -> bool:
     return args.color == "always" or (args.color == "auto" and use_colour())
-
-
-# Contents.
-
-
-def _text(data: bytes | None) -> str | None:
-    """Return the text of a file.
-
-    Raises:
-        ValueError: it is none, as git sees it.
-    """
-    if data is None:
-        return None
-    if b"\0" in data:
-        raise ValueError("it holds a NUL")
-    return data.decode()
-
-
-def _sizes(before: bytes | None, after: bytes | None) -> str:
-    if before is None or after is None:
-        return f"{len(before or after or b''):,} bytes"
-    return f"{len(before):,} bytes before, {len(after):,} now"
-
-
-def _size_hint(file: Json, name: str) -> int:
-    content = (file["edit"].get(name) or {}).get("content") or {}
-    hint: int = content.get("sizeHint") or 0
-    return hint
-
-
-def _is_kept(file: Json) -> bool:
-    """Return whether the host kept what was in a file, rather than naming the file itself."""
-    sides = [file["edit"].get(name) or {} for name in ("before", "after")]
-    return any((side.get("content") or {}).get("uri") != side.get("uri") for side in sides if side)

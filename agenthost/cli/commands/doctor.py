@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from agenthost.cli.arguments import Subparsers, add_command, add_json_option
+from agenthost.cli.connection.command_hints import hint
 from agenthost.cli.connection.host_connection import (
-    TOKEN_VARIABLE,
-    URL_VARIABLE,
     add_connection_options,
     explain_reason,
     run_command,
@@ -35,13 +34,16 @@ from agenthost.cli.diagnostics import (
     check_data_dir,
     check_health,
     check_port,
+    check_restore,
     check_store,
     check_token_file,
 )
 from agenthost.cli.exit_codes import FAILED, OK
 from agenthost.cli.format.terminal_text import Ink, one_line
 from agenthost.client import CannotConnect, Client, GivenUp, NoCommonVersion, NotAdmitted, connect
+from agenthost.client.link.addresses import HostPlace, dial, dial_place, is_ssh
 from agenthost.errors import AgentHostError, PermissionDenied
+from agenthost.local_host import TOKEN_VARIABLE, URL_VARIABLE
 from agenthost.protocol import SUPPORTED_VERSIONS
 from agenthost.protocol.uris import chat_uri
 from agenthost.protocol.versions.editors import spoken_by_editors
@@ -51,6 +53,8 @@ _PINGS = 5
 _MOST_TOLD = 10
 # Seconds for a connection to somebody who has been silent already.
 _GLANCE = 1.0
+# Seconds for a login, and a relay to start.
+_LOGIN = 15.0
 # Seconds by which clocks may differ before times look odd; the header that tells has whole ones.
 _TOLERABLE_SKEW = 5.0
 
@@ -108,6 +112,11 @@ def _verdict(problems: int, warnings: int) -> str:
 async def _checks(args: argparse.Namespace) -> AsyncIterator[Check]:
     if args.url is None:
         folder = args.data_dir or default_data_dir()
+        found = check_data_dir(folder)
+        yield found
+        if found.verdict == "problem":
+            # Nothing in it can be looked at, nor can its host be found.
+            return
         for check in _local_checks(folder, args.token):
             yield check
         if args.deep:
@@ -115,16 +124,22 @@ async def _checks(args: argparse.Namespace) -> AsyncIterator[Check]:
     else:
         if args.deep:
             yield Check("store contents", "skipped", "only a store of this machine can be read")
-        if args.token is None and "tkn=" not in args.url:
+        if is_ssh(args.url) and args.token is not None:
+            fix = f"leave --token out, and ${TOKEN_VARIABLE} unset"
+            yield Check("token", "problem", "ssh:// takes no token", fix)
+            return
+        if is_ssh(args.url):
+            yield Check("token", "skipped", "who may log in there needs none")
+        elif args.token is None and "tkn=" not in args.url:
             detail = f"none is given by --token or ${TOKEN_VARIABLE}"
             yield Check("token", "skipped", detail)
     try:
-        address = Address.of(find_host(args.url, args.token, args.data_dir))
+        address = Address.of(find_host(args.url, args.token, args.data_dir), args.tls_ca)
     except NoHost as error:
         yield _no_host(error)
         return
     except ValueError:
-        fix = f"--url or ${URL_VARIABLE} is like 127.0.0.1:8765 or wss://host/path"
+        fix = f"--url or ${URL_VARIABLE} is like 127.0.0.1:8765, wss://host/path or ssh://host"
         yield Check("host", "problem", f"{args.url.partition('?')[0]} is no address", fix)
         return
     async for check in _remote_checks(address):
@@ -138,15 +153,16 @@ def _no_host(error: NoHost) -> Check:
     detail, _, advice = str(error).partition(": ")
     if advice.startswith("start"):
         return Check("host", "problem", detail, advice)
-    return Check("host", "problem", str(error), "start it again: agenthost serve")
+    return Check("host", "problem", str(error), f"start it again: {hint('serve')}")
 
 
 # This machine.
 
 
 def _local_checks(folder: Path, token: str | None) -> Iterator[Check]:
-    yield check_data_dir(folder)
     pid, token_file = _announced(folder / HOST_FILE)
+    if (unfinished := check_restore(folder)) is not None:
+        yield unfinished
     yield check_store(folder / STORE_FILE, pid)
     yield check_content(folder / STORE_FILE)
     if token is not None:
@@ -192,15 +208,18 @@ def _announced(path: Path) -> tuple[int | None, str | None]:
 
 
 async def _remote_checks(address: Address) -> AsyncIterator[Check]:
-    port = await check_port(address)
-    yield port
-    if port.verdict == "problem":
-        return
-    page = await asyncio.to_thread(check_health, address)
+    if address.by_ssh:
+        page = HealthPage(Check("health", "skipped", "ssh leads to the host, not to its pages"))
+    else:
+        port = await check_port(address)
+        yield port
+        if port.verdict == "problem":
+            return
+        page = await asyncio.to_thread(check_health, address)
     yield page.check
     try:
         async with AsyncExitStack() as connection:
-            async with asyncio.timeout(_GLANCE if page.is_silent else PATIENCE):
+            async with asyncio.timeout(_patience(address, page)):
                 client = await connection.enter_async_context(_connect(address))
             yield _connection(client)
             versions = await _check_versions(address)
@@ -212,15 +231,25 @@ async def _remote_checks(address: Address) -> AsyncIterator[Check]:
             yield await _check_clock(address, client, page)
             yield _check_agents(client)
     except (AgentHostError, TimeoutError) as error:
-        yield _refused(error, address)
+        yield _refused(error, address, page.advice)
+
+
+def _patience(address: Address, page: HealthPage) -> float:
+    """Return the seconds that a connection may take to come about."""
+    if address.by_ssh:
+        return _LOGIN
+    return _GLANCE if page.is_silent else PATIENCE
 
 
 @asynccontextmanager
 async def _connect(address: Address, *versions: str) -> AsyncIterator[Client]:
     offered = versions or SUPPORTED_VERSIONS
-    async with connect(
-        address.host.url, token=address.host.token, versions=offered, request_timeout=PATIENCE
-    ) as client:
+    host = address.host
+    if address.tls_ca is not None:
+        way = dial(host.url, host.token, tls_ca=address.tls_ca, may_ask=False)
+    else:
+        way = dial_place(HostPlace(host.url, host.token, host.tls_cert))
+    async with connect(way, versions=offered, request_timeout=PATIENCE) as client:
         yield client
 
 
@@ -231,19 +260,20 @@ def _connection(client: Client) -> Check:
     return Check("connection", "ok", f"{name}, protocol {client.version}", data=data)
 
 
-def _refused(error: Exception, address: Address) -> Check:
+def _refused(error: Exception, address: Address, advice: str) -> Check:
     fix = ""
     if isinstance(error, TimeoutError):
         return _silent(address.host.pid)
     match error:
         case NotAdmitted(status=401 | 403):
-            fix = f"--token or ${TOKEN_VARIABLE}; `agenthost token create` makes one on the host"
+            making = hint("token", "create", "--help")
+            fix = f"give one with --token or ${TOKEN_VARIABLE}; {making} on its machine makes one"
         case NoCommonVersion():
             fix = "update agenthost here, or the host there"
         case NotAdmitted(status=int()):
-            fix = "is this the address of a host, and of its WebSocket?"
+            fix = advice or "is this the address of a host, and of its WebSocket?"
         case CannotConnect() | GivenUp():
-            fix = "is something else than a host listening there? look at the host's log"
+            fix = advice or "is something else than a host listening there? look at its log"
     return Check("connection", "problem", explain_reason(one_line(str(error))), fix)
 
 
@@ -257,6 +287,8 @@ def _silent(pid: int | None) -> Check:
 
 
 async def _check_versions(address: Address) -> Check:
+    if address.by_ssh:
+        return Check("versions", "skipped", "to try each would take a login of its own")
     spoken: list[str] = []
     for version in SUPPORTED_VERSIONS:
         try:
@@ -357,6 +389,8 @@ async def _lead(client: Client) -> float | None:
 def _check_agents(client: Client) -> Check:
     agents = client.root.state["agents"]
     if not agents:
-        return Check("agents", "warning", "the host offers none", "agenthost agents, on the host")
+        return Check(
+            "agents", "warning", "the host offers none", f"{hint('agents')}, where it runs"
+        )
     names = [one_line(agent["provider"]) for agent in agents]
     return Check("agents", "ok", ", ".join(names), data=names)

@@ -66,8 +66,7 @@ async def _whole(client: Client, session: Session) -> tuple[dict[str, Any], list
     chats: list[Any] = []
     for summary in session.state["chats"]:
         async with await session.chat(summary["resource"]) as chat:
-            while await chat.load_earlier():
-                pass
+            await chat.load_all()
             # The session knows best what its chats are called.
             chats.append({**chat.state, **summary})
     state: dict[str, Any] = {**session.state, "resource": session.uri}

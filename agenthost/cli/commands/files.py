@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agenthost.cli.arguments import Subparsers, add_command, add_json_option
+from agenthost.cli.arguments import Subparsers, add_command, add_json_option, add_verb
+from agenthost.cli.connection.command_hints import command
 from agenthost.cli.connection.host_connection import (
     add_connection_options,
-    command_for_host,
     connected,
     decode_argument,
     run_command,
@@ -31,13 +31,13 @@ _EXAMPLES = """examples:
   agenthost files ls                            where the latest session works
   agenthost files ls src --session release
   agenthost files cat src/main.py --session 3f2a
-  agenthost files cat logo.png > logo.png       any bytes, where no terminal shows them
-  agenthost files put notes.txt docs/notes.txt  a file of this machine; - is standard input
+  agenthost files cat logo.png > logo.png       any bytes
+  agenthost files put notes.txt docs/notes.txt  or - for standard input
   agenthost files rm old --recursive
   agenthost files watch src                     what changes there, until Ctrl-C
 
-PATH is below the session's first folder unless it is absolute; a URI is taken as it is. What lies
-outside of the folders that you may reach is refused by the host.
+PATH is below the session's first folder unless it is absolute; a URI is taken
+as it is. What lies outside of the folders that you may reach is refused.
 """
 
 
@@ -51,16 +51,18 @@ def register(subparsers: Subparsers) -> None:
     add_connection_options(files)
     add_json_option(files)
     verbs = files.add_subparsers(dest="verb", metavar="VERB", required=True)
-    added = [verbs.add_parser("ls", help="list a folder")]
+    added = [add_verb(verbs, "ls", "list a folder", "agenthost files ls src --session release")]
     added[-1].add_argument("path", metavar="PATH", nargs="?", default="")
-    added.append(verbs.add_parser("cat", help="print files as they are"))
+    added.append(
+        add_verb(verbs, "cat", "print files as they are", "agenthost files cat src/main.py")
+    )
     added[-1].add_argument("paths", metavar="PATH", nargs="+")
-    added.append(verbs.add_parser("put", help="write a file from one of this machine"))
+    added.append(add_verb(verbs, "put", "write a file from one of this machine", *_PUT_EXAMPLES))
     _add_put_options(added[-1])
-    added.append(verbs.add_parser("rm", help="remove files and folders"))
+    added.append(add_verb(verbs, "rm", "remove files and folders", "agenthost files rm old -r"))
     added[-1].add_argument("paths", metavar="PATH", nargs="+")
     added[-1].add_argument("-r", "--recursive", action="store_true", help="with all in a folder")
-    added.append(verbs.add_parser("watch", help="print what changes, until Ctrl-C"))
+    added.append(add_verb(verbs, "watch", "print what changes, until Ctrl-C", *_WATCH_EXAMPLES))
     _add_watch_options(added[-1])
     for verb in added:
         default = argparse.SUPPRESS
@@ -69,6 +71,11 @@ def register(subparsers: Subparsers) -> None:
         add_json_option(verb, inherited=True, events=verb is added[-1])
 
 
+_PUT_EXAMPLES = (
+    "agenthost files put notes.txt docs/notes.txt",
+    "git diff | agenthost files put - review.patch --new",
+)
+_WATCH_EXAMPLES = ("agenthost files watch src --exclude '**/node_modules/**'",)
 _WHOSE = "whose files: URI, id or title (default: the latest session)"
 
 
@@ -186,8 +193,8 @@ def _check_printable(data: bytes, path: str, args: argparse.Namespace) -> None:
             return
         what = "holds characters that a terminal obeys or does not show"
     session = () if args.session is None else ("--session", decode_argument(args.session))
-    hint = command_for_host(args, "files", "cat", path, *session)
-    raise CommandFailed(f"it {what}\n  `{hint} | less` shows it, `{hint} > FILE` keeps it")
+    printing = command("files", "cat", path, *session)
+    raise CommandFailed(f"it {what}\n  `{printing} | less` shows it, `{printing} > FILE` keeps it")
 
 
 # Writing.

@@ -40,8 +40,8 @@ _EXAMPLES = """examples:
   agenthost inspect wire.jsonl --errors           what went wrong
   agenthost inspect wire.jsonl --method 'chat/*' --channel 3f2a
   agenthost inspect wire.jsonl --follow           as it is written
-  agenthost inspect --live                        a connection of our own, and what the host says
-  agenthost inspect --live release                the same, while it follows a session
+  agenthost inspect --live                        a connection of our own
+  agenthost inspect --live release                while it follows a session
 
 → is said by a client, ← by the host; = answers a request, ! refuses it.
 """
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
             args, f"{args.what} cannot be read: {error.strerror}", FAILED, "failed"
         )
     if not understood:
-        what = f"there is no message in {args.what}; is it a log of `agenthost serve --wire-log`?"
+        what = f"there is no message in {args.what}; is it a log that serve wrote with --wire-log?"
         return report_failure(args, what, FAILED, "failed")
     return OK
 

@@ -21,8 +21,9 @@ from urllib.parse import quote, urlsplit
 
 from agenthost.cli.arguments import Subparsers, add_command, add_json_option
 from agenthost.cli.commands.token import parse_expiry
-from agenthost.cli.connection.command_hints import command_line, reachable_addresses
+from agenthost.cli.connection.command_hints import command, hint, use_data_dir
 from agenthost.cli.connection.host_lookup import NoHost, find_host
+from agenthost.cli.connection.network_addresses import reachable_addresses
 from agenthost.cli.data_dir import DATA_DIR_VARIABLE, default_data_dir
 from agenthost.cli.exit_codes import FAILED, OK, USAGE, report_failure
 from agenthost.tokens import BOOK_FILE, NewToken, Role, TokenBook, TokenError, check_name
@@ -37,6 +38,12 @@ NEVER = "never"
 DOT_PIXELS = 8
 # White on black whatever the terminal's colours are: some readers know no other way round.
 _COLOURS, _PLAIN = "\x1b[97;40m", "\x1b[0m"
+
+
+_EXAMPLES = """examples:
+  agenthost qr                                   a code with a token of its own
+  agenthost qr --role viewer --expires 2h        for somebody who may look
+  agenthost qr --url https://agents.example.org  behind a proxy or a tunnel"""
 
 
 class _NoCode(Exception):
@@ -68,7 +75,7 @@ class PageAddress:
 
 def register(subparsers: Subparsers) -> None:
     """Add ``qr`` to the argument tree."""
-    qr = add_command(subparsers, "qr", "let a phone in: show a code to scan", run)
+    qr = add_command(subparsers, "qr", "let a phone in: show a code to scan", run, _EXAMPLES)
     qr.add_argument(
         "--name", help=f"the new token's name (default: {DEFAULT_NAME}, {DEFAULT_NAME}-2 …)"
     )
@@ -100,6 +107,7 @@ def register(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Show the code; 0 when done, 1 with one line when not, 2 for wrong usage."""
     folder: Path = args.data_dir or default_data_dir()
+    use_data_dir(folder)
     now = time.time()
     try:
         expires = _expiry(args.expires, now)
@@ -107,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
         book = TokenBook(folder / BOOK_FILE)
         made = _create(book, args.name, Role(args.role), expires, now)
         try:
-            _show(args, place, made, folder)
+            _show(args, place, made)
         except BaseException:
             # A token that nobody was shown is of no use to anybody who should have it.
             book.revoke(made.entry.name)
@@ -157,17 +165,18 @@ def _place_of_host(folder: Path) -> PageAddress:
     if host.token is None:
         raise _NoCode(
             "the host runs without a token and serves this machine alone: "
-            f"start it with `{command_line('serve', '--host', '0.0.0.0', data_dir=folder)}`"
+            f"start it with {hint('serve', '--host', '0.0.0.0')}"
         )
     listening = host.listening or host.url.partition("://")[2]
     addresses = [each for each in reachable_addresses(listening) if not _is_local(each)]
     if not addresses:
         raise _NoCode(
             f"the host listens on {listening}, which no other device reaches: "
-            f"start it with `{command_line('serve', '--host', '0.0.0.0', data_dir=folder)}`, "
+            f"start it with {hint('serve', '--host', '0.0.0.0')}, "
             "or name its address, such as a tunnel's, with --url"
         )
-    return PageAddress(f"http://{addresses[0]}")
+    scheme = "https" if host.url.startswith("wss:") else "http"
+    return PageAddress(f"{scheme}://{addresses[0]}")
 
 
 def _is_local(address: str) -> bool:
@@ -191,7 +200,7 @@ def _create(
     return book.create(name, role, expires=expires, now=now)
 
 
-def _show(args: argparse.Namespace, place: PageAddress, made: NewToken, folder: Path) -> None:
+def _show(args: argparse.Namespace, place: PageAddress, made: NewToken) -> None:
     address = f"{place.base}/#tkn={quote(made.secret, safe='')}"
     if args.png is not None:
         _write_private(args.png, lambda file: _code(address).save(file, "png", scale=DOT_PIXELS))
@@ -212,7 +221,7 @@ def _show(args: argparse.Namespace, place: PageAddress, made: NewToken, folder: 
     lines = [
         f"It holds the {entry.role.value} token {entry.name!r}{until}, which is not shown again.",
         "To withdraw it:",
-        f"  {command_line('token', 'revoke', entry.name, data_dir=folder)}",
+        f"  {command('token', 'revoke', entry.name)}",
     ]
     if args.png is not None:
         lines.insert(0, f"The code is in {args.png}; whoever sees it can come in.")

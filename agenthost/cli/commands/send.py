@@ -11,22 +11,30 @@ import asyncio
 import contextlib
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from agenthost.cli.arguments import Subparsers, add_command, add_json_option, positive_seconds
+from agenthost.cli.connection.command_hints import command
+from agenthost.cli.connection.customization_lookup import chosen_agent
 from agenthost.cli.connection.host_connection import (
     add_connection_options,
-    command_for_host,
     connected,
     decode_argument,
     run_command,
 )
-from agenthost.cli.connection.session_lookup import begin_session, check_model, open_session
+from agenthost.cli.connection.session_lookup import (
+    add_settings_option,
+    begin_session,
+    check_model,
+    configure_session,
+    open_session,
+)
 from agenthost.cli.exit_codes import DENIED, FAILED, OK, USAGE, CommandFailed, print_error
 from agenthost.cli.format.state_format import error_lines, short_id, tool_json, turn_error
 from agenthost.cli.headless.answer_output import Output
 from agenthost.cli.headless.auto_answers import ApprovalPolicy, GivenAnswers
+from agenthost.cli.headless.ephemeral_session import ephemeral_session
 from agenthost.cli.headless.headless_turn import HeadlessTurn
 from agenthost.cli.read_mark import ReadMark
 from agenthost.client import Chat, Client, Session
@@ -44,11 +52,13 @@ _EXAMPLES = """examples:
   agenthost send --session release "And now the changelog"
   agenthost send --session release --resume
   (echo "Review this:"; git diff) | agenthost send > review.md
+  agenthost send "Fix the typo" --dir . --set isolation=worktree
+  git log -5 | agenthost send --ephemeral
   agenthost send "/run ls" --approve tool=shell
   agenthost send "/ask" --answer name=Ada --answer fruit=apple,pear --json
 
-exit codes: 0 the turn is complete, 1 it failed or was cancelled, 2 misuse, 3 no host,
-4 it did not get an approval, 130 interrupted (Ctrl-C cancels the turn)
+exit codes: 0 the turn is complete, 1 it failed or was cancelled, 2 misuse,
+3 no host, 4 it did not get an approval, 130 Ctrl-C, which cancels the turn
 """
 
 
@@ -60,17 +70,21 @@ def register(subparsers: Subparsers) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--session", metavar="SESSION", help="continue this one: URI, id or title")
     which.add_argument("--new", action="store_true", help="start a new session (the default)")
-    add("--resume", action="store_true", help="go on with the last turn of --session, which failed")
+    which.add_argument(
+        "--ephemeral", action="store_true", help="a new session of which nothing is left"
+    )
+    add("--resume", action="store_true", help="go on with the failed last turn of --session")
     add("--agent", metavar="PROVIDER", help="who answers, in a new session (default: the host's)")
     add("--dir", metavar="DIR", help="where a new session works: a path or URI (the host's)")
+    add("--agent-file", metavar="NAME", help="the custom agent that answers: its name or file")
     add("--model", metavar="ID", help="the model for this message (default: the agent's)")
+    add_settings_option(parser)
     add(
         "--approve",
         metavar="POLICY",
         action="append",
         default=[],
-        help="what may go ahead without a person: never (default), always, or tool=NAME; "
-        "may be repeated",
+        help="what may go ahead: never (default), always, or tool=NAME",
     )
     add(
         "--answer",
@@ -95,8 +109,10 @@ async def send(args: argparse.Namespace) -> int:
     """Send the prompt, print the answer, and return the exit code."""
     if args.session is not None and (args.agent or args.dir):
         raise CommandFailed("--agent and --dir are for new sessions", USAGE)
-    if args.resume and (args.session is None or args.text is not None or args.model):
-        raise CommandFailed("--resume goes with --session, and without TEXT or --model", USAGE)
+    chosen = args.model or args.agent_file
+    if args.resume and (args.session is None or args.text is not None or chosen):
+        told = "--resume goes with --session, and without TEXT, --model or --agent-file"
+        raise CommandFailed(told, USAGE)
     try:
         given = [decode_argument(answer) for answer in args.answer]
         approvals, answers = ApprovalPolicy.read(args.approve), GivenAnswers.read(given)
@@ -105,22 +121,24 @@ async def send(args: argparse.Namespace) -> int:
     text = "" if args.resume else _text(args.text)
     out = Output(silent=args.json, quiet=args.quiet, verbose=args.verbose)
     async with connected(args, tell=out.tell_connection) as client:
-        session = await _session(client, args)
-        # Of a long chat no more is needed than what this adds to it.
-        chat = await session.chat(turns=1)
-        out.note(f"session {session.uri}", "dim")
-        turn = HeadlessTurn(client, session, chat, approvals, answers, out)
-        if args.resume:
-            await _resume(turn, args.timeout)
-        else:
-            await turn.send(text, model=args.model, timeout=args.timeout)
-        for id in answers.unused:
-            out.note(f"--answer {id}=… was not used: the agent asked no question {id}", "yellow")
-        if turn.end is not None and sys.stdout.isatty() and not args.json:
-            await _mark_read(session, chat)
-        code = _exit_code(turn, args, session.uri)
+        async with _session(client, args, out) as session:
+            # Of a long chat no more is needed than what this adds to it.
+            chat = await session.chat(turns=1)
+            turn = HeadlessTurn(client, session, chat, approvals, answers, out)
+            if args.resume:
+                await _resume(turn, args.timeout)
+            else:
+                agent = await chosen_agent(session, args)
+                await turn.send(text, model=args.model, agent=agent, timeout=args.timeout)
+            for id in answers.unused:
+                told = f"--answer {id}=… was not used: the agent asked no question {id}"
+                out.note(told, "yellow")
+            if turn.end is not None and sys.stdout.isatty() and not args.json:
+                await _mark_read(session, chat)
+            code = _exit_code(turn, args, session.uri)
+            document = _document(session, chat, turn, code)
         if args.json:
-            print(json.dumps(_document(session, chat, turn, code), indent=2))
+            print(json.dumps(document, indent=2))
     return code
 
 
@@ -141,12 +159,21 @@ def _text(given: str | None) -> str:
     return text
 
 
-async def _session(client: Client, args: argparse.Namespace) -> Session:
+@contextlib.asynccontextmanager
+async def _session(client: Client, args: argparse.Namespace, out: Output) -> AsyncIterator[Session]:
+    """Open the session that the options name, or begin one; remove it if it is ephemeral."""
+    if args.ephemeral:
+        async with ephemeral_session(client, args, out) as session:
+            yield session
+        return
     if args.session is None:
-        return await begin_session(client, args)
-    session = await open_session(client, args.session)
-    check_model(client, session.state["provider"], args.model)
-    return session
+        session = await begin_session(client, args)
+    else:
+        session = await open_session(client, args.session)
+        check_model(client, session.state["provider"], args.model)
+        await configure_session(session, args)
+    out.note(f"session {session.uri}", "dim")
+    yield session
 
 
 async def _mark_read(session: Session, chat: Chat) -> None:
@@ -164,9 +191,9 @@ def _exit_code(turn: HeadlessTurn, args: argparse.Namespace, session: str) -> in
     match turn.end.state:
         case "error":
             why = "\n".join(error_lines(turn.end.error))
-            if turn.end.resumable:
-                words = ("send", "--resume", "--session", short_id(session))
-                why += f"\nto go on from there: {command_for_host(args, *words)}"
+            if turn.end.resumable and not args.ephemeral:
+                again = command("send", "--resume", "--session", short_id(session))
+                why += f"\nto go on from there: {again}"
             return print_error(f"the turn failed: {why}", FAILED)
         case "cancelled":
             return print_error("the turn was cancelled", FAILED)

@@ -9,148 +9,196 @@ import argparse
 import asyncio
 import gc
 import importlib
-import logging
 import os
+import shutil
 import sys
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
-from agenthost.cli.arguments import Subparsers, add_command, directory, existing_file, port, seconds
-from agenthost.cli.connection.command_hints import command_line, reachable_addresses
+from agenthost.cli.arguments import (
+    Subparsers,
+    add_command,
+    directory,
+    existing_file,
+    port,
+    seconds,
+    setting,
+)
+from agenthost.cli.commands.serve_messages import ServingHost, UpgradeNews, why_not_served
+from agenthost.cli.connection.command_hints import use_data_dir
 from agenthost.cli.connection.host_lookup import announce
+from agenthost.cli.connection.network_addresses import reachable_addresses
 from agenthost.cli.data_dir import (
     DATA_DIR_VARIABLE,
+    LOG_FILE,
     STORE_FILE,
     WORKSPACE_FOLDER,
     default_data_dir,
     import_from_here,
+    user_folders,
 )
 from agenthost.cli.shutdown import Shutdown
 from agenthost.errors import AgentHostError
 from agenthost.tokens import BOOK_FILE, OWNER_FILE, TokenBook
 
 if TYPE_CHECKING:
+    from agenthost.agents.loader import AgentCandidate
     from agenthost.host import Gate, Host
-    from agenthost.host.store.upgrade import UpgradeProgress, UpgradeReport
+    from agenthost.host.transports.tls import Certificate
 
 STDOUT, STDERR = 1, 2
+_LOOPBACK = "127.0.0.1"
 # What begins a message that is a command of the user's own; editors know this one.
 SHELL_PREFIX = "!"
 
 
+_EXAMPLES = """examples:
+  agenthost serve                               for this machine
+  agenthost serve --port 0 --root ~/src --agent "acp:helper=helper --acp"
+  agenthost serve --agent greeter.agent:Greeter --reload --dev
+  agenthost serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem"""
+
+
 def register(subparsers: Subparsers) -> None:
     """Add ``serve`` to the argument tree."""
-    serve = add_command(subparsers, "serve", "run a host", run)
+    serve = add_command(subparsers, "serve", "run a host", run, _EXAMPLES)
+    _add_place_options(serve)
+    _add_agent_options(serve)
+    _add_behaviour_options(serve)
+    _add_log_options(serve)
+
+
+# Every explanation fits its row: more is in docs/running.md.
+
+
+def _add_place_options(serve: argparse.ArgumentParser) -> None:
     add = serve.add_argument
-    add("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (%(default)s)")
+    add("--host", default=_LOOPBACK, metavar="ADDRESS", help="where to listen (%(default)s)")
     add("--port", type=port, default=8765, help="0 takes a free one (%(default)s)")
-    add(
-        "--data-dir",
-        type=Path,
-        metavar="DIR",
-        help=f"sessions and tokens live here (default: ${DATA_DIR_VARIABLE}, or the user's own)",
-    )
+    add("--stdio", action="store_true", help="serve one client on standard streams instead")
+    add("--data-dir", type=Path, metavar="DIR", help=f"sessions, tokens (${DATA_DIR_VARIABLE})")
     token = serve.add_mutually_exclusive_group()
     token.add_argument(
-        "--token-file",
-        type=Path,
-        metavar="FILE",
-        help="the owner's token, created if there is none (default: DIR/token)",
+        "--token-file", type=Path, metavar="FILE", help="the owner's token (DIR/token)"
     )
     token.add_argument(
-        "--no-token",
-        action="store_true",
-        help="let in every program on this machine; only on a loopback address",
+        "--no-token", action="store_true", help="let in every program of this machine"
+    )
+    add(
+        "--allow-origin",
+        action="append",
+        default=[],
+        metavar="ORIGIN",
+        help="let pages of this origin in; may be repeated",
+    )
+    add("--tls-cert", type=existing_file, metavar="FILE", help="speak TLS with this certificate")
+    add("--tls-key", type=existing_file, metavar="FILE", help="the key of the certificate")
+
+
+def _add_agent_options(serve: argparse.ArgumentParser) -> None:
+    add = serve.add_argument
+    add(
+        "--agent",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="NAME, module:name, acp:NAME=… or ahp:NAME=…; repeated",
+    )
+    add(
+        "--config",
+        type=existing_file,
+        metavar="FILE",
+        help="names agents to offer (agenthost.toml, if there)",
     )
     add(
         "--root",
         action="append",
         type=directory,
         metavar="DIR",
-        help="where sessions may work; the first is the default (this directory)",
+        help="where sessions may work (here); may be repeated",
     )
     add(
-        "--agent",
+        "--user-folder",
+        action="append",
+        type=Path,
+        metavar="DIR",
+        help="your own instructions, skills, servers (~/.agents)",
+    )
+    add("--reload", action="store_true", help="read an agent's changed code before a turn")
+    add("--dev", action="store_true", help="show an agent's traceback; this machine only")
+    add("--no-shell-prefix", action="store_true", help="a message with ! first is no command")
+
+
+def _add_behaviour_options(serve: argparse.ArgumentParser) -> None:
+    add = serve.add_argument
+    add(
+        "--set",
         action="append",
         default=[],
-        metavar="SPEC",
-        help="an agent to offer: a built-in or installed one, module:name, or acp:NAME=COMMAND; "
-        "may be repeated",
-    )
-    add(
-        "--config",
-        type=existing_file,
-        metavar="FILE",
-        help="a file that names agents to offer (default: agenthost.toml in this directory)",
+        type=setting,
+        metavar="KEY=VALUE",
+        help="decide a setting (agenthost config); repeated",
     )
     add(
         "--prompt-timeout",
         type=seconds,
-        default=86_400.0,
-        metavar="SECONDS",
-        help="give up on a question that nobody answers; 0 waits for ever (%(default)g)",
+        metavar="S",
+        help="give up on a question after S seconds; 0: never",
     )
     add(
         "--draft-seconds",
         type=seconds,
-        default=30.0,
-        metavar="SECONDS",
-        help="remove a session that holds nothing so long after its last client has left; "
-        "0 keeps it (%(default)g)",
+        metavar="S",
+        help="remove a session left empty after S; 0: never",
     )
     add(
         "--silence-limit",
         type=seconds,
         default=3600.0,
-        metavar="SECONDS",
-        help="end a turn in which nothing is written, asked or running for so long; "
-        "0 waits for ever (%(default)g)",
+        metavar="S",
+        help="end a turn silent for S (%(default)g); 0: never",
+    )
+    add(
+        "--dispose",
+        choices=("trash", "delete"),
+        metavar="HOW",
+        help="disposed sessions: trash (30 days) or delete",
     )
     add(
         "--durability",
         choices=("normal", "full"),
         default="normal",
-        help="what survives: a killed process, or a power cut as well (%(default)s)",
+        metavar="HOW",
+        help="survive: normal (a kill), full (a power cut)",
     )
+
+
+def _add_log_options(serve: argparse.ArgumentParser) -> None:
+    add = serve.add_argument
+    add("--wire-log", type=Path, metavar="FILE", help="append every message, as JSON lines")
+    add("--log-file", metavar="FILE", help="the log (DIR/logs/host.log); none for nowhere")
     add(
-        "--no-shell-prefix",
-        action="store_true",
-        help="give the agent messages that begin with !, instead of running them as commands",
+        "--log-format",
+        choices=("text", "json"),
+        default="text",
+        metavar="FORMAT",
+        help="standard error: text or json (%(default)s)",
     )
-    add("--wire-log", type=Path, metavar="FILE", help="append every message to FILE, as JSON lines")
-    add(
-        "--allow-origin",
-        action="append",
-        default=[],
-        metavar="ORIGIN",
-        help="let pages from this origin connect, besides the host's own; may be repeated",
-    )
-    add(
-        "--dispose",
-        choices=("trash", "delete"),
-        default="trash",
-        help="what disposeSession does to a session that holds anything: 30 days in the trash, "
-        "or gone for good (%(default)s)",
-    )
-    add("--stdio", action="store_true", help="serve one client on standard input and output")
     add("-v", "--verbose", action="store_true", help="log what goes on, not only what goes wrong")
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve until interrupted; 0 after a clean stop, 1 with one line when serving fails."""
     _load_host()
-    _start_logging(verbose=args.verbose)
+    use_data_dir(args.data_dir)
     stopping, code = Shutdown(), 0
     try:
-        asyncio.run(_serve(args, stopping))
-    except AgentHostError as error:
-        print(f"agenthost: {error}", file=sys.stderr)
-        code = 1
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        print(f"agenthost: {where}{error.strerror or error}", file=sys.stderr)
+        with _logging(args):
+            asyncio.run(_serve(args, stopping))
+    except (AgentHostError, OSError) as error:
+        print(f"agenthost: {why_not_served(error, args.port)}", file=sys.stderr)
         code = 1
     return stopping.leave(code)
 
@@ -168,16 +216,31 @@ def _load_host() -> None:
 async def _serve(args: argparse.Namespace, stopping: Shutdown) -> None:
     from agenthost.agents.loader import CONFIG_FILE, configured_specs, load_agents
     from agenthost.host import Host, ShellPolicy, SqliteStore
+    from agenthost.host.backup import finish_replacement
     from agenthost.host.push.book import PUSH_FILE
     from agenthost.host.trust import admitted_names, check_bind
+    from agenthost.host.trust.addresses import is_loopback
 
     import_from_here()
     check_bind(args.host, has_token=not args.no_token)
-    agents = load_agents([*args.agent, *configured_specs(args.config or Path(CONFIG_FILE))])
+    if args.dev and not is_loopback(args.host):
+        raise AgentHostError(
+            "--dev shows agents' tracebacks to everybody who may read a chat, so that it is for "
+            "this machine alone: leave out --dev or --host"
+        )
+    certificate = _certificate(args)
+    specs = [*args.agent, *configured_specs(args.config or Path(CONFIG_FILE))]
+    unusable: list[AgentCandidate] = []
+    agents = load_agents(specs, reload=args.reload, unusable=unusable)
     data_dir: Path = args.data_dir or default_data_dir()
+    # Before anything there is used, or made because it is missing.
+    finish_replacement(data_dir)
     roots: list[Path] = args.root or [Path.cwd()]
     path = data_dir / STORE_FILE
     store = SqliteStore(path, durability=args.durability, on_upgrade=UpgradeNews().tell)
+    if certificate is not None and not sys.stdin.isatty():
+        # As a service's manager asks for it; from a terminal it means that this has been closed.
+        stopping.on_hangup = certificate_renewal(certificate)
     stopping.listen()
     serving: asyncio.Task[None] | None = None
     announced = ExitStack()
@@ -185,12 +248,12 @@ async def _serve(args: argparse.Namespace, stopping: Shutdown) -> None:
         async with Host(
             agents,
             store=store,
+            dev=args.dev,
             default_directory=roots[0],
             roots=roots,
             wire_log=args.wire_log,
-            disposal=args.dispose,
-            draft_seconds=args.draft_seconds or None,
-            prompt_timeout=args.prompt_timeout or None,
+            flags=_flags(args),
+            user_folders=args.user_folder if args.user_folder is not None else user_folders(),
             silence_limit=args.silence_limit or None,
             is_admitted=admitted_names(data_dir),
             workspace_dir=data_dir / WORKSPACE_FOLDER,
@@ -202,12 +265,25 @@ async def _serve(args: argparse.Namespace, stopping: Shutdown) -> None:
             stopping.on_hurry = host.hurry
             if not args.stdio:
                 secret, gate = _gate(args, data_dir)
-                url = await host.listen(args.host, args.port, gate=gate)
-                local = f"ws://{reachable_addresses(url.removeprefix('ws://'))[0]}"
-                token_file, bound = _token_file(args, data_dir), url.removeprefix("ws://")
-                announced.enter_context(announce(data_dir, local, token_file, bound))
+                tls = certificate.context if certificate is not None else None
+                url = await host.listen(args.host, args.port, gate=gate, tls=tls)
+                scheme, _, bound = url.partition("://")
+                local = f"{scheme}://{reachable_addresses(bound)[0]}"
+                token_file = _token_file(args, data_dir)
+                announced.enter_context(announce(data_dir, local, token_file, bound, args.tls_cert))
+                if certificate is not None:
+                    renewing = asyncio.create_task(certificate.watch(), name="renew certificate")
+                    announced.callback(renewing.cancel)
+                told = ServingHost(
+                    url,
+                    secret,
+                    data_dir,
+                    agents=[agent.provider for agent in agents],
+                    unusable={each.spec: each.problem or "" for each in unusable},
+                )
                 # Last, because scripts take it as the sign that everything is in place.
-                _tell(url, secret, data_dir)
+                width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+                print("\n".join(told.lines(width)), flush=True)
             work = _serve_stdio(host) if args.stdio else host.serve_forever()
             serving = asyncio.create_task(work, name="serve")
             await _until(stopping.requested, serving)
@@ -220,91 +296,52 @@ async def _serve(args: argparse.Namespace, stopping: Shutdown) -> None:
         stopping.finish()
 
 
-def _tell(url: str, secret: str | None, data_dir: Path) -> None:
-    """Print where the host listens and how to connect to it."""
-    quoted = None if secret is None else quote(secret, safe="")
-    query = "/" if quoted is None else f"/?tkn={quoted}"
-    # Behind a hash it reaches no log, and the page takes it out of the address bar.
-    place = "/" if quoted is None else f"/#tkn={quoted}"
-    bound = url.removeprefix("ws://")
-    address, *elsewhere = reachable_addresses(bound)
-    token = f', "connectionToken": "{secret}"' if secret is not None else ""
-    lines = [
-        f"agenthost is listening on {bound}",
-        "",
-        f"  page       http://{address}{place}",
-        *(f"  elsewhere  http://{other}{place}" for other in elsewhere),
-        f"  WebSocket  ws://{address}{query}",
-        *(f"  elsewhere  ws://{other}{query}" for other in elsewhere),
-        "  VS Code    " + '"chat.remoteAgentHostsEnabled": true,',
-        "             "
-        + f'"chat.remoteAgentHosts": [{{"name": "agenthost", "address": "{address}"{token}}}]',
-        f"  next       {command_line('chat', data_dir=data_dir)}",
-        "",
-        "Ctrl-C stops it; sessions are kept in " + str(data_dir),
-    ]
-    print("\n".join(lines), flush=True)
+def _flags(args: argparse.Namespace) -> dict[str, object]:
+    """Return the settings of the host that the command line decides."""
+    from agenthost.host.channels.root_rules import read_flag
 
-
-class UpgradeNews:
-    """Says that sessions of an older agenthost are brought up, how far that is, and how it ended.
-
-    On standard error, because standard output is for the address, or for messages.
-    """
-
-    def __init__(self) -> None:
-        self._begun = False
-
-    def tell(self, news: UpgradeProgress | UpgradeReport) -> None:
-        """Say what is new."""
-        from agenthost.host.store.upgrade import UpgradeReport
-
-        told = _report(news) if isinstance(news, UpgradeReport) else self._progress(news)
-        print(told, file=sys.stderr, flush=True)
-
-    def _progress(self, news: UpgradeProgress) -> str:
-        # Nobody knows how many there are where they cannot be counted.
-        share = f"{min(100, news.done * 100 // news.channels)} %" if news.channels else "…"
-        if self._begun:
-            return f"  {share}"
-        self._begun = True
-        if news.done:
-            return (
-                f"An earlier start did not finish bringing {_count(news.sessions, 'session')} of "
-                f"protocol {news.before} up to {news.after}: going on at {share}"
-            )
-        return (
-            f"This data directory is of an older agenthost (protocol {news.before}): bringing "
-            f"{_count(news.sessions, 'session')} up to {news.after} …"
-        )
-
-
-def _report(news: UpgradeReport) -> str:
-    left = news.damaged + news.failed
-    lines = [
-        f"{_count(news.sessions, 'session')} brought up to {news.after} in {news.seconds:.1f} s; "
-        + ("nothing was lost" if not left else f"{_count(left, 'row')} of the store left out")
-    ]
-    if news.damaged:
-        lines.append(
-            f"  {news.damaged:,} damaged, and left as they are: agenthost doctor --deep names them"
-        )
-    if news.failed:
-        lines.append(
-            f"  {news.failed:,} could not be brought up; the store from before is kept in "
-            f"{news.copy}"
-        )
-    return "\n".join(lines)
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+    given = {
+        "dispose": args.dispose,
+        "draftSeconds": args.draft_seconds,
+        "promptTimeout": args.prompt_timeout,
+    }
+    return {key: value for key, value in given.items() if value is not None} | {
+        key: read_flag(key, text) for key, text in args.set
+    }
 
 
 def _token_file(args: argparse.Namespace, data_dir: Path) -> Path | None:
     if args.no_token:
         return None
     return (args.token_file or data_dir / OWNER_FILE).absolute()
+
+
+def _certificate(args: argparse.Namespace) -> Certificate | None:
+    """Return the certificate to show.
+
+    Raises:
+        AgentHostError: only one of its files is named, or they cannot be used.
+    """
+    if args.tls_cert is None and args.tls_key is None:
+        return None
+    if args.tls_cert is None or args.tls_key is None:
+        raise AgentHostError("--tls-cert and --tls-key go together")
+    from agenthost.host.transports.tls import Certificate
+
+    return Certificate(args.tls_cert, args.tls_key)
+
+
+def certificate_renewal(certificate: Certificate) -> Callable[[], None]:
+    """Return what takes up a renewed certificate, and says so in a line."""
+
+    def renew() -> None:
+        # Why one that cannot be used is not taken up is in the log.
+        now = "took up the renewed" if certificate.renew() else "keeps its"
+        print(
+            f"agenthost: {now} certificate {certificate.certificate}", file=sys.stderr, flush=True
+        )
+
+    return renew
 
 
 def _gate(args: argparse.Namespace, data_dir: Path) -> tuple[str | None, Gate]:
@@ -342,10 +379,13 @@ async def _until(stop: asyncio.Event, serving: asyncio.Task[None]) -> None:
         serving.result()
 
 
-def _start_logging(*, verbose: bool) -> None:
-    from agenthost.host.trust import RedactTokens
+def _logging(args: argparse.Namespace) -> AbstractContextManager[None]:
+    from agenthost.host.log_files import open_logs
 
-    handler = logging.StreamHandler(sys.stderr)
-    handler.addFilter(RedactTokens())
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
+    default = (args.data_dir or default_data_dir()) / LOG_FILE
+    file = default if args.log_file is None else Path(args.log_file).expanduser()
+    return open_logs(
+        None if args.log_file == "none" else file,
+        verbose=args.verbose,
+        log_format=args.log_format,
+    )

@@ -9,11 +9,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from agenthost.cli.arguments import Subparsers, add_command, add_json_option
+from agenthost.cli.arguments import Subparsers, add_command, add_json_option, add_verb
+from agenthost.cli.connection.command_hints import hint
 from agenthost.cli.connection.host_connection import (
     ConnectionNotices,
     add_connection_options,
-    command_for_host,
     connected,
     decode_argument,
     run_command,
@@ -36,13 +36,13 @@ Json = Mapping[str, Any]
 
 _EXAMPLES = """examples:
   agenthost terminal                        the terminals that there are
-  agenthost terminal attach 3f2a            work in one; Ctrl-] leaves it running
+  agenthost terminal attach 3f2a            work in one; Ctrl-] leaves it
   agenthost terminal new release --attach   a shell where that session works
   agenthost terminal new --run "npm run dev" --title dev
   agenthost terminal show dev               what it printed, as plain text
   agenthost terminal kill dev               end its program and remove it
 
-TERMINAL is a terminal's URI, the beginning of its id, its title or a part of the title.
+TERMINAL is a terminal's URI, the beginning of its id, or its title.
 The exit code of attach is that of the terminal's program; 0 after Ctrl-].
 """
 
@@ -55,19 +55,29 @@ def register(subparsers: Subparsers) -> None:
     add_connection_options(terminal)
     add_json_option(terminal)
     verbs = terminal.add_subparsers(dest="verb", metavar="VERB", help="list if there is none")
-    added = [verbs.add_parser("list", help="list terminals")]
+    added = [add_verb(verbs, "list", "list terminals", "agenthost terminal list release")]
     added[-1].add_argument("session", metavar="SESSION", nargs="?", help="only those of a session")
-    added.append(verbs.add_parser("new", help="open a shell for a session"))
+    added.append(add_verb(verbs, "new", "open a shell for a session", *_NEW_EXAMPLES))
     _add_new_options(added[-1])
-    added.append(verbs.add_parser("attach", help="work in a terminal; Ctrl-] leaves it"))
+    added.append(_on_terminal(verbs, "attach", "work in a terminal; Ctrl-] leaves it"))
     added[-1].add_argument("terminal", metavar="TERMINAL")
-    added.append(verbs.add_parser("show", help="print what a terminal printed, as plain text"))
+    added.append(_on_terminal(verbs, "show", "print what a terminal printed, as plain text"))
     added[-1].add_argument("terminal", metavar="TERMINAL")
-    added.append(verbs.add_parser("kill", help="end the programs of terminals and remove them"))
+    added.append(_on_terminal(verbs, "kill", "end the programs of terminals and remove them"))
     added[-1].add_argument("terminals", metavar="TERMINAL", nargs="+")
     for verb in added:
         add_connection_options(verb, inherited=True)
         add_json_option(verb, inherited=True)
+
+
+_NEW_EXAMPLES = (
+    "agenthost terminal new release --attach",
+    'agenthost terminal new --run "npm run dev" --title dev',
+)
+
+
+def _on_terminal(verbs: Subparsers, name: str, help: str) -> argparse.ArgumentParser:
+    return add_verb(verbs, name, help, f"agenthost terminal {name} dev")
 
 
 def _add_new_options(parser: argparse.ArgumentParser) -> None:
@@ -109,8 +119,8 @@ async def _list(args: argparse.Namespace) -> int:
         for line in terminal_table(infos, width, Ink(use_colour())):
             print(line)
     else:
-        hint = command_for_host(args, "terminal", "new", "--attach")
-        print(f"There are no terminals; `{hint}` opens one.", file=sys.stderr)
+        opening = hint("terminal", "new", "--attach")
+        print(f"There are no terminals; {opening} opens one.", file=sys.stderr)
     return OK
 
 
@@ -176,7 +186,7 @@ def _path(uri: str | None) -> str | None:
 
 
 async def _open(client: Client, args: argparse.Namespace) -> TerminalView:
-    uri = await find_terminal(client, args.terminal, command_for_host(args, "terminal"))
+    uri = await find_terminal(client, args.terminal, hint("terminal"))
     try:
         return await client.terminals.open(uri)
     except NotFound:
@@ -207,8 +217,7 @@ async def _new(args: argparse.Namespace) -> int:
         print(json.dumps({"terminal": uri, "id": session_id(uri)}, indent=2))
         return OK
     print(f"opened  {uri}")
-    hint = command_for_host(args, "terminal", "attach", short_id(uri))
-    print(f"  `{hint}` works in it", file=sys.stderr)
+    print(f"  {hint('terminal', 'attach', short_id(uri))} works in it", file=sys.stderr)
     return OK
 
 
@@ -227,7 +236,7 @@ async def _owner(client: Client, args: argparse.Namespace) -> ClientTerminals:
 
 async def _kill(args: argparse.Namespace) -> int:
     outcomes: list[dict[str, Any]] = []
-    where = command_for_host(args, "terminal")
+    where = hint("terminal")
     async with connected(args) as client:
         for text in args.terminals:
             named = {"terminal": decode_argument(text), "done": False}
@@ -268,8 +277,8 @@ class _Notices:
 
 
 async def _attach(args: argparse.Namespace) -> int:
-    hint = command_for_host(args, "terminal", "show", decode_argument(args.terminal))
-    _check_terminal(args, f"`{hint}` prints what it printed")
+    shown = hint("terminal", "show", decode_argument(args.terminal))
+    _check_terminal(args, f"{shown} prints what it printed")
     notices = _Notices()
     async with (
         connected(args, tell=notices.tell) as client,
@@ -313,7 +322,7 @@ async def _attach_to(
             notices.attachment = None
     if ours and end.how == "exited":
         await terminal.dispose()
-    return _tell_end(end, title, command_for_host(args, "terminal", "attach", _id(terminal)))
+    return _tell_end(end, title, hint("terminal", "attach", _id(terminal)))
 
 
 def _id(terminal: TerminalView) -> str:
@@ -334,7 +343,7 @@ def _tell_end(end: AttachmentEnd, title: str, again: str) -> int:
             told = "somebody removed it, or its host was started anew"
             raise CommandFailed(f"{title} is gone: {told}", kind="notFound")
         case "stopped":
-            print(f"\nleft {title}, which runs on; `{again}` comes back", file=sys.stderr)
+            print(f"\nleft {title}, which runs on; {again} comes back", file=sys.stderr)
             return INTERRUPTED if end.code is None else 128 + end.code
-    print(f"\nleft {title}, which runs on; `{again}` comes back", file=sys.stderr)
+    print(f"\nleft {title}, which runs on; {again} comes back", file=sys.stderr)
     return OK

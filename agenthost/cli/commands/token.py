@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from agenthost.cli.arguments import Subparsers, add_command, add_json_option
+from agenthost.cli.arguments import Subparsers, add_command, add_json_option, add_verb
+from agenthost.cli.connection.command_hints import hint, use_data_dir
 from agenthost.cli.data_dir import DATA_DIR_VARIABLE, default_data_dir
 from agenthost.cli.exit_codes import FAILED, OK, USAGE, report_failure
 from agenthost.tokens import BOOK_FILE, Role, TokenBook, TokenEntry, TokenError, check_name
@@ -24,12 +25,27 @@ _SPAN = re.compile(r"(?P<count>[0-9]{1,6})(?P<unit>[mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
+_CREATE_EXAMPLES = (
+    "agenthost token create laptop --role operator",
+    "agenthost token create guest --role viewer --expires 12h",
+)
+_EXAMPLES = """examples:
+  agenthost token create laptop --role operator   for your other machine
+  agenthost token create guest --expires 12h      may look, but not send
+  agenthost token list
+  agenthost token revoke guest
+
+roles: viewer may look, operator may run sessions, owner may do everything"""
+
+
 def register(subparsers: Subparsers) -> None:
     """Add ``token`` and its verbs to the argument tree."""
-    token = add_command(subparsers, "token", "create, list and revoke named tokens", run)
+    token = add_command(subparsers, "token", "create, list and revoke named tokens", run, _EXAMPLES)
     verbs = token.add_subparsers(dest="verb", metavar="VERB", required=True)
 
-    create = verbs.add_parser("create", help="create a token and print its secret once")
+    create = add_verb(
+        verbs, "create", "create a token and print its secret once", *_CREATE_EXAMPLES
+    )
     create.add_argument("name", metavar="NAME", type=_name, help="who or what will use it")
     create.add_argument(
         "--role",
@@ -43,9 +59,14 @@ def register(subparsers: Subparsers) -> None:
         type=_expiry,
         help="30d, 12h, 90m, 2w, or a date such as 2027-01-01 (its first moment, UTC)",
     )
-    listing = verbs.add_parser("list", help="list the tokens, without their secrets")
-    revoke = verbs.add_parser(
-        "revoke", help="withdraw a token: nobody can connect with it any more"
+    listing = add_verb(
+        verbs, "list", "list the tokens, without their secrets", "agenthost token list --json"
+    )
+    revoke = add_verb(
+        verbs,
+        "revoke",
+        "withdraw a token: nobody can connect with it any more",
+        "agenthost token revoke laptop",
     )
     revoke.add_argument("name", metavar="NAME")
 
@@ -61,6 +82,7 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the verb; 0 when done, 1 with one line on standard error when not, 2 for wrong usage."""
+    use_data_dir(args.data_dir)
     book = TokenBook((args.data_dir or default_data_dir()) / BOOK_FILE)
     now = time.time()
     try:
@@ -112,7 +134,10 @@ def _list(entries: Sequence[TokenEntry], now: float, *, as_json: bool) -> int:
         print(json.dumps([_as_json(entry, now) for entry in entries], indent=2))
         return OK
     if not entries:
-        print("There are no named tokens.", file=sys.stderr)
+        print(
+            f"There are no named tokens; {hint('token', 'create', '--help')} says how to make one.",
+            file=sys.stderr,
+        )
         return OK
     rows = [("NAME", "ROLE", "CREATED", "EXPIRES"), *(_row(entry, now) for entry in entries)]
     widths = [max(len(row[column]) for row in rows) for column in range(4)]

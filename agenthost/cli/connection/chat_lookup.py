@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from agenthost.cli.connection.command_hints import hint
 from agenthost.cli.connection.host_connection import decode_argument
 from agenthost.cli.connection.session_lookup import is_uri, match_sessions
 from agenthost.cli.exit_codes import CommandFailed
@@ -30,8 +31,7 @@ def find_chat(session: Session, text: str) -> str:
     chats = session.chats
     if text.isascii() and text.isdigit() and 1 <= int(text) <= len(chats):
         return chats[int(text) - 1]["resource"]
-    where = f"`agenthost sessions show {short_id(session.uri)}`"
-    return _the_one(chats, text, where)
+    return _the_one(chats, text, hint("sessions", "show", short_id(session.uri)))
 
 
 async def find_chat_anywhere(client: Client, text: str, session: str | None = None) -> str:
@@ -51,7 +51,7 @@ async def find_chat_anywhere(client: Client, text: str, session: str | None = No
         for chat in summary.get("chats") or ()
     ]
     where = "SESSION" if session is None else short_id(session)
-    return _the_one(chats, text, f"`agenthost sessions show {where}`")
+    return _the_one(chats, text, hint("sessions", "show", where))
 
 
 async def session_of_chat(client: Client, chat: str) -> str:

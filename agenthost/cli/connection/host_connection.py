@@ -11,9 +11,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from agenthost.cli.connection.command_hints import command_line
+from agenthost.cli.arguments import HelpFormatter, HostOption
+from agenthost.cli.connection.command_hints import hint, use_host
 from agenthost.cli.connection.host_lookup import NoHost, find_host
-from agenthost.cli.data_dir import DATA_DIR_VARIABLE, default_data_dir
 from agenthost.cli.exit_codes import (
     FAILED,
     INTERRUPTED,
@@ -33,6 +33,7 @@ from agenthost.client import (
     ConnectionLost,
     ConnectionState,
     GivenUp,
+    HostPlace,
     NoCommonVersion,
     NotAdmitted,
     Reconnecting,
@@ -46,15 +47,18 @@ from agenthost.errors import (
     ProviderNotFound,
     SessionNotFound,
 )
+from agenthost.local_host import (
+    DATA_DIR_VARIABLE,
+    TLS_CA_VARIABLE,
+    TOKEN_VARIABLE,
+    URL_VARIABLE,
+)
 
 PATIENCE = 20.0
 """Seconds that a host which went away may stay away before a command gives up.
 
 A restart takes a few of them; whoever asked for a list wants to know soon that there is none.
 """
-
-URL_VARIABLE = "AGENTHOST_URL"
-TOKEN_VARIABLE = "AGENTHOST_TOKEN"
 
 _UNAUTHORIZED = 401
 
@@ -93,24 +97,55 @@ def add_connection_options(
     def default(value: str | None) -> Any:
         return argparse.SUPPRESS if inherited else value
 
-    group = parser.add_argument_group("which host")
+    parser.formatter_class = HelpFormatter
+    group = parser.add_argument_group(
+        "which host",
+        "--url --token --data-dir --tls-ca  (agenthost help connecting)",
+    )
     group.add_argument(
         "--url",
+        action=HostOption,
         default=default(os.environ.get(URL_VARIABLE) or None),
-        help=f"its address (default: ${URL_VARIABLE}, or the one running on this machine)",
+        help="its address, ssh://machine for one on another machine of yours "
+        f"(default: ${URL_VARIABLE}, or the one running on this machine)",
     )
     group.add_argument(
         "--token",
+        action=HostOption,
         default=default(os.environ.get(TOKEN_VARIABLE) or None),
         help=f"the token to present (default: ${TOKEN_VARIABLE}, or the local host's own)",
     )
     group.add_argument(
         "--data-dir",
+        action=_DataDirOption,
         type=Path,
         metavar="DIR",
         default=default(None),
         help=f"find the host of this data directory (default: ${DATA_DIR_VARIABLE}, or the user's)",
     )
+    group.add_argument(
+        "--tls-ca",
+        action=HostOption,
+        type=Path,
+        metavar="FILE",
+        default=default(os.environ.get(TLS_CA_VARIABLE) or None),
+        help=f"certificates to trust, instead of the system's (default: ${TLS_CA_VARIABLE})",
+    )
+
+
+class _DataDirOption(HostOption):
+    """``--data-dir``, which says more than the variables: what those name is another host then."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, value: Any, *_: Any
+    ) -> None:
+        """Set the value, and forget the address and the token that only variables gave."""
+        namespace.data_dir = value
+        if not (url := os.environ.get(URL_VARIABLE)):
+            return
+        for name, variable in (("url", url), ("token", os.environ.get(TOKEN_VARIABLE))):
+            if variable is not None and getattr(namespace, name, variable) == variable:
+                setattr(namespace, name, None)
 
 
 @asynccontextmanager
@@ -151,11 +186,11 @@ def _client(args: argparse.Namespace, options: dict[str, Any]) -> Client:
     """Make the client; a host found on this machine is looked up again at every reconnect."""
     host = find_host(args.url, args.token, args.data_dir)
     if args.url is not None:
-        return connect(host.url, token=host.token, **options)
+        return connect(host.url, token=host.token, tls_ca=args.tls_ca, **options)
 
-    async def find() -> tuple[str, str | None]:
+    async def find() -> HostPlace:
         now = find_host(None, args.token, args.data_dir)
-        return now.url, now.token
+        return HostPlace(now.url, now.token, now.tls_cert)
 
     return connect(endpoint(find), **options)
 
@@ -225,6 +260,7 @@ def run_command(
     async def run() -> int:
         return await work(args)
 
+    use_host(args)
     try:
         return asyncio.run(run())
     except KeyboardInterrupt:
@@ -269,18 +305,6 @@ def explain_reason(text: str) -> str:
     return f"{head}{joint}{_WORDS.get(last, last)}"
 
 
-def command_for_host(args: argparse.Namespace, *words: str) -> str:
-    """Return the command line that runs a command for the same host, ready to copy.
-
-    Options that the environment variables already give are left out.
-    """
-    if args.url is None:
-        return command_line(*words, data_dir=args.data_dir or default_data_dir())
-    url = None if args.url == os.environ.get(URL_VARIABLE) else args.url
-    token = None if args.token == os.environ.get(TOKEN_VARIABLE) else args.token
-    return command_line(*words, url=url, token=token)
-
-
 def decode_argument(text: str) -> str:
     """Decode a command-line argument as UTF-8, whatever the locale."""
     try:
@@ -301,7 +325,9 @@ def use_colour(stream: object = None) -> bool:
 def _hint(error: Exception, args: argparse.Namespace) -> str:
     match error:
         case NotAdmitted(status=status) if status == _UNAUTHORIZED:
+            if args.url is None and args.token is not None:
+                return f"\n  leave out --token and ${TOKEN_VARIABLE}: this host's own is found here"
             return f"\n  give a valid token with --token or ${TOKEN_VARIABLE}"
         case CannotConnect() | GivenUp():
-            return f"\n  `{command_for_host(args, 'doctor')}` looks for what is wrong"
+            return f"\n  {hint('doctor')} looks for what is wrong"
     return ""

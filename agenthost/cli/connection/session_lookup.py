@@ -9,16 +9,19 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from agenthost.cli.connection.host_connection import command_for_host, decode_argument
+from agenthost.cli.arguments import setting
+from agenthost.cli.connection.command_hints import hint
+from agenthost.cli.connection.host_connection import decode_argument
 from agenthost.cli.data_dir import directory_uri
 from agenthost.cli.exit_codes import USAGE, CommandFailed
 from agenthost.cli.format.state_format import directory_text, is_archived, session_id
 from agenthost.cli.format.terminal_text import clip, one_line
-from agenthost.errors import NotFound, SessionNotFound
+from agenthost.errors import AgentHostError, NotFound, SessionNotFound
 
 if TYPE_CHECKING:
     import argparse
@@ -80,7 +83,7 @@ async def find_sessions(
     listed: list[SessionSummary] = []
     if not all(map(is_uri, named)):
         listed = await (_disposed(client) if in_trash else client.sessions.list())
-    where = "`agenthost sessions trash`" if in_trash else "`agenthost sessions --all`"
+    where = hint("sessions", "trash") if in_trash else hint("sessions", "--all")
     return {text: text if is_uri(text) else _the_one(listed, text, where) for text in named}
 
 
@@ -128,8 +131,7 @@ async def open_session_or_latest(client: Client, args: argparse.Namespace) -> Se
             break
         latest = latest or summary
     if latest is None:
-        hint = command_for_host(args, "chat")
-        raise CommandFailed(f"there is no session yet; `{hint}` starts one", kind="notFound")
+        raise CommandFailed(f"there is no session yet; {hint('chat')} starts one", kind="notFound")
     print(f"session {session_id(latest['resource'])}  {_title(latest)}", file=sys.stderr)
     return await open_session(client, latest["resource"])
 
@@ -156,14 +158,41 @@ def _title(summary: SessionSummary) -> str:
     return clip(one_line(summary["title"]), 60)
 
 
+IN_TRASH = "in the trash"
+"""What became of a disposed session that can be taken back."""
+
+
+async def disposed_how(client: Client, uri: str) -> str:
+    """Return what the host did with a disposed session: archived, in the trash, removed."""
+    try:
+        async with await client.sessions.get(uri) as session:
+            # Other hosts have no trash.
+            return "archived" if is_archived(session.state["status"]) else "kept"
+    except (SessionNotFound, NotFound):
+        # Who may not look into the trash knows only that it is gone.
+        with suppress(AgentHostError):
+            if any(entry["session"] == uri for entry in await client.sessions.trash()):
+                return IN_TRASH
+        return "removed"
+
+
 # A new session.
 
 
-async def begin_session(client: Client, args: argparse.Namespace) -> Session:
-    """Start a session with the agent and in the folder that the options name.
+async def begin_session(
+    client: Client, args: argparse.Namespace, *, uri: str | None = None, keep: bool = True
+) -> Session:
+    """Start a session with the agent, in the folder and with the settings that the options name.
+
+    Args:
+        client: of the host.
+        args: with ``agent``, ``dir``, ``model`` and ``settings``.
+        uri: what to call it, if that matters.
+        keep: whether it is there to stay though nobody has used it yet.
 
     Raises:
-        CommandFailed: there is no such folder here, or the agent has no such model.
+        CommandFailed: there is no such folder here, the agent has no such model, or the session no
+            such setting.
     """
     directories = check_directories(args)
     agents = client.root.state["agents"] if client.root.has_state else []
@@ -171,7 +200,53 @@ async def begin_session(client: Client, args: argparse.Namespace) -> Session:
     provider = args.agent or (agents[0]["provider"] if agents else None)
     if provider is not None:
         check_model(client, provider, args.model)
-    return await client.sessions.create(args.agent, directories=directories, keep=True)
+    config = await _first_settings(client, provider, directories, args)
+    return await client.sessions.create(
+        args.agent, directories=directories, config=config, uri=uri, keep=keep
+    )
+
+
+async def _first_settings(
+    client: Client, provider: str | None, directories: Sequence[str], args: argparse.Namespace
+) -> dict[str, Any] | None:
+    """Return the settings that ``--set`` names for a new session; None without any."""
+    if not args.settings:
+        return None
+    from agenthost.cli.interactive.commands.settings import settings_from
+
+    folder = directories[0] if directories else None
+    offered = await client.sessions.config(provider, directory=folder)
+    return settings_from(_typed_settings(args), offered["schema"])
+
+
+async def configure_session(session: Session, args: argparse.Namespace) -> None:
+    """Change the settings of a session that ``--set`` names.
+
+    Raises:
+        CommandFailed: the session has no such setting, or it cannot be changed any more.
+    """
+    if args.settings:
+        from agenthost.cli.interactive.commands.settings import settings_from
+
+        schema = session.config_schema
+        await session.configure(settings_from(_typed_settings(args), schema, existing=True))
+
+
+def _typed_settings(args: argparse.Namespace) -> list[tuple[str, str]]:
+    return [(decode_argument(key), decode_argument(value)) for key, value in args.settings]
+
+
+def add_settings_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--set``, which may be repeated."""
+    parser.add_argument(
+        "--set",
+        dest="settings",
+        metavar="KEY=VALUE",
+        type=setting,
+        action="append",
+        default=[],
+        help="a setting of the session; may be repeated",
+    )
 
 
 def check_directories(args: argparse.Namespace) -> list[str]:
@@ -205,8 +280,8 @@ def check_model(client: Client, provider: str, model: str | None) -> None:
     close = get_close_matches(model, ids, 1)
     named = close or [*ids[:_MOST_MODELS], *(["…"] if len(ids) > _MOST_MODELS else [])]
     known = one_line(", ".join(named))
-    hint = f"did you mean {known}?" if close else f"it has {known}"
-    raise CommandFailed(f"--model: {one_line(provider)} has no model {model!r}; {hint}", USAGE)
+    others = f"did you mean {known}?" if close else f"it has {known}"
+    raise CommandFailed(f"--model: {one_line(provider)} has no model {model!r}; {others}", USAGE)
 
 
 def _check_directory(uri: str) -> None:

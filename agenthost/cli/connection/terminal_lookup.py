@@ -22,7 +22,7 @@ _MOST_NAMED = 5
 async def find_terminal(client: Client, text: str, where: str) -> str:
     """Return the URI of the one terminal that a text matches; a URI is taken as it is.
 
-    ``where`` is the command that lists them.
+    ``where`` is the hint that lists them.
 
     Raises:
         CommandFailed: it means none, or more than one.
@@ -32,7 +32,7 @@ async def find_terminal(client: Client, text: str, where: str) -> str:
         return text
     found = match_terminals(await client.terminals.list(), text)
     if not found:
-        raise CommandFailed(f"no terminal matches {text!r}; `{where}` lists them", kind="notFound")
+        raise CommandFailed(f"no terminal matches {text!r}; {where} lists them", kind="notFound")
     if len(found) > 1:
         named = [f"  {session_id(each['resource'])}  {_title(each)}" for each in found]
         more = [f"  and {len(found) - _MOST_NAMED} more"] if len(found) > _MOST_NAMED else []

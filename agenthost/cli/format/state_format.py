@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote, urlsplit
 
-from agenthost.cli.format.terminal_text import Style, one_line, safe_text, text_lines
+from agenthost.cli.format.terminal_text import Style, one_line, safe_text, text_lines, visible
 from agenthost.protocol.chat.parts import error_of
 from agenthost.protocol.markdown import markdown_of
 from agenthost.protocol.status import (
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from agenthost.protocol.chat.state import CompletedTurn
 
 Json = Mapping[str, Any]
+MOST_ASKED = 20_000
+"""Characters of a question that are shown; no screen has room for more."""
+
 SHORT_ID = 8
 """Characters of a random id that tell it from others."""
 
@@ -329,6 +332,26 @@ def question_line(question: Json) -> str:
     asked = one_line(str(question.get("message") or question.get("title") or ""))
     kinds = ", ".join(_answer_kinds(question))
     return f"{question['id']}: {asked}" + (f" ({kinds})" if kinds else "")
+
+
+def question_lines(question: Json) -> list[str]:
+    """Return a question as lines, as its text has them: the first with the id, answers behind."""
+    text = str(question.get("message") or question.get("title") or "")
+    first, *more = asked_lines(text)
+    kinds = ", ".join(_answer_kinds(question))
+    lines = [f"{question['id']}: {first}", *(f"  {row}" for row in more)]
+    if kinds:
+        lines = [*lines, f"  ({kinds})"] if more else [f"{lines[0]} ({kinds})"]
+    return lines
+
+
+def asked_lines(message: str) -> list[str]:
+    """Return the text of a question as lines in which nothing hides; at least one.
+
+    It may be about what a program would run, so that what a terminal obeys is spelled out.
+    """
+    rows = [" ".join(visible(row).split()) for row in message[:MOST_ASKED].split("\n")]
+    return [row for row in rows if row] or ["?"]
 
 
 def _answer_kinds(question: Json) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from agenthost.cli.exit_codes import FAILED
 from agenthost.cli.format.event_format import tool_change_line
-from agenthost.cli.format.state_format import question_line, tool_line, usage_line
+from agenthost.cli.format.state_format import only_question, question_lines, tool_line, usage_line
 from agenthost.cli.format.terminal_text import one_line, text_lines
 from agenthost.cli.headless.answer_output import Output
 from agenthost.cli.headless.auto_answers import ApprovalPolicy, GivenAnswers, chat_and_workers
@@ -84,9 +84,11 @@ class HeadlessTurn:
         self._progress = ToolProgress(client, out)
         self._tasks = Tasks(self._on_task_failure)
 
-    async def send(self, text: str, *, model: str | None, timeout: float | None) -> None:
+    async def send(
+        self, text: str, *, model: str | None, agent: str | None = None, timeout: float | None
+    ) -> None:
         """Send a prompt and follow its turn."""
-        await self._run(self._chat.send(text, model=model), timeout)
+        await self._run(self._chat.send(text, model=model, agent=agent), timeout)
 
     async def resume(self, *, timeout: float | None) -> None:
         """Go on with the last turn, which failed, and follow it.
@@ -209,8 +211,10 @@ class HeadlessTurn:
         await self._dispatch(chat, self._approvals.decide(turn_id, call))
 
     async def _answer(self, chat: Chat, request: Json) -> None:
+        if request.get("message") and only_question(request) is None:
+            self._out.note(f"? {one_line(request['message'])}", "cyan")
         for question in request.get("questions") or ():
-            self._out.note(f"? {question_line(question)}", "cyan")
+            self._out.note("\n".join(f"? {row}" for row in question_lines(question)), "cyan")
         reply = self._answers.reply(request)
         self.bad_answer = self.bad_answer or reply.is_bad_answer
         if reply.problem:
@@ -259,9 +263,10 @@ class HeadlessTurn:
                 task.cancel()
                 return
             self.stop_code = code
-            self._out.warn(why)
             self._chat.cancel()
             timers.append(loop.call_later(_GRACE, task.cancel))
+            # Last: a terminal that was closed takes nothing more, and raises.
+            self._out.warn(why)
 
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stop, 128 + number, "interrupted: cancelling the turn")

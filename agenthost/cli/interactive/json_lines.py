@@ -113,12 +113,21 @@ class JsonLines:
     """One chat as JSON lines."""
 
     def __init__(
-        self, client: Client, session: Session, chat: Chat, *, model: str | None = None
+        self,
+        client: Client,
+        session: Session,
+        chat: Chat,
+        *,
+        model: str | None = None,
+        agent: str | None = None,
     ) -> None:
         self._client = client
         self._session = session
         self._chat = chat
-        self._options: dict[str, Any] = {} if model is None else {"model": model}
+        given = {"model": model, "agent": agent}
+        self._options: dict[str, Any] = {
+            k: value for k, value in given.items() if value is not None
+        }
         self._sending: set[asyncio.Task[None]] = set()
         # Whether the last command was to leave at once.
         self._leaves = False

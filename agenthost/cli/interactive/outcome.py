@@ -1,4 +1,4 @@
-"""How a conversation ended: leave, or switch to another chat."""
+"""How a conversation ended: leave, switch to another chat, or start a new session."""
 
 from __future__ import annotations
 
@@ -21,4 +21,11 @@ class SwitchTo:
     chat: str | None = None
 
 
-ConversationOutcome: TypeAlias = Leave | SwitchTo
+@dataclass(frozen=True, slots=True)
+class StartSession:
+    """Start a new session where this one works, with the agent named or else the same one."""
+
+    agent: str | None = None
+
+
+ConversationOutcome: TypeAlias = Leave | SwitchTo | StartSession

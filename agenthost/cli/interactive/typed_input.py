@@ -1,41 +1,19 @@
 """Parsing typed lines: messages, steering, slash commands.
 
-Pure. Agents have commands with slashes too, so only the names in ``COMMANDS`` are ours; everything
-else goes to the agent, and two slashes send even those names. What looks like one of the known
-commands and is none is a slip of the finger, which no model should be asked to make sense of.
+Agents have commands with slashes too, so only those in the registry are ours; two slashes send even
+those names to the agent. A word with a slash that is nobody's command is a slip of the finger,
+which no model should be asked to make sense of.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal, TypeAlias
 
-COMMANDS: dict[str, tuple[str, str]] = {
-    "help": ("", "this list"),
-    "sessions": ("", "the newest sessions of this host"),
-    "open": ("SESSION", "go to another session: number, id or title"),
-    "chats": ("", "the chats of this session, workers included"),
-    "chat": ("N", "go to another chat of this session"),
-    "queue": ("[TEXT]", "what waits for its turn; or let TEXT wait"),
-    "unqueue": ("[N]", "take back what waits, the last or number N"),
-    "steer": ("TEXT", "tell the agent something while it works, as !TEXT does"),
-    "cancel": ("", "stop the turn, as Ctrl-C does"),
-    "resume": ("", "go on with the last turn after it failed"),
-    "decline": ("", "do not answer the questions"),
-    "dismiss": ("", "close the questions without a word"),
-    "back": ("", "return to the question before"),
-    "skip": ("", "pass the question over, also one that has a default"),
-    "reasoning": ("[on|off]", "show the last reasoning; on: always in full"),
-    "show": ("[N]", "what is asked about, or the last tool call, in full: input, output, diff"),
-    "export": ("[PATH]", "write this chat to a file as Markdown"),
-    "quit": ("", "leave, as Ctrl-D does; a running turn goes on"),
-}
-"""Our commands: what may follow each, and what it does."""
-
-_SAME = {"exit": "quit", "q": "quit"}
+from agenthost.cli.interactive.commands.registry import COMMANDS, SAME
 
 # What commands look like, unlike paths.
 _WORD = re.compile(r"/[A-Za-z][\w-]*")
@@ -85,34 +63,52 @@ def parse(text: str) -> Intent | None:
 
 def own_command(text: str) -> Command | None:
     """Return the slash command in a line, if it is one of the chat's own."""
-    word, _, argument = text.strip().partition(" ")
+    word, argument = _split(text)
     if not word.startswith("/"):
         return None
-    name = _SAME.get(word[1:], word[1:])
-    return Command(name, argument.strip()) if name in COMMANDS else None
+    name = SAME.get(word[1:], word[1:])
+    return Command(name, argument) if name in COMMANDS else None
 
 
-def mistyped_command(text: str, agents: Collection[str] = ()) -> str | None:
-    """Return the slash command that a mistyped line is closest to; None if it is not mistyped.
+def foreign_command(text: str) -> str | None:
+    """Return the name of the slash command in a line, without its slash, unless it is ours."""
+    word, _ = _split(text)
+    return word[1:] if _WORD.fullmatch(word) and own_command(text) is None else None
 
-    ``agents`` are the commands that the agent is known to have, without their slashes. Where none
-    are known, a command with arguments is the agent's unless ours of that name takes some.
+
+def mistyped_command(text: str) -> str | None:
+    """Return the command of ours that a line is a slip of the finger for; None if it is none.
+
+    For answers, which may well be paths. What a command without arguments is followed by speaks
+    against it.
     """
-    word, _, argument = text.strip().partition(" ")
-    if not _WORD.fullmatch(word) or own_command(text) is not None or word[1:] in agents:
+    name, (_, argument) = foreign_command(text), _split(text)
+    meant = None if name is None else closest_command(name)
+    if meant is None or (argument and not COMMANDS[SAME.get(meant, meant)].usage):
         return None
-    meant = _closest(word[1:].lower(), [*COMMANDS, *_SAME, *agents])
-    if meant is None:
-        return None
-    takes_none = not COMMANDS.get(_SAME.get(meant, meant), ("",))[0]
-    return None if not agents and argument.strip() and takes_none else meant
+    return meant
 
 
-def _closest(word: str, names: Sequence[str]) -> str | None:
-    close = get_close_matches(word, names, 1, _SIMILAR)
-    # In a short word, two letters that changed places are half of it.
-    swapped = [name for name in names if sorted(name) == sorted(word)]
-    return next(iter(close or swapped), None)
+def closest_command(name: str, agents: Collection[str] = ()) -> str | None:
+    """Return the command that is most like a name, of ours and of the agent's."""
+    names, word = [*COMMANDS, *SAME, *agents], name.lower()
+    # Letters that changed places are the likeliest slip, and in a short word half of it.
+    swapped = [other for other in names if sorted(other) == sorted(word)]
+    return next(iter(swapped or get_close_matches(word, names, 1, _SIMILAR)), None)
+
+
+def no_such_command(name: str, agents: Collection[str] = (), *, to_agent: bool = True) -> str:
+    """Return what to say to a command that nobody has, and how to send it to the agent anyway."""
+    meant = closest_command(name, agents)
+    asked = f"; did you mean /{meant}?" if meant is not None else ""
+    anyway = f" · //{name} sends it to the agent" if to_agent else ""
+    return f"there is no command /{name}{asked}{anyway}"
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Return the first word of a line, and what follows it."""
+    word, *rest = text.split(None, 1) or [""]
+    return word, rest[0].strip() if rest else ""
 
 
 class Interrupts:

@@ -17,6 +17,7 @@ from agenthost.errors import (
     RemoteProtocolError,
     WireError,
 )
+from agenthost.local_host import NoHost
 from agenthost.transport import CloseCode, TransportClosed
 
 # A handshake refused with one of these will be refused again in the same words.
@@ -74,6 +75,8 @@ def retry_or_give_up(
             return GiveUp(error)
         case CannotConnect():
             return Retry(str(error), error.retry_after or 0.0)
+        case NoHost():
+            return Retry(str(error))
         case TransportClosed() if error.code == CloseCode.POLICY_VIOLATION and established:
             return _closed_by_host(error, superseded_by_us)
         case TransportClosed():

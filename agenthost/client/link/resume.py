@@ -29,7 +29,7 @@ Resumed = Literal["fresh", "replay", "snapshot"]
 
 
 class Introduction:
-    """The client's params for ``initialize``: versions, name, language."""
+    """The client's params for ``initialize``: versions, name, language, capabilities."""
 
     def __init__(
         self,
@@ -37,11 +37,13 @@ class Introduction:
         *,
         info: Mapping[str, Any] | None = None,
         locale: str | None = None,
+        mcp_apps: bool = False,
     ) -> None:
         if not versions:
             raise ValueError("offer at least one protocol version")
         self.versions = tuple(versions)
-        self._more = {"clientInfo": info, "locale": locale}
+        capabilities: JsonObject | None = {"mcpApps": {}} if mcp_apps else None
+        self._more = {"clientInfo": info, "locale": locale, "capabilities": capabilities}
 
     def params(self, client_id: str, subscriptions: Sequence[str]) -> JsonObject:
         """Return the params of ``initialize``."""

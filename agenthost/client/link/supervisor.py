@@ -18,12 +18,13 @@ from agenthost.client.link.host_link import HostLink, LinkOptions
 from agenthost.client.link.resume import Introduction, Resumed, open_link
 from agenthost.client.state.client_core import ClientCore
 from agenthost.errors import AgentHostError
+from agenthost.local_host import NoHost
 from agenthost.transport import CloseCode, Transport, TransportClosed
 
 log = logging.getLogger(__name__)
 
 Dial = Callable[[], Awaitable[Transport]]
-"""Opens a transport to the host, or raises CannotConnect or NotAdmitted."""
+"""Opens a transport to the host, or raises CannotConnect, NoHost or NotAdmitted."""
 
 HANDSHAKE_TIMEOUT = 30.0
 """Seconds for the answer to the first request; as long as hosts wait for that request."""
@@ -138,9 +139,9 @@ class Supervisor:
         self._core.close(error)
 
 
-def _unreached(error: Exception, reason: str) -> ClientError:
-    """Return the ClientError for a host that was not reached."""
-    if isinstance(error, ClientError):
+def _unreached(error: Exception, reason: str) -> ClientError | NoHost:
+    """Return the error for a host that was not reached."""
+    if isinstance(error, ClientError | NoHost):
         return error
     unreached = CannotConnect(reason)
     unreached.__cause__ = error

@@ -12,7 +12,8 @@ import logging
 import os
 import ssl
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -24,9 +25,8 @@ from websockets.exceptions import (
     ProxyError,
 )
 
-from agenthost.client.errors import CannotConnect, ClientError, NotAdmitted
+from agenthost.client.errors import CannotConnect, NotAdmitted
 from agenthost.client.link.supervisor import Dial
-from agenthost.errors import AgentHostError
 from agenthost.transport import (
     LOW_WATER,
     CloseCode,
@@ -37,8 +37,8 @@ from agenthost.transport import (
 from agenthost.transport.lines import LineTransport
 from agenthost.transport.quiet_log import QuietLogger
 
-FindHost = Callable[[], Awaitable[tuple[str, str | None]]]
-"""Returns the host's address and token as they are now; raises when it cannot tell."""
+MakeContext = Callable[[], ssl.SSLContext]
+"""Says whom to believe, anew for every attempt: certificates are renewed."""
 
 log = logging.getLogger(__name__)
 
@@ -53,8 +53,9 @@ _TEMPORARY = frozenset({408, 425, 429})
 # The query parameter in which VS Code's clients send the token.
 _TOKEN_PARAMETER = "tkn"
 
-# Bytes of one line from a process; a host that sends more is not one.
-_MAX_LINE = 256 * 1024 * 1024
+MOST_LINE = 256 * 1024 * 1024
+"""Bytes of one line from a process; a host that sends more is not one."""
+
 # Reading pauses while this much waits to be received.
 _QUEUE_BYTES = 4 * 1024 * 1024
 
@@ -75,10 +76,19 @@ def websocket_url(address: str) -> str:
     return urlunsplit((scheme, parts.netloc, parts.path or "/", parts.query, ""))
 
 
-def websocket(address: str, token: str | None = None, *, token_in_url: bool = False) -> Dial:
+def websocket(
+    address: str,
+    token: str | None = None,
+    *,
+    token_in_url: bool = False,
+    max_message: int | None = None,
+    tls: MakeContext | None = None,
+) -> Dial:
     """Return a function that connects to a host's WebSocket.
 
-    The token travels as a Bearer header, or as ``?tkn=`` where headers get lost on the way.
+    The token travels as a Bearer header, or as ``?tkn=`` where headers get lost on the way. A host
+    that sends more than ``max_message`` bytes at once loses the connection. ``tls`` says whom to
+    believe instead of those that the system believes.
     """
     url = websocket_url(address)
     headers: dict[str, str] = {}
@@ -89,51 +99,24 @@ def websocket(address: str, token: str | None = None, *, token_in_url: bool = Fa
         headers["Authorization"] = f"Bearer {token}"
 
     async def dial() -> Transport:
-        return await _dial(url, headers)
+        context = None if tls is None or not url.startswith("wss:") else tls()
+        return await _dial(url, headers, max_message, context)
 
     return dial
 
 
-def endpoint(find: FindHost, *, token_in_url: bool = False) -> Dial:
-    """Return a function that looks up the host at every attempt and connects to where it is.
-
-    For a host that may come back on another port, or with another token. ``find`` raises
-    CannotConnect, or any other error of this package, to be asked again later, and NotAdmitted to
-    end it.
-    """
-
-    async def dial() -> Transport:
-        address, token = await _found(find)
-        try:
-            return await websocket(address, token, token_in_url=token_in_url)()
-        except ValueError as error:
-            raise CannotConnect(str(error)) from error
-        except NotAdmitted as refusal:
-            # Somebody else may answer at the address of a host that has just moved.
-            if await _found(find) == (address, token):
-                raise
-            raise CannotConnect(str(refusal)) from refusal
-
-    return dial
-
-
-async def _found(find: FindHost) -> tuple[str, str | None]:
-    try:
-        address, token = await find()
-    except ClientError:
-        raise
-    except (AgentHostError, OSError) as error:
-        raise CannotConnect(str(error) or type(error).__name__) from error
-    return address, token
-
-
-async def _dial(url: str, headers: dict[str, str]) -> Transport:
+async def _dial(
+    url: str, headers: dict[str, str], max_message: int | None, tls: ssl.SSLContext | None
+) -> Transport:
     shown = _without_secrets(url)
+    # What is not said is the library's own choice: none for ws, the system's for wss.
+    believed: dict[str, Any] = {} if tls is None else {"ssl": tls}
     try:
         connection = await connect(
             url,
             additional_headers=headers,
-            max_size=None,
+            **believed,
+            max_size=max_message,
             compression=None,
             open_timeout=_OPEN_TIMEOUT,
             close_timeout=_CLOSE_GRACE,
@@ -156,6 +139,8 @@ async def _dial(url: str, headers: dict[str, str]) -> Transport:
 
 def _why(error: Exception) -> str:
     # The library's own words may quote the URL, and the URL may hold a token.
+    if isinstance(error, ssl.SSLError):
+        return f"it speaks no TLS that we understand ({error.reason or 'unknown'})"
     if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
         return os.strerror(error.errno)
     strerror = error.strerror if isinstance(error, OSError) else None
@@ -292,14 +277,16 @@ def command(*argv: str) -> Dial:
 class ProcessTransport(LineTransport):
     """A ``Transport`` that carries one message per line to and from a process."""
 
-    def __init__(self, process: asyncio.subprocess.Process, name: str) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, name: str, *, max_line: int = MOST_LINE
+    ) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         super().__init__(
             process.stdout,
             process.stdin,
             peer=f"process {name}",
-            max_line=_MAX_LINE,
+            max_line=max_line,
             queue_bytes=_QUEUE_BYTES,
         )
         self._process = process

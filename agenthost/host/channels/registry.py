@@ -7,6 +7,7 @@ from agenthost.host.channels.automation.kinds import CATALOGUE, RUN
 from agenthost.host.channels.canvas.kind import CANVAS
 from agenthost.host.channels.changeset.kind import CHANGESET
 from agenthost.host.channels.chat.kind import CHAT
+from agenthost.host.channels.otlp_kind import OTLP
 from agenthost.host.channels.resource_watch.kind import RESOURCE_WATCH
 from agenthost.host.channels.root_kind import ROOT_KIND
 from agenthost.host.channels.session.kind import SESSION
@@ -24,4 +25,5 @@ KINDS: tuple[AnyKind, ...] = (
     RESOURCE_WATCH,
     TERMINAL,
     CHANGESET,
+    OTLP,
 )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from agenthost.host.channels.root_kind import ROOT_KIND
-from agenthost.host.channels.settings import sanitize
+from agenthost.host.channels.root_rules import kept_values, root_values
+from agenthost.host.channels.root_schema import root_schema
 from agenthost.host.core import HostCore
 from agenthost.host.store import DropChannel, StoreDamaged
 from agenthost.protocol.uris import ROOT
@@ -17,23 +19,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# What a client may change of the host itself.
-CONFIG_SCHEMA: ConfigSchema = {
-    "type": "object",
-    "properties": {
-        "welcome": {
-            "type": "string",
-            "title": "Welcome message",
-            "description": "Shown by clients when they connect to this host",
-            "default": "",
-        },
-        "defaultShell": {
-            "type": "string",
-            "title": "Shell",
-            "description": "The path of the shell in new terminals; without one, the user's own",
-        },
-    },
-}
+_M = TypeVar("_M", bound=Mapping[str, Any])
 
 
 async def open_root(core: HostCore) -> None:
@@ -41,8 +27,8 @@ async def open_root(core: HostCore) -> None:
     # The first number is for the start itself: what clients are told before anything happens must
     # not lie in the gap that a crash left, or they could not be replayed to.
     core.writer.ledger.take_seq()
-    agents = [await core.loops.read(agent, agent.info) for agent in core.agents.values()]
     build = {"agenthost": dict(core.server_info)}
+    schema, flags = root_schema(core.config.flags), core.config.flags
     try:
         stored = await core.directory.find(ROOT)
     except StoreDamaged as error:
@@ -50,21 +36,24 @@ async def open_root(core: HostCore) -> None:
         log.error("the host's own settings are lost: %s", error)
         core.writer.ledger.write(DropChannel(ROOT))
         stored = None
-    if stored is None or not _is_current(stored.state, build):
+    if stored is None or not _is_current(stored.state, schema, flags, build):
         # No action changes a schema or the metadata, so those who were away need a snapshot.
-        values = (stored.state.get("config") or {}).get("values", {}) if stored else {}
-        kept = {**values, **sanitize(CONFIG_SCHEMA, values)}
+        config = stored.state.get("config") if stored else None
+        chosen = kept_values(config["values"], config["schema"]["properties"]) if config else {}
         if stored is not None:
             core.directory.drop(stored)
+        values = root_values(chosen, flags)
         state: RootState = {
-            "agents": cast("list[AgentInfo]", agents),
+            "agents": await _agents(core, values),
             "activeSessions": core.catalogue.count,
             "terminals": [],
-            "config": {"schema": CONFIG_SCHEMA, "values": kept},
+            "config": {"schema": schema, "values": values},
             "_meta": build,
         }
         core.directory.create(ROOT, ROOT_KIND, state)
         return
+    config = stored.state.get("config")
+    agents = await _agents(core, config["values"] if config else {})
     for action in (
         {"type": "root/agentsChanged", "agents": agents},
         {"type": "root/activeSessionsChanged", "activeSessions": core.catalogue.count},
@@ -75,11 +64,29 @@ async def open_root(core: HostCore) -> None:
 
 async def announce_agents(core: HostCore) -> None:
     """Tell clients what the agents are like now."""
-    agents = [await core.loops.read(agent, agent.info) for agent in core.agents.values()]
+    config = core.root.state.get("config")
+    agents = await _agents(core, config["values"] if config else {})
     core.writer.apply(core.root, {"type": "root/agentsChanged", "agents": agents})
 
 
-def _is_current(state: RootState, build: JsonObject) -> bool:
+def with_first(items: Sequence[_M], member: str, wanted: str) -> list[_M]:
+    """Return items with the one first that is chosen as the default, if it is there."""
+    return sorted(items, key=lambda item: item[member] != wanted)
+
+
+async def _agents(core: HostCore, values: JsonObject) -> list[AgentInfo]:
+    """Describe the agents; clients take the first of them, and of its models, as the default."""
+    told = [await core.loops.read(agent, agent.info) for agent in list(core.agents.values())]
+    model = str(values.get("defaultModel", ""))
+    ordered = [{**each, "models": with_first(each["models"], "id", model)} for each in told]
+    chosen = str(values.get("defaultAgent", ""))
+    return cast("list[AgentInfo]", with_first(ordered, "provider", chosen))
+
+
+def _is_current(
+    state: RootState, schema: ConfigSchema, flags: Mapping[str, object], build: JsonObject
+) -> bool:
     config = state.get("config")
-    schema = config.get("schema") if config else None
-    return schema == CONFIG_SCHEMA and state.get("_meta") == build
+    if config is None or config["schema"] != schema or state.get("_meta") != build:
+        return False
+    return all(config["values"].get(key) == value for key, value in flags.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agenthost.host.channels import annotations as annotation_rules
-from agenthost.host.channels import settings
+from agenthost.host.channels import root_rules, settings
 from agenthost.host.channels.chat import answers
 from agenthost.host.channels.chat import rules as chat
 from agenthost.host.channels.session import rules as session
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _RULES: Rules[Any] = {
     **annotation_rules.RULES,
     **chat.RULES,
-    **settings.ROOT_RULES,
+    **root_rules.RULES,
     **settings.SESSION_RULES,
     **answers.RULES,
     **session.RULES,

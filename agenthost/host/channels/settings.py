@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from agenthost.protocol.jsonrpc import dumps
+from agenthost.agents.common_settings import APPROVALS
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
     from agenthost.host.channels.rule_context import RuleContext, Rules
     from agenthost.protocol.common import Action, ConfigPropertySchema, ConfigSchema, JsonObject
-    from agenthost.protocol.root import RootConfigState, RootState
+    from agenthost.protocol.root import RootConfigState
     from agenthost.protocol.session.state import (
+        SessionConfigPropertySchema,
         SessionConfigSchema,
         SessionConfigState,
         SessionState,
     )
 
     Schema: TypeAlias = ConfigSchema | SessionConfigSchema
-
-# Bytes that the host's own settings may take: every client is sent all of them.
-MOST_ROOT_CONFIG = 256 * 1024
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -104,13 +102,26 @@ def sanitize(schema: Schema, values: JsonObject) -> JsonObject:
     return kept
 
 
-def _changed(
+def with_approvals(schema: SessionConfigSchema, mode: str) -> SessionConfigSchema:
+    """Return a session's schema whose approvals begin with a mode, if it has that one."""
+    setting = schema["properties"].get(APPROVALS)
+    if setting is None or mode not in (setting.get("enum") or ()):
+        return schema
+    begun: SessionConfigPropertySchema = {**setting, "default": mode}
+    return {**schema, "properties": {**schema["properties"], APPROVALS: begun}}
+
+
+def check_change(
     config: RootConfigState | SessionConfigState | None,
     action: Action,
     frozen: Callable[[Mapping[str, object]], bool],
     *,
     keeps_unknown: bool = False,
 ) -> str | None:
+    """Return why a change of settings is refused, or None; ``frozen`` says which cannot change.
+
+    Settings that no schema knows are refused, unless the bag ``keeps_unknown`` ones.
+    """
     if config is None:
         return "there is nothing to configure here"
     properties, values = config["schema"]["properties"], config["values"]
@@ -120,7 +131,7 @@ def _changed(
             if keeps_unknown:
                 continue
             return f"there is no setting {key}"
-        if key in values and _same(values[key], value):
+        if key in values and is_same(values[key], value):
             continue
         if frozen(schema):
             return f"{key} cannot be changed"
@@ -136,30 +147,18 @@ def _changed(
     return None
 
 
-def _same(old: object, new: object) -> bool:
+def is_same(old: object, new: object) -> bool:
+    """Say whether two values of a setting are the same."""
     # To Python a boolean equals a number; to JSON it does not.
     return isinstance(old, bool) == isinstance(new, bool) and bool(old == new)
 
 
-def _root_changed(state: RootState, action: Action, context: RuleContext) -> str | None:
-    config = state.get("config")
-    # Editors hand every host the settings that theirs has; they are kept for who asks for them.
-    broken = _changed(
-        config, action, lambda schema: bool(schema.get("readOnly")), keeps_unknown=True
-    )
-    kept = {} if config is None or action.get("replace") else config["values"]
-    if broken is None and len(dumps({**kept, **action["config"]})) > MOST_ROOT_CONFIG:
-        return f"the settings of a host may take {MOST_ROOT_CONFIG} bytes in all"
-    return broken
-
-
 def _session_changed(state: SessionState, action: Action, context: RuleContext) -> str | None:
-    return _changed(
+    return check_change(
         state.get("config"),
         action,
         lambda schema: bool(schema.get("readOnly")) or not schema.get("sessionMutable"),
     )
 
 
-ROOT_RULES: Rules[RootState] = {"root/configChanged": _root_changed}
 SESSION_RULES: Rules[SessionState] = {"session/configChanged": _session_changed}

@@ -15,6 +15,7 @@ from contextvars import ContextVar
 
 from agenthost.protocol.jsonrpc import Request
 from agenthost.protocol.methods import METHODS, Beside
+from agenthost.protocol.peer import is_side_channel
 from agenthost.protocol.uris import content_uri
 
 log = logging.getLogger(__name__)
@@ -31,6 +32,8 @@ _OWN_SCHEMES = frozenset({"file", "git-blob", content_uri("").partition(":")[0]}
 
 def lane_of(request: Request) -> Beside:
     """Say how a request is carried out: what another client must answer waits for nothing else."""
+    if is_side_channel(request):
+        return Beside.FREE
     lane = METHODS[request.method].beside
     uri = request.params.get("uri", "")
     if lane is Beside.IN_ORDER and isinstance(uri, str) and ":" in uri:

@@ -35,6 +35,7 @@ from agenthost.protocol.peer import (
     HandshakeState,
     Peer,
     Violation,
+    is_side_channel,
 )
 from agenthost.protocol.uris import ROOT
 from agenthost.protocol.versions import NEWEST, translator
@@ -175,8 +176,12 @@ class Connection:
 
     def subscribe(self, channel: AnyChannel, subscription: Subscription) -> None:
         """Follow a channel from now on; a second time replaces the first."""
+        is_first = not channel.subscriptions
         channel.subscriptions[self] = subscription
         self.subscriptions[channel] = subscription
+        effects = [*channel.kind.followed(channel)] if is_first else []
+        for effect in (*effects, *channel.kind.came(channel, self)):
+            self.core.effects.carry_out(effect)
 
     def followed_as(self, uri: str) -> AnyChannel | None:
         """Return the channel that this client follows under a name."""
@@ -381,6 +386,8 @@ class Connection:
 
 
 def _may_be_large(request: Request) -> bool:
+    if is_side_channel(request):
+        return False
     if request.method == "initialize":
         # Who asks for nothing gets in whatever others wait for.
         return bool(request.params.get("initialSubscriptions"))

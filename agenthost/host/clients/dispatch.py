@@ -76,6 +76,9 @@ async def _accept(
 ) -> Action | None:
     """Return an action in canonical form, or None when its sender was told why not."""
     core = connection.core
+    if not channel.kind.has_state:
+        _reject(dispatch, "there is nothing to change in this channel")
+        return None
     around = await _whereabouts(connection, dispatch, channel)
     try:
         action = accept_action(

@@ -19,6 +19,7 @@ from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.own_members import PAGE_PROGRAM, own_members
 from agenthost.protocol.uris import canonical
 from agenthost.protocol.versions import negotiate, translator
+from agenthost.tokens import Role
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
@@ -63,10 +64,11 @@ async def initialize(connection: Connection, raw: JsonObject) -> EncodedResult:
     )
     core.clients.remember(record)
     connection.establish(record)
-    snapshots = [
-        snapshot(connection, channel, subscribe_from_now(connection, channel, uri))
-        for uri, channel in channels.items()
-    ]
+    snapshots = []
+    for uri, channel in channels.items():
+        subscription = subscribe_from_now(connection, channel, uri)
+        if channel.kind.has_state:
+            snapshots.append(snapshot(connection, channel, subscription))
     result: JsonObject = {
         "protocolVersion": agreed.answer,
         "serverSeq": core.writer.ledger.last_seq,
@@ -81,6 +83,10 @@ async def initialize(connection: Connection, raw: JsonObject) -> EncodedResult:
     if core.automations.capabilities is not None:
         result["automations"] = core.automations.capabilities
         result["_meta"] |= _AUTOMATIONS_META
+    telemetry = core.telemetry.capabilities
+    if telemetry is not None and connection.principal.role is Role.OWNER:
+        # They tell of all sessions, so that nobody else may follow them.
+        result["telemetry"] = dict(telemetry)
     result = translator(agreed.version).result_down("initialize", params, result)
     head = dumps({key: value for key, value in result.items() if key != "snapshots"})
     return EncodedResult(head[:-1], b',"snapshots":[', *joined(snapshots), b"]}")

@@ -18,11 +18,13 @@ from agenthost.errors import (
     UnsupportedProtocolVersion,
     WireError,
 )
+from agenthost.host.clients.beside import waiting_for_a_client
 from agenthost.host.store import StoreDamaged, StoreError
 from agenthost.host.trust.message_bounds import check_lengths
 from agenthost.protocol.inbound import accept_params
 from agenthost.protocol.jsonrpc import Notification, Request, dumps
 from agenthost.protocol.methods import METHODS
+from agenthost.protocol.peer import is_side_channel
 from agenthost.protocol.versions import NOWHERE, Whereabouts, translator
 
 if TYPE_CHECKING:
@@ -75,9 +77,14 @@ def methods() -> Mapping[str, Handler]:
 
 async def handle_request(connection: Connection, request: Request) -> None:
     """Carry out a request and answer it exactly once."""
-    connection.core.metrics.count("agenthost_requests_total", method=request.method)
+    # Only names that are known here, or there would be as many counters as a client makes up.
+    counted = "mcp" if is_side_channel(request) else request.method
+    connection.core.metrics.count("agenthost_requests_total", method=counted)
     try:
-        result = await _carry_out(connection, request.method, request.params)
+        if is_side_channel(request):
+            result = await _ask_server(connection, request)
+        else:
+            result = await _carry_out(connection, request.method, request.params)
         encoded = result.json if isinstance(result, EncodedResult) else (dumps(result),)
     except WireError as error:
         connection.peer.refuse(request.id, error)
@@ -132,6 +139,16 @@ async def _carry_out(connection: Connection, method: str, params: JsonObject) ->
     if isinstance(result, EncodedResult):
         return result
     return translator(connection.version).result_down(method, accepted, result)
+
+
+async def _ask_server(connection: Connection, request: Request) -> object:
+    """Carry out what belongs to MCP, and so to no version of this protocol."""
+    params = {name: value for name, value in request.params.items() if name != "channel"}
+    # It may wait for this very client to sign in.
+    with waiting_for_a_client():
+        return await connection.core.mcp.side_channel(
+            connection, request.params["channel"], request.method, params
+        )
 
 
 async def _around(connection: Connection, method: str, params: JsonObject) -> Whereabouts:

@@ -43,6 +43,8 @@ async def subscribe(connection: Connection, params: JsonObject) -> EncodedResult
         max_latency=min(latency / 1000, MOST_LATENCY) if latency else None,
     )
     connection.core.clients.note_view(connection.client_id, channel.uri, subscription.view)
+    if not channel.kind.has_state:
+        return EncodedResult(b"{}")
     return EncodedResult(b'{"snapshot":', *snapshot(connection, channel, subscription), b"}")
 
 

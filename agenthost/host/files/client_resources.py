@@ -10,6 +10,7 @@ with ``Beside.NO``.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 from collections.abc import Iterator
@@ -93,7 +94,7 @@ class ClientResources:
             PermissionDenied: the client refuses.
         """
         result = await self._ask_of(session, sender, "resourceRead", {"uri": uri})
-        return ClientContent(_decoded(result), result.get("contentType"))
+        return ClientContent(decoded_content(result), result.get("contentType"))
 
     async def read_bytes(self, session: str, uri: str, sender: str | None) -> bytes:
         """Return the same for a turn, which asks for nothing else of it."""
@@ -114,6 +115,24 @@ class ClientResources:
         text = base64.b64encode(data).decode()
         params = {"uri": uri, "data": text, "encoding": "base64"}
         await self._ask_of(session, sender, "resourceWrite", params)
+
+    def principal(self, client_id: str) -> str | None:
+        """Return who a client that is here belongs to; None for one that is not."""
+        connection = self._clients.connection(client_id)
+        return connection.principal.name if connection is not None else None
+
+    async def ask_publisher(self, client_id: str, method: str, uri: str) -> JsonObject:
+        """Ask one client, and nobody in its place, for what it has published itself.
+
+        Raises:
+            TimeoutError: it does not answer in time.
+            NotFound: it is not here, knows no such thing, or answers with nothing of use.
+            PermissionDenied: it refuses.
+        """
+        seconds = self._limits.reverse_call_seconds
+        async with asyncio.timeout(seconds):
+            # Its own clock is slower, so that not to answer is told from not to have.
+            return await self._ask([client_id], method, {"uri": uri}, seconds * 2)
 
     async def _ask_of(
         self, session: str, sender: str | None, method: str, params: JsonObject
@@ -144,7 +163,13 @@ class ClientResources:
             if chat is not None:
                 yield chat
 
-    async def _ask(self, publishers: list[str], method: str, params: JsonObject) -> JsonObject:
+    async def _ask(
+        self,
+        publishers: list[str],
+        method: str,
+        params: JsonObject,
+        seconds: float | None = None,
+    ) -> JsonObject:
         uri, refusal = params["uri"], NotFound(f"nobody here knows {params['uri']}")
         for client_id in islice(dict.fromkeys(publishers), MOST_ASKED):
             connection = self._clients.connection(client_id)
@@ -152,7 +177,7 @@ class ClientResources:
                 refusal = NotFound(f"the client that knows {uri} is not here")
                 continue
             try:
-                result = await connection.call(method, params)
+                result = await connection.call(method, params, seconds)
             except WireError as error:
                 if isinstance(error, PermissionDenied):
                     raise PermissionDenied(_said(error, uri)) from error
@@ -189,7 +214,8 @@ def _attaches(chat: ChatChannel, uri: str) -> bool:
     return any(uri in attached_uris(message) for message in messages)
 
 
-def _decoded(result: JsonObject) -> bytes:
+def decoded_content(result: JsonObject) -> bytes:
+    """Return the bytes that a client answered; NotFound if they are none."""
     data: str = result["data"]
     try:
         return base64.b64decode(data, validate=True) if _is_base64(result) else data.encode()

@@ -4,6 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Labels: TypeAlias = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSample:
+    """One number of a host, as it is now."""
+
+    name: str
+    help: str
+    value: float
+    # Whether it only grows.
+    is_counter: bool
+    # What tells it from others of its name.
+    labels: Labels = ()
 
 
 class Metrics:
@@ -11,7 +28,7 @@ class Metrics:
 
     def __init__(self) -> None:
         # (name, labels) -> value; names end in _total.
-        self._counters: Counter[tuple[str, str]] = Counter()
+        self._counters: Counter[tuple[str, Labels]] = Counter()
         self._help: dict[str, str] = {}
         self._gauges: dict[str, tuple[str, Callable[[], float]]] = {}
 
@@ -25,21 +42,34 @@ class Metrics:
 
     def count(self, name: str, amount: int = 1, **labels: str) -> None:
         """Add to a counter."""
-        shown = ",".join(f'{key}="{_escape(value)}"' for key, value in sorted(labels.items()))
-        self._counters[(name, shown)] += amount
+        self._counters[(name, tuple(sorted(labels.items())))] += amount
+
+    def samples(self) -> list[MetricSample]:
+        """Return every number, gauges first; any thread may ask."""
+        samples = [
+            MetricSample(name, help, read(), is_counter=False)
+            for name, (help, read) in sorted(self._gauges.items())
+        ]
+        # At once, for the host goes on counting meanwhile.
+        counted = sorted(self._counters.copy().items())
+        for name, help in sorted(self._help.items()):
+            values = [(labels, value) for (key, labels), value in counted if key == name]
+            samples += [
+                MetricSample(name, help, value, is_counter=True, labels=labels)
+                for labels, value in values or [((), 0)]
+            ]
+        return samples
 
     def render(self) -> str:
         """Return everything as Prometheus reads it."""
         lines: list[str] = []
-        for name, (help, read) in sorted(self._gauges.items()):
-            lines += [f"# HELP {name} {help}", f"# TYPE {name} gauge", f"{name} {read()}"]
-        for name, help in sorted(self._help.items()):
-            lines += [f"# HELP {name} {help}", f"# TYPE {name} counter"]
-            values = sorted(
-                (labels, value) for (key, labels), value in self._counters.items() if key == name
-            )
-            for labels, value in values or [("", 0)]:
-                lines.append(f"{name}{{{labels}}} {value}" if labels else f"{name} {value}")
+        last = ""
+        for sample in self.samples():
+            if sample.name != last:
+                last, kind = sample.name, "counter" if sample.is_counter else "gauge"
+                lines += [f"# HELP {last} {sample.help}", f"# TYPE {last} {kind}"]
+            shown = ",".join(f'{key}="{_escape(value)}"' for key, value in sample.labels)
+            lines.append(f"{last}{{{shown}}} {sample.value}" if shown else f"{last} {sample.value}")
         return "\n".join(lines) + "\n"
 
 

@@ -73,6 +73,8 @@ class Directory:
         # Who is asked for a channel that is nowhere, and what they are asked for now.
         self._openers: list[Open] = []
         self._opening: dict[str, asyncio.Task[AnyChannel | None]] = {}
+        # Who is told of channels that leave memory.
+        self._observers: list[Callable[[AnyChannel], None]] = []
         # How many left memory so far: what was read before one did may not be the newest.
         self._forgotten = 0
 
@@ -80,6 +82,11 @@ class Directory:
     def root(self) -> LiveChannel[RootState]:
         """The root channel, which is always in memory."""
         return self._loaded[ROOT]
+
+    @property
+    def has_root(self) -> bool:
+        """Whether the host has come so far that there is a root channel."""
+        return ROOT in self._loaded
 
     @overload
     def get(self, uri: str) -> AnyChannel | None: ...
@@ -138,6 +145,10 @@ class Directory:
         return they have created here.
         """
         self._openers.append(open)
+
+    def on_forgotten(self, tell: Callable[[AnyChannel], None]) -> None:
+        """Tell somebody of every channel that leaves memory, for good or to come back."""
+        self._observers.append(tell)
 
     async def _opened(self, uri: str) -> AnyChannel | None:
         task = self._opening.get(uri)
@@ -295,6 +306,8 @@ class Directory:
         self._forgotten += 1
         if self._loaded.pop(channel.uri, None) is not None:
             self._hold_owner(channel, -1)
+            for tell in self._observers:
+                tell(channel)
 
     def _hold_owner(self, channel: AnyChannel, change: int) -> None:
         owner = self.owner(channel)

@@ -157,6 +157,9 @@ class ChannelKind(Generic[S]):
     name: Kind
     kept = Kept.LOGGED
     resumed = Resumed.REPLAY
+    # Whether there is anything to see in it; one without a state only sends notifications, and its
+    # subscribers begin with no snapshot.
+    has_state = True
     # Actions that are told to everybody although they change no state.
     events: frozenset[str] = frozenset()
     # Whether a channel that nobody uses is sent back to the store.
@@ -277,6 +280,14 @@ class ChannelKind(Generic[S]):
 
     def follow(self, applied: Applied[S], owner: OwnerChannel | None) -> Sequence[Consequence]:
         """Say what must be done because of an action, in order; ``owner`` is the session."""
+        return ()
+
+    def followed(self, channel: LiveChannel[S]) -> Sequence[Consequence]:
+        """Say what must be done because somebody follows a channel that nobody followed."""
+        return ()
+
+    def came(self, channel: LiveChannel[S], receiver: Receiver) -> Sequence[Consequence]:
+        """Say what must be done because one more client follows a channel."""
         return ()
 
     def unfollowed(self, channel: LiveChannel[S], client_id: str) -> Sequence[Consequence]:

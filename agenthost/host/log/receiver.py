@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from agenthost.host.core import HostCore
     from agenthost.host.log.channel import AnyChannel, Subscription
     from agenthost.host.trust.principals import Principal, Starter
+    from agenthost.protocol.commands import ClientCapabilities
     from agenthost.protocol.peer import Frame
     from agenthost.transport import Encoded
 
@@ -35,6 +36,8 @@ class Receiver(Protocol):
     version: str
     client_id: str
     principal: Principal
+    # What its program can do.
+    capabilities: ClientCapabilities
     # What it follows.
     subscriptions: dict[AnyChannel, Subscription]
     core: HostCore

@@ -14,6 +14,8 @@ import contextlib
 import fcntl
 import os
 import struct
+import time
+from collections.abc import Callable
 from typing import Final
 
 from agenthost.host.store.contract import StoreBusy
@@ -22,6 +24,10 @@ from agenthost.host.store.contract import StoreBusy
 LOCK_BYTE: Final = 0x4000_0000 + 1023
 # Bound to the descriptor and not, like SQLite's own, dropped with any other one on the file.
 _BY_DESCRIPTOR: Final[int | None] = getattr(fcntl, "F_OFD_SETLK", None)
+# How often, and after how many seconds, a lock is tried again whose owner has ended: a child that
+# it had just forked has its descriptors until it runs its program.
+_ATTEMPTS: Final = 100
+_ATTEMPT_SECONDS: Final = 0.05
 # Databases that a store in this process owns, by device and inode. They are not opened a second
 # time: closing that descriptor would drop SQLite's locks on them.
 _owned: set[tuple[int, int]] = set()
@@ -41,9 +47,9 @@ class Ownership:
         self._identity: tuple[int, int] | None = None
         self._lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._take(lambda: fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB))
         except BlockingIOError:
-            owner = os.pread(self._lock, 32, 0).decode(errors="replace") or "unknown"
+            owner = self._owner() or "unknown"
             os.close(self._lock)
             raise StoreBusy(f"{path} is in use by another host (process {owner})") from None
         except BaseException:
@@ -63,7 +69,7 @@ class Ownership:
             raise self._busy()
         database = os.open(self._path, os.O_RDWR)
         try:
-            _lock_byte(database)
+            self._take(lambda: _lock_byte(database))
         except (BlockingIOError, PermissionError):
             os.close(database)
             raise self._busy() from None
@@ -92,11 +98,41 @@ class Ownership:
                 with contextlib.suppress(OSError):
                     os.close(descriptor)
 
+    def _take(self, lock: Callable[[], None]) -> None:
+        """Take a lock; one whose owner was killed is held on by whom it had just forked."""
+        for _ in range(_ATTEMPTS):
+            try:
+                return lock()
+            except (BlockingIOError, PermissionError):
+                if not _has_ended(self._owner()):
+                    raise
+            _pause()
+        lock()
+
+    def _owner(self) -> str:
+        """Return the process that wrote its number into the lock file last."""
+        return os.pread(self._lock, 32, 0).decode(errors="replace")
+
     def _busy(self) -> StoreBusy:
         return StoreBusy(
             f"{self._path} is in use by another host; its lock file {self._path}.lock was deleted "
             "or replaced, which does not end that host"
         )
+
+
+def _pause() -> None:
+    time.sleep(_ATTEMPT_SECONDS)
+
+
+def _has_ended(owner: str) -> bool:
+    """Say whether a process is known to be gone."""
+    try:
+        os.kill(int(owner), 0)
+    except ProcessLookupError:
+        return True
+    except (ValueError, OverflowError, PermissionError):
+        return False
+    return False
 
 
 def is_owned_here(path: str) -> bool:

@@ -260,6 +260,6 @@ def _listed(what: str, name: str, row: Row) -> bool:
 
 def _damaged(name: str, what: str) -> StoreDamaged:
     return StoreDamaged(
-        f"what is stored of {name} is damaged ({what}) and was left as it is; "
-        "`agenthost doctor --deep` checks the whole store"
+        f"what is stored of {name} is damaged ({what}) and was left as it is; whoever runs "
+        "the host can check all of it (doctor --deep) and put a backup back"
     )

@@ -1,6 +1,7 @@
 """Reads one HTTP request on a new socket: answers it, or upgrades it to a WebSocket.
 
-Owns the reading of one request head, its limits in size and time, and the way an answer leaves.
+Owns the reading of one request head, its limits in size and time, and the way an answer leaves. On
+a TLS port it begins TLS with the first bytes that come; ``tls_layer`` speaks it.
 Who may come in and what the pages say is asked of ``websocket_server``, which asks the host.
 """
 
@@ -23,13 +24,17 @@ from agenthost.host.http.messages import (
     parse_target,
     serialize_head,
 )
+from agenthost.host.transports.tls_layer import TlsLayer, begins_tls
 from agenthost.host.transports.websocket_reading import PatientProtocol
 from agenthost.host.transports.websocket_transport import ServerWebSocket
+from agenthost.host.transports.websocket_writing import end_output
 from agenthost.host.trust.addresses import peer_group
 from agenthost.host.trust.gate import Refusal
 from agenthost.transport.quiet_log import QuietLogger
 
 if TYPE_CHECKING:
+    import ssl
+
     from agenthost.host.transports.websocket_server import WebSocketServer
     from agenthost.host.trust.principals import Principal
 
@@ -58,11 +63,14 @@ class HttpHandshake(asyncio.Protocol):
 
     def __init__(self, server: WebSocketServer) -> None:
         self._server = server
+        # What TLS is to be begun with; None once it has, or where none is spoken.
+        self._tls = server.tls
         # The request so far; ends with an empty line.
         self._head = bytearray()
         # Whether an answer is on its way; what still comes in is dropped.
         self._answered = False
-        # First the limit on the request's arrival, then the watch over the answer's departure.
+        # First the limit on the TLS handshake if there is one, and on the request's arrival, then
+        # the watch over the answer's departure.
         self._timer: asyncio.TimerHandle | None = None
         # What of the answer's body the socket was not given yet, and whether it takes more now.
         self._body = memoryview(b"")
@@ -82,20 +90,25 @@ class HttpHandshake(asyncio.Protocol):
     # Called by the event loop.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Start to wait for the request."""
+        """Start to wait for the request; where TLS is spoken, a second time behind it."""
         self._socket = cast("asyncio.Transport", transport)
-        self._peer = format_peer(transport.get_extra_info("peername"))
-        self.group = peer_group(self._peer.rpartition(":")[0])
-        if not self._server.add_handshake(self):
-            self._answered = True
-            self._socket.abort()
-            return
+        if not self.group:
+            self._peer = format_peer(transport.get_extra_info("peername"))
+            self.group = peer_group(self._peer.rpartition(":")[0])
+            if not self._server.add_handshake(self):
+                self._answered = True
+                self._socket.abort()
+                return
+        self._cancel_timer()
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(self._server.handshake_timeout, self._too_slow)
 
     def data_received(self, data: bytes) -> None:
         """Gather the head; answer when it is complete or cannot become valid."""
         if self._answered:
+            return
+        if self._tls is not None:
+            self._begin_tls(self._tls, data)
             return
         searched = max(0, len(self._head) - 3)
         self._head += data
@@ -112,7 +125,8 @@ class HttpHandshake(asyncio.Protocol):
     def eof_received(self) -> bool:
         """Let the loop close the socket once the answer is out."""
         self._ended = True
-        return bool(self._body)
+        # TLS cannot stay open for our half alone.
+        return bool(self._body) and self._socket.can_write_eof()
 
     def pause_writing(self) -> None:
         """Give the socket nothing more for now."""
@@ -130,6 +144,13 @@ class HttpHandshake(asyncio.Protocol):
         self._server.remove_handshake(self)
 
     # One request.
+
+    def _begin_tls(self, context: ssl.SSLContext, received: bytes) -> None:
+        if not begins_tls(received):
+            self._refuse(400, "This port speaks TLS: use https:// or wss://.\n")
+            return
+        self._tls = None
+        TlsLayer(self, context, self._server.handshake_timeout).begin(self._socket, received)
 
     def _head_received(self, head: bytes, rest: bytes) -> None:
         line = _REQUEST_LINE.match(head)
@@ -235,7 +256,7 @@ class HttpHandshake(asyncio.Protocol):
         if not self._body and self._answered and not self._socket.is_closing():
             # Half a close, and reading goes on: closing at once would reset the connection under a
             # client that still sends, and the answer would be lost.
-            self._socket.write_eof()
+            end_output(self._socket)
             if self._ended:
                 self._socket.close()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Self
@@ -58,12 +59,15 @@ class WebSocketServer:
         pages: answers plain GET and HEAD requests; None is answered with 404.
         max_message_size: larger messages end their connection with 1009.
         max_connections: further upgrades are answered with 503.
-        max_undecided: sockets without an accepted request. One more takes the place of the oldest
-            from the address that has the most, so that silent ones keep nobody out.
+        max_undecided: sockets without an accepted request, or in a TLS handshake before it. One
+            more takes the place of the oldest from the address that has the most, so that silent
+            ones keep nobody out.
         seats: tells whether somebody may open another connection; see ``Seats``.
         rates: gives the limiter of what somebody sends, in bytes, or None.
         ping_interval, ping_timeout, close_grace: see ``WebSocketOptions``.
-        handshake_timeout: seconds within which a request must have arrived.
+        handshake_timeout: seconds within which a request must have arrived, and before it the TLS
+            handshake be done.
+        tls: what to speak TLS with; None speaks none.
 
     Raises:
         CannotListen: on entering, when the address cannot be had.
@@ -86,6 +90,7 @@ class WebSocketServer:
         ping_timeout: float | None = _DEFAULTS.ping_timeout,
         close_grace: float = _DEFAULTS.close_grace,
         handshake_timeout: float = 5.0,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self._host = host
         self._port = port
@@ -98,6 +103,7 @@ class WebSocketServer:
             ping_timeout=ping_timeout,
             close_grace=close_grace,
         )
+        self.tls = tls
         self._serve = serve
         self.rate = rates
         self._max_connections = max_connections
@@ -106,7 +112,8 @@ class WebSocketServer:
         self._listeners: list[asyncio.Server] = []
         # Sockets that are not WebSockets, or not yet, oldest first, by the peer they belong to.
         self._handshakes: dict[str, dict[HttpHandshake, None]] = {}
-        self._undecided = 0
+        # How many they are.
+        self.undecided = 0
         # Every open connection and the task that serves it and closes it.
         self._tasks: dict[ServerWebSocket, asyncio.Task[None]] = {}
         # How many of them each principal has.
@@ -188,8 +195,8 @@ class WebSocketServer:
         if self._closing:
             return False
         self._handshakes.setdefault(handshake.group, {})[handshake] = None
-        self._undecided += 1
-        if self._undecided > self._max_undecided:
+        self.undecided += 1
+        if self.undecided > self._max_undecided:
             largest = max(self._handshakes.values(), key=len)
             oldest = next(iter(largest))
             self.remove_handshake(oldest)
@@ -212,7 +219,7 @@ class WebSocketServer:
         group = self._handshakes.get(handshake.group, {})
         if handshake in group:
             del group[handshake]
-            self._undecided -= 1
+            self.undecided -= 1
             if not group:
                 del self._handshakes[handshake.group]
 

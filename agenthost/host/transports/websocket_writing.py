@@ -207,7 +207,18 @@ class FrameWriter:
             # Half a close: a peer in the middle of a long send still gets to read why. One that
             # is gone already, unnoticed while nothing was read from it, raises.
             with contextlib.suppress(OSError):
-                self._socket.write_eof()
+                end_output(self._socket)
+
+
+def end_output(sock: asyncio.Transport) -> None:
+    """End the stream that we send, and go on reading what still comes, as long as that may take.
+
+    TLS knows no half of a close; there the closing itself sends what waits, and drops what comes.
+    """
+    if sock.can_write_eof():
+        sock.write_eof()
+    else:
+        sock.close()
 
 
 # The tuple joined last and the result, for the next connection in a row. One value, so that event

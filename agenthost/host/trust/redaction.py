@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -51,8 +52,11 @@ _SECRETS = re.compile(
 _KINDS = ("assigned", "member", "header", "bearer", "offered", "login")
 
 
-def redact(text: str) -> str:
-    """Return the text without what is named as a secret in it; the same one if there is nothing."""
+def redact(text: str, is_secret: Callable[[str, bytes], bool] | None = None) -> str:
+    """Return the text without what is named as a secret in it; the same one if there is nothing.
+
+    ``is_secret`` has the last word on what goes by such a name, given how it is named and it.
+    """
     # As bytes, because lower case is as long as the text was only there.
     data = text.encode(errors="surrogatepass")
     pieces: list[bytes] = []
@@ -61,6 +65,8 @@ def redact(text: str) -> str:
         if _is_public(data, found.start()):
             continue
         name = next(kind for kind in _KINDS if found[kind] is not None)
+        if is_secret is not None and not is_secret(name, data[found.end(name) : found.end()]):
+            continue
         pieces += (data[start : found.end(name)], REDACTED.encode())
         start = found.end()
     if not pieces:

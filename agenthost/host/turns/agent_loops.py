@@ -254,6 +254,13 @@ class AgentLoops:
             if not thread.ended.done():
                 log.warning("the agent %s does not end; it is left behind", thread.provider)
 
+    async def release(self, agent: Agent) -> None:
+        """Let one agent let go of everything and end its thread, bounded; it may come back."""
+        await self._wait({asyncio.ensure_future(self._close(agent))}, CLOSE_PATIENCE)
+        thread = self._threads.pop(agent.provider, None)
+        if thread is not None:
+            thread.stop()
+
     async def _close(self, agent: Agent) -> None:
         try:
             await self.call(agent, agent.close)

@@ -16,14 +16,18 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from agenthost.agents.tracing import TracingProviders
 from agenthost.agents.turn_port import AgentTerminal, Interactivity, Worker
+from agenthost.host.turns.agent_request import AgentRequest
+from agenthost.host.turns.crossed_services import CrossedCustomizations, CrossedMcp
 from agenthost.host.turns.crossed_terminal import CrossedTerminal
 from agenthost.host.turns.crossing import Crossing
-from agenthost.host.turns.running_turn import AgentRequest
 from agenthost.protocol.versions import reduce
 
 if TYPE_CHECKING:
     from agenthost.agents.api import Agent
+    from agenthost.agents.customized import TurnCustomizations
+    from agenthost.agents.mcp_tools import BridgeAddress, BridgedCall, TurnMcp
     from agenthost.agents.turn import Turn
     from agenthost.host.turns.running_turn import RunningTurn
     from agenthost.protocol.chat.messages import Message
@@ -117,6 +121,31 @@ class AgentPort:
     def can_show_reviews(self) -> bool:
         """Whether somebody could be shown a result and asked to approve of it."""
         return self._running.can_show_reviews
+
+    @property
+    def customizations(self) -> TurnCustomizations:
+        """What people brought for the turn."""
+        return CrossedCustomizations(self.ask, self._running.customizations)
+
+    @property
+    def mcp(self) -> TurnMcp:
+        """What MCP servers offer to the turn."""
+        return CrossedMcp(self.ask, self._running.mcp)
+
+    async def open_bridges(self, run: BridgedCall) -> Sequence[BridgeAddress]:
+        """Open bridges to the MCP servers and to the tools of clients."""
+        self._running.bridged = run
+        return await self.ask(self._running.open_bridges)
+
+    @property
+    def trace(self) -> str | None:
+        """The turn's place in a trace."""
+        return self._running.trace
+
+    @property
+    def tracing(self) -> TracingProviders | None:
+        """What a library that traces by itself needs to take part in that trace."""
+        return self._running.tracing
 
     def emit(self, action: Action) -> None:
         """Send an action over; a turn that is over can do nothing any more."""

@@ -28,8 +28,8 @@ class AgentStarts:
     def __init__(self, tasks: Tasks, loops: AgentLoops) -> None:
         self._tasks = tasks
         self._loops = loops
-        # Sessions whose agent is started.
-        self._started: set[str] = set()
+        # Session URI -> the agent that is started for it.
+        self._started: dict[str, Agent] = {}
         # Session URI -> its agent's start, while it is under way.
         self._starting: dict[str, asyncio.Task[None]] = {}
 
@@ -41,13 +41,13 @@ class AgentStarts:
         ``tell`` gets what to show while it takes long, and None afterwards.
         """
         uri = session.session
-        if uri in self._started:
+        if self._started.get(uri) is agent:
             return
         start = self._starting.get(uri)
         if start is None:
             start = asyncio.create_task(self._start(agent, session), name=f"start {uri}")
             self._starting[uri] = start
-            start.add_done_callback(lambda done: self._done(uri, done))
+            start.add_done_callback(lambda done: self._done(agent, uri, done))
         await asyncio.wait({start}, timeout=WORTH_TELLING)
         if not start.done():
             tell(f"Starting {agent.display_name}")
@@ -64,7 +64,7 @@ class AgentStarts:
         """Let an agent go of a session, behind its start; one that it never saw is no concern."""
         start = self._starting.pop(session, None)
         if start is not None or had_turns or session in self._started:
-            self._started.discard(session)
+            self._started.pop(session, None)
             self._tasks.start(self._end(agent, session, start), name=f"end {session}")
 
     def close(self) -> None:
@@ -72,12 +72,16 @@ class AgentStarts:
         for start in self._starting.values():
             start.cancel()
 
-    def _done(self, session: str, start: asyncio.Task[None]) -> None:
+    def forget(self, agent: Agent) -> None:
+        """Know no session any more that an agent was started for, because it is gone."""
+        self._started = {uri: one for uri, one in self._started.items() if one is not agent}
+
+    def _done(self, agent: Agent, session: str, start: asyncio.Task[None]) -> None:
         succeeded = not start.cancelled() and start.exception() is None
         if self._starting.get(session) is start:
             del self._starting[session]
             if succeeded:
-                self._started.add(session)
+                self._started[session] = agent
 
     async def _start(self, agent: Agent, session: SessionContext) -> None:
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
@@ -17,8 +18,10 @@ log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 
-# What is taken over in one tick, of all agents together: a few milliseconds of work.
+# What is taken over in one tick, of all agents together, and the seconds after which the rest of it
+# waits for the next one: in a turn of thousands of parts each action takes a while.
 MOST_PER_TICK = 512
+LONGEST_TICK = 0.01
 
 
 class Batches(Protocol):
@@ -36,8 +39,11 @@ class Batches(Protocol):
 class Crossing:
     """A queue into the host's loop that any thread may post to."""
 
-    def __init__(self, batches: Batches | None = None) -> None:
+    def __init__(
+        self, batches: Batches | None = None, now: Callable[[], float] = time.perf_counter
+    ) -> None:
         self._loop = asyncio.get_running_loop()
+        self._now = now
         # Told where a batch begins and ends.
         self._batches = batches
         # Appending and taking from the left are atomic: no lock is needed, and nobody waits.
@@ -58,12 +64,15 @@ class Crossing:
         posted = self._posted
         if self._batches is not None:
             self._batches.begin_batch()
+        until = self._now() + LONGEST_TICK
         for _ in range(min(len(posted), MOST_PER_TICK)):
             function, argument = posted.popleft()
             try:
                 function(argument)
             except Exception:
                 log.exception("what an agent asked for failed")
+            if self._now() > until:
+                break
         if self._batches is not None:
             self._batches.end_batch()
         if posted and not self._announced:

@@ -44,12 +44,15 @@ from agenthost.host.turns.agent_loops import AgentLoops
 from agenthost.host.turns.agent_port import AgentPort
 from agenthost.host.turns.agent_starts import AgentStarts
 from agenthost.host.turns.background_work import BackgroundWorks
+from agenthost.host.turns.brings import Brings
+from agenthost.host.turns.chat_waits import ChatWaits
 from agenthost.host.turns.failures import (
     TurnFailure,
     calls_cut_off,
     describe_failure,
     error_action,
 )
+from agenthost.host.turns.mcp_bridges import McpBridges
 from agenthost.host.turns.running_turn import RunningTurn
 from agenthost.host.turns.shell_turn import run_shell_turn
 from agenthost.host.turns.turn_hooks import Looks, TurnHooks
@@ -58,6 +61,7 @@ from agenthost.protocol.chat.parts import open_requests, tool_calls
 
 if TYPE_CHECKING:
     from agenthost.host.channels.terminal.terminals import HostTerminals
+    from agenthost.host.telemetry import Telemetry, TurnSpan
     from agenthost.protocol.chat.state import ActiveTurn, ChatState
     from agenthost.protocol.common import ProtectedResourceMetadata
     from agenthost.protocol.session.state import SessionState
@@ -91,6 +95,14 @@ _UNDER_WAY = (
 ReadPublished: TypeAlias = Callable[[str, str, str | None], Awaitable[bytes]]
 
 
+# SessionModelInfo entries.
+Models: TypeAlias = Sequence[Mapping[str, Any]]
+
+
+def _as_they_are(models: Models) -> Models:
+    return models
+
+
 class TurnRunner:
     """All running turns of the host."""
 
@@ -109,10 +121,13 @@ class TurnRunner:
         starts: AgentStarts,
         canvases: Canvases,
         read_published: ReadPublished,
+        brings: Brings | None = None,
+        telemetry: Telemetry | None = None,
         terminals: HostTerminals | None = None,
         shells: ShellPolicy | None = None,
         prompt_timeout: float | None = PROMPT_TIMEOUT,
         silence_limit: float | None = SILENCE_LIMIT,
+        dev: bool = False,
     ) -> None:
         self.writer = writer
         self.chats = chats
@@ -122,9 +137,19 @@ class TurnRunner:
         self.credentials = credentials
         self.resume_states = resume_states
         self.prompt_timeout = prompt_timeout
+        # Puts the model first that is used where a message chooses none.
+        self.order_models: Callable[[Models], Models] = _as_they_are
         self._silence_limit = silence_limit
+        # Whether tracebacks of agents are shown in their chats.
+        self._dev = dev
         self.canvases = canvases
         self.read_published = read_published
+        self._brings = brings
+        # The ways of agents' programs to the tools of turns.
+        self.bridges: McpBridges | None = None
+        if brings is not None:
+            self.bridges = McpBridges(brings, self._running_in, self.call_agent)
+        self._telemetry = telemetry
         self.terminals = terminals
         # What turns that are over left in terminals, as long as it has not ended.
         self.ending_terminals: set[OpenTerminal] = set()
@@ -133,8 +158,8 @@ class TurnRunner:
         self._loops = loops
         # Chat URI -> its running turn. One slot per chat, never per session.
         self._running: dict[str, RunningTurn] = {}
-        # Chat URI -> those who wait for something in its state.
-        self._waiting: dict[str, list[Callable[[ChatState], None]]] = {}
+        # Who waits for something in a chat.
+        self._waits = ChatWaits()
         # Tasks of turns that are over and still let go of their agents.
         self._ending: set[asyncio.Task[None]] = set()
         # What runs beside turns.
@@ -188,6 +213,7 @@ class TurnRunner:
             command=shell_command(active["message"], prefix),
         )
         self._running[chat.uri] = running
+        running.span = self._begin_trace(running)
         extra_of(chat).elapsed = lambda: running.duration
         chat.holds += 1
         self.writer.ledger.write(PutRecord(RUNNING, chat.uri, session.uri.encode()))
@@ -203,34 +229,34 @@ class TurnRunner:
         if self._silence_limit is not None:
             self._look_after(running)
 
+    def _begin_trace(self, running: RunningTurn) -> TurnSpan | None:
+        """Begin the trace of a turn, if anybody wants to know."""
+        if self._telemetry is None or (active := self._telemetry.active) is None:
+            return None
+        message = running.channel.state["activeTurn"]["message"]
+        model = message.get("model")
+        return active.turn(
+            session=running.session.uri,
+            chat=running.channel.uri,
+            turn_id=running.turn_id,
+            agent=running.session.state["provider"],
+            model=model["id"] if model else None,
+            parent=(message.get("_meta") or {}).get("traceparent"),
+            origin=running.channel.state.get("origin"),
+        )
+
     def changed(self, chat: ChatChannel) -> None:
         """Wake those who wait for a change of the chat, and let its agent see it."""
         running = self._running.get(chat.uri)
         if running is not None:
             running.publish()
-        for look in list(self._waiting.get(chat.uri, ())):
-            look(chat.state)
+            if running.span is not None:
+                running.span.look(chat.settled)
+        self._waits.wake(chat)
 
     async def wait_for(self, chat: ChatChannel, look: Callable[[ChatState], _T | None]) -> _T:
         """Wait until looking at a chat's state finds something."""
-        found = look(chat.state)
-        if found is not None:
-            return found
-        future: asyncio.Future[_T] = asyncio.get_running_loop().create_future()
-
-        def look_again(state: ChatState) -> None:
-            seen = look(state)
-            if seen is not None and not future.done():
-                future.set_result(seen)
-
-        self._waiting.setdefault(chat.uri, []).append(look_again)
-        try:
-            return await future
-        finally:
-            waiting = self._waiting[chat.uri]
-            waiting.remove(look_again)
-            if not waiting:
-                del self._waiting[chat.uri]
+        return await self._waits.wait_for(chat, look)
 
     def cancel(self, chat: ChatChannel) -> None:
         """Cancel a chat's turn on the host's own initiative."""
@@ -244,7 +270,7 @@ class TurnRunner:
         """Stop the work on a chat's turn, which the chat has given up already."""
         running = self._running.pop(chat, None)
         if running is not None:
-            self._release(running)
+            self._release(running, "cancelled")
             self._cancel(running)
             self._tell_witnesses(running)
             # A chat that is removed changes no more, and yet somebody may wait for its end.
@@ -266,9 +292,23 @@ class TurnRunner:
             await asyncio.wait(self._ending, timeout=CANCEL_GRACE)
         await self._loops.rest(CANCEL_GRACE)
 
+    def end_agent(self, agent: Agent) -> None:
+        """End the turns of an agent that is no longer offered, and forget that it was started."""
+        gone = TurnFailure("agentMissing", "the session's agent is not available here any more")
+        for running in list(self._running.values()):
+            is_its = running.session.state["provider"] == agent.provider
+            if is_its and running.command is None:
+                self._finish(running, gone)
+                self._cancel(running)
+        self.starts.forget(agent)
+
+    def _failure(self, running: RunningTurn, error: BaseException) -> TurnFailure:
+        about = {"session": running.session.uri, "turn": running.turn_id}
+        return describe_failure(error, running.channel.uri, self._mask, about, dev=self._dev)
+
     def fail(self, running: RunningTurn, error: BaseException) -> None:
         """End a turn with an error that is not its agent's own, and stop the agent."""
-        self._finish(running, describe_failure(error, running.channel.uri, self._mask))
+        self._finish(running, self._failure(running, error))
         self._cancel(running)
 
     async def end_interrupted(self, store: Store, directory: Directory) -> None:
@@ -334,7 +374,12 @@ class TurnRunner:
         """Await a function of a session's agent on the agent's own loop."""
         return await self._loops.call(self._agents[session.state["provider"]], function)
 
+    def _running_in(self, chat: str) -> RunningTurn | None:
+        return self._running.get(chat)
+
     def _end_session(self, effect: EndAgentSession) -> None:
+        if self.bridges is not None:
+            self.bridges.session_ended(effect.session.uri)
         agent = self._agents.get(effect.session.state["provider"])
         if agent is not None:
             self.starts.end(agent, effect.session.uri, had_turns=effect.had_turns)
@@ -356,8 +401,8 @@ class TurnRunner:
                 raise AgentError("the session's agent is not available here", "agentMissing")
             else:
                 running.check_tokens(agent)
-                looks = await self._prepare(running)
-                turn = self._turn(agent, port, running, resumed_parts)
+                looks = await self._prepare(running, agent)
+                turn = running.turn = self._turn(agent, port, running, resumed_parts)
                 await self.starts.ensure(agent, turn.session, running.show_activity)
                 # Nobody is to work before the files were looked at as they are.
                 await looks.done()
@@ -366,14 +411,24 @@ class TurnRunner:
             # Nothing can be recorded any more; the host is stopping.
             return
         except Exception as error:
-            self._finish(running, describe_failure(error, running.channel.uri, self._mask))
+            self._finish(running, self._failure(running, error))
         else:
             self._finish(running)
 
-    async def _prepare(self, running: RunningTurn) -> Looks:
+    async def sample(
+        self, session: SessionChannel, params: Mapping[str, Any], turn: Turn
+    ) -> Mapping[str, Any]:
+        """Let the model of a session's agent answer an MCP server."""
+        agent = self._agents[session.state["provider"]]
+        return await self._loops.call(agent, agent.sample, params, turn)
+
+    async def _prepare(self, running: RunningTurn, agent: Agent | None = None) -> Looks:
         """Do all that comes before the agent starts, or raise why the turn cannot begin."""
         chat, session = running.channel, running.session
         await self.hooks.prepare(chat, session, running.show_activity)
+        if agent is not None and self._brings is not None:
+            facts = running.facts(agent)
+            running.customizations, running.mcp = await self._brings.for_turn(facts)
         running.is_witnessed = True
         return self.hooks.begins(chat, session, running.turn_id)
 
@@ -395,7 +450,7 @@ class TurnRunner:
             message=message_for_agent(chat, running.turn_id, message),
             history=[*extra_of(chat).context, *history_for_agent(chat)],
             session=session_context(session.uri, session.state, chat.state, resume_state),
-            models=agent.models if agent is not None else (),
+            models=self.order_models(agent.models) if agent is not None else (),
             is_resumed=resumed_parts is not None,
             parts_so_far=resumed_parts or (),
         )
@@ -430,7 +485,7 @@ class TurnRunner:
         if not self.is_active(running):
             return
         del self._running[running.channel.uri]
-        self._release(running)
+        self._release(running, failure.error_type if failure is not None else None)
         if failure is None:
             action = {
                 "type": "chat/turnComplete",
@@ -449,8 +504,13 @@ class TurnRunner:
         if running.is_witnessed:
             self.hooks.ended(running.channel, running.session, running.turn_id)
 
-    def _release(self, running: RunningTurn) -> None:
+    def _release(self, running: RunningTurn, error: str | None) -> None:
+        """Let go of a turn that is over; ``error`` is a word for why it did not complete."""
         running.end()
+        if running.span is not None:
+            running.span.end(error)
+        if self._brings is not None:
+            self._brings.turn_ended(running.channel.uri, running.turn_id)
         extra_of(running.channel).elapsed = nothing_runs
         running.channel.holds -= 1
         self.writer.ledger.write(DropRecord(RUNNING, running.channel.uri))

@@ -7,25 +7,31 @@ so an agent that does not listen holds up nobody.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from agenthost.agents.api import Agent, AgentError
+from agenthost.agents.customized import NO_CUSTOMIZATIONS, TurnCustomizations
+from agenthost.agents.mcp_tools import NO_MCP, BridgeAddress, BridgedCall, TurnMcp
+from agenthost.agents.tracing import TracingProviders
 from agenthost.agents.turn_port import Interactivity, Worker
 from agenthost.errors import WireError
 from agenthost.host.channels.chat.attachments import attached_uris, message_for_agent
 from agenthost.host.channels.chat.extra import ChatChannel
+from agenthost.host.channels.chat.turn_facts import TurnFacts
 from agenthost.host.channels.session.kind import SessionChannel
 from agenthost.host.store import PutBlob
+from agenthost.host.turns.agent_request import AgentRequest
 from agenthost.host.turns.turn_terminals import OpenTerminal, TurnTerminals
 from agenthost.protocol.chat.parts import error_of
 from agenthost.protocol.uris import content_uri
 from agenthost.workspace import file_path
 
 if TYPE_CHECKING:
+    from agenthost.agents.turn import Turn
+    from agenthost.host.telemetry import TurnSpan
     from agenthost.host.trust.principals import Starter
     from agenthost.host.turns.runner import TurnRunner
     from agenthost.protocol.canvas import CanvasState
@@ -34,68 +40,11 @@ if TYPE_CHECKING:
     from agenthost.protocol.common import Action, JsonObject, ProtectedResourceMetadata
 
 _T = TypeVar("_T")
-_A = TypeVar("_A")
 
 # Log entries under way at which a producer waits for the disk.
 MOST_UNSTORED = 512
 # Workers that start workers end somewhere.
 DEEPEST_WORKER = 4
-
-
-class AgentRequest(Generic[_T]):
-    """Something that an agent waits for on its loop while the host does it on its own."""
-
-    def __init__(self, work: Callable[[], Awaitable[_T]]) -> None:
-        """Make it on the agent's loop."""
-        self._work = work
-        self._agents_loop = asyncio.get_running_loop()
-        # The agent's side.
-        self.answer: asyncio.Future[_T] = self._agents_loop.create_future()
-        # The host's side.
-        self._task: asyncio.Task[_T] | None = None
-
-    def begin(self) -> asyncio.Task[_T]:
-        """Start to do it, on the host's loop."""
-        self._task = asyncio.ensure_future(self._run())
-        self._task.add_done_callback(self._ended)
-        return self._task
-
-    def begin_unseen(self) -> None:
-        """Start to do it, on the host's loop, whether its turn is over or not."""
-        self.begin()
-
-    def refuse(self) -> None:
-        """Tell the agent that its turn is over."""
-        self._tell(self._cancel_answer, None)
-
-    def cancel(self) -> None:
-        """Stop doing it, on the host's loop; what has ended takes no notice."""
-        if self._task is not None:
-            self._task.cancel()
-
-    async def _run(self) -> _T:
-        return await self._work()
-
-    def _ended(self, task: asyncio.Task[_T]) -> None:
-        error = None if task.cancelled() else task.exception()
-        if task.cancelled():
-            self.refuse()
-        elif error is not None:
-            self._tell(self.answer.set_exception, error)
-        else:
-            self._tell(self.answer.set_result, task.result())
-
-    def _tell(self, function: Callable[[_A], None], argument: _A) -> None:
-        def tell() -> None:
-            if not self.answer.done():
-                function(argument)
-
-        # The agent's loop may have ended.
-        with contextlib.suppress(RuntimeError):
-            self._agents_loop.call_soon_threadsafe(tell)
-
-    def _cancel_answer(self, _: None) -> None:
-        self.answer.cancel("the turn is over")
 
 
 class RunningTurn:
@@ -143,6 +92,14 @@ class RunningTurn:
             session,
             turn_id,
         )
+        # What people and their servers brought for it, once it is prepared; and its trace.
+        self.customizations: TurnCustomizations = NO_CUSTOMIZATIONS
+        self.mcp: TurnMcp = NO_MCP
+        self.span: TurnSpan | None = None
+        # The agent's own view of it, once its agent works.
+        self.turn: Turn | None = None
+        # What its program calls over bridges comes to this, on the agent's loop.
+        self.bridged: BridgedCall | None = None
         # What the host is doing for the agent right now.
         self._asked: set[asyncio.Task[object]] = set()
 
@@ -164,6 +121,50 @@ class RunningTurn:
         """
         attached = tuple(self.channel.subscriptions)
         return not attached or any(connection.can_show_reviews for connection in attached)
+
+    @property
+    def trace(self) -> str | None:
+        """Its place in a trace; None while nobody traces."""
+        return None if self.span is None else self.span.traceparent
+
+    @property
+    def tracing(self) -> TracingProviders | None:
+        """What a library that traces by itself needs; None while nobody traces."""
+        return None if self.span is None else self.span.providers
+
+    def _call_trace(self, call: str) -> str | None:
+        """Return the place of a tool call in the trace; None while nobody traces."""
+        return None if self.span is None else self.span.call_traceparent(call)
+
+    def facts(self, agent: Agent) -> TurnFacts:
+        """Describe it to those who bring something for it."""
+        chosen = self.channel.state["activeTurn"]["message"].get("agent")
+        return TurnFacts(
+            self.channel,
+            self.session,
+            self.turn_id,
+            self.starter,
+            agent_uri=chosen["uri"] if chosen else None,
+            uses_mcp=agent.uses_mcp,
+            prompt_timeout=self.prompt_timeout,
+            tell=self.show_activity,
+            wait_for=self.wait_for,
+            sample=self._sample,
+            traceparent=self._call_trace,
+        )
+
+    async def open_bridges(self) -> Sequence[BridgeAddress]:
+        """Open bridges to the turn's MCP servers and to the tools of clients."""
+        if self._runner.bridges is None:
+            raise AgentError("this host has no MCP servers", "noMcpBridge")
+        return await self._runner.bridges.open(self)
+
+    async def _sample(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Let the agent's model answer an MCP server."""
+        turn = self.turn
+        if turn is None or self.over:
+            raise AgentError("no turn is running that could answer", "noSampling")
+        return await self._runner.sample(self.session, params, turn)
 
     @property
     def pulse(self) -> int:

@@ -60,6 +60,11 @@ from acp.schema import (
     UsageUpdate,
 )
 
+# It is run as a program, and finds its modules by itself.
+sys.path.insert(0, str(Path(__file__).parents[3]))
+
+from tests.agents.acp.mcp_client import McpClient
+
 OPTIONS = [
     PermissionOption(option_id="yes", name="Allow", kind="allow_once"),
     # The id by which the host itself would remember an approval.
@@ -82,6 +87,10 @@ class Conversation:
         self.mode = MODES[0] if MODES else ""
         self.options: dict[str, Any] = {"llm": "small", "fast": False}
         self.cancelled = asyncio.Event()
+        # The MCP servers that it may start, by their names.
+        self.servers: dict[str, Any] = {}
+        # What its last prompt said beside the prompt.
+        self.meta: dict[str, Any] = {}
 
 
 class AgentUnderTest:
@@ -107,6 +116,7 @@ class AgentUnderTest:
         if "ACP_LOGIN" in os.environ:
             raise RequestError.auth_required()
         session = Conversation(f"s-{os.getpid()}-{len(self._sessions)}", cwd)
+        session.servers = {server.name: server for server in kwargs.get("mcp_servers") or ()}
         self._sessions[session.id] = session
         return NewSessionResponse(
             session_id=session.id, modes=_modes(session), config_options=_options(session)
@@ -114,6 +124,7 @@ class AgentUnderTest:
 
     async def load_session(self, cwd: str, session_id: str, **kwargs: Any) -> LoadSessionResponse:
         session = self._sessions[session_id] = Conversation(session_id, cwd)
+        session.servers = {server.name: server for server in kwargs.get("mcp_servers") or ()}
         session.prompts = self._stored(session_id)
         if session.prompts == ["/crash"]:
             os._exit(7)
@@ -143,6 +154,7 @@ class AgentUnderTest:
     async def prompt(self, session_id: str, prompt: list[Any], **kwargs: Any) -> PromptResponse:
         session = self._sessions[session_id]
         session.cancelled.clear()
+        session.meta = {key: kwargs[key] for key in kwargs if key == "traceparent"}
         told = "\n".join(getattr(block, "text", f"<{block.type}>") for block in prompt)
         session.prompts.append(told)
         self._keep(session)
@@ -204,6 +216,40 @@ class AgentUnderTest:
 
     async def _chosen(self, session: Conversation, rest: str) -> None:
         await self._say(session, json.dumps({"mode": session.mode, **session.options}))
+
+    async def _servers(self, session: Conversation, rest: str) -> None:
+        await self._say(session, json.dumps({"servers": sorted(session.servers), **session.meta}))
+
+    async def _tools(self, session: Conversation, rest: str) -> None:
+        client = await McpClient.start(session.servers[rest])
+        answer = await client.ask("tools/list")
+        await client.close()
+        await self._say(session, json.dumps(answer["result"]["tools"]))
+
+    async def _use(self, session: Conversation, rest: str) -> None:
+        """SERVER TOOL JSON: uses a tool and shows that, as agents do, under its name."""
+        await self._use_tool(session, rest, shown=True)
+
+    async def _use_unseen(self, session: Conversation, rest: str) -> None:
+        await self._use_tool(session, rest, shown=False)
+
+    async def _use_tool(self, session: Conversation, rest: str, *, shown: bool) -> None:
+        server, tool, text = rest.split(" ", 2)
+        client = await McpClient.start(session.servers[server])
+        if shown:
+            start = start_tool_call(
+                "use-1", f"mcp__{server}__{tool}", status="pending", raw_input=json.loads(text)
+            )
+            await self._tell(session, start)
+        answer = await client.ask("tools/call", name=tool, arguments=json.loads(text))
+        await client.close()
+        result = answer.get("result") or {"content": [{"text": answer["error"]["message"]}]}
+        words = "".join(block.get("text", "") for block in result["content"])
+        if shown:
+            status = "failed" if result.get("isError") else "completed"
+            content = [tool_content(text_block(words[:200]))]
+            await self._tell(session, update_tool_call("use-1", status=status, content=content))  # type: ignore[arg-type]
+        await self._say(session, f"{bool(result.get('isError'))} {len(words)} {words[:200]}")
 
     async def _think(self, session: Conversation, rest: str) -> None:
         await self._tell(session, update_agent_thought_text("Let me see. "))

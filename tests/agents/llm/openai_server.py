@@ -6,7 +6,7 @@ It answers request by request what a test has laid out, and keeps what it was as
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -92,6 +92,8 @@ class ModelServer:
         self.replies: list[Reply] = []
         self.requests: list[Json] = []
         self.headers: list[str] = []
+        # What is to be closed before it.
+        self.closing: list[Callable[[], Awaitable[None]]] = []
         # Set when a client went away in the middle of an answer.
         self.abandoned = asyncio.Event()
 
@@ -184,3 +186,5 @@ async def model_server() -> AsyncIterator[ModelServer]:
     server.base_url = f"http://127.0.0.1:{port}/v1"
     async with listening:
         yield server
+        for close in server.closing:
+            await close()

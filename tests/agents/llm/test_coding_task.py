@@ -9,18 +9,14 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from agenthost.agents.llm import LlmAgent
+from agenthost.testing import talk
 from tests.agents.llm.openai_server import Say, ToolUse, model_server
-from tests.agents.llm.talking import SESSION, Talk, calls_of, talk_to, text_of
-from tests.wire.client import WireClient
-from tests.wire.terminal_blocks import blocks_of, text_in
+from tests.wire.terminal_blocks import blocks_of
 from tests.workspace.git.repositories import commit, git
-
-Json = dict[str, Any]
 
 WRONG = "def add(a, b):\n    return a - b\n"
 RIGHT = "def add(a, b):\n    return a + b\n"
@@ -48,33 +44,6 @@ def use(name: str, number: int, **arguments: str) -> Say:
     return Say(ToolUse(name, json.dumps(arguments), id=f"call_{number}"))
 
 
-async def approve(talk: Talk, tool: str) -> None:
-    """Wait until a tool asks, and allow it."""
-    call = await talk.call(tool, "pending-confirmation")
-    await talk.answer("t1", call, True, selectedOptionId="allow-once")
-    await talk.client.until(
-        lambda: {} if _status(talk, call["toolCallId"]) != "pending-confirmation" else None
-    )
-
-
-def _status(talk: Talk, id: str) -> str:
-    turns = [*talk.state["turns"], *filter(None, [talk.state.get("activeTurn")])]
-    calls = [call for turn in turns for call in calls_of(turn)]
-    return str(next(call["status"] for call in calls if call["toolCallId"] == id))
-
-
-async def changed_files(client: WireClient, changeset: str) -> list[Json]:
-    """Open a changeset and wait until it is computed; return its files."""
-    await client.subscribe(changeset)
-
-    def ready() -> Json | None:
-        state = client.states[changeset]
-        return state if state["status"] == "ready" and state["files"] else None
-
-    files: list[Json] = (await client.until(ready))["files"]
-    return files
-
-
 async def test_a_model_repairs_a_program_and_people_see_all_of_it(repository: Path) -> None:
     async with model_server() as server:
         server.will(
@@ -85,21 +54,19 @@ async def test_a_model_repairs_a_program_and_people_see_all_of_it(repository: Pa
             Say("It adds now."),
         )
         agent = LlmAgent(["openai:tiny"], base_url=server.base_url, api_key="sk-x")
-        async with talk_to(agent, repository) as talk:
-            client = talk.client
-            await talk.start("t1", "the test fails: repair it")
-            for tool in ("run_command", "edit_file", "run_command"):
-                await approve(talk, tool)
-            turn = await talk.end("t1")
-            assert text_of(turn) == "It adds now."
+        async with talk(agent, folder=repository) as chat:
+            turn = await chat.say("the test fails: repair it", approve=True)
+            assert turn.text == "It adds now."
             assert (repository / "adding.py").read_text() == RIGHT
 
             # The tests ran in terminals, which can be opened; the model was told what they said.
-            _, failed, edited, passed = calls_of(turn)
-            codes = [blocks_of(call)[0]["result"]["exitCode"] for call in (failed, passed)]
+            _, failed, edited, passed = turn.calls
+            codes = [
+                blocks_of(dict(call.state))[0]["result"]["exitCode"] for call in (failed, passed)
+            ]
             assert codes == [1, 0]
-            shown = await client.subscribe(blocks_of(passed)[0]["resource"])
-            assert "OK" in text_in(shown)
+            shown = await chat.client.terminals.open(blocks_of(dict(passed.state))[0]["resource"])
+            assert "OK" in shown.text
             told = [m["content"] for m in server.requests[-1]["messages"] if m["role"] == "tool"]
             assert "AssertionError: -1 != 3" in told[1]
             assert told[1].endswith("(exit code 1)")
@@ -108,12 +75,13 @@ async def test_a_model_repairs_a_program_and_people_see_all_of_it(repository: Pa
             assert "\r" not in told[3]
 
             # And the change is seen as one: in the call, of the turn, and of the session.
-            (edit,) = [block for block in edited["content"] if block["type"] == "fileEdit"]
-            assert edit["diff"] == {"added": 1, "removed": 1}
-            for changeset in ("turn/t1", "session", "uncommitted"):
-                (file,) = await changed_files(client, f"{SESSION}/changeset/{changeset}")
+            assert edited.diff.endswith("-    return a - b\n+    return a + b\n")
+            changes = chat.session.changes
+            views = [await changes.open(turn=turn.turn["id"])]
+            views += [await changes.open(kind) for kind in ("session", "uncommitted")]
+            for view in views:
+                await view.channel.until(lambda state: bool(state["files"]))
+                (file,) = await view.ready()
                 assert file["id"] == (repository / "adding.py").as_uri()
-                assert file["edit"]["diff"] == {"added": 1, "removed": 1}
-                sides = [file["edit"][side]["content"]["uri"] for side in ("before", "after")]
-                texts = [(await client.request("resourceRead", uri=uri))["data"] for uri in sides]
-                assert texts == [WRONG, RIGHT]
+                assert view.counts == (1, 1)
+                assert await view.texts(file) == (WRONG, RIGHT)

@@ -64,7 +64,8 @@ async def test_text_is_streamed_and_its_usage_reported(server: ModelServer, tmp_
                     "cachedTokens": 4,
                     "outputTokens": 3,
                 }
-            ]
+            ],
+            "contextTokens": 15,
         },
     }
     request = server.requests[0]

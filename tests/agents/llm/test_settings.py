@@ -43,7 +43,7 @@ async def test_clients_find_values_that_they_have_controls_for(tmp_path: Path) -
     async with talk_to(LlmAgent(["test"]), tmp_path) as talk:
         answer = await talk.client.request("resolveSessionConfig", provider="llm")
     properties = answer["schema"]["properties"]
-    assert properties["autoApprove"]["enum"] == ["default", "autoApprove"]
+    assert properties["autoApprove"]["enum"] == ["default", "edits", "autoApprove"]
     assert properties["mode"]["enum"] == ["interactive", "plan", "autopilot"]
     place = {"isolation": "folder", "directory": ""}
     assert answer["values"] == {"autoApprove": "default", "mode": "interactive", **place}

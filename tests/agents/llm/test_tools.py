@@ -160,8 +160,8 @@ async def test_a_file_that_changed_while_people_thought_is_not_overwritten(tmp_p
         ({"old_text": "one", "new_text": "x"}, "occurs 2 times"),
         ({"new_text": "one\none\n"}, "changes nothing"),
         ({"path": "none.txt", "old_text": "one", "new_text": "x"}, "does not exist"),
-        ({"path": "raw.bin", "new_text": "x"}, "not a text file"),
-        ({"path": ".", "new_text": "x"}, "is a folder"),
+        ({"path": "raw.bin", "new_text": "x"}, "cannot be read as text"),
+        ({"path": ".", "new_text": "x"}, "is no file"),
     ],
 )
 async def test_an_edit_that_cannot_be_is_explained_to_the_model(
@@ -246,7 +246,7 @@ async def test_what_is_no_readable_file_is_refused(tmp_path: Path) -> None:
     )
     assert told == [
         "pipe: that is not a regular file",
-        "pipe: that is not a regular file",
+        "pipe is no file",
         "raw.bin: that is not a text file",
         "none.txt: there is no such file",
         "raw.bin: that is not a folder",

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agenthost.cli.connection.command_hints import command_line, reachable_addresses
+from agenthost.cli.connection.command_hints import command, command_line, hint, use_host
+from agenthost.cli.main import build_parser
 from tests.cli.running import Cli
 from tests.wire.client import open_client
 from tests.wire.hosting import serve
@@ -34,18 +35,53 @@ def test_an_address_is_repeated_and_a_secret_is_not() -> None:
     assert command_line("chat", url="ws://there:1") == "agenthost chat --url ws://there:1"
     asked = "agenthost chat --url http://there:1 --token TOKEN"
     assert command_line("chat", url="http://there:1/?tkn=secret") == asked
-    assert command_line("chat", url="http://there:1", token="secret") == asked
+    assert command_line("chat", url="http://there:1/#tkn=secret") == asked
+    assert command_line("chat", url="http://there:1", needs_token=True) == asked
+    assert "secret" not in command_line("chat", url="ws://me:secret@there:1")
 
 
-def test_who_listens_everywhere_is_reached_at_real_addresses() -> None:
-    assert reachable_addresses("127.0.0.1:80") == ["127.0.0.1:80"]
-    assert reachable_addresses("[::1]:80") == ["[::1]:80"]
-    for everywhere, here in (("0.0.0.0:80", "127.0.0.1:80"), ("[::]:80", "[::1]:80")):
-        first, *others = reachable_addresses(everywhere)
-        assert first == here
-        for other in others:
-            assert other not in (everywhere, here)
-            assert other.endswith(":80")
+def host_of(*words: str) -> None:
+    """Note the host that the options of a command name."""
+    use_host(build_parser("sessions").parse_args(["sessions", *words]))
+
+
+def test_a_hint_is_for_the_host_that_the_command_is_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    host_of("--data-dir", "it's mine")
+    named = shlex.split(command("mcp", "list"))
+    assert named == ["agenthost", "mcp", "list", "--data-dir", f"{tmp_path}/it's mine"]
+    assert hint("mcp", "list") == f"`{command('mcp', 'list')}`"
+    host_of("--url", "wss://there:1", "--token", "secret", "--tls-ca", "ca.pem")
+    far = f"--url wss://there:1 --token TOKEN --tls-ca {tmp_path}/ca.pem"
+    assert command("sessions") == f"agenthost sessions {far}"
+    # To be run where that host is, or about no host at all.
+    assert command("token", "list") == "agenthost token list"
+    assert command("help", "connecting") == "agenthost help connecting"
+    assert command("sessions", "--help") == "agenthost sessions --help"
+
+
+def test_what_the_shell_s_variables_say_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTHOST_URL", "wss://there:1")
+    monkeypatch.setenv("AGENTHOST_TOKEN", "secret")
+    host_of()
+    assert command("sessions") == "agenthost sessions"
+    host_of("--url", "wss://elsewhere:1")
+    assert command("sessions") == "agenthost sessions --url wss://elsewhere:1"
+
+
+def test_a_data_directory_that_is_named_counts_before_the_variables(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("AGENTHOST_URL", "wss://there:1")
+    monkeypatch.setenv("AGENTHOST_TOKEN", "theirs")
+    parse = build_parser("sessions").parse_args
+    for words in (["--data-dir", "d"], ["list", "--data-dir", "d"]):
+        args = parse(["sessions", *words])
+        assert (args.url, args.token, args.data_dir) == (None, None, Path("d")), words
+    args = parse(["sessions", "--url", "ws://x:1", "--token", "mine", "--data-dir", "d"])
+    assert (args.url, args.token) == ("ws://x:1", "mine")
 
 
 async def test_what_serve_prints_can_be_opened_and_typed(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ async def outlive(told: list[ConnectionState]) -> None:
     async with AsyncExitStack() as ending:
         host = await ending.enter_async_context(Host())
         url = await host.listen(port=0)
-        args = argparse.Namespace(url=url, token=None, data_dir=None, patience=0.05)
+        args = argparse.Namespace(url=url, token=None, data_dir=None, tls_ca=None, patience=0.05)
         async with connected(args, tell=told.append) as client:
             await ending.aclose()
             await client.request("ping")

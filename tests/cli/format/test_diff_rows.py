@@ -50,6 +50,16 @@ def test_a_diff_makes_one_text_of_the_other(before: str, after: str) -> None:
     assert lines[0] - removed + added == lines[1]
 
 
+def test_of_a_very_long_file_only_what_changed_is_shown() -> None:
+    old = [f"{n}\n" for n in range(1, 10_001)]
+    new = [f"new {text}" if n % 200 == 0 else text for n, text in enumerate(old)]
+    rows = diff_rows("".join(old), "".join(new))
+    assert sum(row.startswith("-") for row in rows) == 50
+    assert rows[5:12] == [
+        *("@@ -199,5 +199,5 @@", " 199", " 200", "-201", "+new 201", " 202", " 203")
+    ]
+
+
 def test_a_file_in_which_everything_changes_is_shown_whole() -> None:
     old = "".join(f"old {n}\n" for n in range(5000))
     new = "".join(f"new {n}\n" for n in range(5000))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from agenthost.cli.interactive.display.styled_text import StyledLine, text_of
@@ -110,6 +110,6 @@ def chat(*turns: Json, running: Json | None = None, **fields: Any) -> Json:
     return made if running is None else {**made, "activeTurn": running}
 
 
-def shown(lines: Sequence[StyledLine]) -> list[str]:
+def shown(lines: Iterable[StyledLine]) -> list[str]:
     """Return the text of lines, without what only sets them apart."""
     return [text_of(item) for item in lines]

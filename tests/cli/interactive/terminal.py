@@ -9,7 +9,7 @@ import shutil
 import sys
 import tempfile
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -18,7 +18,7 @@ __all__ = ["TMUX", "Terminal", "terminal"]
 TMUX = shutil.which("tmux")
 
 # Seconds that the screen may take to show something before the test is broken rather than slow.
-PATIENCE = 15.0
+PATIENCE = 60.0
 POLL = 0.05
 
 # What the tests of one run share neither with each other nor with whoever runs them.
@@ -68,16 +68,30 @@ class Terminal:
 
     async def see(self, *texts: str, gone: str | None = None) -> str:
         """Wait until all texts are on the screen, and one is not; return the screen."""
+        return await self._until(
+            lambda shown: (
+                all(text in shown for text in texts) and (gone is None or gone not in shown)
+            ),
+            f"{texts}, without {gone!r}",
+        )
+
+    async def see_any(self, *texts: str) -> str:
+        """Wait until one of the texts is on the screen; return the screen."""
+        return await self._until(
+            lambda shown: any(text in shown for text in texts), f"any of {texts}"
+        )
+
+    async def _until(self, holds: Callable[[str], bool], wanted: str) -> str:
         shown = ""
         try:
             async with asyncio.timeout(PATIENCE):
                 while True:
                     shown = await self.screen()
-                    if all(text in shown for text in texts) and (gone is None or gone not in shown):
+                    if holds(shown):
                         return shown
                     await asyncio.sleep(POLL)
         except TimeoutError:
-            raise AssertionError(f"waited for {texts}, without {gone!r}; saw:\n{shown}") from None
+            raise AssertionError(f"waited for {wanted}; saw:\n{shown}") from None
 
     async def resize(self, columns: int, rows: int) -> None:
         """Give its window another size."""

@@ -1,15 +1,21 @@
-"""``agenthost chat`` before there is a chat: what it refuses, and in which language it asks."""
+"""``agenthost chat`` around its chats: what it refuses, in which language, and what comes next."""
 
 from __future__ import annotations
 
 import asyncio
 import subprocess
 import sys
+from typing import Any, ClassVar
+from unittest import mock
 
 import pytest
 
+from agenthost.cli.interactive import chat_loop
 from agenthost.cli.interactive.chat_loop import language
-from agenthost.cli.main import main
+from agenthost.cli.interactive.display.styled_text import text_of
+from agenthost.cli.interactive.outcome import ConversationOutcome, Leave, StartSession, SwitchTo
+from agenthost.cli.main import build_parser, main
+from agenthost.client import Chat, Client, Session, connect
 from tests.wire.hosting import embed
 
 
@@ -23,6 +29,7 @@ def run(*options: str) -> int:
         (("some", "--last"), "give SESSION or --last, not both"),
         (("some", "--agent", "demo"), "are for new sessions"),
         (("--last", "--dir", "."), "are for new sessions"),
+        (("some", "--new"), "are for new sessions"),
         ((), "this needs a terminal"),
     ],
 )
@@ -64,7 +71,7 @@ def test_the_language_is_the_environments(
     [
         (("--agent", "nobody"), "nobody"),
         (("nothing-like-it",), "no session matches 'nothing-like-it'"),
-        (("--last",), "there are no sessions; `agenthost chat` starts one"),
+        (("--last",), "there are no sessions; `agenthost chat --url "),
     ],
 )
 async def test_what_the_host_does_not_have_is_told_in_a_line(
@@ -82,3 +89,44 @@ async def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
     return await asyncio.to_thread(
         subprocess.run, command, input="", capture_output=True, text=True, timeout=30
     )
+
+
+class ScriptedConversation:
+    """Stands for conversations that end in a given order, and keeps how each began."""
+
+    outcomes: ClassVar[list[ConversationOutcome]] = []
+    begun: ClassVar[list[tuple[str, str]]] = []
+
+    def __init__(
+        self, client: Client, session: Session, chat: Chat, *, banner: Any, **_: Any
+    ) -> None:
+        self.begun.append((session.uri, " ".join(map(text_of, banner)).strip()))
+        self.screen = mock.Mock()
+        self.on_end = self.on_interrupt = mock.Mock()
+
+    async def run(self) -> ConversationOutcome:
+        return self.outcomes.pop(0)
+
+
+async def test_where_a_chat_cannot_be_opened_the_last_one_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    outcomes = [SwitchTo("ahp-session:/gone"), StartSession("nobody"), StartSession(), Leave()]
+    monkeypatch.setattr(ScriptedConversation, "outcomes", outcomes)
+    monkeypatch.setattr(ScriptedConversation, "begun", [])
+    monkeypatch.setattr(chat_loop, "Conversation", ScriptedConversation)
+    for stream in (sys.stdin, sys.stdout):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    async with embed() as url:
+        args = build_parser("chat").parse_args(["chat", "--new", "--url", url])
+        assert await chat_loop.chat(args) == 0
+        async with connect(url) as client:
+            # Nothing was said in any of them.
+            assert await client.sessions.list() == []
+    (first, begun), (second, gone), (third, nobody), (fourth, another) = ScriptedConversation.begun
+    assert first == second == third != fourth
+    assert "new session" in begun
+    assert "new session" in another
+    assert gone.startswith("✗ ")
+    assert nobody.startswith("✗ ")
+    assert "nobody" in nobody

@@ -19,7 +19,7 @@ from agenthost.client import Closed, Connected, Connecting, Reconnecting
 from agenthost.protocol import NEWEST
 from tests.wire.hosting import embed
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 def test_a_line_is_text_to_send_or_a_command() -> None:

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agenthost.client.state.mirror import Mirror
@@ -19,6 +19,7 @@ from agenthost.protocol.versions.supported import parse_version
 from tests.conformance import corpus
 from tests.protocol.samples import frozen
 from tests.strategies import History, chat_histories, histories, session_histories
+from tests.thoroughness import examples
 
 ME, NOW = "me", "2026-01-01T00:00:00.000Z"
 
@@ -366,9 +367,7 @@ def test_a_fixture_holds_with_every_action_foreign(path: corpus.Fixture) -> None
 # Properties
 
 
-MODEST = settings(
-    max_examples=150,
-)
+MODEST = examples(150)
 
 
 class Model:

@@ -25,6 +25,7 @@ from agenthost.protocol.schema.validation import validate_as
 from agenthost.protocol.versions import translator
 from agenthost.protocol.versions.step import Whereabouts
 from tests.host.store.old_data import MODEL, rows_of, told, unpacked
+from tests.thoroughness import THOROUGH
 
 Json = dict[str, Any]
 
@@ -255,8 +256,8 @@ async def completed(path: Path) -> dict[str, list[Any]]:
     return rows_of(path)
 
 
-# Twenty places, from the first statement to the last.
-@pytest.mark.parametrize("number", range(1, STATEMENTS, STATEMENTS // 19))
+# Seven or twenty places, from the first statement to the last.
+@pytest.mark.parametrize("number", range(1, STATEMENTS, STATEMENTS // (19 if THOROUGH else 6)))
 async def test_a_host_killed_over_it_loses_nothing_and_the_next_one_goes_on(
     tmp_path: Path, number: int, expected: dict[str, list[Any]]
 ) -> None:

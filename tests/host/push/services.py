@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 __all__ = ["Browser", "PushService", "Taken", "pushing"]
 
 Json = dict[str, Any]
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 def b64(data: bytes) -> str:

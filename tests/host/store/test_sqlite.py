@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import random
+import select
 import signal
 import sqlite3
 import stat
@@ -24,6 +25,7 @@ from agenthost.host.store import (
     SqliteStore,
     StoreBusy,
     StoreError,
+    ownership,
 )
 from agenthost.host.store.files import WAL_BYTES
 
@@ -101,6 +103,47 @@ async def test_a_full_disk_fails_the_store_and_keeps_what_was_acknowledged(tmp_p
     assert "StoreError" in complaint
     async with SqliteStore(path) as store:
         assert {f"{n:05}" for n in stored} <= (await store.records("fill")).keys()
+
+
+# Owns a store as a host does whose child has not come to its program yet when it is killed. Says
+# the child's number; that one ends with its input.
+FORKED = """
+import os, signal, sys
+from agenthost.host.store.ownership import Ownership
+open(sys.argv[1], "a").close()
+Ownership(sys.argv[1]).take_database()
+if os.fork() == 0:
+    print(os.getpid(), flush=True)
+    sys.stdin.read()
+else:
+    signal.pause()
+"""
+
+
+def ended(pid: int) -> None:
+    """Kill a process that is nobody's child here, and wait for its end."""
+    descriptor = os.pidfd_open(pid)
+    os.kill(pid, signal.SIGKILL)
+    select.select([descriptor], [], [])
+    os.close(descriptor)
+
+
+def test_a_killed_owners_child_that_was_just_forked_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "store.db"
+    words = [sys.executable, "-c", FORKED, str(path)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe) as process:
+        assert process.stdout is not None
+        child = int(process.stdout.readline())
+        process.kill()
+        process.wait()
+        # While it waits, the child ends.
+        monkeypatch.setattr(ownership, "_pause", lambda: ended(child))
+        owned = ownership.Ownership(str(path))
+        owned.take_database()
+        owned.release()
 
 
 async def test_a_killed_owner_leaves_no_lock_behind(tmp_path: Path) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import cache
 from typing import Any, Protocol
 
+import trustme
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.frames import Close
@@ -130,6 +133,33 @@ async def websocket() -> AsyncIterator[Pair]:
         yield await held.accepted(), LibraryPeer(client)
 
 
+@cache
+def tls_contexts() -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """Return a server's context and a client's; made once, because keys take their time."""
+    authority = trustme.CA()
+    shown, believed = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ssl.create_default_context()
+    authority.issue_cert("127.0.0.1").configure_cert(shown)
+    authority.configure_trust(believed)
+    return shown, believed
+
+
+@asynccontextmanager
+async def tls() -> AsyncIterator[Pair]:
+    shown, believed = tls_contexts()
+    async with (
+        serving(tls=shown) as (server, held),
+        connect(
+            f"wss://127.0.0.1:{server.port}",
+            ssl=believed,
+            max_size=None,
+            max_queue=1,
+            compression=None,
+            close_timeout=GRACE,
+        ) as client,
+    ):
+        yield await held.accepted(), LibraryPeer(client)
+
+
 @asynccontextmanager
 async def stdio() -> AsyncIterator[Pair]:
     with contextlib.ExitStack() as descriptors:
@@ -144,7 +174,12 @@ async def stdio() -> AsyncIterator[Pair]:
         await asyncio.gather(host.close(), peer.close())
 
 
-PAIRS: dict[str, MakePair] = {"memory": memory, "websocket": websocket, "stdio": stdio}
+PAIRS: dict[str, MakePair] = {
+    "memory": memory,
+    "websocket": websocket,
+    "tls": tls,
+    "stdio": stdio,
+}
 
 __all__ = [
     "GRACE",

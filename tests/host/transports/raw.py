@@ -125,6 +125,9 @@ class FakeSocket(asyncio.Transport):
         assert not self.half_closed, "written after the end of the stream"
         self.writes.append(bytes(data))
 
+    def can_write_eof(self) -> bool:
+        return True
+
     def write_eof(self) -> None:
         self.half_closed = True
 

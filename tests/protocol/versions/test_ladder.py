@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 
 from agenthost.protocol.versions import NEWEST, SUPPORTED_VERSIONS, Untranslatable, translator
 from agenthost.protocol.versions.ladder import Translator
@@ -31,6 +31,7 @@ from tests.protocol.versions.samples import (
     tool_part,
 )
 from tests.strategies import json_values
+from tests.thoroughness import examples
 
 OLDER = SUPPORTED_VERSIONS[1:]
 
@@ -422,7 +423,7 @@ BEFORE: dict[str, Json] = {
 }
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(value=json_values())
 def test_no_shape_of_input_trips_a_translation(value: Any) -> None:
     for version in OLDER:
@@ -445,7 +446,7 @@ def test_no_shape_of_input_trips_a_translation(value: Any) -> None:
                     assert introduced_in(name) is not None
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(value=json_values())
 @example(value={"inputRequests": [{}], "activeTurn": {}})
 @example(value={"inputRequests": [], "activeTurn": {"responseParts": 3}, "status": None})

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from agenthost.protocol.reducer_registry import client_may_dispatch
 from agenthost.protocol.versions import (
@@ -38,15 +38,14 @@ from tests.strategies import (
     other_histories,
     session_histories,
 )
+from tests.thoroughness import examples
 
 Json = dict[str, Any]
 
 # What a host knows about the session in which a client acts.
 AROUND = Whereabouts(session="ahp-session:/s", default_chat=lambda: "ahp-chat:/1")
 
-MODEST = settings(
-    max_examples=200,
-)
+MODEST = examples(200)
 
 
 @MODEST
@@ -204,7 +203,7 @@ def test_a_turn_alone_is_translated_as_within_its_chat(history: History) -> None
 
 
 @pytest.mark.parametrize("version", [v for v in (NEWEST, *OLDER) if parse_version(v) >= CLOCKLESS])
-@settings(max_examples=60)
+@examples(60)
 @given(history=histories())
 def test_what_time_it_is_makes_no_difference_since_0_9_0(version: str, history: History) -> None:
     old = translator(version)

@@ -329,6 +329,18 @@ def test_a_call_with_a_late_contributor_is_seen_to_wait_for_authentication(
         assert (shown["status"], shown["contributor"]) == ("auth-required", MCP)
 
 
+@pytest.mark.parametrize("version", OLDER)
+def test_a_chat_that_waits_still_does_when_its_call_has_a_late_contributor(version: str) -> None:
+    waiting = chat(tool_part("pending-confirmation", invocationMessage="m"), status=24)
+    again = on_call("Ready", invocationMessage="m", contributor=MCP)
+    held, fresh = followed(version, "chat", waiting, again)
+    assert (held["status"], fresh["status"]) == (24, 24)
+    assert held["activeTurn"] == fresh["activeTurn"]
+    assert len(sent(version, "chat", waiting, again)) <= sequence_numbers_needed(
+        again, waiting, reduce("chat", waiting, again, now=NOW)
+    )
+
+
 @pytest.mark.parametrize(
     "contributor", [MCP, {"kind": "client", "clientId": "c"}, {**MCP, "customizationId": "y"}]
 )

@@ -19,7 +19,7 @@ from agenthost.workspace.pty.osc import Printed
 from agenthost.workspace.pty.process import InputRefused, Pty
 from agenthost.workspace.pty.shells import ShellLaunch, interactive
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 def shell(name: str) -> str:

@@ -5,7 +5,7 @@ export {BadHost, type FollowOptions, type FollowedChannel} from './channel.ts';
 export {ACTION_PATIENCE, Core} from './core.ts';
 export type {Outcome} from './dispatches.ts';
 export {DoesNotFit, Mirror, type Received} from './mirror.ts';
-export {type HostMembers, type Methods, type Notices, type PushKind, type PushMessage, type PushTarget, type Role, type TokenInfo, type TrashEntry, hostMembers} from './own.ts';
+export {type HostMembers, type Methods, type Notices, type PushKind, type PushMessage, type PushTarget, type Role, type TokenInfo, type TrashEntry, type TrustEntry, type TrustedServer, hostMembers} from './own.ts';
 export {type States, reduce} from './reduction.ts';
 export {type Kind, KINDS, mayDispatch} from './registry.ts';
 export type {Resumed} from './resume.ts';

@@ -46,6 +46,21 @@ export interface TrashEntry {
   readonly expiresAt: string;
 }
 
+/** What somebody decided about a server, as it was declared then. */
+export interface TrustedServer {
+  readonly digest: string;
+  readonly name: string;
+  readonly trusted: boolean;
+  readonly by?: string;
+  readonly at?: string;
+}
+
+/** A folder with the servers about which somebody decided whether they may start. */
+export interface TrustEntry {
+  readonly folder: string;
+  readonly servers: readonly TrustedServer[];
+}
+
 /** What somebody may want to be notified of. */
 export type PushKind = 'needsInput' | 'failed' | 'finished';
 
@@ -122,5 +137,13 @@ export interface Methods {
   'agenthost/revokeToken': Method<Rooted<T.PingParams> & {name: string}, null>;
   /** Anew for the same endpoint replaces what was wanted there. */
   'agenthost/subscribePush': Method<Rooted<T.PingParams> & {subscription: PushTarget; kinds: readonly PushKind[]; withText: boolean}, null>;
+  /** The terminal that shows what an MCP server prints. */
+  'agenthost/mcpLog': Method<T.BaseParams & {id: string}, {readonly terminal: string}>;
+  /** For owners: call a tool of an MCP server outside of any turn; the result is the server's. */
+  'agenthost/callMcpTool': Method<T.BaseParams & {id: string; tool: string; arguments?: T.Json}, {readonly result: T.Json}>;
+  /** For owners, like the next two: let servers of a session start, in every session of their folder. */
+  'agenthost/trustFolder': Method<T.BaseParams & {ids: readonly string[]; digests?: readonly string[]}, null>;
+  'agenthost/forgetTrust': Method<Rooted<T.PingParams> & {folder: string}, null>;
+  'agenthost/listTrust': Method<Rooted<T.PingParams>, {readonly items: readonly TrustEntry[]}>;
   'agenthost/unsubscribePush': Method<Rooted<T.PingParams> & {endpoint: string}, null>;
 }

@@ -2,7 +2,7 @@
 import {type Signal, useSignal} from '@preact/signals';
 import {Pencil} from 'lucide';
 import {useRef} from 'preact/hooks';
-import type {ToolCallPendingConfirmationState, ToolCallState} from '../ahp/index.ts';
+import type {SessionState, ToolCallPendingConfirmationState, ToolCallState} from '../ahp/index.ts';
 import {approval, denial} from '../ahp/actions.ts';
 import {useFollowed, useStore} from '../store/index.ts';
 import {ActButton, Button} from '../ui/button.tsx';
@@ -18,8 +18,12 @@ import {ExactText, Spelled} from './exact_text.tsx';
 import {Brief} from './brief.tsx';
 import {type Text, useTexts} from './read_text.ts';
 import {RiskLine} from './risk_line.tsx';
+import {indented, serverToolOf} from './tool_source.ts';
 
 type Call = ToolCallPendingConfirmationState;
+
+/** Characters of a name. */
+const FEW = 200;
 
 /** An approval in the transcript; on a phone its beginning, which opens the rest. */
 export function ApprovalRow({call, at}: {call: ToolCallState; at: CallRef}) {
@@ -44,6 +48,7 @@ export function ApprovalCard({call, at}: {call: Call; at: CallRef}) {
   const risk = riskOf(call.riskAssessment);
   return (
     <Card title={titleOf(call)} from={call.displayName} id={call.toolCallId} settled={settled}>
+      <Source call={call} session={session.state.value} />
       {call.intention && <p class="cards-intention"><Spelled text={call.intention} /></p>}
       <Input call={call} edited={edited} kept={kept} />
       {edits.length > 0 && <EditsPreview edits={edits} />}
@@ -52,6 +57,20 @@ export function ApprovalCard({call, at}: {call: Call; at: CallRef}) {
         ? <Denial call={call} at={at} choice={denying.value} back={() => void (denying.value = undefined)} />
         : <Answers key={version} call={call} at={at} edited={edited} denying={denying} isReadable={isReadable} isRisky={risk?.level === 'risky'} />}
     </Card>
+  );
+}
+
+/** Which server's tool would be used; who decides must know where the input goes. */
+function Source({call, session}: {call: Call; session: SessionState | undefined}) {
+  const from = serverToolOf(call, session);
+  if (!from) return null;
+  return (
+    <dl class="cards-source">
+      <dt>{words.cards.server}</dt>
+      <dd>{from.server === undefined ? words.cards.unlistedServer : <Spelled text={from.server} most={FEW} />}</dd>
+      <dt>{words.cards.tool}</dt>
+      <dd><Spelled text={from.tool} most={FEW} /></dd>
+    </dl>
   );
 }
 
@@ -84,7 +103,7 @@ function Input({call, edited, kept}: {call: Call; edited: Signal<string | undefi
   }
   return (
     <div class="cards-input">
-      <ExactText text={input.text} />
+      <ExactText text={call.contributor?.kind === 'mcp' ? indented(input.text) : input.text} label={call.contributor?.kind === 'mcp' ? words.cards.arguments : words.cards.input} />
       {isEditable(call) && (
         <ActButton kind="quiet" icon={Pencil} onClick={() => void (edited.value = input.text)}>{words.cards.edit}</ActButton>
       )}

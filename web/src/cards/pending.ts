@@ -39,7 +39,15 @@ export function pendingElsewhere(chat: string, session: SessionState | undefined
 
 /** What waits, in a line; `asks` is what a request without words is called. */
 export function pendingTitle(pending: Pending, asks: string): string {
-  if (pending.kind === 'request') return pending.request.message || pending.request.questions?.[0]?.message || asks;
+  const whole = wholeTitle(pending) || asks;
+  return whole.trim().split('\n', 1)[0]!.slice(0, MOST);
+}
+
+/** Characters of a line. */
+const MOST = 300;
+
+function wholeTitle(pending: Pending): string {
+  if (pending.kind === 'request') return pending.request.message || pending.request.questions?.[0]?.message || '';
   const {call} = pending;
   if (call.status === 'pending-confirmation') return textOf(call.invocationMessage) || textOf(titleOf(call));
   return textOf('pastTenseMessage' in call ? call.pastTenseMessage : call.invocationMessage) || call.displayName;

@@ -1,14 +1,15 @@
 /** The head of a chat: what it is about, and who answers how. */
-import {Plus, ShieldOff} from 'lucide';
+import {Plus} from 'lucide';
 import {useEffect} from 'preact/hooks';
 import type {AgentInfo, SessionState} from '../ahp/index.ts';
 import {useStore} from '../store/index.ts';
 import {ActButton} from '../ui/button.tsx';
 import {command} from '../ui/commands.ts';
-import {Icon} from '../ui/icon.tsx';
 import {visible} from '../ui/safe.tsx';
 import {words} from '../words/index.ts';
+import {ApprovalMode} from './approval_mode.tsx';
 import {newChat} from './chat_acts.ts';
+import {OpenThere} from './open_there.tsx';
 import {modelName} from './usage.ts';
 
 export interface HeaderProps {
@@ -34,9 +35,8 @@ export function Header({session, state, model}: HeaderProps) {
       <h1 title={state && visible(state.title)}>{state && visible(state.title)}</h1>
       <Who state={state} model={modelName(model, agent)} agent={agent} />
       <div class="chat-chips">
-        {state?.config?.values['autoApprove'] === 'autoApprove' && (
-          <span class="chat-everything" title={words.chat.allowsEverythingWhy}><Icon of={ShieldOff} /><span>{words.chat.allowsEverything}</span></span>
-        )}
+        <OpenThere state={state} />
+        <ApprovalMode session={session} state={state} />
       </div>
       {mayHaveMore && <ActButton kind="quiet" icon={Plus} label={words.chat.newChat} onClick={() => void newChat(store, session)} />}
     </header>

@@ -50,7 +50,7 @@ export function Box({at, followed, session, isGone}: BoxProps) {
     }
     asksReplace.value = false;
     const said = draft.draft;
-    const act = store.act(at.chat, sent(how, messageOf(said, wantedNow(wantedOf(at.chat).peek(), chat.peek())), newId(), new Date().toISOString()), 'composer');
+    const act = store.act(at.chat, sent(how, messageOf(said, wantedNow(wantedOf(at.chat).peek(), chat.peek(), session.peek())), newId(), new Date().toISOString()), 'composer');
     last.value = {act, draft: said};
     draft.sent();
     completing.close();

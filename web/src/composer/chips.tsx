@@ -38,8 +38,8 @@ export function Chips({at, chat, session}: ChipsProps) {
   const agents = useComputed(() => agentsOf(session.value)).value;
   const settings = useComputed(() => settingsOf(session.value)).value;
   const choice = wantedOf(at.chat);
-  const model = useComputed(() => wantedNow(choice.value, chat.value).model?.id).value;
-  const agent = useComputed(() => wantedNow(choice.value, chat.value).agent).value;
+  const model = useComputed(() => wantedNow(choice.value, chat.value, session.value).model?.id).value;
+  const agent = useComputed(() => wantedNow(choice.value, chat.value, session.value).agent).value;
   return (
     <>
       {models.length > 1 && (
@@ -104,7 +104,7 @@ function Chip({icon, title, choices, value, choose}: ChipProps) {
           label={visible(title)}
           placement="top-start"
           onClose={() => void (isOpen.value = false)}
-          items={choices.map((each, index) => ({id: String(index), words: visible(each.label), checked: each.id === value, run: () => choose(each.id)}))}
+          items={choices.map((each, index) => ({id: String(index), words: visible(each.label), hint: each.hint && visible(each.hint), checked: each.id === value, run: () => choose(each.id)}))}
         />
       )}
     </>

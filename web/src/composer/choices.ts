@@ -1,11 +1,14 @@
 /** What can be chosen beside the box, from the states of host, session and chat (pure). */
 import type {ChatState, RootState, SessionModelInfo, SessionState, Turn, UsageInfo} from '../ahp/index.ts';
+import {usableAgents} from '../tools/entries.ts';
 import type {Wanted} from './message.ts';
 
 export interface Choice {
   /** Undefined means the host's own choice. */
   readonly id: unknown;
   readonly label: string;
+  /** What it means, in a line. */
+  readonly hint?: string | undefined;
 }
 
 export interface Model extends Choice {
@@ -21,10 +24,12 @@ export function modelsOf(root: RootState | undefined, session: SessionState | un
 
 const isAllowed = (model: SessionModelInfo): boolean => model.policyState !== 'disabled';
 
-/** The custom agents of a session. */
+/** Characters of a name or a description that stand in a menu. */
+const MOST = 120;
+
+/** The custom agents of a session that can be chosen. */
 export function agentsOf(session: SessionState | undefined): readonly Choice[] {
-  const all = (session?.customizations ?? []).flatMap(entry => ('children' in entry && entry.children) || []);
-  return all.filter(each => each.type === 'agent').map(each => ({id: each.uri, label: each.name}));
+  return usableAgents(session).map(each => ({id: each.uri, label: each.name.slice(0, MOST), hint: each.description?.slice(0, MOST)}));
 }
 
 /** A setting of a session that can be changed while it runs. */
@@ -39,11 +44,14 @@ export interface Setting {
 /** Settings that are shown; the rest are changed elsewhere. */
 const MOST_SETTINGS = 4;
 
+/** The setting that says what runs without asking; it has a place of its own, in the head of the chat. */
+export const APPROVALS = 'autoApprove';
+
 /** The session's settings that a chip can change. */
 export function settingsOf(session: SessionState | undefined): readonly Setting[] {
   const {schema, values} = session?.config ?? {};
   const changeable = Object.entries(schema?.properties ?? {}).filter(
-    ([, property]) => property.sessionMutable && !property.readOnly && (property.type === 'boolean' || (property.enum?.length ?? 0) > 1),
+    ([key, property]) => key !== APPROVALS && property.sessionMutable && !property.readOnly && (property.type === 'boolean' || (property.enum?.length ?? 0) > 1),
   );
   return changeable.slice(0, MOST_SETTINGS).map(([key, property]) => ({
     key,
@@ -55,11 +63,13 @@ export function settingsOf(session: SessionState | undefined): readonly Setting[
 
 const newest = (chat: ChatState | undefined): Pick<Turn, 'message' | 'usage'> | undefined => chat?.activeTurn ?? chat?.turns.at(-1);
 
-/** What a chat's next message asks for: what was chosen here, else what its newest message asked for. */
-export function wantedNow(chosen: Wanted, chat: ChatState | undefined): Wanted {
+/** What a chat's next message asks for: what was chosen here, else what its newest message asked for. An agent that is there no more is asked for by nobody. */
+export function wantedNow(chosen: Wanted, chat: ChatState | undefined, session: SessionState | undefined): Wanted {
   const last = newest(chat)?.message;
   const model = 'model' in chosen ? chosen.model : last?.model;
-  const agent = 'agent' in chosen ? chosen.agent : last?.agent?.uri;
+  const named = 'agent' in chosen ? chosen.agent : last?.agent?.uri;
+  // Before the host has looked what there is, it alone can say.
+  const agent = !session?.customizations || usableAgents(session).some(each => each.uri === named) ? named : undefined;
   return {...(model ? {model} : {}), ...(agent ? {agent} : {})};
 }
 

@@ -54,7 +54,7 @@ export function ChoiceControl(props: ControlProps<Field & {kind: 'choice'}>) {
     <>
       <select class="forms-input" value={String(index)} onChange={event => set(field.choices[Number(event.currentTarget.value)]?.value)} {...native(props)}>
         {index < 0 && <option value="-1">{value === undefined ? words.forms.choose : visible(String(value))}</option>}
-        {!field.required && index >= 0 && <option value="-2">{words.forms.none}</option>}
+        {!field.required && index >= 0 && field.fallback === undefined && <option value="-2">{words.forms.none}</option>}
         {field.choices.map((choice, at) => <option key={at} value={String(at)}>{visible(choice.label)}</option>)}
       </select>
       {chosen?.description && <p class="forms-about">{visible(chosen.description)}</p>}

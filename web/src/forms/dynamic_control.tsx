@@ -18,7 +18,9 @@ export function DynamicControl(props: ControlProps<Field & {kind: 'dynamic'}>) {
   // What is being typed; nothing while the field only shows its value.
   const [typed, setTyped] = useState<string>();
   const [at, setAt] = useState(0);
-  const {choices, isLooking} = useChoices(field, typed, complete);
+  const {choices: found, isLooking} = useChoices(field, typed, complete);
+  // What was chosen can be taken back, where nothing has to be.
+  const choices = !field.required && value && typed === '' ? [{value: '', label: words.forms.none, description: undefined}, ...found] : found;
   const isOpen = typed !== undefined && !isFixed;
   const shown = typed ?? labelOf(field.choices, value);
   const choose = (choice: Choice | undefined): void => {
@@ -91,6 +93,8 @@ function labelOf(choices: readonly Choice[], value: unknown): string {
   return choices.find(choice => choice.value === value)?.label ?? String(value ?? '');
 }
 
+const matches = ({label, value}: Choice, typed: string): boolean => `${label} ${value}`.toLowerCase().includes(typed.trim().toLowerCase());
+
 /** The choices for what is typed: the host's, or until it answers those that the schema lists. */
 function useChoices(field: Field & {kind: 'dynamic'}, typed: string | undefined, complete: ControlProps['complete']): {choices: readonly Choice[]; isLooking: boolean} {
   const [found, setFound] = useState<{query: string; choices: readonly Choice[]}>();
@@ -108,6 +112,7 @@ function useChoices(field: Field & {kind: 'dynamic'}, typed: string | undefined,
       clearTimeout(timer);
     };
   }, [typed, field.key, complete]);
+  if (!complete) return {choices: field.choices.filter(choice => matches(choice, typed ?? '')), isLooking: false};
   const isAnswered = found?.query === typed;
-  return {choices: isAnswered && found ? found.choices : field.choices, isLooking: !isAnswered && complete !== undefined};
+  return {choices: isAnswered && found ? found.choices : field.choices, isLooking: !isAnswered};
 }

@@ -84,6 +84,7 @@ function FieldRow({field, value, set, complete, whyNot}: FieldRowProps) {
       {isSet ? <span class="forms-label" id={`${id}-label`}>{title}</span> : <label class="forms-label" for={id}>{title}</label>}
       <Control {...props} />
       {field.description && <p class="forms-about" id={`${id}-about`}>{visible(field.description)}</p>}
+      {field.readOnly && field.kind !== 'group' && <p class="forms-about">{words.forms.readOnly}</p>}
       {isTold && <p class="forms-problem" id={`${id}-problem`}>{problemText(problem)}</p>}
     </div>
   );
@@ -112,7 +113,7 @@ function Group({field, value, set, complete, id, isFixed}: ControlProps<Field & 
         <FieldRow
           key={each.key}
           field={isFixed ? {...each, readOnly: true} : each}
-          value={Object.hasOwn(inner, each.key) ? inner[each.key] : undefined}
+          value={Object.hasOwn(inner, each.key) ? inner[each.key] : each.fallback}
           set={given => set(withValue(inner, each.key, given))}
           complete={complete}
         />

@@ -22,6 +22,8 @@ interface FieldBase {
   readonly description: string | undefined;
   readonly required: boolean;
   readonly readOnly: boolean;
+  /** What counts where nothing is set. */
+  readonly fallback: J;
 }
 
 /** One field of a form. `json` is for whatever the form has no better control for. */
@@ -51,6 +53,7 @@ function fieldOf(key: string, property: SessionConfigPropertySchema, required: b
     description: property.description,
     required,
     readOnly: property.readOnly === true,
+    fallback: property.default,
   };
   if (property.enumDynamic && property.type === 'string') return {...base, kind: 'dynamic', choices: choicesOf(property)};
   if (property.enum) return {...base, kind: 'choice', choices: choicesOf(property)};
@@ -140,7 +143,7 @@ function listProblem(field: Field & {kind: 'many' | 'list'}, value: J): Problem 
 
 function groupProblem(fields: readonly Field[], value: J): Problem | undefined {
   if (typeof value !== 'object' || Array.isArray(value)) return {why: 'wrongKind'};
-  return fields.map(field => problemOf(field, Object.hasOwn(value, field.key) ? value[field.key] : undefined)).find(Boolean);
+  return fields.map(field => problemOf(field, Object.hasOwn(value, field.key) ? value[field.key] : field.fallback)).find(Boolean);
 }
 
 /** Text that a person typed where JSON belongs, kept so that it can be put right. */

@@ -13,10 +13,10 @@ export function mayNotify(): 'yes' | 'ask' | 'denied' | 'needsHttps' | 'unsuppor
 
 const workers = (): ServiceWorkerContainer | undefined => (navigator as {serviceWorker?: ServiceWorkerContainer}).serviceWorker;
 
-/** Install the service worker, where there can be one. */
+/** Install the service worker, where there can be one; a browser that will not have it rejects. */
 export async function installWorker(): Promise<ServiceWorkerRegistration | undefined> {
   if (!import.meta.env.PROD || !isSecureContext) return undefined;
-  return workers()?.register(trustedUrl('/sw.js') as string).catch(() => undefined);
+  return workers()?.register(trustedUrl('/sw.js') as string);
 }
 
 /** The service worker's registration, if there is one. */

@@ -2,6 +2,7 @@
 import {signal} from '@preact/signals';
 import {type HostMembers, type PushTarget, hostMembers} from '../ahp/own.ts';
 import type {Store} from '../store/index.ts';
+import {words} from '../words/index.ts';
 import {installWorker, worker} from './browser.ts';
 import {kindsOf, notifySettings} from './settings.ts';
 
@@ -28,8 +29,9 @@ export async function subscribe(store: Asking): Promise<void> {
 
 async function trySubscribing(store: Asking): Promise<void> {
   const key = keyOf(store);
+  if (key === undefined) return;
   const registration = (await worker()) ?? (await installWorker());
-  if (key === undefined || !registration?.pushManager) return;
+  if (!registration?.pushManager) throw new Error(words.notify.noWorker);
   const known = await registration.pushManager.getSubscription();
   // A subscription is bound to the key of the host for which it was made.
   if (known && !hasKey(known, key)) await known.unsubscribe();

@@ -31,7 +31,8 @@ export function startNotifying(store: HostStore, timer: Timer): void {
   // The host may have forgotten the subscription, or the browser may have made another one.
   store.ups.add(() => void renew(store));
   told();
-  void installWorker().then(() => renew(store));
+  // Who asks for pushes is told why there is no worker for them.
+  void installWorker().catch(() => undefined).then(() => renew(store));
   (navigator as {serviceWorker?: ServiceWorkerContainer}).serviceWorker?.addEventListener('message', event => follow(event.data));
 }
 

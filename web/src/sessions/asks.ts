@@ -93,7 +93,8 @@ export function offerOf(call: J): Offer | undefined {
 }
 
 function isWholeInView(call: J): boolean {
-  if (call.edits?.items?.length) return false;
+  // Whose tool it is stands in no row.
+  if (call.edits?.items?.length || call.contributor?.kind === 'mcp') return false;
   if (call.toolInput !== undefined && typeof call.toolInput !== 'string') return false;
   const title = plain(call.confirmationTitle) || plain(call.invocationMessage);
   const text = call.toolInput ?? title;

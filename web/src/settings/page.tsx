@@ -11,14 +11,16 @@ import {AccessSettings} from './access.tsx';
 import {DeviceSettings} from './device.tsx';
 import {HostSettings} from './host.tsx';
 import {TrashSettings} from './trash.tsx';
+import {TrustSettings} from './trust.tsx';
 
-type SectionName = 'device' | 'notifications' | 'host' | 'access' | 'trash';
+type SectionName = 'device' | 'notifications' | 'host' | 'access' | 'trust' | 'trash';
 
 const SECTIONS: Readonly<Record<SectionName, ComponentType>> = {
   device: DeviceSettings,
   notifications: NotificationSettings,
   host: HostSettings,
   access: AccessSettings,
+  trust: TrustSettings,
   trash: TrashSettings,
 };
 const NAMES = Object.keys(SECTIONS) as SectionName[];

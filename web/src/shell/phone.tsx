@@ -92,7 +92,7 @@ export function PanelOver({at, panel}: {at: SessionRoute; panel: Panel}) {
   return <aside class="shell-over" aria-label={words.shell.panels[panel]}><PanelRoom at={at} /></aside>;
 }
 
-const OTHERS: readonly Panel[] = ['files', 'notes'];
+const OTHERS: readonly Panel[] = ['files', 'notes', 'tools'];
 
 /** Back, and Chat | Changes | Terminals. */
 export function ChatTop({at}: {at: SessionRoute}) {

@@ -189,7 +189,8 @@ export class HostStore implements Store {
     this.options.schedule(() => {
       this.hostNow.value = host;
       this.meNow.value = hostMembers(host).me ?? this.meNow.value ?? {name: '', role: 'owner'};
+      // Not before: who is told asks what the host is.
+      for (const tell of this.ups) tell();
     });
-    for (const tell of this.ups) tell();
   }
 }

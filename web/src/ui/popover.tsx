@@ -71,6 +71,8 @@ export function Popover({anchor, onClose, children, label, role = 'dialog', plac
 export interface MenuItem {
   readonly id: string;
   readonly words: string;
+  /** What choosing it means, said quietly below. */
+  readonly hint?: string | undefined;
   readonly icon?: IconNode | undefined;
   readonly keys?: string | undefined;
   readonly isDanger?: boolean | undefined;
@@ -117,7 +119,10 @@ export function Menu({items, ...rest}: MenuProps) {
             onClick={() => choose(item)}
           >
             {item.icon && <Icon of={item.icon} />}
-            <span class="ui-menu-words">{item.words}</span>
+            <span class="ui-menu-words">
+              {item.words}
+              {item.hint && <span class="ui-menu-hint">{item.hint}</span>}
+            </span>
             {item.keys && <kbd>{item.keys}</kbd>}
           </button>
         ))}

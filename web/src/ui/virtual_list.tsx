@@ -99,9 +99,11 @@ export function VirtualList<T>(props: VirtualListProps<T>) {
   }, []);
   useEffect(() => props.handle?.(handleOf(virtualizer, latest, box, atEnd)), []);
   const items = virtualizer.getVirtualItems();
+  // A list or a feed of nothing is none.
+  const named = props.rows.length ? {role: props.role ?? 'list', 'aria-busy': props.busy, 'aria-label': props.label} : {};
   return (
     <div ref={box} class={props.class ? `ui-list ${props.class}` : 'ui-list'} onScroll={onScroll} tabIndex={0} role="region" aria-label={props.label}>
-      <div class="ui-list-rows" role={props.role ?? 'list'} aria-busy={props.busy} aria-label={props.label} style={{height: `${virtualizer.getTotalSize()}px`}}>
+      <div class="ui-list-rows" {...named} style={{height: `${virtualizer.getTotalSize()}px`}}>
         {items.map(item => {
           const row = props.rows[item.index];
           if (row === undefined) return null;

@@ -13,4 +13,5 @@ export {notify} from './notify.ts';
 export {sessions} from './sessions.ts';
 export {settings} from './settings.ts';
 export {shell} from './shell.ts';
+export {tools} from './tools.ts';
 export {workspace} from './workspace.ts';

@@ -79,8 +79,16 @@ export const chat = {
 
   agent: 'Agent',
   model: 'Model',
-  allowsEverything: 'Approves everything',
-  allowsEverythingWhy: 'Edits and commands run without asking. Change it in the session settings.',
+  approvals: (mode: string) => `Approvals: ${mode}`,
+  approvalsTitle: 'What runs without asking',
+  approvalsFixed: 'This session cannot change it.',
+  modes: {
+    default: ['Ask first', 'Edits and commands wait for you.'],
+    edits: ['Allow edits', 'Files of the session change without asking. Commands and tools of servers wait for you.'],
+    autoApprove: ['Allow everything', 'Edits, commands and tools run without asking.'],
+  },
+  openThere: 'Open there',
+  runsAt: (host: string) => `Runs at ${host}`,
 
   chats: 'Chats',
   main: 'Main',

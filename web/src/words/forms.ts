@@ -1,6 +1,7 @@
 /** Texts of forms made from a schema. */
 export const forms = {
   required: 'required',
+  readOnly: 'Set where the host was started, so it cannot be changed here.',
   choose: 'Choose...',
   none: 'Not set',
   add: 'Add',

@@ -9,6 +9,7 @@ export const notify = {
   finished: 'Also when a turn of more than a minute has finished',
   withText: 'Show what is asked for, such as the command',
   noPush: 'This browser tells only while the page is open.',
+  noWorker: 'it keeps nothing for this page once it is closed.',
   denied: 'The browser does not allow notifications for this page. Allow them in its settings first.',
   unsupported: 'This browser has no notifications.',
   noPushBecause: (reason: string) => `This browser tells only while the page is open: ${reason}`,

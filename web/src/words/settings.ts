@@ -1,7 +1,7 @@
 /** Texts of the settings. */
 export const settings = {
   title: 'Settings',
-  sections: {device: 'This device', notifications: 'Notifications', host: 'Host', access: 'Access', trash: 'Trash'},
+  sections: {device: 'This device', notifications: 'Notifications', host: 'Host', access: 'Access', trash: 'Trash', trust: 'Trust'},
   device: {
     theme: 'Theme',
     name: 'Name of this device',
@@ -20,6 +20,7 @@ export const settings = {
     viewer: 'May look, not act.',
   },
   host: {
+    ownersOnly: 'Only owners change the settings of the host.',
     none: 'This host has no settings to change here.',
     save: 'Save',
     saved: 'Saved.',
@@ -56,6 +57,16 @@ export const settings = {
     code: 'Code with the link',
     done: 'Done',
     tooLong: 'The address is too long for a code. Copy the link instead.',
+  },
+  trust: {
+    ownersOnly: 'Only owners see and change what is trusted.',
+    about: 'Folders of which somebody decided whether the MCP servers that they declare may start. What is forgotten is asked about again.',
+    none: 'Nothing was decided yet.',
+    trusted: (names: string) => `May start: ${names}`,
+    refused: (names: string) => `Does not start: ${names}`,
+    by: (who: string, when: string) => `by ${who} ${when}`,
+    forget: 'Forget',
+    forgetOf: (folder: string) => `Forget: ${folder}`,
   },
   trash: {
     ownersOnly: 'Only owners can take sessions back.',

@@ -10,7 +10,7 @@ export const shell = {
   automations: 'Automations',
   settings: 'Settings',
   inspector: 'Inspector',
-  panels: {changes: 'Changes', files: 'Files', terminals: 'Terminals', notes: 'Notes'},
+  panels: {changes: 'Changes', files: 'Files', terminals: 'Terminals', notes: 'Notes', tools: 'Tools'},
   workspace: 'Workspace',
   main: 'Main',
   places: 'Places',

@@ -283,6 +283,24 @@ describe('a result', () => {
   });
 });
 
+describe('a call to a server', () => {
+  const call = (more: object = {}): Of<'pending-confirmation'> => pending({toolName: 'time__get_current_time', displayName: 'Get current time', toolInput: '{"timezone": "Europe/Berlin", "places": [1, {}], "timezone": "Asia/Tokyo"}', contributor: {kind: 'mcp', customizationId: 'c-time'}, _meta: {mcpServerName: 'bank'}, ...more});
+  const customizations = [{type: 'plugin', id: 'p', uri: 'file:///p', name: 'Plug', children: [{type: 'mcpServer', id: 'c-time', uri: 'file:///p/.mcp.json', name: 'time\u202e', state: {kind: 'ready'}}]}];
+  const facts = (): (string | null)[] => [...shown.box.querySelectorAll('.cards-source dd')].map(fact => fact.textContent);
+
+  it('shows the server, its tool, and every argument on a line', () => {
+    open(call(), {channels: {[SESSION]: {customizations, activeClients: [], chats: []}}});
+    expect(facts()).toEqual(['time⟨U+202E⟩', 'get_current_time']);
+    expect(shown.find('pre').textContent).toBe('{\n  "timezone": "Europe/Berlin",\n  "places": [\n    1,\n    {}\n  ],\n  "timezone": "Asia/Tokyo"\n}');
+  });
+
+  it('is not taken for that of a server which it only says to be of', () => {
+    open(call({contributor: {kind: 'mcp', customizationId: 'c-other'}}), {channels: {[SESSION]: {customizations, activeClients: [], chats: []}}});
+    expect(facts()[0]).toBe('One that this session does not list');
+    expect(shown.box.textContent).not.toContain('bank');
+  });
+});
+
 describe('a call that wants a sign-in', () => {
   const call = (): Of<'auth-required'> =>
     ({

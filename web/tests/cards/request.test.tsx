@@ -43,7 +43,32 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
+describe('a question about servers', () => {
+  const servers = Array.from({length: 300}, (_, index) => `server${index}: npx -y server-${index} --token *** \u202e`);
+  const trust = (): ChatInputRequest => asked([{id: 'trust', kind: 'single-select', title: 'Start them?', message: [...servers, 'They run on this host.'].join('\n'), options: ['Start them', 'Not in this session'].map(label => ({id: label, label}))}], {id: `trust-${id}`, message: 'Start 300 MCP servers that /work/shop declares?'});
+
+  it('shows each command for itself, with nothing hidden, and is answered like any other', () => {
+    open(trust());
+    expect(shown.find('h2').textContent).toBe('Start 300 MCP servers that /work/shop declares?');
+    const lines = [...shown.box.querySelectorAll('.cards-lines.exact p')].map(line => line.textContent);
+    expect(lines.length).toBe(201);
+    expect(lines[1]).toBe('server1: npx -y server-1 --token *** ⟨U+202E⟩');
+    expect(lines.at(-1)).toBe('and 101 more lines');
+    // What is read out as the question is no list of commands.
+    expect(shown.box.querySelector(`[id="${shown.find('[role="radiogroup"]').getAttribute('aria-labelledby')}"]`)?.textContent?.trim()).toBe('Start them?');
+    shown.doing(() => shown.find<HTMLInputElement>('input[type="radio"]').click());
+    press('Answer');
+    expect(settled()).toMatchObject({requestId: `trust-${id}`, response: 'accept', answers: {trust: {value: {value: 'Start them'}}}});
+  });
+});
+
 describe('questions', () => {
+  it('of several lines keep them, and say none twice', () => {
+    open(asked([{id: 'go', kind: 'boolean', message: 'Go on?\nIt takes an hour.'}], {message: undefined}));
+    expect(shown.find('h2').textContent).toBe('Go on?');
+    expect([...shown.box.querySelectorAll('.cards-lines p')].map(line => line.textContent)).toEqual(['It takes an hour.']);
+  });
+
   it('of which a viewer can answer none say so, and take nothing', () => {
     shown = show(<RequestForm request={asked([NAME, HAPPY])} at={at()} />, fakeStore({me: {name: 'guest', role: 'viewer'}}));
     clock += 1000;

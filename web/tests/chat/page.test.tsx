@@ -6,6 +6,7 @@ import {TurnEnd} from '../../src/chat/parts/turn_end.tsx';
 import {RowMaker, type EndRow} from '../../src/chat/rows.ts';
 import {Tabs} from '../../src/chat/tabs.tsx';
 import {go, route} from '../../src/route.ts';
+import {Toasts} from '../../src/ui/toast.tsx';
 import {type Shown, show} from '../fakes/render.tsx';
 import {type FakeStates, fakeStore} from '../fakes/store.ts';
 
@@ -32,7 +33,46 @@ describe('the head of a chat', () => {
     shown = show(<ChatPage session={S} />, fakeStore(states({}, {config: {schema: {type: 'object', properties: {}}, values: {autoApprove: 'autoApprove'}}})));
     expect(shown.find('h1').textContent).toBe('The session');
     expect(shown.find('.chat-who').textContent).toBe('Agent PModel M');
-    expect(shown.box.textContent).toContain('Approves everything');
+    expect(shown.button('Approvals: Allow everything').getAttribute('aria-disabled')).toBe('true');
+  });
+
+  const property = {type: 'string', title: 'Approvals', enum: ['default', 'edits', 'autoApprove'], enumLabels: ['Ask first', 'Allow edits'], default: 'default', sessionMutable: true};
+  const withModes = (more: object = {}): FakeStates => states({activeTurn: {id: 'now', startedAt: '2026-01-01T00:00:00Z', message: {text: '', origin: {kind: 'user'}}, responseParts: []}}, {config: {schema: {type: 'object', properties: {autoApprove: {...property, ...more}}}, values: {}}});
+
+  it('changes what runs without asking, also in a turn, and tells a refusal', async () => {
+    shown = show(<><ChatPage session={S} /><Toasts /></>, fakeStore(withModes()));
+    shown.doing(() => shown.button('Approvals: Ask first').click());
+    const offered = [...shown.box.querySelectorAll<HTMLElement>('[role="menuitemradio"]')];
+    expect(offered.map(item => item.textContent)).toEqual([expect.stringMatching(/^Ask first/), expect.stringMatching(/^Allow edits/), expect.stringMatching(/^Allow everything/)]);
+    expect(offered.map(item => item.getAttribute('aria-checked'))).toEqual(['true', 'false', 'false']);
+    shown.doing(() => offered[1]!.click());
+    expect(shown.store.acts.at(-1)).toMatchObject({uri: S, action: {type: 'session/configChanged', config: {autoApprove: 'edits'}}});
+    expect(shown.button('Approvals: Allow edits')).toBeTruthy();
+    shown.doing(() => shown.store.acts.at(-1)!.end('refused', 'not in this session'));
+    await vi.waitFor(() => expect(shown.box.textContent).toContain('The host refused: not in this session'));
+    shown.doing(() => shown.button('Close').click());
+  });
+
+  it.each([
+    ['one who may only look', {me: {name: 'v', role: 'viewer'} as const}, {}],
+    ['a session that cannot change it', {}, {sessionMutable: false}],
+  ])('shows the mode to %s, who cannot change it', (_, who, more) => {
+    shown = show(<ChatPage session={S} />, fakeStore({...withModes(more), ...who}));
+    shown.doing(() => shown.button('Approvals: Ask first').click());
+    expect(shown.box.querySelector('[role="menu"]')).toBeNull();
+  });
+
+  const far = (meta: object): string[] => {
+    shown = show(<ChatPage session={S} />, fakeStore(states({}, {_meta: {'agenthost/far': meta}})));
+    return [...shown.box.querySelectorAll<HTMLAnchorElement>('.chat-far a')].map(link => link.href);
+  };
+  it('leads to the host at which the session really runs', () => {
+    expect(far({host: 'office', session: 'ahp-session:/far', url: 'wss://office.example:8443/?tkn=secret'})).toEqual(['https://office.example:8443/s/far']);
+    expect(shown.find('.chat-far').textContent).toBe('Open there: Runs at office');
+  });
+  it.each(['javascript:alert(1)', 'data:text/html,x', 'mailto:a@b.example', 'ws://', '', undefined])('does not lead to %s', url => {
+    expect(far({host: 'office', session: 'ahp-session:/far', url})).toEqual([]);
+    expect(shown.find('.chat-far').textContent).toBe('Runs at office');
   });
 
   it('makes a new chat and goes there', async () => {

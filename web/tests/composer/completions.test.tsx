@@ -16,6 +16,7 @@ const SESSION: Json = {
     schema: {type: 'object', properties: {
       autoApprove: {type: 'string', title: 'Approvals', enum: ['default', 'autoApprove'], enumLabels: ['Ask first', 'Allow everything'], default: 'default', sessionMutable: true},
       branch: {type: 'string', title: 'Branch', enum: ['a', 'b']},
+      mode: {type: 'string', title: 'Mode', enum: ['interactive', 'plan'], enumLabels: ['Do it', 'Only plan'], default: 'interactive', sessionMutable: true},
     }},
     values: {autoApprove: 'default'},
   },
@@ -119,9 +120,43 @@ describe('chips', () => {
 
   it('change settings that a running session may change, and no others', () => {
     expect(shown.box.textContent).not.toContain('Branch');
-    chip('Approvals: Ask first');
-    chip('Allow everything');
-    expect(shown.store.acts[0]).toMatchObject({uri: AT.session, action: {type: 'session/configChanged', config: {autoApprove: 'autoApprove'}}});
+    // What runs without asking is chosen in the head of the chat.
+    expect(shown.box.textContent).not.toContain('Ask first');
+    chip('Mode: Do it');
+    chip('Only plan');
+    expect(shown.store.acts[0]).toMatchObject({uri: AT.session, action: {type: 'session/configChanged', config: {mode: 'plan'}}});
+  });
+
+  const agent = (name: string, more: object = {}): Json => ({type: 'agent', id: name, uri: `file:///r/.agents/agents/${name}.md`, name, ...more});
+  const withAgents = (...children: Json[]): void => shown.doing(() => shown.store.set(AT.session, {
+    ...SESSION,
+    customizations: [
+      {type: 'directory', id: 'd', uri: 'file:///r/.agents/agents', name: 'Agents', contents: 'agent', writable: true, enabled: true, children},
+      {type: 'plugin', id: 'p', uri: 'file:///p', name: 'Off', enablement: [{kind: 'workspace', uri: 'file:///r', enabled: false}, {kind: 'global', enabled: true}], children: [agent('unplugged')]},
+    ],
+  }));
+
+  it('name a custom agent that can be chosen, and none that is off, broken or not for people', async () => {
+    withAgents(agent('reviewer', {description: 'Reads with care.'}), agent('off', {enabled: false}), agent('broken', {_meta: {'agenthost/problem': 'line 3'}}), agent('inner', {disableUserInvocation: true}));
+    chip('Agent: No custom agent');
+    expect([...shown.box.querySelectorAll('[role="menuitemradio"]')].map(item => item.textContent)).toEqual(['No custom agent', 'reviewerReads with care.']);
+    chip('reviewerReads with care.');
+    await type('hello');
+    press('Enter');
+    expect(shown.store.acts[0]?.action).toMatchObject({message: {agent: {uri: 'file:///r/.agents/agents/reviewer.md'}}});
+    chip('Agent: reviewer');
+    chip('No custom agent');
+  });
+
+  it('do not send a message to a custom agent that is gone', async () => {
+    withAgents(agent('reviewer'), agent('writer'));
+    chip('Agent: No custom agent');
+    chip('reviewer');
+    withAgents(agent('writer'));
+    expect(shown.button('Agent: No custom agent')).toBeTruthy();
+    await type('hello');
+    press('Enter');
+    expect(shown.store.acts[0]?.action).not.toMatchObject({message: {agent: expect.anything()}});
   });
 });
 

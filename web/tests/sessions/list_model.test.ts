@@ -98,6 +98,7 @@ test('a session whose members are of other types costs the list nothing but itse
 describe('what a row offers', () => {
   const call = waiting('a', 1).request as never as {toolCall: object};
   const offer = (changes: object): unknown => offerOf({...call.toolCall, ...changes});
+  test('a call to a server is not allowed where the server is not named', () => expect(offer({contributor: {kind: 'mcp', customizationId: 'm'}})).toBeUndefined());
 
   test('the first approving option of the host, by group and order', () => {
     const options = [

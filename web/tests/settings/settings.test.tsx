@@ -63,10 +63,97 @@ describe('the host', () => {
     expect(page.box.textContent).toContain('The host refused: owners only');
   });
 
+  const many = {agents: [{provider: 'llm', displayName: 'A model', description: '', models: [{id: 'fast', provider: 'llm', name: 'Fast'}]}], config: {schema: {type: 'object', properties: {
+    defaultAgent: {type: 'string', title: 'Agent'},
+    defaultModel: {type: 'string', title: 'Model'},
+    approvals: {type: 'string', title: 'Approvals', enum: ['default', 'edits'], enumLabels: ['Ask first', 'Allow edits'], default: 'default'},
+    'mcp.enabled': {type: 'boolean', title: 'MCP servers', default: true},
+    plugins: {type: 'array', title: 'Plugins', items: {type: 'string', title: 'Folder'}, default: []},
+    timeout: {type: 'number', title: 'Timeout', default: 30},
+    telemetry: {type: 'object', title: 'Telemetry', properties: {endpoint: {type: 'string', title: 'Endpoint'}, level: {type: 'string', title: 'Level', enum: ['info', 'warn'], default: 'warn'}}},
+    port: {type: 'number', title: 'Port', readOnly: true, default: 1},
+  }}, values: {telemetry: {endpoint: 'http://a'}, timeout: 60, port: 8}}};
+
+  test('agents and models are offered as they are now', () => {
+    open('host', {root: many});
+    const offered = (name: string): (string | null)[] => {
+      page.doing(() => field(name).click());
+      const found = [...page.box.querySelectorAll('[role="option"]')].map(option => option.textContent);
+      page.doing(() => field(name).dispatchEvent(new Event('blur')));
+      return found;
+    };
+    expect(offered('Agent')).toEqual(['A model']);
+    expect(offered('Model')).toEqual(['Fast (A model)']);
+    type('Model', 'nothing');
+    expect([...page.box.querySelectorAll('[role="option"]')]).toEqual([]);
+  });
+
+  test('an agent that was chosen is taken back', () => {
+    open('host', {root: {...many, config: {...many.config, values: {defaultAgent: 'llm'}}}});
+    expect(field('Agent').value).toBe('A model');
+    page.doing(() => field('Agent').click());
+    page.doing(() => void page.find('[role="option"]').dispatchEvent(new Event('pointerdown', {bubbles: true, cancelable: true})));
+    submit();
+    expect(page.store.acts[0]?.action).toEqual({type: 'root/configChanged', config: {defaultAgent: ''}});
+  });
+
+  test('settings inside settings keep their neighbours and their defaults', () => {
+    open('host', {root: many});
+    const level = field<HTMLSelectElement>('Level');
+    expect(level.selectedOptions[0]?.textContent).toBe('warn');
+    type('Endpoint', 'http://b');
+    submit();
+    expect(page.store.acts[0]?.action).toEqual({type: 'root/configChanged', config: {telemetry: {endpoint: 'http://b'}}});
+  });
+
+  test('what is taken out goes back to its default, and what is wrong is told instead of sent', () => {
+    open('host', {root: many});
+    type('Timeout', 'soon');
+    submit();
+    expect(page.store.acts).toEqual([]);
+    expect(page.find('form [role="alert"]').textContent).toBe('Timeout: This is not a number.');
+    type('Timeout', '');
+    submit();
+    expect(page.store.acts[0]?.action).toEqual({type: 'root/configChanged', config: {timeout: 30}});
+  });
+
+  test('what the command line has set is shown and stays', () => {
+    open('host', {root: many});
+    expect(field('Port').disabled).toBe(true);
+    expect(field('Port').value).toBe('8');
+    expect(page.box.textContent).toContain('Set where the host was started');
+  });
+
+  test('an operator sees values and is told who changes them', () => {
+    open('host', {root, me: {name: 'o', role: 'operator'}});
+    expect(field('Welcome').disabled).toBe(true);
+    expect(page.box.textContent).toContain('Only owners change the settings of the host.');
+  });
+
   test('a viewer sees values and can change none', () => {
     open('host', {root, me: {name: 'v', role: 'viewer'}});
     expect(field('Welcome').disabled).toBe(true);
     expect(field('Welcome').value).toBe('hi');
+  });
+});
+
+describe('trust', () => {
+  const server = (name: string, trusted: boolean): object => ({digest: `${name}${trusted}`, name, trusted, by: 'ann', at: '2026-01-01T00:00:00Z'});
+  const answers = {'agenthost/listTrust': () => ({items: [{folder: '/work/shop', servers: [server('time', true), server('time', true), server('evil\u202e', false)]}]}), 'agenthost/forgetTrust': () => null};
+
+  test('is listed by folder, and forgotten', async () => {
+    open('trust', {answers});
+    await shows('/work/shop');
+    expect(page.box.textContent).toContain('May start: timeDoes not start: evil⟨U+202E⟩');
+    page.doing(() => page.button('Forget: /work/shop').click());
+    await vi.waitFor(() => expect(page.store.asks.map(({method}) => method)).toEqual(['agenthost/listTrust', 'agenthost/forgetTrust', 'agenthost/listTrust']));
+    expect(page.store.asks[1]?.params).toEqual({folder: '/work/shop'});
+  });
+
+  test('is for owners', () => {
+    open('trust', {answers, me: {name: 'o', role: 'operator'}});
+    expect(page.box.textContent).toContain('Only owners see and change what is trusted.');
+    expect(page.store.asks).toEqual([]);
   });
 });
 

@@ -18,6 +18,15 @@ beforeEach(() => {
   host = new FakeHost();
 });
 
+test('who is told that the host is there finds out what it is', async () => {
+  const found: unknown[] = [];
+  host.store.ups.add(() => void found.push(host.store.host.value?.protocolVersion));
+  await host.up();
+  host.frame();
+  expect(found).toEqual([host.store.core.host?.protocolVersion]);
+  expect(found[0]).toBeDefined();
+});
+
 describe('following', () => {
   test('a channel shows once per frame, however much comes', async () => {
     await host.up();

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import cast
 
 from acp import PROTOCOL_VERSION, RequestError, connect_to_agent
@@ -30,6 +29,7 @@ from agenthost.agents.acp.connection.client_methods import AcpClientMethods
 from agenthost.agents.acp.connection.line_transport import AcpLineTransport
 from agenthost.agents.acp.sessions.acp_session import AcpSession
 from agenthost.agents.api import AgentError
+from agenthost.version import __version__
 
 log = logging.getLogger(__name__)
 
@@ -228,8 +228,4 @@ class AgentConnection:
 
 
 def _implementation() -> Implementation:
-    try:
-        known = version("agenthost")
-    except PackageNotFoundError:
-        known = "unknown"
-    return Implementation(name="agenthost", title="agenthost", version=known)
+    return Implementation(name="agenthost", title="agenthost", version=__version__)

@@ -169,8 +169,24 @@ class AgentProcess:
         return "\n".join(list(self._last_lines)[-fresh:] if fresh > 0 else ())
 
     async def end(self, patience: float) -> None:
-        """End the program and its group: by closing its input, by SIGTERM, by SIGKILL."""
+        """End the program and its group: by closing its input, by SIGTERM, by SIGKILL.
+
+        Cancelled, by SIGKILL at once.
+        """
         self.stdin.close()
+        try:
+            await self._end_group(patience)
+            await self.exited.wait()
+            await self._guard.release()
+            # An heir of the pipe that left the group is not waited for.
+            await asyncio.wait({self._reading_stderr}, timeout=TERMINATION_GRACE)
+        finally:
+            # Also when this is cancelled: whoever cancels it may close the loop next.
+            self._guard.let_go()
+            self._reading_stderr.cancel()
+            self._transport.close()
+
+    async def _end_group(self, patience: float) -> None:
         try:
             if not await self._group_ended(patience):
                 self._signal(signal.SIGTERM)
@@ -178,12 +194,6 @@ class AgentProcess:
         finally:
             # Also when this is cancelled: nobody may be left.
             self.kill()
-        await self.exited.wait()
-        await self._guard.release()
-        # An heir of the pipe that left the group is not waited for.
-        await asyncio.wait({self._reading_stderr}, timeout=TERMINATION_GRACE)
-        self._reading_stderr.cancel()
-        self._transport.close()
 
     def kill(self) -> None:
         """Kill the program and its group at once."""

@@ -13,11 +13,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from acp import RequestError
+from acp.schema import EnvVariable, McpServerStdio
 
 from agenthost.agents.acp.connection.terminals import Terminals
+from agenthost.agents.acp.sessions.brought import digest_of, introduced
 from agenthost.agents.acp.sessions.choices import Choices, offered
 from agenthost.agents.acp.turns.updates import ReplayedHistory, TurnUpdates
 from agenthost.agents.folders import Folders
+from agenthost.agents.mcp_tools import BridgeAddress
 from agenthost.agents.turn import Turn
 
 if TYPE_CHECKING:
@@ -47,6 +50,9 @@ class AcpSession:
         self._told: set[str] = set()
         # The turn that the ACP session was last prompted for, whatever became of it.
         self._prompted: str | None = None
+        # What it was told of what people brought, and the bridges that it was opened with.
+        self._brought = ""
+        self._bridges: frozenset[tuple[str, ...]] = frozenset()
         self.choices = Choices({})
         self.terminals = Terminals()
         # Where updates go: to the running turn, or to a replay; nowhere at other times.
@@ -60,7 +66,16 @@ class AcpSession:
     @property
     def kept(self) -> dict[str, Any]:
         """What a later host must know to go on with the ACP session."""
-        return {"session": self.session_id, "turn": self._prompted}
+        kept = {"session": self.session_id, "turn": self._prompted}
+        return {**kept, "brought": self._brought} if self._brought else kept
+
+    def take_brought(self, text: str) -> str:
+        """Return what the ACP session is to be told of what people brought; nothing if it was."""
+        digest = digest_of(text)
+        if digest == self._brought:
+            return ""
+        self._brought = digest
+        return introduced(text)
 
     def knows(self, turn: Turn) -> bool:
         """Say whether the ACP session was prompted for a turn, which now goes on."""
@@ -75,11 +90,18 @@ class AcpSession:
         self._known |= {turn, *self._told}
 
     async def open(
-        self, agent: AgentConnection, turn: Turn, folders: Folders, kept: Mapping[str, Any]
+        self,
+        agent: AgentConnection,
+        turn: Turn,
+        folders: Folders,
+        kept: Mapping[str, Any],
+        bridges: Sequence[BridgeAddress] = (),
     ) -> list[Mapping[str, Any]]:
         """Open the ACP session for a turn; return the earlier turns that it does not know.
 
-        ``kept`` is what was kept for this chat, maybe by an earlier host.
+        ``kept`` is what was kept for this chat, maybe by an earlier host. ``bridges`` are the MCP
+        servers of the turn: a session that was opened without one of them is opened anew, as there
+        is no other way to tell an agent of it.
         """
         self.folders = folders
         history = turn.history
@@ -90,8 +112,11 @@ class AcpSession:
         if not self._known <= {turn.id, *(past["id"] for past in history)}:
             # People cut the chat back; the ACP session cannot forget.
             self._forget()
-        if self._agent is not agent or self.session_id is None:
-            await self._open_session(agent, turn)
+        # A bridge that was closed meanwhile and opened anew has another key.
+        reached = frozenset((bridge.name, *bridge.env.values()) for bridge in bridges)
+        if self._agent is not agent or self.session_id is None or not reached <= self._bridges:
+            self._bridges = reached
+            await self._open_session(agent, turn, [_stdio_server(each) for each in bridges])
         unknown = [past for past in history if past["id"] not in self._known]
         self._told = {past["id"] for past in unknown}
         return unknown
@@ -102,6 +127,7 @@ class AcpSession:
         if kept.get("session") is None or kept.get("turn") not in turns:
             return False
         self.session_id, self._prompted = str(kept["session"]), kept["turn"]
+        self._brought = str(kept.get("brought") or "")
         # What came before it was known, or told with it.
         self._known = {*turns[: turns.index(kept["turn"]) + 1]} - {turn.id}
         return True
@@ -121,24 +147,35 @@ class AcpSession:
             self._agent.sessions.pop(self.session_id, None)
         self.session_id = self._prompted = None
         self._known = set()
+        self._brought = ""
 
-    async def _open_session(self, agent: AgentConnection, turn: Turn) -> None:
+    async def _open_session(
+        self, agent: AgentConnection, turn: Turn, servers: list[McpServerStdio]
+    ) -> None:
         known = self.session_id
-        if known is None or not agent.can_load or not await self._load(agent, known, turn):
+        if known is None or not agent.can_load or not await self._load(agent, known, turn, servers):
             self._forget()
-            answer = await agent.connection.new_session(cwd=str(self.folders.primary))
+            answer = await agent.connection.new_session(
+                cwd=str(self.folders.primary), mcp_servers=[*servers]
+            )
             self.session_id = answer.session_id
             agent.sessions[answer.session_id] = self
             self.choices = Choices(offered(answer.modes, answer.config_options))
         self._agent = agent
 
-    async def _load(self, agent: AgentConnection, session_id: str, turn: Turn) -> bool:
+    async def _load(
+        self,
+        agent: AgentConnection,
+        session_id: str,
+        turn: Turn,
+        servers: list[McpServerStdio],
+    ) -> bool:
         self.sink = replay = ReplayedHistory()
         agent.sessions[session_id] = self
         is_fitting = False
         try:
             answer = await agent.connection.load_session(
-                cwd=str(self.folders.primary), session_id=session_id
+                cwd=str(self.folders.primary), session_id=session_id, mcp_servers=[*servers]
             )
         except RequestError as error:
             log.info("%s cannot load a session: %s", agent.name, agent.process.redact(str(error)))
@@ -164,6 +201,13 @@ class AcpSession:
         known = [number for number, past in enumerate(history) if past["id"] in self._known]
         recent = [past["message"]["text"] for past in history[known[-1] :]] if known else []
         return [*recent, turn.text] if recent and self.knows(turn) else recent
+
+
+def _stdio_server(bridge: BridgeAddress) -> McpServerStdio:
+    """Return a bridge as the agent is told to start it; every agent can start programs."""
+    command, *args = bridge.command
+    env = [EnvVariable(name=name, value=value) for name, value in bridge.env.items()]
+    return McpServerStdio(name=bridge.name, command=command, args=args, env=env)
 
 
 def _remembered(turn: Mapping[str, Any], chat: str) -> str | None:

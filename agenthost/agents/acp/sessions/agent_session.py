@@ -17,12 +17,16 @@ from acp import text_block
 
 from agenthost.agents.acp.connection.agent_connection import AgentConnection
 from agenthost.agents.acp.sessions.acp_session import AcpSession
+from agenthost.agents.acp.sessions.brought import brought_text
 from agenthost.agents.acp.sessions.introduction import CONTINUE, begun, transcript
 from agenthost.agents.acp.settings import Setting
 from agenthost.agents.acp.turns.acp_turn import AcpTurn
-from agenthost.agents.acp.turns.content_blocks import as_prompt
+from agenthost.agents.acp.turns.bridged_tools import BridgedTools
+from agenthost.agents.acp.turns.content_blocks import Block, as_prompt
 from agenthost.agents.api import AgentError, SessionContext
 from agenthost.agents.folders import Folders
+from agenthost.agents.invocations import Invocation, read_invocation
+from agenthost.agents.mcp_tools import BridgeAddress
 from agenthost.agents.turn import Turn
 
 # Seconds that an agent gets to end by itself when nobody is in a hurry.
@@ -62,6 +66,8 @@ class AgentSession:
         self._idle: asyncio.TimerHandle | None = None
         self._resting: asyncio.Task[None] | None = None
         self._closed = asyncio.Event()
+        # What people were told already.
+        self._told: set[str] = set()
 
     async def run(self, turn: Turn) -> None:
         """Let the agent work on a turn."""
@@ -80,22 +86,38 @@ class AgentSession:
         self, turn: Turn, session: AcpSession, agent: AgentConnection, folders: Folders
     ) -> None:
         assert self._kept is not None
-        unknown = await session.open(agent, turn, folders, self._kept.get(turn.chat, {}))
+        bridged = BridgedTools(turn)
+        bridges = await self._open_bridges(turn, bridged)
+        unknown = await session.open(agent, turn, folders, self._kept.get(turn.chat, {}), bridges)
         assert session.session_id is not None
+        wanted = _wanted(turn, session.choices.offer)
         try:
-            await session.choices.choose(agent.connection, session.session_id, _wanted(turn))
+            await session.choices.choose(agent.connection, session.session_id, wanted)
         finally:
             self._learn(session.choices.offer)
-        work = AcpTurn(turn, session, agent, self._program.cancel_timeout)
+        work = AcpTurn(turn, session, agent, self._program.cancel_timeout, bridged)
         goes_on = session.knows(turn)
         session.mark_prompted(turn.id)
+        brought = session.take_brought(brought_text(turn.customizations, folders.paths))
+        invocation = None if goes_on else await read_invocation(turn)
         self._keep(turn, session)
         if goes_on:
-            await work.run([text_block(CONTINUE)])
-        else:
-            prompt = as_prompt(turn.message, agent.prompts, transcript(unknown))
-            so_far = begun(turn.parts_so_far)
-            await work.run([*prompt, text_block(so_far)] if so_far else prompt)
+            await work.run([text_block(text) for text in (brought, CONTINUE) if text])
+            return
+        before = [brought, transcript(unknown), _invoked_text(invocation)]
+        prompt = as_prompt(_sent(turn, invocation), agent.prompts)
+        after = [begun(turn.parts_so_far)]
+        await work.run([*_blocks(before), *prompt, *_blocks(after)])
+
+    async def _open_bridges(self, turn: Turn, bridged: BridgedTools) -> Sequence[BridgeAddress]:
+        """Open the ways to MCP servers and clients; a turn without them is still a turn."""
+        try:
+            return await bridged.open()
+        except AgentError as error:
+            if str(error) not in self._told:
+                self._told.add(str(error))
+                await turn.notify(f"Tools of MCP servers and editors are left out: {error}")
+            return ()
 
     def _keep(self, turn: Turn, session: AcpSession) -> None:
         """Keep the ids by which a later host finds the ACP sessions of these chats again."""
@@ -113,6 +135,9 @@ class AgentSession:
             self._idle.cancel()
         if self._agent is not None:
             await self._agent.close(patience, because="was ended with its session")
+        if self._resting is not None:
+            # The process before it may still be on its way out.
+            await asyncio.wait({self._resting})
 
     async def _connected(self, folders: Folders) -> AgentConnection:
         async with self._starting:
@@ -162,11 +187,38 @@ def _chats_kept(state: Mapping[str, Any] | None) -> dict[str, Any]:
     return dict(chats) if isinstance(chats, Mapping) else {}
 
 
-def _wanted(turn: Turn) -> dict[str, Any]:
-    """Return the settings chosen for the session and for this message."""
+def _wanted(turn: Turn, offer: Mapping[str, Setting]) -> dict[str, Any]:
+    """Return the settings chosen for the session and for this message.
+
+    A custom agent's model counts where the agent offers it.
+    """
     chosen = {key: value for key, value in turn.session.config.items() if value != ""}
     model = turn.message.get("model")
-    return chosen if model is None else {**chosen, "model": model["id"]}
+    chosen = chosen if model is None else {**chosen, "model": model["id"]}
+    brought = turn.customizations.agent
+    models = offer["model"].choices if "model" in offer else ()
+    if brought is not None and brought.model is not None:
+        name = brought.model.strip().lower()
+        found = [c.value for c in models if name in (c.value.lower(), c.label.lower())]
+        return {**chosen, "model": found[0]} if found else chosen
+    return chosen
+
+
+def _blocks(texts: Sequence[str]) -> list[Block]:
+    return [text_block(text) for text in texts if text]
+
+
+def _invoked_text(invocation: Invocation | None) -> str:
+    """Return what an agent is told of a skill or prompt that the message names."""
+    if invocation is None:
+        return ""
+    name = invocation.item.name
+    return f"The message below names {name}, which says:\n\n{invocation.message['text']}"
+
+
+def _sent(turn: Turn, invocation: Invocation | None) -> Mapping[str, Any]:
+    """Return a message as it was sent, without what only names something."""
+    return turn.message if invocation is None else {**invocation.message, "text": turn.text}
 
 
 def _folders(session: SessionContext) -> Folders:

@@ -23,6 +23,7 @@ from acp.schema import (
 
 from agenthost.agents.acp.connection.agent_connection import AgentConnection
 from agenthost.agents.acp.sessions.acp_session import AcpSession
+from agenthost.agents.acp.turns.bridged_tools import BridgedTools
 from agenthost.agents.acp.turns.content_blocks import Block, as_markdown, as_prompt, binary_of
 from agenthost.agents.acp.turns.permissions import cancelled
 from agenthost.agents.acp.turns.plan import Plan
@@ -49,9 +50,18 @@ class AcpTurn:
     """One turn of an ACP agent."""
 
     def __init__(
-        self, turn: Turn, session: AcpSession, agent: AgentConnection, cancel_timeout: float
+        self,
+        turn: Turn,
+        session: AcpSession,
+        agent: AgentConnection,
+        cancel_timeout: float,
+        bridged: BridgedTools,
     ) -> None:
         self._turn = turn
+        self._bridged = bridged
+        # Set, and replaced, when there is something new of a call.
+        self._news = asyncio.Event()
+        bridged.follow(self)
         self._session = session
         self._agent = agent
         # Seconds that the agent gets to stop when the turn is cancelled.
@@ -95,7 +105,9 @@ class AcpTurn:
     async def _prompt(self, prompt: list[Block]) -> PromptResponse:
         assert self._session.session_id is not None
         work = asyncio.create_task(
-            self._agent.connection.prompt(session_id=self._session.session_id, prompt=prompt),
+            self._agent.connection.prompt(
+                session_id=self._session.session_id, prompt=prompt, **self._trace()
+            ),
             name=f"prompt for {self._turn.id}",
         )
         work.add_done_callback(self._prompted)
@@ -113,6 +125,18 @@ class AcpTurn:
         response = work.result()
         self._session.mark_known(self._turn.id)
         return response
+
+    def _trace(self) -> dict[str, str]:
+        """Return the turn's place in a trace, under the key that ACP keeps for it."""
+        return {} if self._turn.trace is None else {"traceparent": self._turn.trace}
+
+    def shown(self) -> list[ShownToolCall]:
+        """Return the agent's calls so far."""
+        return list(self._calls.values())
+
+    async def another(self) -> None:
+        """Wait until there is something new of a call."""
+        await self._news.wait()
 
     def _prompted(self, work: asyncio.Task[PromptResponse]) -> None:
         # Everything that the agent sent before its answer is in the queue already.
@@ -181,6 +205,7 @@ class AcpTurn:
                 await self._turn.think(as_markdown(item.content) or "")
             case ToolCallStart() | ToolCallProgress():
                 await self._call(item.tool_call_id).update(item)
+                self._tell_news()
             case PermissionRequest():
                 await self._ask(item)
             case AgentPlanUpdate():
@@ -205,13 +230,18 @@ class AcpTurn:
         elif (found := binary_of(chunk.content)) is not None:
             await self._turn.attach(*found)
 
+    def _tell_news(self) -> None:
+        news, self._news = self._news, asyncio.Event()
+        news.set()
+
     def _call(self, id: str) -> ShownToolCall:
         if id not in self._calls:
             self._calls[id] = ShownToolCall(
                 self._turn,
                 self._session.terminals,
-                str(self._session.folders.primary),
+                self._session.folders,
                 self._open_calls.enter_async_context,
+                self._bridged.contributor,
             )
         return self._calls[id]
 
@@ -235,6 +265,7 @@ class AcpTurn:
         finally:
             if not request.answer.done():
                 request.answer.set_result(answer)
+            self._tell_news()
 
     async def _count_context(self, update: UsageUpdate) -> None:
         self._meta |= {"contextTokens": update.used, "contextWindow": update.size}

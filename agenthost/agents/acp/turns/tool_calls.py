@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,8 @@ from agenthost.agents import content
 from agenthost.agents.acp.connection.terminals import Terminal, Terminals
 from agenthost.agents.acp.turns.content_blocks import as_content, as_edit, as_text, text_of
 from agenthost.agents.acp.turns.permissions import as_options, cancelled, may_allow_once, verdict
-from agenthost.agents.approvals import Confirmation
-from agenthost.agents.common_settings import allows_everything
+from agenthost.agents.common_settings import NeededMode
+from agenthost.agents.folders import FileRefused, Folders
 from agenthost.agents.tool_call import ToolCall
 from agenthost.agents.turn import Turn
 from agenthost.protocol.markdown import without_code_marks
@@ -68,11 +68,23 @@ OpenCall = Callable[[ToolCall], Awaitable[ToolCall]]
 class ShownToolCall:
     """One tool call of the agent and its tool call in the turn."""
 
-    def __init__(self, turn: Turn, terminals: Terminals, folder: str, open_call: OpenCall) -> None:
+    def __init__(
+        self,
+        turn: Turn,
+        terminals: Terminals,
+        folders: Folders,
+        open_call: OpenCall,
+        contributor: Callable[[str], Mapping[str, Any] | None] = lambda title: None,
+    ) -> None:
         self._turn = turn
         self._terminals = terminals
-        self._folder = folder
+        self._folders = folders
+        self._folder = str(folders.primary)
         self._open_call = open_call
+        # Says whose tool a call is, by its title.
+        self._contributor = contributor
+        # Whether what was called over a bridge is shown by this.
+        self._is_taken = False
         # What the agent has said, by field, and what its content has become.
         self._said: dict[str, Any] = {}
         self._parts: list[Part] = []
@@ -101,30 +113,59 @@ class ShownToolCall:
             call = await self._started()
         return call
 
+    @property
+    def said_title(self) -> str:
+        """The call's title as the agent said it; empty if it has not."""
+        return str(self._said.get("title") or "")
+
+    async def take_up(self) -> ToolCall | None:
+        """Show by this call what was called over a bridge; None if it cannot be, or is done.
+
+        That it was called says that it runs, whether the agent says so or not.
+        """
+        call = self._call
+        if self._is_taken or call is None or self._asking.locked():
+            return None
+        if call.status == "streaming":
+            await call.start(self._input, invocation=self._title)
+        self._is_taken = call.status == "running"
+        return call if self._is_taken else None
+
     async def ask(
         self, call: ToolCall, options: Sequence[PermissionOption]
     ) -> RequestPermissionResponse:
         """Ask people whether a call may run, with the agent's own options."""
         async with self._asking:
-            # Looked up for each call: people may change it while the turn runs.
-            if allows_everything(self._turn.config) and may_allow_once(options):
-                await call.start(self._input, invocation=self._title, by_setting=True)
-                answer = Confirmation(True)
-            else:
-                answer = await call.confirm(
-                    self._title,
-                    input=self._input,
-                    invocation=self._title,
-                    options=as_options(options),
-                    edits=self._previews() or None,
-                    rememberable=False,
-                )
+            answer = await call.confirm(
+                self._title,
+                input=self._input,
+                invocation=self._title,
+                options=as_options(options),
+                edits=self._previews() or None,
+                rememberable=False,
+                mode=self._mode() if may_allow_once(options) else None,
+            )
             # Asking took what was shown off the call.
             self._shown_texts, self._shown = {}, []
         if self._said.get("status") in ("completed", "failed"):
             return cancelled()
         await self._advance(call)
         return verdict(answer, options)
+
+    def _mode(self) -> NeededMode:
+        """Return what the session must allow for the call to run without asking."""
+        if self._said.get("kind") != "edit":
+            return "everything"
+        paths = {path for path, _, _ in self._edits}
+        paths |= {place.path for place in self._said.get("locations") or ()}
+        return "edits" if paths and all(map(self._is_inside, paths)) else "everything"
+
+    def _is_inside(self, path: str) -> bool:
+        try:
+            # What git runs by itself is more than an edit.
+            return ".git" not in self._folders.resolve(path).parts
+        except FileRefused:
+            return False
 
     def _previews(self) -> list[dict[str, Any]]:
         blocks = [block for part in self._parts if isinstance(part, list) for block in part]
@@ -159,7 +200,8 @@ class ShownToolCall:
                 display_name=_LABELS.get(kind, "Tool"),
                 intention=self._title,
                 invocation=self._title,
-                meta=_meta(kind, str(self._said.get("title") or "")),
+                meta=_meta(kind, self.said_title),
+                contributor=self._contributor(self.said_title),
             )
             await self._open_call(self._call)
         return self._call

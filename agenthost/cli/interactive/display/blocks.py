@@ -6,13 +6,15 @@ shown is ``printed_transcript``'s to say; what is asked of the user is ``prompts
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from agenthost.cli.format.customization_format import MOST_NAME, cell
 from agenthost.cli.format.state_format import (
     answer_text,
+    asked_lines,
     directory_text,
-    error_lines,
     error_text,
     only_question,
     shown_content,
@@ -20,7 +22,15 @@ from agenthost.cli.format.state_format import (
     turn_error,
 )
 from agenthost.cli.format.terminal_text import one_line, visible
-from agenthost.cli.interactive.display.markdown import WIDEST, MarkdownText, inline
+from agenthost.cli.interactive.display.edits import (
+    EditLines,
+    short_edits,
+    unknown_edit,
+    whole_edit,
+)
+from agenthost.cli.interactive.display.failures import failure_lines
+from agenthost.cli.interactive.display.inline_markdown import inline
+from agenthost.cli.interactive.display.markdown import WIDEST, MarkdownText
 from agenthost.cli.interactive.display.styled_text import (
     EMPTY,
     Fragment,
@@ -31,15 +41,11 @@ from agenthost.cli.interactive.display.styled_text import (
     indented,
     line,
     text_of,
-    width_of,
     wrap,
 )
 from agenthost.protocol.markdown import markdown_of
 
 Json = Mapping[str, Any]
-
-EditLines: TypeAlias = Callable[[Json, int], list[StyledLine] | None]
-"""Says what an edit changes, in lines that fit a width; None where that is not known."""
 
 TerminalTail: TypeAlias = Callable[[str], str | None]
 """Returns the end of what a terminal printed, by its URI; None where that is not known."""
@@ -47,11 +53,17 @@ TerminalTail: TypeAlias = Callable[[str], str | None]
 LIVE_TAIL = 6
 """Rows of a running tool's output."""
 
+LIVE_OUTPUT = 4_096
+"""Characters of a running tool's output that are looked at for them, with every frame."""
+
 LIVE_TERMINAL = 10
 """Rows of what a running terminal prints."""
 
 RESULT_HEAD, RESULT_TAIL = 4, 8
 """Rows of a finished tool's output, from its beginning and from its end."""
+
+MOST_EDIT_ROWS = 12
+"""Rows of a finished call's diffs, besides their headings."""
 
 _MARKS: dict[str, Fragment] = {
     "streaming": ("dim", "◌"),
@@ -102,16 +114,11 @@ def notice_lines(part: Json, width: int) -> list[StyledLine]:
         case "contentRef":
             return [clip_line(line(("dim", f"⇢ {_reference(part)}")), width)]
         case "error":
-            return _failure_lines(part.get("error"), width)
+            return failure_lines(part.get("error"), width)
         case kind:
             return [
                 clip_line(line(("dim", f"· something this version cannot show ({kind})")), width)
             ]
-
-
-def unknown_edit(edit: Json, width: int) -> list[StyledLine] | None:
-    """Return None: the content of edits is not known."""
-    return None
 
 
 def unknown_terminal(uri: str) -> str | None:
@@ -127,18 +134,24 @@ def call_lines(
     edit_lines: EditLines = unknown_edit,
     terminal_tail: TerminalTail = unknown_terminal,
 ) -> list[StyledLine]:
-    """Return a tool call as lines: its name and status, then its output."""
+    """Return a tool call as lines: its name and status, then its output and what it changed."""
     lines = [_call_head(call, width)]
     shown_input = _unsaid_input(call)
     if shown_input and not call["status"].startswith("pending-c"):
         lines.append(clip_line(line(("dim", f"  {shown_input}")), width))
     for note in _call_notes(call):
         lines += indented(wrap(line(*note), min(width, WIDEST) - 2), ("", "  "))
-    rows = _content_rows(call, width - 4, edit_lines)
+    above = 0
+    if live:
+        call, above = _newest_output(call)
+    rows = _output_rows(call, width - 4)
     most = (0, LIVE_TAIL) if live else (RESULT_HEAD, RESULT_TAIL)
     if live and (printed := _live_rows(call, width - 4, terminal_tail)):
         rows, most = [*rows, *printed], (0, LIVE_TERMINAL)
-    return lines + indented(_shortened(rows, *most), ("dim", "  │ "), ("dim", "  │ "))
+    edits = [block for block in call.get("content") or () if block["type"] == "fileEdit"]
+    changed = short_edits(edits, width - 4, edit_lines, LIVE_TAIL if live else MOST_EDIT_ROWS)
+    shown = [*_shortened(rows, *most, above), *changed]
+    return lines + indented(shown, ("dim", "  │ "), ("dim", "  │ "))
 
 
 def call_in_full(
@@ -146,22 +159,25 @@ def call_in_full(
     width: int,
     edit_lines: EditLines = unknown_edit,
     kept_input: Sequence[StyledLine] | None = None,
-) -> list[StyledLine]:
-    """Return a tool call with its whole input, output and edits.
+) -> Iterator[StyledLine]:
+    """Yield the lines of a tool call with its whole input, output and edits.
 
-    ``kept_input`` is the input where it is kept elsewhere.
+    ``kept_input`` is the input where it is kept elsewhere. Lines are made as they are taken: a
+    pager shows the first screen of a long diff at once.
     """
-    lines = [_call_head(call, width)]
+    yield _call_head(call, width)
     if kept_input is not None:
-        lines += indented(kept_input, ("", "  "), ("", "  "))
+        yield from indented(kept_input, ("", "  "), ("", "  "))
     for source in visible(input_text(call) or "").split("\n") if kept_input is None else ():
-        lines += indented(hard_wrap(line(("code", source)), width - 2), ("", "  "))
-    rows = _content_rows(call, width - 4, edit_lines)
-    if all(block["type"] != "fileEdit" for block in call.get("content") or ()):
-        # It is asked about, or was denied: what it would have changed.
-        for edit in (call.get("edits") or {}).get("items") or ():
-            rows += _edit_rows(edit, width - 4, edit_lines)
-    return lines + indented(rows, ("dim", "  │ "), ("dim", "  │ "))
+        yield from indented(hard_wrap(line(("code", source)), width - 2), ("", "  "))
+    rail = ("dim", "  │ ")
+    for row in _output_rows(call, width - 4):
+        yield (rail, *row)
+    edits = [block for block in call.get("content") or () if block["type"] == "fileEdit"]
+    # It is asked about, or was denied: what it would have changed.
+    for edit in edits or (call.get("edits") or {}).get("items") or ():
+        for row in whole_edit(edit, width - 4, edit_lines):
+            yield (rail, *row)
 
 
 def request_lines(part: Json, width: int) -> list[StyledLine]:
@@ -184,9 +200,13 @@ def request_lines(part: Json, width: int) -> list[StyledLine]:
     for question in (request.get("questions") or ()) if response == "accept" else ():
         answer = answers.get(question["id"])
         skipped = answer is None or answer["state"] == "skipped"
-        asked = ("dim", f"{one_line(question['message'])} ")
+        *asked, last = asked_lines(question["message"])
         given = ("dim", "—") if skipped else ("", one_line(answer_text(question, answer)))
-        lines += indented(wrap(line(asked, given), min(width, WIDEST) - 2), ("", "  "))
+        rows = [line(("dim", row)) for row in asked]
+        # Below what takes several lines; else behind it.
+        rows += [line(("dim", last)), line(given)] if asked else [line(("dim", f"{last} "), given)]
+        for row in rows:
+            lines += indented(wrap(row, min(width, WIDEST) - 2), ("", "  "))
     return lines
 
 
@@ -196,15 +216,9 @@ def ending_lines(turn: Json, width: int) -> list[StyledLine]:
         return [line(("dim", "■ cancelled"))]
     if turn["state"] == "error":
         # Why is said by its last part, unless the host did not tell.
-        return [] if turn_error(turn) else [EMPTY, *_failure_lines(None, width)]
+        return [] if turn_error(turn) else [EMPTY, *failure_lines(None, width)]
     told = list(_figures(turn))
     return [clip_line(line(("dim", " · ".join(told))), width)] if told else []
-
-
-def _failure_lines(error: Json | None, width: int) -> list[StyledLine]:
-    room = min(width, WIDEST) - 2
-    rows = [row for text in error_lines(error) for row in wrap(line(("bad", text)), room)]
-    return indented(rows, ("bad", "✗ "))
 
 
 def input_text(call: Json) -> str | None:
@@ -251,6 +265,10 @@ def _call_notes(call: Json) -> Iterator[list[Fragment]]:
         resource = call["auth"].get("resource") or {}
         name = resource.get("resource_name") or resource.get("resource") or "its server"
         yield [("ask", f"waits for somebody to sign in to {one_line(str(name))}")]
+        server = (call.get("_meta") or {}).get("mcpServerName")
+        if isinstance(server, str):
+            command = shlex.join(["agenthost", "mcp", "login", cell(server, MOST_NAME)])
+            yield [("dim", f"`{command}` hands over a token")]
     if status == "cancelled":
         if call.get("reasonMessage"):
             yield [("dim", "because: "), ("", one_line(markdown_of(call["reasonMessage"])))]
@@ -264,20 +282,31 @@ def _unsaid_input(call: Json) -> str:
     return "" if given in _said(call) else given
 
 
-def _content_rows(call: Json, width: int, edit_lines: EditLines) -> list[StyledLine]:
-    """Return a tool's output as lines."""
+def _output_rows(call: Json, width: int) -> list[StyledLine]:
+    """Return a tool's output as lines, without the edits."""
     said = {one_line(input_text(call) or ""), _said(call)}
     if call.get("error") is not None:
         said.add(error_text(call["error"]))
     return [
         row
         for block in shown_content(call)
+        if block["type"] != "fileEdit"
         for row in (
-            _terminal(block, width, said)
-            if block["type"] == "terminal"
-            else _block(block, width, edit_lines)
+            _terminal(block, width, said) if block["type"] == "terminal" else _block(block, width)
         )
     ]
+
+
+def _newest_output(call: Json) -> tuple[Json, int]:
+    """Return a running call with the end of its output, and how many rows stand above that."""
+    blocks: list[Json] = list(call.get("content") or ())
+    above = 0
+    for index, block in enumerate(blocks):
+        text = block.get("text")
+        if block["type"] == "text" and isinstance(text, str) and len(text) > LIVE_OUTPUT:
+            above += text.count("\n", 0, -LIVE_OUTPUT)
+            blocks[index] = {**block, "text": text[-LIVE_OUTPUT:]}
+    return ({**call, "content": blocks}, above) if above else (call, 0)
 
 
 def _live_rows(call: Json, width: int, terminal_tail: TerminalTail) -> list[StyledLine]:
@@ -288,14 +317,12 @@ def _live_rows(call: Json, width: int, terminal_tail: TerminalTail) -> list[Styl
     return [part for row in rows if rows != [""] for part in hard_wrap(line(row), width)]
 
 
-def _block(block: Json, width: int, edit_lines: EditLines) -> list[StyledLine]:
+def _block(block: Json, width: int) -> list[StyledLine]:
     """Return one block of a tool's output as lines."""
     match block["type"]:
         case "text":
             sources = clean(block["text"]).rstrip("\n").split("\n") if block["text"] else []
             return [row for source in sources for row in hard_wrap(line(source), width)]
-        case "fileEdit":
-            return _edit_rows(block, width, edit_lines)
         case "subagent":
             about = f"↳ {one_line(block['title'])}, in a chat of its own · /chats"
             return [clip_line(line(("dim", about)), width)]
@@ -323,42 +350,22 @@ def _terminal(block: Json, width: int, said: Collection[str]) -> list[StyledLine
     return [*(rows if preview else []), *ending]
 
 
-def _edit_rows(edit: Json, width: int, edit_lines: EditLines) -> list[StyledLine]:
-    """Return an edit as lines: file, counts, and the diff if it is known."""
-    return [_edit_heading(edit, width), *(edit_lines(edit, width) or ())]
-
-
-def _edit_heading(edit: Json, width: int) -> StyledLine:
-    after, before = edit.get("after"), edit.get("before")
-    side = after or before or {}
-    verb = "new " if before is None else "delete " if after is None else ""
-    diff = edit.get("diff") or {}
-    counts: list[Fragment] = []
-    for key, style, sign in (("added", "good", "+"), ("removed", "bad", "-")):
-        if key in diff:
-            counts.append((style, f" {sign}{diff[key]}"))
-    name = clean(directory_text(side.get("uri", "")))
-    room = width - len(verb) - sum(len(text) for _, text in counts)
-    if width_of(name) > room:
-        # Of a long path the end says the most.
-        name = f"…{name[max(len(name) - room + 1, 0) :]}"
-    return clip_line(line(verb, name, *counts), width)
-
-
 def _reference(ref: Json) -> str:
     size = f" ({ref['sizeHint']:,} bytes)" if "sizeHint" in ref else ""
     return one_line(f"{directory_text(ref['uri'])}{size}")
 
 
-def _shortened(rows: Sequence[StyledLine], head: int, tail: int) -> list[StyledLine]:
+def _shortened(
+    rows: Sequence[StyledLine], head: int, tail: int, above: int = 0
+) -> list[StyledLine]:
     # An empty row says nothing at the end of an output that is still coming.
     kept = list(rows)
     while kept and not text_of(kept[-1]).strip():
         kept.pop()
     # To hide a single row would save nothing.
-    if len(kept) <= head + tail + 1:
+    if not above and len(kept) <= head + tail + 1:
         return kept
-    hidden = len(kept) - head - tail
+    hidden = len(kept) - head - tail + above
     hint = " · /show" if head else ""
     return [*kept[:head], line(("dim", f"… {hidden:,} more rows{hint}")), *kept[-tail:]]
 

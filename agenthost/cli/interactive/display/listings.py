@@ -1,4 +1,4 @@
-"""Output of slash commands: help, sessions, chats, reasoning, tool calls.
+"""Output of slash commands: chats, terminals, models, queue, reasoning, tool calls.
 
 Pure: what is listed and the present moment are handed in.
 """
@@ -9,67 +9,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from agenthost.cli.format.state_format import activity_word, age, is_archived, short_id
+from agenthost.cli.format.customization_format import MOST_NAME, cell
+from agenthost.cli.format.state_format import activity_word, age, is_archived
 from agenthost.cli.format.terminal_text import one_line, table
 from agenthost.cli.interactive.display.markdown import MarkdownText
-from agenthost.cli.interactive.display.styled_text import EMPTY, StyledLine, indented, line, wrap
-from agenthost.cli.interactive.typed_input import COMMANDS
+from agenthost.cli.interactive.display.status_lines import short_count
+from agenthost.cli.interactive.display.styled_text import EMPTY, StyledLine, line
 
 Json = Mapping[str, Any]
 
-LEAST_BESIDE = 24
-"""Columns that an explanation needs to stand beside what it explains."""
-
-_KEYS = (
-    ("Enter", "send; while a turn runs, queue"),
-    ("Alt-Enter", "another line"),
-    ("!TEXT", "steer the running turn; between turns, run TEXT in a shell, if the host does"),
-    ("//TEXT", "send /TEXT to the agent, though it looks like a command"),
-    ("Ctrl-C", "cancel the turn; twice, leave"),
-    ("Ctrl-D", "leave; a running turn goes on"),
-)
-_AGENT = "//help asks the agent what it understands."
-_REST = (
-    "These are the chat's own commands. All others with a slash are the agent's, unless they look "
-    "like a slip."
-)
-
-
-def help_lines(width: int) -> list[StyledLine]:
-    """Return the help: commands and keys."""
-    rows = [(f"/{name} {usage}".strip(), about) for name, (usage, about) in COMMANDS.items()]
-    size = max(len(left) for left, _ in (*rows, *_KEYS))
-    listed = [item for left, right in rows for item in _explained(left, right, size, width)]
-    keys = [item for left, right in _KEYS for item in _explained(left, right, size, width)]
-    # First, because an agent that says "try /help" means its own.
-    first = wrap(line(("key", _AGENT), ("dim", f" {_REST}")), width - 2)
-    return [EMPTY, *indented(first, ("", "  ")), EMPTY, *listed, EMPTY, *keys]
-
-
-def _explained(left: str, right: str, size: int, width: int) -> list[StyledLine]:
-    """Return commands and their help: side by side, or one below the other."""
-    beside = width - size - 4
-    if beside < LEAST_BESIDE:
-        return [line("  ", ("key", left)), *indented(wrap(line(right), width - 4), ("", "    "))]
-    first, *more = indented(wrap(line(right), beside), ("key", f"{left:<{size}}  "))
-    return [line("  ", *row) for row in (first, *more)]
-
-
-def sessions_lines(
-    summaries: Sequence[Json], current: str, now: datetime, width: int
-) -> list[StyledLine]:
-    """Return sessions, numbered for ``/open``."""
-    rows = [
-        (
-            f"{'*' if summary['resource'] == current else ' '}{number:>2}",
-            one_line(summary["title"]) or "(no title)",
-            activity_word(summary["status"]),
-            age(summary["modifiedAt"], now),
-            short_id(summary["resource"]),
-        )
-        for number, summary in enumerate(summaries, 1)
-    ]
-    return _listed(rows, width, "/open N goes to one")
+MOST_MODELS = 20
+"""Models that a list on half a screen can hold."""
 
 
 def chats_lines(session: Json, current: str, now: datetime, width: int) -> list[StyledLine]:
@@ -85,6 +35,48 @@ def chats_lines(session: Json, current: str, now: datetime, width: int) -> list[
         for number, chat in enumerate(session["chats"], 1)
     ]
     return _listed(rows, width, "/chat N goes to one")
+
+
+def terminals_lines(terminals: Sequence[Json], width: int) -> list[StyledLine]:
+    """Return the terminals of a session, numbered for ``/terminal``."""
+    if not terminals:
+        return [line(("dim", "· this session has no terminals; /terminal new opens one"))]
+    rows = [
+        (f" {number:>2}", one_line(item["title"]) or "(no title)", _lifecycle(item["lifecycle"]))
+        for number, item in enumerate(terminals, 1)
+    ]
+    return _listed(rows, width, "/terminal N or new works in one")
+
+
+def _lifecycle(state: Json) -> str:
+    if state.get("status") != "exited":
+        return "running"
+    code = state.get("exitCode")
+    return "ended" if code is None else f"ended with exit code {code}"
+
+
+def models_lines(models: Sequence[Json], chosen: str | None, width: int) -> list[StyledLine]:
+    """Return the models of an agent, the one that the next message asks for marked."""
+    if not models:
+        told = "· the agent names no models; /model ID asks for one all the same"
+        return [line(("dim", told))]
+    rows = [
+        (
+            f" {'*' if model['id'] == chosen else ' '}{cell(str(model['id']), MOST_NAME)}",
+            cell(str(model.get("name") or ""), MOST_NAME),
+            _window(model),
+        )
+        for model in models[:MOST_MODELS]
+    ]
+    lines = [line(text) for text in table(rows, width=width, flexible=1)]
+    more = len(models) - MOST_MODELS
+    lines += [line(("dim", f"   and {more} more"))] if more > 0 else []
+    return [EMPTY, *lines, line(("dim", "   /model ID chooses, default goes back"))]
+
+
+def _window(model: Json) -> str:
+    window = model.get("maxContextWindow")
+    return f"{short_count(window)} tokens" if isinstance(window, int) and window > 0 else ""
 
 
 def queue_lines(chat: Json, width: int) -> list[StyledLine]:

@@ -7,15 +7,15 @@ cannot be fetched or shown is said in its place: nobody should approve a blank.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from agenthost.cli.format.diff_rows import diff_rows
 from agenthost.cli.format.state_format import directory_text
 from agenthost.cli.format.terminal_text import one_line, visible
 from agenthost.cli.interactive.display import diffs
-from agenthost.cli.interactive.display.styled_text import StyledLine, hard_wrap, line
+from agenthost.cli.interactive.display.styled_text import StyledLine, hard_wrap, line, wrap
 from agenthost.client import Client
 from agenthost.errors import AgentHostError
 
@@ -30,6 +30,14 @@ READING = 5.0
 MOST_KEPT = 64
 """Edits and inputs that are kept."""
 
+VIEW_HINT = "v shows the whole diff"
+"""The key that opens a diff in the pager, for the first heading of what is asked about."""
+
+MOST_WAYS = 4
+"""Widths and lengths in which the lines of one thing are kept."""
+
+_Drawn: TypeAlias = tuple[str, int, int]
+
 
 @dataclass(frozen=True, slots=True)
 class _Known:
@@ -40,6 +48,9 @@ class _Known:
     # The rows of a diff, or of a text.
     rows: Sequence[str] = ()
     is_diff: bool = True
+    # Lines that a diff adds and removes, counted here: whoever asks may tell what they like.
+    added: int = 0
+    removed: int = 0
     # Why there is nothing to see.
     problem: str = ""
 
@@ -56,7 +67,7 @@ class ReferencedContent:
         # All that was ever fetched without being asked for: what was let go is not fetched again.
         self._wanted: set[str] = set()
         # Lines as they were last asked for: they are drawn again and again.
-        self._drawn: dict[tuple[str, int], list[StyledLine]] = {}
+        self._drawn: dict[_Drawn, list[StyledLine]] = {}
 
     def prefetch(self, call: Json) -> None:
         """Start to fetch the content of a call, unless that was done before."""
@@ -85,25 +96,44 @@ class ReferencedContent:
             self._forget(key)
             self._wanted.discard(key)
 
-    def edit_lines(self, edit: Json, width: int) -> list[StyledLine] | None:
-        """Return an edit's diff as lines; None while it is not known."""
-        return self._lines(_edit_key(edit), width)
+    def edit_lines(
+        self, edit: Json, width: int, most: int | None = None
+    ) -> Iterable[StyledLine] | None:
+        """Return an edit's diff as lines, all or the beginning; None while it is not known."""
+        return self._lines(_edit_key(edit), width, most)
 
-    def preview_lines(self, call: Json, width: int) -> list[StyledLine]:
-        """Return all known content of a call, each edit with its file's name."""
+    def preview_lines(
+        self, call: Json, width: int, *, hint: str = "", most: int | None = None
+    ) -> list[StyledLine]:
+        """Return all known content of a call, each edit with its file's name.
+
+        Args:
+            call: the call that is asked about.
+            width: columns of a line.
+            hint: how to see more of it, said with the first diff.
+            most: lines of one edit; one more says how much is left out.
+        """
         lines: list[StyledLine] = []
-        for edit in edits_of(call):
+        edits = edits_of(call)
+        for number, edit in enumerate(edits):
             known = self._known.get(_edit_key(edit))
+            if most is not None and len(lines) > most:
+                # More than a screen of them; the count of files says the rest.
+                lines.append(line(("dim", f"… {len(edits) - number:,} more files · /show")))
+                break
             if known is not None:
-                # Whole: the end of a long path says the most.
-                heading = line(("bold", visible(known.heading)), ("dim", f"  {known.what}"))
-                lines += [*hard_wrap(heading, width), *(self.edit_lines(edit, width) or ())]
-        return lines + (self.input_lines(call, width) or [])
+                told = hint if not lines and not known.problem else ""
+                lines += _heading(known, told, width)
+                lines += self.edit_lines(edit, width, most) or ()
+        return [*lines, *(self.input_lines(call, width, most) or ())]
 
-    def input_lines(self, call: Json, width: int) -> list[StyledLine] | None:
+    def input_lines(
+        self, call: Json, width: int, most: int | None = None
+    ) -> list[StyledLine] | None:
         """Return an input that is a reference; None while it is not known, or there is none."""
         given = call.get("toolInput")
-        return self._lines(given["uri"], width) if isinstance(given, Mapping) else None
+        found = self._lines(given["uri"], width, most) if isinstance(given, Mapping) else None
+        return None if found is None else list(found)
 
     async def close(self) -> None:
         """Stop fetching."""
@@ -121,16 +151,19 @@ class ReferencedContent:
         self._known.pop(key, None)
         self._drawn = {drawn: lines for drawn, lines in self._drawn.items() if drawn[0] != key}
 
-    def _lines(self, key: str, width: int) -> list[StyledLine] | None:
+    def _lines(self, key: str, width: int, most: int | None) -> Iterable[StyledLine] | None:
         known = self._known.get(key)
         if known is None:
             return None
-        if (key, width) not in self._drawn:
-            # One thing is drawn in two widths at most; further ones are of a terminal that changed.
-            if sum(drawn[0] == key for drawn in self._drawn) > 1:
+        if most is None:
+            # As they are taken, perhaps by another thread: a pager's.
+            return _whole(known, width)
+        if (key, width, most) not in self._drawn:
+            # One thing is drawn in few ways; further ones are of a terminal that changed.
+            if sum(drawn[0] == key for drawn in self._drawn) >= MOST_WAYS:
                 self._drawn = {d: lines for d, lines in self._drawn.items() if d[0] != key}
-            self._drawn[key, width] = list(_drawn(known, width))
-        return self._drawn[key, width]
+            self._drawn[key, width, most] = list(_beginning(known, width, most))
+        return self._drawn[key, width, most]
 
     async def _read(self, key: str, item: Json) -> None:
         try:
@@ -158,8 +191,9 @@ class ReferencedContent:
                 return _Known(_name(edit), what, problem=problem)
             texts.append(text)
         # Not here, because others type meanwhile.
-        rows = await asyncio.to_thread(diff_rows, *texts)
-        return _Known(_name(edit), what, rows or ["  (the content stays the same)"])
+        rows, added, removed = await asyncio.to_thread(_counted_diff, *texts)
+        shown = rows or ["  (the content stays the same)"]
+        return _Known(_name(edit), what, shown, added=added, removed=removed)
 
     async def _input(self, ref: Json) -> _Known:
         text, problem = await self._text(ref)
@@ -175,6 +209,11 @@ class ReferencedContent:
         if len(read["data"]) > LARGEST:
             return "", f"too large to be shown here: {len(read['data']):,} characters"
         return str(read["data"]), ""
+
+
+def _counted_diff(before: str | None, after: str | None) -> tuple[list[str], int, int]:
+    rows = diff_rows(before, after)
+    return rows, *diffs.counts(rows)
 
 
 def edits_of(call: Json) -> list[Json]:
@@ -205,11 +244,38 @@ def _name(item: Json) -> str:
     return directory_text(side.get("uri", ""))
 
 
-def _drawn(known: _Known, width: int) -> Iterator[StyledLine]:
+def _heading(known: _Known, hint: str, width: int) -> list[StyledLine]:
+    # The name is whole: the end of a long path says the most.
+    name = line(("bold", visible(known.heading)))
+    counts = [] if known.problem else diffs.count_fragments(known.added, known.removed)
+    told = line(("dim", f"{known.what} "), *counts)
+    for more in (("dim", f" · {hint}" if hint else ""), ("", "")):
+        in_one = hard_wrap(line(*name, "  ", *told, more), width)
+        if len(in_one) == 1:
+            return in_one
+    # Where there is little room, the last row of what is asked says it too.
+    return [*hard_wrap(name, width), *wrap(told, width)]
+
+
+def _whole(known: _Known, width: int) -> Iterator[StyledLine]:
     if known.problem:
         yield from hard_wrap(line(("bad", known.problem)), width)
     elif known.is_diff:
-        yield from diffs.styled(known.rows, width)
+        yield from diffs.whole(known.rows, width)
     else:
         for row in known.rows:
             yield from hard_wrap(line(("code", visible(row))), width)
+
+
+def _beginning(known: _Known, width: int, most: int) -> Iterable[StyledLine]:
+    if known.is_diff and not known.problem:
+        return diffs.beginning(known.rows, width, most)
+    return _cut(_whole(known, width), most)
+
+
+def _cut(lines: Iterable[StyledLine], most: int) -> Iterator[StyledLine]:
+    for number, row in enumerate(lines):
+        if number == most:
+            yield line(("dim", "… more · /show"))
+            return
+        yield row

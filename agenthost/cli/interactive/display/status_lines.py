@@ -5,7 +5,7 @@ Pure: moments and the connection's state are handed in.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -16,6 +16,7 @@ from agenthost.cli.format.terminal_text import one_line
 from agenthost.cli.interactive.display import blocks
 from agenthost.cli.interactive.display.styled_text import (
     EMPTY,
+    Fragment,
     StyledLine,
     clip_line,
     line,
@@ -33,6 +34,12 @@ FRAMES_PER_SECOND = 8
 LONGEST_TITLE = 28
 """Columns of a title that tell it from others."""
 
+LONGEST_MODEL = 24
+"""Columns of the name of a model."""
+
+NEARLY_FULL = 0.8
+"""The part of the context from which on it is worth a look."""
+
 # What the keys do, said ever more briefly for want of room.
 _BUSY = (
     "Enter queues · !text steers · Ctrl-C cancels · Ctrl-D leaves",
@@ -47,13 +54,19 @@ _IDLE = ("/help · Ctrl-D leaves", "/help")
 
 @dataclass(frozen=True, slots=True)
 class ChatLocation:
-    """What the status bar shows: agent, session, id, chat."""
+    """What the status bar shows of where one is, and of how the session works."""
 
     agent: str
     title: str
     id: str
     # The chat's title, where it is not the session's default one.
     chat: str = ""
+    # What goes ahead without asking, where anything does.
+    approvals: str = ""
+    model: str = ""
+    # Tokens in the context, and what part of it they are, up to 1; None where nobody says.
+    tokens: int | None = None
+    share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +163,14 @@ def bar(
 def _ends(place: ChatLocation, style: str, texts: Sequence[str], width: int) -> StyledLine:
     """Return a row with the location on the left and the longest text that fits on the right.
 
-    A title can be found elsewhere, so it gives way before the last text does.
+    What can be found elsewhere gives way before the last text does, the least important first.
     """
-    for where in (_where(place), _where(replace(place, title="", chat=""))):
+    for where in _ever_shorter(place):
         room = width - width_of(text_of(where)) - 2
         for text in texts:
             if width_of(text) <= room:
                 return spread(where, line((style, text)), width)
-    return clip_line(line((style, texts[-1])) if style != "dim" else _where(place), width)
+    return clip_line(line((style, texts[-1])) if style != "dim" else where, width)
 
 
 def link_note(state: ConnectionState, lost: bool) -> StyledLine | None:
@@ -169,6 +182,47 @@ def link_note(state: ConnectionState, lost: bool) -> StyledLine | None:
     return None
 
 
-def _where(place: ChatLocation) -> StyledLine:
-    parts = [place.agent, clip_text(one_line(place.title), LONGEST_TITLE), place.chat, place.id]
-    return line(("dim", " · ".join(part for part in parts if part)))
+def _ever_shorter(place: ChatLocation) -> Iterator[StyledLine]:
+    """Yield the location with ever less in it, down to the agent."""
+    yield _where(place)
+    yield _where(place := replace(place, title=""))
+    yield _where(place := replace(place, id=""))
+    yield _where(place := replace(place, tokens=None))
+    yield _where(place, brief=True)
+    yield _where(place := replace(place, chat=""), brief=True)
+    yield _where(place := replace(place, model=""), brief=True)
+    yield _where(place := replace(place, share=None))
+    # Last, because what goes ahead without asking must not be forgotten.
+    yield _where(replace(place, approvals=""))
+
+
+def _where(place: ChatLocation, *, brief: bool = False) -> StyledLine:
+    parts = [
+        ("dim", place.agent),
+        ("dim", place.chat),
+        ("dim", clip_text(place.model, LONGEST_MODEL)),
+        ("dim", place.approvals),
+        ("dim", "" if place.tokens is None else f"{short_count(place.tokens)} tokens"),
+        _share(place.share, brief=brief),
+        ("dim", clip_text(one_line(place.title), LONGEST_TITLE)),
+        ("dim", place.id),
+    ]
+    shown = [part for part in parts if part[1]]
+    return line(*[piece for part in shown for piece in (("dim", " · "), part)][1:])
+
+
+def _share(share: float | None, *, brief: bool) -> Fragment:
+    if share is None:
+        return ("dim", "")
+    text = f"{share:.0%}".replace("%", " %")
+    return ("busy" if share >= NEARLY_FULL else "dim", text if brief else f"{text} of context")
+
+
+def short_count(number: int) -> str:
+    """Return a number in few characters: 940, 1.2k, 12k, 1.2M."""
+    for size, unit in ((1_000_000, "M"), (1000, "k")):
+        # What would be rounded up to a thousand of these is one of the next.
+        if number >= size * 0.9995:
+            amount = number / size
+            return f"{amount:.1f}{unit}" if amount < 99.95 else f"{amount:.0f}{unit}"
+    return str(number)

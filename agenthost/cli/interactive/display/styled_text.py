@@ -138,31 +138,34 @@ def _broken(word: Sequence[Fragment], width: int) -> list[list[Fragment]]:
     rows: list[list[Fragment]] = [[]]
     left = width
     for style, text in word:
-        while text:
-            taken = _fitting(text, left)
+        # By place, not by cutting off: a word may be as long as a file, and has many rows then.
+        place = 0
+        while place < len(text):
+            taken = _fitting(text, left, place)
             if taken:
-                rows[-1].append((style, text[:taken]))
-                left -= width_of(text[:taken])
-                text = text[taken:]
-            if text:
+                piece = text[place : place + taken]
+                rows[-1].append((style, piece))
+                left -= width_of(piece)
+                place += taken
+            if place < len(text):
                 # Even a character wider than the row has to go somewhere.
                 if not rows[-1]:
-                    rows[-1].append((style, text[0]))
-                    text = text[1:]
+                    rows[-1].append((style, text[place]))
+                    place += 1
                 rows.append([])
                 left = width
     return rows if rows[-1] else rows[:-1]
 
 
-def _fitting(text: str, width: int) -> int:
-    """Return how many characters fit."""
+def _fitting(text: str, width: int, place: int = 0) -> int:
+    """Return how many characters fit, from a place on."""
     if text.isascii():
-        return min(len(text), max(width, 0))
-    for index, character in enumerate(text):
-        width -= get_cwidth(character)
+        return min(len(text) - place, max(width, 0))
+    for index in range(place, len(text)):
+        width -= get_cwidth(text[index])
         if width < 0:
-            return index
-    return len(text)
+            return index - place
+    return len(text) - place
 
 
 def _without_end(row: list[Fragment]) -> StyledLine:

@@ -16,6 +16,7 @@ from agenthost.cli.interactive.display.markdown import inline
 from agenthost.cli.interactive.display.styled_text import StyledLine, hard_wrap, line, wrap
 from agenthost.cli.interactive.prompts.dialogue import Act, Dialogue, Hint, Reply, card, choices
 from agenthost.cli.interactive.prompts.pending import Pending
+from agenthost.cli.interactive.viewers import SOMEBODY_ELSE
 from agenthost.client import actions
 from agenthost.protocol.markdown import markdown_of
 
@@ -36,6 +37,7 @@ _FOOTERS = {
     "reason": "tell the agent why, or just Enter · Esc goes back",
     "suggest": "tell it what to do instead, or just Enter · Esc goes back",
 }
+_READ_ONLY = f"{SOMEBODY_ELSE} · v shows it all"
 _NO_CHOICE = Hint("there is no such choice here")
 # Rows that a card needs besides what is to be approved, and the least that this gets.
 _FRAME, _LEAST = 4, 3
@@ -105,16 +107,31 @@ class Approval:
         """Return to the choice."""
         return None if self.step == "choose" else replace(self, step="choose", option=None)
 
-    def card(self, width: int, rows: int, preview: Sequence[StyledLine] = ()) -> list[StyledLine]:
-        """Return the call to be approved and the choices."""
+    @property
+    def is_viewable(self) -> bool:
+        """Whether a key shows all of it: where keys are not an answer's letters."""
+        return self.step == "choose"
+
+    def card(
+        self,
+        width: int,
+        rows: int,
+        preview: Sequence[StyledLine] = (),
+        *,
+        read_only: bool = False,
+    ) -> list[StyledLine]:
+        """Return the call to be approved and the choices, or who must choose."""
         lines = [self._title()]
-        options = self._choices() if self.step == "choose" else []
+        asks = self.step == "choose" and not read_only
+        options = self._choices() if asks else []
         if rows - len(options) - _FRAME < _LEAST:
             # What is asked matters more than how its answers belong together.
-            options = self._choices(apart=False) if self.step == "choose" else []
-        room = max(rows - len(options) - _FRAME, _LEAST)
+            options = self._choices(apart=False) if asks else []
+        # At most half the screen, of which the rest of the card is no part.
+        room = max(min(rows - len(options) - _FRAME, (rows + 6) // 2), _LEAST)
         lines += self._subject(width - 2, room, preview)
-        return card([*lines, *options, line(("dim", self._footer(width - 2)))], width)
+        footer = _READ_ONLY if read_only else self._footer(width - 2)
+        return card([*lines, *options, line(("dim", footer))], width)
 
     def _choose(self, word: str) -> Reply:
         options = self.options
@@ -132,9 +149,9 @@ class Approval:
                 return self._take(self._first("approve"))
             case "n" | "no":
                 return self._take(self._first("deny"))
-        keys = ", ".join(["e"] * self.is_editable + ["d"] * (self.pending.kind == "call"))
-        more = f", or {keys}" if keys else ""
-        return Hint(f"type a number from 1 to {len(options)}{more}; /queue TEXT leaves a message")
+        keys = ", ".join(["e"] * self.is_editable + ["d"] * (self.pending.kind == "call") + ["v"])
+        told = f"type a number from 1 to {len(options)}, or {keys}"
+        return Hint(f"{told}; /queue TEXT leaves a message")
 
     def _take(self, option: Json | None) -> Reply:
         if option is None:
@@ -184,8 +201,9 @@ class Approval:
         """Return the input, the edits and the risk, cut to the rows there are."""
         rows = list(self._rows(width, preview))
         if len(rows) > room:
-            hidden = len(rows) - room + 1
-            rows = [*rows[: room - 1], line(("dim", f"… {hidden} more rows · /show"))]
+            # How many they are nobody knows here: of a long diff only the beginning is drawn.
+            how = "v" if self.is_viewable else "/show"
+            rows = [*rows[: room - 1], line(("dim", f"… more rows · {how}"))]
         return rows
 
     def _rows(self, width: int, preview: Sequence[StyledLine]) -> Iterator[StyledLine]:
@@ -228,9 +246,10 @@ class Approval:
             return _FOOTERS[self.step]
         told = [("type a number", "number")]
         if self.is_editable:
-            told.append(("e edits the input first", "e edits"))
+            told.append(("e edits it first", "e edits"))
         if self.pending.kind == "call":
             told.append(("d denies and says why", "d denies"))
+        told.append(("v shows it all", "v views"))
         full, brief = (" · ".join(texts) for texts in zip(*told, strict=True))
         return full if len(full) <= width else brief
 

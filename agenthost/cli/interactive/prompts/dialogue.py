@@ -59,8 +59,15 @@ class Dialogue(Protocol):
     def with_pending(self, pending: Pending) -> Dialogue:
         """Return the dialogue for a newer state of what is pending."""
 
-    def card(self, width: int, rows: int, preview: Sequence[StyledLine] = ()) -> list[StyledLine]:
-        """Return the prompt as a card of about as many rows."""
+    def card(
+        self,
+        width: int,
+        rows: int,
+        preview: Sequence[StyledLine] = (),
+        *,
+        read_only: bool = False,
+    ) -> list[StyledLine]:
+        """Return the prompt as a card of about as many rows; without choices if read-only."""
 
 
 Reply: TypeAlias = "Dialogue | Act | Hint"

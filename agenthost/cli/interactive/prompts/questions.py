@@ -12,12 +12,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agenthost.cli.format.state_format import answer_text, only_question
+from agenthost.cli.format.state_format import answer_text, asked_lines, only_question
 from agenthost.cli.format.terminal_text import one_line, visible
 from agenthost.cli.headless.auto_answers import yes_or_no
-from agenthost.cli.interactive.display.styled_text import Fragment, StyledLine, line, spread, wrap
+from agenthost.cli.interactive.display.styled_text import (
+    Fragment,
+    StyledLine,
+    clip_line,
+    line,
+    spread,
+    wrap,
+)
 from agenthost.cli.interactive.prompts.dialogue import Act, Dialogue, Hint, Reply, card, choices
 from agenthost.cli.interactive.prompts.pending import Pending
+from agenthost.cli.interactive.viewers import SOMEBODY_ELSE
 from agenthost.client import actions
 
 Json = Mapping[str, Any]
@@ -92,7 +100,8 @@ class Questions:
         """The label of the input line."""
         if self.current is None:
             return "continue? "
-        return f"{one_line(self.current.get('title') or self.current['id'])[:20]}: "
+        title = one_line(self.current.get("title") or self.current["id"])[:20]
+        return f"{title} " if title.endswith("?") else f"{title}: "
 
     @property
     def prefill(self) -> str:
@@ -171,22 +180,48 @@ class Questions:
         """Close the questions without an answer."""
         return Act(actions.input_completed(self.pending.id, "cancel"), self)
 
-    def card(self, width: int, rows: int, preview: Sequence[StyledLine] = ()) -> list[StyledLine]:
-        """Return the current question as a card."""
+    def card(
+        self,
+        width: int,
+        rows: int,
+        preview: Sequence[StyledLine] = (),
+        *,
+        read_only: bool = False,
+    ) -> list[StyledLine]:
+        """Return the current question as a card; without choices if read-only."""
         inner = width - 2
         request, question = self.pending.item, self.current
         lines = [] if only_question(request) is not None else [self._title(inner)]
         if request.get("url"):
             lines.append(line(("link", visible(request["url"]))))
         if question is not None:
-            lines += wrap(line(*self._asked(question, alone=not lines)), inner)
-            lines += choices(_options(question))
+            lines += self._question_lines(question, inner, rows, alone=not lines)
+            lines += [] if read_only else choices(_options(question))
         if self.problem:
             lines += wrap(line(("bad", self.problem)), inner)
-        return card([*lines, line(("dim", self._footer(inner)))], width)
+        footer = SOMEBODY_ELSE if read_only else self._footer(inner)
+        return card([*lines, line(("dim", footer))], width)
 
-    def _asked(self, question: Json, *, alone: bool) -> Iterator[Fragment]:
-        yield ("bold" if alone else "", one_line(question["message"]))
+    def _question_lines(
+        self, question: Json, width: int, rows: int, *, alone: bool
+    ) -> list[StyledLine]:
+        """Return a question's text line by line; of a long one, as much as leaves room to answer.
+
+        Nothing hides in it: it may be about what a program would run.
+        """
+        first, *more = asked_lines(question["message"])
+        asked, remarks = ("bold" if alone else "", first), tuple(self._remarks(question, alone))
+        if not more:
+            return wrap(line(asked, *remarks), width)
+        lines = [part for text in (line(asked), *map(line, more)) for part in wrap(text, width)]
+        room = max(rows - len(question.get("options") or ()) - 4, 3)
+        if len(lines) > room:
+            left = f"… and {len(lines) - room + 1} more lines"
+            lines = [*lines[: room - 1], line(("dim", left))]
+        behind = line(*remarks)
+        return [*lines, clip_line(behind, width)] if behind else lines
+
+    def _remarks(self, question: Json, alone: bool) -> Iterator[Fragment]:
         if alone and self.pending.place:
             yield ("dim", f"  in {self.pending.place}")
         hint = ", ".join(_hints(question))

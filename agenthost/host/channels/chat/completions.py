@@ -1,5 +1,7 @@
 """Completions of a message in the making: commands behind ``/``, things to attach behind ``@``.
 
+Commands are those of the agent, and the skills and prompts that people brought.
+
 ``#`` is ``@`` to people who have learnt it from their editors.
 Files and folders of the session, chats, and annotations are offered to those who take part in the
 session. ``@chat:`` and ``@note:`` ask for one sort alone. Best effort: what takes too long is left
@@ -23,6 +25,10 @@ from agenthost.host.channels.annotations_kind import ANNOTATIONS
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.session.kind import SESSION, SessionChannel
 from agenthost.host.channels.session.participants import takes_part
+from agenthost.host.channels.session.shown_customizations import (
+    ShownCustomization,
+    offered_customizations,
+)
 from agenthost.host.clients.methods import handles
 from agenthost.host.log.channel import AnyChannel
 from agenthost.protocol.markdown import markdown_of
@@ -44,6 +50,8 @@ if TYPE_CHECKING:
 MOST_OTHERS = 10
 MOST_NOTES = 500
 LONGEST_LABEL = 60
+# In the ``_meta`` of what is completed: the id of the skill or prompt that it names.
+CUSTOMIZATION = "agenthost/customization"
 
 # Makes an item of what is inserted for it and what comes with it.
 _Make: TypeAlias = Callable[[str, "MessageAttachment"], "CompletionItem"]
@@ -136,11 +144,40 @@ def _word(before: str) -> str:
 def _commands(
     connection: Connection, session: SessionChannel, before: str, offset: int
 ) -> list[CompletionItem]:
-    agent = connection.core.agents.get(session.state["provider"])
-    if agent is None or any(map(str.isspace, before)):
+    """Offer the agent's own commands, then the skills and prompts of the session."""
+    if any(map(str.isspace, before)):
         return []
-    offered = [c for c in agent.slash_commands if c.name.startswith(before[1:])]
-    return [_command(command, offset) for command in offered]
+    agent = connection.core.agents.get(session.state["provider"])
+    offered = list(agent.slash_commands) if agent is not None else []
+    typed = before[1:].lower()
+    items = [_command(each, offset) for each in offered if each.name.startswith(before[1:])]
+    taken = {command.name for command in offered}
+    found = list(offered_customizations(session.state, "skill", "prompt"))
+    # What begins as is typed before what only contains it, such as a part of a plugin.
+    for is_meant in (str.startswith, _contains_later):
+        for each in found:
+            if each.name not in taken and is_meant(each.name.lower(), typed):
+                taken.add(each.name)
+                items.append(_customization(each, offset))
+    return items[: connection.core.limits.max_completions]
+
+
+def _contains_later(name: str, typed: str) -> bool:
+    return typed in name[1:]
+
+
+def _customization(shown: ShownCustomization, typed: int) -> CompletionItem:
+    name = _joined(shown.name)
+    meta = {"command": name, CUSTOMIZATION: shown.entry["id"]}
+    description = shown.entry.get("description")
+    if isinstance(description, str):
+        meta["description"] = description
+    return {
+        "insertText": f"/{name} ",
+        "rangeStart": 0,
+        "rangeEnd": typed,
+        "attachment": {"type": "simple", "label": f"/{name}", "_meta": meta},
+    }
 
 
 def _command(command: SlashCommand, typed: int) -> CompletionItem:

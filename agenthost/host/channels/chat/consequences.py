@@ -10,10 +10,14 @@ from agenthost.host.log.effects import Consequence
 if TYPE_CHECKING:
     from agenthost.host.channels.chat.extra import ChatChannel
     from agenthost.host.channels.session.kind import SessionChannel
-    from agenthost.host.trust.principals import Starter
+    from agenthost.host.trust.principals import Principal, Starter
     from agenthost.protocol.chat.messages import Message
     from agenthost.protocol.chat.tool_state import ToolCallState
     from agenthost.protocol.common import Action, StringOrMarkdown
+
+# What the ids of the host's own questions begin with, whether servers of a folder may start. No
+# agent may ask under such an id.
+TRUST_QUESTION = "trust-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,3 +146,15 @@ class FailCall(Consequence):
     call: ToolCallState
     message: StringOrMarkdown
     code: str
+
+
+@dataclass(frozen=True, slots=True)
+class TrustAnswered(Consequence):
+    """Take note that somebody answered the host's question whether servers may start."""
+
+    chat: ChatChannel
+    session: SessionChannel
+    request_id: str
+    principal: Principal
+    # The questions that were answered by this; of others there may be drafts of other people.
+    answered: frozenset[str]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from agenthost.host.channels.chat.answers import read_answers
 from agenthost.host.channels.chat.consequences import (
+    TRUST_QUESTION,
     ChatChanged,
     DropSteering,
     FailCall,
@@ -21,6 +24,7 @@ from agenthost.host.channels.chat.consequences import (
     StartTurn,
     StopTurn,
     TitleFromFirstMessage,
+    TrustAnswered,
 )
 from agenthost.host.channels.chat.encoded_turns import ChatEncoder
 from agenthost.host.channels.chat.extra import (
@@ -33,16 +37,18 @@ from agenthost.host.channels.chat.extra import (
 )
 from agenthost.host.channels.chat.followups import Followup, chat_followups
 from agenthost.host.channels.chat.fork import title_of
+from agenthost.host.channels.chat.mode_answers import approvals_by_mode
 from agenthost.host.channels.chat.names import find_named_chat
 from agenthost.host.channels.chat.rules import find_call
 from agenthost.host.channels.chat.session_updates import session_actions
 from agenthost.host.channels.chat.window import cursor_before, first_shown, page_start
 from agenthost.host.channels.instants import is_off
-from agenthost.host.channels.ruled_kind import RuledKind
+from agenthost.host.channels.ruled_kind import Gathered, RuledKind
 from agenthost.host.channels.session.kind import RefreshGit, TakePart
+from agenthost.host.channels.session.kind import extra_of as session_extra
 from agenthost.host.log.channel import AnyChannel, OwnerChannel
 from agenthost.host.log.effects import Apply, Consequence
-from agenthost.host.log.kind import Applied, Find, PreparedAction
+from agenthost.host.log.kind import Applied, Find, PreparedAction, Surroundings
 from agenthost.host.log.stored_values import stored_value
 from agenthost.protocol.chat.parts import open_requests
 
@@ -59,6 +65,8 @@ RENAME = "session/titleChanged"
 MOST_OFF = timedelta(minutes=5)
 # Milliseconds that a client may find a turn to have taken longer than the host does.
 MOST_TOO_LONG = 1000
+# Seconds that a message waits for the custom agents of a session that was just opened.
+AGENTS_SECONDS = 2.0
 # Actions that bring a message, which may attach something.
 _HAS_MESSAGE = frozenset({"chat/turnStarted", "chat/pendingMessageSet"})
 # Actions by which somebody comes to take part in the session.
@@ -115,6 +123,22 @@ class ChatKind(RuledKind["ChatState"]):
     def judged_on(self, channel: ChatChannel, owner: OwnerChannel | None, type: str) -> AnyChannel:
         """Let the session decide on its own action, by which editors rename a chat."""
         return owner if owner is not None and type == RENAME else channel
+
+    async def gather(
+        self,
+        channel: ChatChannel,
+        owner: OwnerChannel | None,
+        action: Action,
+        around: Surroundings,
+    ) -> Gathered:
+        """Gather what the rules need to know: which custom agents there are, for one."""
+        if owner is not None and (action.get("message") or {}).get("agent") is not None:
+            known = session_extra(owner).customizations_read
+            # Whoever is so fast that they are not known is told that there are none.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(AGENTS_SECONDS):
+                    await known.wait()
+        return await super().gather(channel, owner, action, around)
 
     def needs_agent(self, action: Action) -> bool:
         """Say whether an action makes the agent work, now or as soon as it has time."""
@@ -209,7 +233,16 @@ def _follow(applied: Applied[ChatState], session: OwnerChannel) -> Sequence[Cons
     follows += [Apply(session, each) for each in session_actions(action, after, session.state)]
     for followup in chat_followups(action, before, after, by_client=by_client):
         follows += _carrying_out(followup, applied, session)
+    if action["type"] == "chat/inputCompleted" and applied.dispatch is not None:
+        id, principal = action["requestId"], applied.dispatch.connection.principal
+        if id.startswith(TRUST_QUESTION):
+            # Before whoever waits for the answer goes on.
+            answered = frozenset(action.get("answers") or ())
+            follows.append(TrustAnswered(chat, session, id, principal, answered))
     follows.append(ChatChanged(chat))
+    if action["type"] == "chat/toolCallReady":
+        # The mode may have changed while the call was under way.
+        follows += [Apply(chat, answer) for answer in approvals_by_mode(after, session.state)]
     if "activeTurn" in before and "activeTurn" not in after:
         follows.append(RefreshGit(session))
     return follows

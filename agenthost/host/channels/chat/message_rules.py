@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from agenthost.errors import shortened
 from agenthost.host.channels.ranges import is_range, lies_inside, line_lengths
+from agenthost.host.channels.session.shown_customizations import offered_customizations
 from agenthost.host.channels.settings import check_complete
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 # Where in a longer text something is mentioned is not worth what looking for the line costs.
 LONGEST_LOOKED_INTO = 100_000
+# Characters of a URI whose end is what tells it from others, and of what could be chosen instead.
+LONGEST_URI = 200
+LONGEST_LIST = 500
 
 
 def check_message(state: ChatState, message: Message, context: RuleContext) -> str | None:
@@ -35,7 +39,11 @@ def check_message(state: ChatState, message: Message, context: RuleContext) -> s
         return "a client may only send messages of origin user"
     if state.get("interactivity", "full") != "full":
         return f"this chat is {state['interactivity']}: it takes no messages"
-    return _check_model(message, context) or check_attachments(message, context)
+    return (
+        _check_model(message, context)
+        or _check_agent(message, context)
+        or check_attachments(message, context)
+    )
 
 
 def check_automation_message(message: Message, context: RuleContext) -> str | None:
@@ -62,6 +70,26 @@ def _check_model(message: Message, context: RuleContext) -> str | None:
     schema = model.get("configSchema") or {"type": "object", "properties": {}}
     refusal = check_complete(schema, chosen.get("config") or {}, complete=False)
     return f"model {chosen['id']}: {refusal}" if refusal is not None else None
+
+
+def _check_agent(message: Message, context: RuleContext) -> str | None:
+    """Check the custom agent that a message asks for: one of the session's that people may use."""
+    chosen = message.get("agent")
+    if chosen is None:
+        return None
+    agents = offered_customizations(context.session, "agent")
+    offered = {each.entry["uri"]: each.name for each in agents}
+    if chosen["uri"] in offered:
+        return None
+    missing = f"there is no agent {_cut(chosen['uri'], LONGEST_URI)} in this session"
+    if not offered:
+        return f"{missing}; there is none to choose"
+    named = ", ".join(f"{name} ({uri})" for uri, name in offered.items())
+    return f"{missing}; there is {_cut(named, LONGEST_LIST)}"
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[:longest] + "..."
 
 
 def check_attachments(message: Message, context: RuleContext) -> str | None:

@@ -29,9 +29,8 @@ async def resolve_session_config(connection: Connection, params: JsonObject) -> 
     agent = core.sessions.agent(params.get("provider"))
     offered = await core.loops.read(agent, agent.config_schema, values, directory)
     place = directory or core.default_directory
-    schema, values = await core.places.schema(
-        cast("SessionConfigSchema", dict(offered)), values, place, role
-    )
+    wanted = core.sessions.with_defaults(cast("SessionConfigSchema", dict(offered)))
+    schema, values = await core.places.schema(wanted, values, place, role)
     return {"schema": schema, "values": sanitize(schema, values)}
 
 
@@ -59,7 +58,7 @@ async def session_config_completions(connection: Connection, params: JsonObject)
 
 @handles("authenticate")
 async def authenticate(connection: Connection, params: JsonObject) -> JsonObject:
-    """Take a token for a resource that one of the agents advertises; an empty one takes it back."""
+    """Take a token for a resource of an agent or an MCP server; an empty one takes it back."""
     core, resource, token = connection.core, params["resource"], params["token"]
     principal = connection.principal.name
     # It ages while its agent checks it.
@@ -70,10 +69,12 @@ async def authenticate(connection: Connection, params: JsonObject) -> JsonObject
         for entry in agent.protected_resources
         if entry["resource"] == resource
     ]
-    if not wanting:
-        raise InvalidParams("no agent here protects that resource", path="resource")
+    if not wanting and not core.mcp.knows(resource):
+        message = "no agent and no MCP server here protects that resource"
+        raise InvalidParams(message, path="resource")
     if not token:
         core.credentials.drop(principal, resource)
+        core.mcp.token_gone(principal, resource)
         return {}
     for agent, entry in wanting:
         try:
@@ -85,4 +86,5 @@ async def authenticate(connection: Connection, params: JsonObject) -> JsonObject
             log.error("%s cannot check a token: %s", agent.provider, type(error).__name__)
             raise InternalError("the agent could not check the token") from None
     core.credentials.put(principal, resource, token, deadline=deadline, supplier=connection)
+    core.mcp.token_arrived(connection, resource, token)
     return {}

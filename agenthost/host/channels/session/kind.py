@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NotRequired, TypeAlias, TypedDict, cast
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias, TypedDict, cast
 
 from agenthost.host.channels.ruled_kind import Gathered, RuledKind
+from agenthost.host.channels.session.rules import decides_for_others, decisions_in_order
+from agenthost.host.channels.session.shown_customizations import (
+    entries_of_former_servers,
+    find_customization,
+)
 from agenthost.host.channels.session.summary import (
     aggregated_status,
     annotations_summary,
@@ -14,7 +20,7 @@ from agenthost.host.channels.session.summary import (
 )
 from agenthost.host.log.channel import LiveChannel, OwnerChannel
 from agenthost.host.log.effects import Apply, Consequence
-from agenthost.host.log.kind import Applied, PreparedAction, Surroundings
+from agenthost.host.log.kind import Applied, DeclinedAction, PreparedAction, Surroundings
 from agenthost.host.log.stored_values import stored_value
 from agenthost.protocol.json_edits import carry
 from agenthost.protocol.versions import translator
@@ -22,8 +28,10 @@ from agenthost.tokens import Role
 
 if TYPE_CHECKING:
     from agenthost.host.channels.session.summary import SummaryFacts
+    from agenthost.host.log.receiver import Receiver
     from agenthost.host.store import WholeChannel
     from agenthost.protocol.common import Action, ChangesSummary, JsonObject
+    from agenthost.protocol.session.customizations import CustomizationEnablement
     from agenthost.protocol.session.state import SessionOrigin, SessionState, SessionSummary
 
 SessionChannel: TypeAlias = "LiveChannel[SessionState]"
@@ -36,6 +44,8 @@ RESUME = "resume"
 PARTICIPANTS = "participants"
 # The record of who chose where a session works, and of the worktree that was made for it.
 PLACES = "places"
+# The record of what was decided in a session about customizations.
+ENABLEMENT = "enablement"
 # What a summary holds that the session's state does not.
 _OWN_FIELDS = ("createdAt", "changes", "project", "_meta")
 # Actions after which a session works elsewhere, and those of them that say where.
@@ -48,6 +58,21 @@ _MOVES = frozenset(
 )
 _CHOOSES = _MOVES - {"session/workingDirectoryRemoved"}
 _CHANGES_WHERE = _MOVES | {"session/ready"}
+# What a client may want of an MCP server, and by which action.
+McpRequest: TypeAlias = Literal["start", "stop", "background"]
+_MCP_REQUESTS: dict[str, McpRequest] = {
+    "session/mcpServerStartRequested": "start",
+    "session/mcpServerStopRequested": "stop",
+    "session/mcpServerBackgroundRequested": "background",
+}
+# Actions after which a session may have other customizations -> what has happened.
+CustomizationsCause: TypeAlias = Literal["loaded", "ready", "moved", "clients"]
+_BRINGS: dict[str, CustomizationsCause] = {
+    "session/ready": "ready",
+    "session/activeClientSet": "clients",
+    "session/activeClientRemoved": "clients",
+    **dict.fromkeys(_MOVES, "moved"),
+}
 
 
 class WorktreeRecord(TypedDict):
@@ -87,6 +112,17 @@ class SessionExtra:
     resume: JsonObject | None = None
     # Where it works and who chose that; None for a session that is older than such records.
     place: PlaceRecord | None = None
+    # What was decided here about customizations; see ``customizations.enablement``.
+    decided: Mapping[str, bool] = field(default_factory=dict)
+    # Set once the session has shown what customizations it has.
+    customizations_read: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@dataclass(frozen=True, slots=True)
+class GatheredWithRole(Gathered):
+    """What is needed to judge an action that not everybody may do all of."""
+
+    role: Role = Role.VIEWER
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +197,57 @@ class CountChanges(Consequence):
 
 
 @dataclass(frozen=True, slots=True)
+class CustomizationsMayDiffer(Consequence):
+    """Look again what people brought to a session, after what has happened to it."""
+
+    session: SessionChannel
+    cause: CustomizationsCause
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalsChanged(Consequence):
+    """Answer what waits for a yes and needs none by the session's settings, which have changed."""
+
+    session: SessionChannel
+
+
+@dataclass(frozen=True, slots=True)
+class CustomizationToggled(Consequence):
+    """Keep what a client decides about a customization, before the action that says so."""
+
+    session: SessionChannel
+    # The entry as it is shown, and the client that published it or what it is in.
+    entry: Mapping[str, Any]
+    publisher: str | None
+    decisions: tuple[CustomizationEnablement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AppFollowerCame(Consequence):
+    """Give servers their side channels, now that somebody follows who can show their apps."""
+
+    session: SessionChannel
+
+
+@dataclass(frozen=True, slots=True)
+class CheckMcpRequest(Consequence):
+    """See whether a client may have what it wants of an MCP server; AgentError if not."""
+
+    session: SessionChannel
+    id: str
+    request: McpRequest
+
+
+@dataclass(frozen=True, slots=True)
+class McpServerRequested(Consequence):
+    """Do what a client wanted of an MCP server, now that all have been told; returns at once."""
+
+    session: SessionChannel
+    id: str
+    request: McpRequest
+
+
+@dataclass(frozen=True, slots=True)
 class EndAgentSession(Consequence):
     """Let the agent go of a session that is gone."""
 
@@ -215,7 +302,7 @@ class SessionKind(RuledKind["SessionState"]):
     """Session channels."""
 
     name = "session"
-    buckets = (PERMISSIONS, PARTICIPANTS, RESUME, PLACES)
+    buckets = (PERMISSIONS, PARTICIPANTS, RESUME, PLACES, ENABLEMENT)
 
     def extra(self) -> SessionExtra:
         """Make what a session keeps besides its state."""
@@ -236,6 +323,9 @@ class SessionKind(RuledKind["SessionState"]):
         place = whole.records.get(PLACES)
         if place is not None:
             extra.place = stored_value(place, channel.uri)
+        decided = whole.records.get(ENABLEMENT)
+        if decided is not None:
+            extra.decided = stored_value(decided, channel.uri)
         if whole.summary is not None:
             summary: SessionSummary = stored_value(whole.summary, channel.uri)
             facts = cast("SummaryFacts", carry(summary, *_OWN_FIELDS))
@@ -252,8 +342,13 @@ class SessionKind(RuledKind["SessionState"]):
             message = "the host stopped while this session was being created"
             error = {"errorType": "hostRestarted", "message": message}
             effects.append(Apply(channel, {"type": "session/creationFailed", "error": error}))
+        effects += (
+            Apply(channel, {"type": "session/customizationUpdated", "customization": entry})
+            for entry in list(entries_of_former_servers(channel.state))
+        )
         if "changesets" not in channel.state:
             effects.append(RefreshChangesets(channel))
+        effects.append(CustomizationsMayDiffer(channel, "loaded"))
         return effects
 
     def snapshot(
@@ -281,7 +376,21 @@ class SessionKind(RuledKind["SessionState"]):
         """Gather what the rules need to know, and load the chat that is read with its session."""
         if action["type"] == "session/isReadChanged" and "defaultChat" in channel.state:
             await around.find(channel.state["defaultChat"])
-        return await super().gather(channel, owner, action, around)
+        gathered = await super().gather(channel, owner, action, around)
+        if action["type"] == "session/customizationToggled":
+            role = around.connection.principal.role
+            return GatheredWithRole(gathered.rules, gathered.missing_tokens, role)
+        return gathered
+
+    def judge(
+        self, channel: SessionChannel, action: Action, context: Gathered
+    ) -> DeclinedAction | None:
+        """Return why an action is refused: by the rules, or because it is an owner's to do."""
+        if isinstance(context, GatheredWithRole) and context.role is not Role.OWNER:
+            refusal = decides_for_others(channel.state, action, context.rules)
+            if refusal is not None:
+                return DeclinedAction(refusal)
+        return super().judge(channel, action, context)
 
     def prepare(
         self,
@@ -300,6 +409,14 @@ class SessionKind(RuledKind["SessionState"]):
                 return PreparedAction(
                     action, awaited=ReplaceDirectory(*change), later=FollowReplacement(*change)
                 )
+        if action["type"] == "session/customizationToggled":
+            return _decided(channel, action)
+        request = _MCP_REQUESTS.get(action["type"])
+        if request is not None:
+            wanted = (channel, action["id"], request)
+            return PreparedAction(
+                action, awaited=CheckMcpRequest(*wanted), later=McpServerRequested(*wanted)
+            )
         return PreparedAction(action)
 
     def follow(
@@ -322,11 +439,20 @@ class SessionKind(RuledKind["SessionState"]):
             follows.append(RefreshChangesets(session))
         if action["type"] == "session/activeClientRemoved":
             follows.append(FailCallsOf(session, action["clientId"]))
+        if action["type"] == "session/configChanged":
+            follows.append(ApprovalsChanged(session))
+        cause = _BRINGS.get(action["type"])
+        if cause is not None:
+            follows.append(CustomizationsMayDiffer(session, cause))
         if action["type"] in _MOVES:
             if action["type"] in _CHOOSES and _is_from_another(applied):
                 follows.append(DistrustPlace(session))
             follows += (RefreshGit(session), EndUnreachableWatches())
         return follows
+
+    def came(self, channel: SessionChannel, receiver: Receiver) -> Sequence[Consequence]:
+        """Let servers show their apps to a client that can."""
+        return (AppFollowerCame(channel),) if "mcpApps" in receiver.capabilities else ()
 
     def unfollowed(self, channel: SessionChannel, client_id: str) -> Sequence[Consequence]:
         """Take an active client that leaves off the session."""
@@ -335,6 +461,19 @@ class SessionKind(RuledKind["SessionState"]):
 
 
 SESSION = SessionKind()
+
+
+def _decided(session: SessionChannel, action: Action) -> PreparedAction:
+    """Let what a client decides be kept, and told in the order in which it counts."""
+    found = find_customization(session.state, action["id"])
+    if found is None:
+        return PreparedAction(action)
+    entry, publisher = found
+    ordered = decisions_in_order(action["enablement"])
+    kept = CustomizationToggled(session, entry, publisher, tuple(ordered))
+    if ordered == action["enablement"]:
+        return PreparedAction(action, (kept,))
+    return PreparedAction({**action, "enablement": ordered}, (kept,), rewritten=True)
 
 
 def _means_its_chat_too(applied: Applied[SessionState]) -> bool:

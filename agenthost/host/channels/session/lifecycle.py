@@ -26,14 +26,17 @@ from agenthost.host.channels.chat.lifecycle import ChatRegistry
 from agenthost.host.channels.chat.window import show_turn
 from agenthost.host.channels.session.catalogue import SessionCatalogue
 from agenthost.host.channels.session.content_owners import ContentOwners
+from agenthost.host.channels.session.decision_records import inherit_decisions
 from agenthost.host.channels.session.drafts import Drafts, holds_nothing
 from agenthost.host.channels.session.git_metadata import GitMetadata
 from agenthost.host.channels.session.kind import (
     SESSION,
+    CustomizationsMayDiffer,
     EndAgentSession,
     ReleaseWorkspace,
     SessionChannel,
     TellRunOfSession,
+    extra_of,
 )
 from agenthost.host.channels.session.participants import Participants
 from agenthost.host.channels.session.permissions import Permissions
@@ -41,7 +44,7 @@ from agenthost.host.channels.session.place_records import PlaceRecords, first_di
 from agenthost.host.channels.session.places import Places
 from agenthost.host.channels.session.resume_states import ResumeStates
 from agenthost.host.channels.session.trash import Trash
-from agenthost.host.channels.settings import check_complete, sanitize
+from agenthost.host.channels.settings import check_complete, sanitize, with_approvals
 from agenthost.host.channels.titles import UNTITLED_SESSION
 from agenthost.host.log.directory import Directory
 from agenthost.host.log.effects import Effects
@@ -110,8 +113,9 @@ class SessionRegistry:
         agents: Mapping[str, Agent],
         loops: AgentCalls,
         default_directory: str,
-        disposal: Disposal,
+        setting: Callable[[str], str],
     ) -> None:
+        """``setting`` returns one of the host's own settings that is a text."""
         self._writer = writer
         self._directory = directory
         self._catalogue = catalogue
@@ -131,12 +135,13 @@ class SessionRegistry:
         self._agents = agents
         self._loops = loops
         self._default_directory = default_directory
-        self._disposal = disposal
+        self._setting = setting
 
     def agent(self, provider: str | None) -> Agent:
         """Return the agent of that provider id, or the default one."""
         if provider is None and self._agents:
-            return next(iter(self._agents.values()))
+            chosen = self._agents.get(self._setting("defaultAgent"))
+            return chosen or next(iter(self._agents.values()))
         agent = self._agents.get(provider or "")
         if agent is None:
             raise ProviderNotFound(f"there is no agent {provider!r} on this host")
@@ -213,6 +218,7 @@ class SessionRegistry:
         self._participants.add(session, starter.principal)
         if source is not None:
             self._place_records.inherit(session, source)
+            inherit_decisions(self._writer.ledger, session, source)
         else:
             self._place_records.begin(session, by_owner=trusted)
         self._chats.add_default(session, history)
@@ -234,6 +240,7 @@ class SessionRegistry:
         session = self._begin(uri, state)
         self._participants.copy(source, session)
         self._place_records.inherit(session, source)
+        inherit_decisions(self._writer.ledger, session, source)
         return session
 
     def _begin(self, uri: str, state: SessionState) -> SessionChannel:
@@ -301,7 +308,7 @@ class SessionRegistry:
         for chat in chats:
             self._effects.carry_out(CancelTurn(chat))
             self._effects.carry_out(CloseCanvases(chat))
-        keeps = self._disposal == "trash" and not empty
+        keeps = self._setting("dispose") == "trash" and not empty
         if keeps:
             self._trash.put(session, chats, annotations, self._catalogue.created_at(session))
         self._delete(session, chats, keep_content=keeps)
@@ -318,6 +325,7 @@ class SessionRegistry:
                 raise AlreadyExists(f"{name} is in use")
         session = self._directory.create(uri, SESSION, packed["state"])
         self._directory.create(annotations_uri(uri), ANNOTATIONS, packed["annotations"], uri)
+        extra_of(session).decided = packed.get("decided", {})
         self._participants.add(session, *packed.get("participants", ()))
         for chat in packed["chats"]:
             self._chats.restore_from_trash(
@@ -328,6 +336,7 @@ class SessionRegistry:
         self._tell_run(session, is_gone=False)
         await self._place_records.restore(session)
         self._git.refresh(session)
+        self._effects.carry_out(CustomizationsMayDiffer(session, "loaded"))
 
     async def purge(self, uri: str) -> None:
         """Delete a session in the trash for good."""
@@ -416,7 +425,7 @@ class SessionRegistry:
         primary = directories[0] if directories else None
         offered = await self._loops.read(agent, agent.config_schema, values, primary)
         schema, values = await self._places.schema(
-            cast("SessionConfigSchema", dict(offered)), values, primary, role
+            self.with_defaults(cast("SessionConfigSchema", dict(offered))), values, primary, role
         )
         # Editors send what they remember of other hosts: what does not fit here is left out.
         kept = sanitize(schema, values)
@@ -424,6 +433,10 @@ class SessionRegistry:
         if refusal is not None:
             raise InvalidParams(refusal, path="config")
         return {"schema": schema, "values": kept}
+
+    def with_defaults(self, offered: SessionConfigSchema) -> SessionConfigSchema:
+        """Return an agent's schema with the defaults that the host's settings choose."""
+        return with_approvals(offered, self._setting("approvals"))
 
     async def _fork_source(self, fork: object) -> tuple[SessionChannel | None, History]:
         if fork is None:

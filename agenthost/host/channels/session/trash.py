@@ -14,7 +14,9 @@ from agenthost.clock import Clock
 from agenthost.host.channels.annotations_kind import AnnotationsChannel
 from agenthost.host.channels.chat.extra import ChatChannel, extra_of
 from agenthost.host.channels.session.kind import SessionChannel
+from agenthost.host.channels.session.kind import extra_of as extra_of_session
 from agenthost.host.channels.session.participants import named
+from agenthost.host.channels.session.shown_customizations import entries_of_former_servers
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.log.stored_values import stored_value
 from agenthost.host.store import DropRecord, PutRecord, Store
@@ -52,6 +54,7 @@ class TrashedSession(TypedDict):
     chats: list[TrashedChat]
     # Not in what earlier hosts put here.
     participants: NotRequired[list[str]]
+    decided: NotRequired[dict[str, bool]]
 
 
 class Trash:
@@ -77,10 +80,13 @@ class Trash:
             "disposedAt": self._clock.now(),
         }
         noted = annotations.state if annotations is not None else {"annotations": []}
-        packed = b'{"createdAt":%b,"participants":%b,"state":%b,"annotations":%b,"chats":[%b]}' % (
+        packed = b'{"createdAt":%b,"participants":%b,"decided":%b,"state":%b,' % (
             dumps(created_at),
             dumps(named(session)),
-            dumps({**session.state, "activeClients": []}),
+            dumps(extra_of_session(session).decided),
+            dumps(_at_rest(session.state)),
+        )
+        packed += b'"annotations":%b,"chats":[%b]}' % (
             dumps(noted),
             b",".join(_packed(chat) for chat in chats),
         )
@@ -111,6 +117,16 @@ class Trash:
         """Return the sessions whose time is over."""
         now = self._clock.now()
         return [entry["session"] for entry in await self.entries() if entry["expiresAt"] <= now]
+
+
+def _at_rest(state: SessionState) -> SessionState:
+    """Return a session as it is when it comes back: nobody is there, and nothing runs."""
+    stopped = {entry["id"]: entry for entry in entries_of_former_servers(state)}
+    rest: SessionState = {**state, "activeClients": []}
+    if stopped:
+        shown = state.get("customizations") or []
+        rest["customizations"] = [stopped.get(entry["id"], entry) for entry in shown]
+    return rest
 
 
 def _packed(chat: ChatChannel) -> bytes:

@@ -98,7 +98,8 @@ async def dispose_terminal(connection: Connection, params: JsonObject) -> None:
         raise PermissionDenied(BELONGS_TO_OTHERS)
     terminal = core.terminals.get(channel.uri)
     if terminal is None:
-        raise PermissionDenied("this terminal is part of a result, and stays with its session")
+        what = "part of a result" if channel.state.get("isPty", True) else "a log"
+        raise PermissionDenied(f"this terminal is {what}, and stays with its session")
     await core.terminals.dispose(terminal)
 
 

@@ -173,7 +173,12 @@ def _ready_down(action: Json, context: DownContext) -> list[Json]:
     if call is None or status != "pending-confirmation":
         # Any other call shows what the action says and nothing else, in both versions.
         return [without(action, "riskAssessment")]
-    return _pending_ready_down(action, call, find_call(context.after(), action) or call)
+    after = find_call(context.after(), action) or call
+    # Where the turn was told anew, the chat does not count the call as waiting before this.
+    counts = context.before()["status"] == context.after()["status"]
+    if counts and same(without(call, "riskAssessment"), without(after, "riskAssessment")):
+        return []
+    return _pending_ready_down(action, call, after)
 
 
 def _pending_ready_down(action: Json, before: Json, after: Json) -> list[Json]:
@@ -182,8 +187,6 @@ def _pending_ready_down(action: Json, before: Json, after: Json) -> list[Json]:
     So the call is let run first: to a running call they apply a Ready, whether it asks again or
     not. Nobody must approve by what a call was going to do before.
     """
-    if same(without(before, "riskAssessment"), without(after, "riskAssessment")):
-        return []
     named = _given(action, "turnId", "toolCallId")
     confirmed = action.get("confirmed")
     released = {

@@ -16,6 +16,7 @@ from agenthost.agents.acp.connection.agent_process import (
     AgentProcess,
     Redactor,
 )
+from agenthost.mcp.process_marks import below
 from tests.children import gone
 
 redact = Redactor({"MY_TOKEN": "abc.def", "PATH": "/usr/bin:/bin", "SHORT_KEY": "ab"})
@@ -68,10 +69,32 @@ async def test_what_a_program_leaves_behind_ends_with_it(tmp_path: Path) -> None
     await gone(process.pid, child)
 
 
+async def test_an_end_without_time_leaves_no_process_and_no_watcher(tmp_path: Path) -> None:
+    before = {*below(os.getpid(), itself=False)}
+    process = await started("trap '' TERM; echo ready; while :; do sleep 0.1; done", tmp_path)
+    assert await process.stdout.readline() == b"ready\n"
+    # The program, and who watches over it.
+    mine = {*below(os.getpid(), itself=False)} - before
+    assert len(mine) >= 2
+    ending = asyncio.create_task(process.end(patience=600))
+    await asyncio.wait({ending}, timeout=0)
+    ending.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await ending
+    await gone(*mine)
+    # Nothing more is read: what the loop holds of it has been closed.
+    assert await process.stdout.read() == b""
+    # The loop of this test ends once it has heard of both ends itself.
+    await process.exited.wait()
+    await process._guard.release()
+
+
 async def test_of_what_it_complains_the_last_lines_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("agenthost.agents.acp.connection.agent_process.MOST_LOGGED", 20)
+    # All of it is read, however slowly.
+    monkeypatch.setattr("agenthost.agents.acp.connection.agent_process.TERMINATION_GRACE", 60.0)
     caplog.set_level(logging.DEBUG, "agenthost.agents.acp")
     script = "i=0; while [ $i -lt 500 ]; do echo line $i $API_KEY >&2; i=$((i+1)); done"
     long = "head -c 100000 /dev/zero | tr '\\0' x >&2"

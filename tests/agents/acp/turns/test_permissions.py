@@ -179,6 +179,27 @@ async def test_a_client_of_the_oldest_version_may_answer(stage: Stage, tmp_path:
         assert said(await chat.end("t1")) == "outcome yes"
 
 
+async def test_a_session_that_allows_edits_asks_about_all_else(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    (folder / ".git").mkdir(parents=True)
+    async with staged(acp_agent(), folder, session={"config": {"autoApprove": "edits"}}) as stage:
+        chat = stage.default
+        turn = await chat.run("t1", "/edit a.txt hello")
+        assert said(turn) == "outcome yes"
+        assert calls_of(turn)[0]["confirmed"] == "setting"
+        # Outside of the session's folders, and where git finds what it runs by itself.
+        for number, place in enumerate(("../b.txt", ".git/hook")):
+            call = await asked(chat, f"t2{number}", f"/edit {place} hello")
+            assert call["_meta"]["agenthost/neededMode"] == "everything"
+            await chat.answer(confirmed(f"t2{number}", call, False))
+            await chat.end(f"t2{number}")
+        # Who changes the mode answers what is asked already.
+        await asked(chat, "t3", "/edit .git/hook hello")
+        changed = {"type": "session/configChanged", "config": {"autoApprove": "autoApprove"}}
+        await chat.client.accepted(chat.session, changed)
+        assert said(await chat.end("t3")).startswith("outcome yes")
+
+
 async def test_a_session_that_allows_everything_asks_nobody(tmp_path: Path) -> None:
     session = {"config": {"autoApprove": "autoApprove"}}
     async with staged(acp_agent(), tmp_path, session=session) as stage:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-
-import pytest
 
 from agenthost.cli.interactive.display.blocks import call_in_full
 from agenthost.cli.interactive.display.listings import (
     chats_lines,
-    help_lines,
+    models_lines,
     nth_last_call,
     queue_lines,
     reasoning_lines,
-    sessions_lines,
+    terminals_lines,
     user_messages,
 )
-from agenthost.cli.interactive.typed_input import COMMANDS
 from tests.cli.interactive.samples import (
     active,
     call,
@@ -28,33 +26,8 @@ from tests.cli.interactive.samples import (
     turn,
 )
 
+Json = Mapping[str, object]
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
-LONG = "0" * 36
-
-
-@pytest.mark.parametrize("width", [100, 80, 40, 24])
-def test_help_is_whole_on_a_screen_of_any_width(width: int) -> None:
-    rows = shown(help_lines(width))
-    assert max(map(len, rows)) <= width
-    words = " ".join(" ".join(rows).split())
-    for usage, about in COMMANDS.values():
-        assert f"{usage} {about}".strip() in words
-    assert words.startswith("//help asks the agent what it understands.")
-
-
-def test_sessions_are_numbered_and_the_present_one_is_marked() -> None:
-    summaries = [
-        {
-            "resource": f"ahp-session:/{id}",
-            "title": title,
-            "status": status,
-            "modifiedAt": "2026-01-01T11:00:00Z",
-        }
-        for id, title, status in (("mine", "One", 1), (LONG, "Two", 24))
-    ]
-    rows = shown(sessions_lines(summaries, "ahp-session:/mine", NOW, 80))
-    assert rows[1].split() == ["*", "1", "One", "idle", "1", "h", "ago", "mine"]
-    assert rows[2].split() == ["2", "Two", "needs", "input", "1", "h", "ago", "00000000"]
 
 
 def test_chats_say_where_they_come_from() -> None:
@@ -94,7 +67,7 @@ def test_the_last_reasoning_is_shown_in_full() -> None:
 
 def test_a_tool_call_is_shown_with_all_that_it_said() -> None:
     output = "\n".join(f"row {n}" for n in range(40))
-    rows = shown(call_in_full(call(content=[{"type": "text", "text": output}]), 80))
+    rows = shown([*call_in_full(call(content=[{"type": "text", "text": output}]), 80)])
     assert rows[:2] == ["✓ Shell · Ran it", "  ls"]
     assert len(rows) == 42
 
@@ -110,3 +83,28 @@ def test_what_was_said_can_be_called_up_again() -> None:
     other["message"] = {"text": "not me", "origin": {"kind": "agent"}}
     state = chat(turn(), other, running=active(id="3", text="now"))
     assert user_messages(state) == ["hi", "now"]
+
+
+def test_models_are_listed_with_their_context_and_the_chosen_one_is_marked() -> None:
+    hostile: dict[str, object] = {
+        "id": "\x1b[2Jx" * 1000,
+        "name": "N\n",
+        "maxContextWindow": "many",
+    }
+    models: list[Json] = [{"id": "a", "name": "A", "maxContextWindow": 200_000}, hostile]
+    rows = shown(models_lines(models, "a", 40))
+    assert rows[1].split() == ["*a", "A", "200k", "tokens"]
+    assert all(len(row) <= 60 and row.isprintable() for row in rows)
+    assert "and 5 more" in " ".join(shown(models_lines([hostile] * 25, None, 80)))
+    assert "names no models" in shown(models_lines([], None, 80))[0]
+
+
+def test_terminals_are_numbered_and_say_how_they_fare() -> None:
+    terminals = [
+        {"title": "bash", "lifecycle": {"status": "running"}},
+        {"title": "", "lifecycle": {"status": "exited", "exitCode": 3}},
+    ]
+    rows = shown(terminals_lines(terminals, 80))
+    assert rows[1].split() == ["1", "bash", "running"]
+    assert rows[2].split() == ["2", "(no", "title)", "ended", "with", "exit", "code", "3"]
+    assert "/terminal new opens one" in shown(terminals_lines([], 80))[0]

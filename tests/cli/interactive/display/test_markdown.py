@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agenthost.cli.interactive.display.markdown import (
-    LONGEST_MARKED,
     LONGEST_OPEN_LINE,
     MarkdownText,
-    inline,
     render,
 )
 from agenthost.cli.interactive.display.styled_text import StyledLine, text_of
+from agenthost.cli.interactive.display.table_layout import MOST_HELD_ROWS
 
 SAMPLE = """# Title
 
@@ -31,49 +33,23 @@ def f():
 ```
 | a | b |
 ***
+| wide 日本 | n |
+|---|--:|
+| `x` | 1 |
+| some *longer* cell | 20 |
+```diff
+-old
++new
+```
+a | b
 [label](http://example.org) and \\*stars\\*
 """
+
+DELIMITER = "|---|--:|"
 
 
 def texts(lines: list[StyledLine]) -> list[str]:
     return [text_of(item) for item in lines]
-
-
-@pytest.mark.parametrize(
-    ("source", "styled"),
-    [
-        ("a **b** c", [("", "a "), ("bold", "b"), ("", " c")]),
-        ("*a*", [("italic", "a")]),
-        ("_a_ snake_case_name", [("italic", "a"), ("", " snake_case_name")]),
-        ("`a * b`", [("code", "a * b")]),
-        ("``a ` b``", [("code", "a ` b")]),
-        ("**a `b`**", [("bold", "a "), ("bold code", "b")]),
-        ("~~gone~~", [("strike", "gone")]),
-        ("2 * 3 * 4", [("", "2 * 3 * 4")]),
-        (r"\*a\*", [("", "*"), ("", "a"), ("", "*")]),
-        ("[t](http://x)", [("link", "t"), ("dim", " (http://x)")]),
-        ("**open", [("", "**open")]),
-    ],
-)
-def test_marks_within_a_line_become_styles(source: str, styled: list[tuple[str, str]]) -> None:
-    assert inline(source) == styled
-
-
-HOSTILE = ["`" * 3000 + "a", "![](" * 1000, "[" * 4096, "*a" * 4096, "_a " * 4096]
-
-
-@pytest.mark.parametrize("source", HOSTILE, ids=lambda source: source[:4])
-def test_no_marks_are_looked_for_in_a_line_that_is_no_prose(source: str) -> None:
-    assert inline(source, "dim") == [("dim", source)]
-    marked = source[:LONGEST_MARKED]
-    shown = "".join(text for _, text in inline(marked))
-    assert shown.count("a") == marked.count("a")
-
-
-def test_more_ticks_than_anybody_writes_open_no_code() -> None:
-    ticks = "`" * 9
-    assert inline(f"{ticks}a{ticks}") == [("", f"{ticks}a{ticks}")]
-    assert inline("`" * LONGEST_MARKED) == [("", "`" * LONGEST_MARKED)]
 
 
 @pytest.mark.parametrize(
@@ -109,6 +85,15 @@ def test_a_document_is_shown_block_by_block() -> None:
         "",
         "| a | b |",
         "─" * 30,
+        "wide 日本        │  n",
+        "─────────────────┼───",
+        "x                │  1",
+        "some longer cell │ 20",
+        "",
+        "  -old",
+        "  +new",
+        "",
+        "a | b",
         "label (http://example.org) and",
         "*stars*",
     ]
@@ -125,11 +110,48 @@ def test_what_arrives_in_pieces_is_shown_as_if_it_came_whole(data: st.DataObject
     assert lines == render(SAMPLE, 30)
 
 
+PIECES = (
+    *("| a | b |", "|--|--|", "| 日本 | `x` |", "|", "---", "a | b", "- item | x", "# head", "> q"),
+    *(
+        "",
+        "text *a*",
+        "```",
+        "```python",
+        "a = '''",
+        "'''",
+        "```diff",
+        "+a",
+        "/* x",
+        "```c",
+        "x" * 90,
+    ),
+)
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=14).map("\n".join),
+    st.lists(st.integers(0, 400), max_size=6),
+    st.sampled_from([1, 10, 40]),
+)
+def test_so_is_whatever_else_an_agent_may_write(source: str, cuts: list[int], width: int) -> None:
+    text, lines = MarkdownText(), list[StyledLine]()
+    for cut in sorted(cuts):
+        lines += text.settle(source[:cut], width, whole=False)
+        text.rest(source[:cut], width)
+    assert [*lines, *text.settle(source, width, whole=True)] == render(source, width)
+    assert text.rest(source, width) == []
+
+
 @given(st.integers(0, len(SAMPLE)))
 def test_finished_and_unfinished_lines_together_are_the_text_so_far(cut: int) -> None:
     text = MarkdownText()
     lines = text.settle(SAMPLE[:cut], 30, whole=False) + text.rest(SAMPLE[:cut], 30)
     whole = texts(render(SAMPLE[:cut], 30))
+    begin = SAMPLE.index(DELIMITER)
+    if begin < cut <= begin + len("|---|"):
+        # Nothing is shown of what may become a table's delimiter row.
+        whole = texts(render(SAMPLE[:begin], 30))
     assert [row for row in texts(lines) if row.strip()] == [row for row in whole if row.strip()]
 
 
@@ -153,6 +175,69 @@ def test_of_a_line_without_end_the_beginning_is_not_kept_back() -> None:
     assert together == [*source.split(), "end", "next"]
 
 
+def test_a_table_is_held_back_until_it_ends() -> None:
+    text, source = MarkdownText(), "| a | b |\n|--|--|\n"
+    for number in range(20):
+        source += f"| {number} | x |\n"
+        assert text.settle(source, 30, whole=False) == []
+    live = texts(text.rest(f"{source}| 20 ", 30))
+    assert live[:2] == ["a  │ b", "───┼──"]
+    assert [row.split()[0] for row in live[2:]] == [str(number) for number in range(13, 21)]
+    printed = texts(text.settle(f"{source}after\n", 30, whole=False))
+    assert len(printed) == 2 + 20 + 2
+    assert printed[-2:] == ["", "after"]
+    assert text.rest(f"{source}after\n", 30) == []
+
+
+def test_rows_of_an_endless_table_are_fitted_to_those_that_are_printed() -> None:
+    text, source = MarkdownText(), "| name | b |\n|--|--|\n" + "| x | y |\n" * MOST_HELD_ROWS
+    assert len(text.settle(source, 30, whole=False)) == 2 + MOST_HELD_ROWS
+    source += "| longer than before | z |\n"
+    assert texts(text.settle(source, 30, whole=False)) == [
+        "long │ z",
+        "er   │",
+        "than │",
+        "befo │",
+        "re   │",
+    ]
+    assert text.rest(source, 30) == []
+
+
+def test_a_line_that_may_be_the_head_of_a_table_waits_for_the_next_only() -> None:
+    text = MarkdownText()
+    assert text.settle("a | b\n", 30, whole=False) == []
+    assert texts(text.rest("a | b\n", 30)) == ["a | b"]
+    # What may become the row below the head is not shown as text meanwhile.
+    assert texts(text.rest("a | b\n--|", 30)) == ["a | b"]
+    assert texts(text.settle("a | b\nc\n", 30, whole=False)) == ["a | b", "c"]
+
+
+def test_a_long_row_of_a_diff_goes_on_beside_the_column_of_signs() -> None:
+    rows = render("```diff\n+echo 12345-rm it\n c\n```", 14)
+    assert [text_of(row) for row in rows] == ["  +echo 12345", "   -rm it", "   c"]
+
+
+def test_code_is_coloured_by_its_language_and_a_diff_by_its_rows() -> None:
+    assert render("```py\nreturn 1\n```", 30) == [
+        (("", "  "), ("keyword", "return"), ("", " "), ("number", "1"))
+    ]
+    assert render("```diff\n+a\n-b\n c\n```", 30) == [
+        (("", "  "), ("good", "+a")),
+        (("", "  "), ("bad", "-b")),
+        (("", "  "), ("", " c")),
+    ]
+    assert render("```\nreturn 1\n```", 30) == [(("", "  "), ("code", "return 1"))]
+
+
+def test_what_is_drawn_of_unfinished_code_does_not_change_the_lines_behind_it() -> None:
+    source = '```python\na = """x\nb = 1\n"""\n'
+    text, lines = MarkdownText(), list[StyledLine]()
+    for end in range(len(source)):
+        lines += text.settle(source[:end], 30, whole=False)
+        text.rest(source[:end], 30)
+    assert [*lines, *text.settle(source, 30, whole=True)] == render(source, 30)
+
+
 def test_a_fence_inside_of_a_longer_fence_is_code() -> None:
     assert texts(render("````\n```\nx\n```\n````\nafter", 30)) == [
         "  ```",
@@ -165,3 +250,19 @@ def test_a_fence_inside_of_a_longer_fence_is_code() -> None:
 
 def test_escape_sequences_in_an_answer_are_not_obeyed() -> None:
     assert texts(render("a\x1b[2Jb", 30)) == ["ab"]
+
+
+LOADED = """
+import sys
+from agenthost.cli.interactive.display.markdown import load_libraries
+names = {"markdown_it", "pygments"}
+print(sorted(names & set(sys.modules)))
+load_libraries()
+print(sorted(names & set(sys.modules)))
+"""
+
+
+def test_the_libraries_are_loaded_when_they_are_asked_for() -> None:
+    command = [sys.executable, "-c", LOADED]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.splitlines() == ["[]", "['markdown_it', 'pygments']"]

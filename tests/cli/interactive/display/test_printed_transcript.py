@@ -334,7 +334,10 @@ def edited(**fields: Any) -> dict[str, Any]:
 
 def test_what_was_changed_is_printed_once_it_is_known() -> None:
     known: list[StyledLine] = []
-    screen = Screen(edit_lines=lambda edit, width: known or None, is_loading=lambda call: not known)
+    screen = Screen(
+        edit_lines=lambda edit, width, most: known[:most] or None,
+        is_loading=lambda call: not known,
+    )
     done = chat(turn(edited(), markdown("done")), running=active(id="2", text="next"))
     screen.update(done)
     assert screen.printed == ["› hi"]
@@ -343,8 +346,48 @@ def test_what_was_changed_is_printed_once_it_is_known() -> None:
     screen.update(done)
     printed = screen.printed
     assert printed[1:6] == ["✓ Shell · Ran it", "  │ new /a", "  │ +0", "  │ +1", "  │ +2"]
-    assert printed[6] == "  │ … 9 more rows · /show"
-    assert printed[-3:] == ["  │ +19", "done", "› next"]
+    assert printed[-3:] == ["  │ +11", "done", "› next"]
+
+
+def test_of_an_output_as_long_as_a_log_only_the_end_is_looked_at_while_it_runs() -> None:
+    output = [{"type": "text", "text": "".join(f"row {n}\n" for n in range(100_000))}]
+    screen = Screen()
+    screen.update(chat(running=active(tool(call("running", content=output)))))
+    assert screen.live[1] == "  │ … 99,994 more rows"
+    assert screen.live[-1] == "  │ row 99999"
+
+
+def test_an_agents_traceback_is_shown_below_its_error_where_the_host_tells_it() -> None:
+    stack = "\n".join([*(f"  frame {n}\x1b[2J" for n in range(30)), "ValueError: no"])
+    error = {"errorType": "agentFailed", "message": "the agent failed", "stack": stack}
+    screen = Screen()
+    screen.update(chat(turn({"kind": "error", "id": "e", "error": error}, state="error")))
+    assert screen.printed[1:4] == [
+        "✗ the agent failed",
+        "  … 11 earlier rows",
+        "    frame 11\\x1b[2J",
+    ]
+    assert screen.printed[22] == "  ValueError: no"
+
+
+def test_several_edits_share_the_rows_and_each_keeps_its_heading() -> None:
+    edits = [
+        {"type": "fileEdit", "after": {"uri": f"file:///{n}", "content": {"uri": "x"}}}
+        for n in range(10)
+    ]
+    asked: list[int | None] = []
+
+    def rows(edit: Json, width: int, most: int | None = None, /) -> list[StyledLine]:
+        asked.append(most)
+        return [line("+")] if len(asked) == 1 else [line("+")] * (most or 0)
+
+    screen = Screen(edit_lines=rows)
+    screen.update(chat(turn(tool(call(content=edits[:3], toolInput="")))))
+    # The first needed little of its share.
+    assert asked == [4, 5, 6]
+    assert [text for text in screen.printed if "new" in text] == [f"  │ new /{n}" for n in range(3)]
+    screen.update(chat(turn(tool(call(content=edits, toolInput="")), id="2")))
+    assert screen.printed[-1] == "  │ … 2 more files · /show"
 
 
 def test_of_a_long_path_the_end_and_the_counts_are_seen() -> None:
@@ -357,7 +400,7 @@ def test_of_a_long_path_the_end_and_the_counts_are_seen() -> None:
     screen = Screen()
     screen.update(chat(turn(tool(call(content=[edit])))))
     assert screen.printed[-1].startswith("  │ new …")
-    assert screen.printed[-1].endswith("folder/name.txt +1 -60")
+    assert screen.printed[-1].endswith("folder/name.txt +1 −60")
     assert len(screen.printed[-1]) == WIDTH
 
 
@@ -384,3 +427,98 @@ def test_what_a_terminal_printed_is_shown_once_and_then_how_it_ended() -> None:
     part["toolCall"]["content"].append({"type": "text", "text": "a\nb\n"})
     screen.update(chat(turn(part)))
     assert [row for row in screen.printed if "│" in row] == ["  │ a", "  │ b", "  │ exit code 3"]
+
+
+def many(count: int, text: str = "answer") -> list[Json]:
+    return [turn(markdown(f"{text} {n}"), id=str(n)) for n in range(count)]
+
+
+def test_of_a_long_chat_the_newest_turns_are_printed_and_how_many_stand_above() -> None:
+    screen = Screen()
+    screen.update(chat(*many(5_000)))
+    assert screen.printed[0] == "… 4,980 earlier turns · /earlier"
+    assert screen.printed[1:3] == ["› hi", "answer 4980"]
+    assert screen.printed[-1] == "answer 4999"
+    screen.update(chat(*many(5_001)))
+    assert screen.printed[-2:] == ["› hi", "answer 5000"]
+
+
+def test_long_turns_make_it_fewer() -> None:
+    screen = Screen()
+    screen.update(chat(*many(10, "row\n\n" * 60)))
+    assert screen.printed[0] == "… 8 earlier turns · /earlier"
+    assert len(screen.printed) < 300
+
+
+def test_of_a_turn_that_is_too_long_itself_the_end_is_printed() -> None:
+    rows = "\n\n".join(f"row {n}" for n in range(10_000))
+    for state in (chat(turn(markdown(rows))), chat(running=active(markdown(rows + "\n")))):
+        screen = Screen()
+        result = screen.update(state)
+        assert len(result.printed) <= 303
+        assert screen.printed[:2] == ["› hi", "… 19,702 rows · /earlier"]
+        assert screen.printed[-1] == "row 9999"
+        screen.update(chat(turn(markdown(rows)), turn(markdown("next"), id="2")))
+        assert screen.printed[-1] == "next"
+        earlier = list(screen.transcript.earlier_lines(chat(turn(markdown(rows))), WIDTH))
+        assert len(earlier) == 20_002
+
+
+def test_earlier_turns_are_those_above_the_printed_ones() -> None:
+    screen = Screen()
+    window = many(90)[30:]
+    screen.update(chat(*window, turnsNextCursor="x"))
+    assert screen.printed[0] == "… more than 40 earlier turns · /earlier"
+    loaded = list(screen.transcript.earlier_lines(chat(*window, turnsNextCursor="x"), WIDTH))
+    assert text_of(loaded[0]) == "… still earlier turns: /earlier again"
+    assert text_of(loaded[-1]) == "answer 69"
+    # More were loaded: nothing is printed again, and they are there to be looked at.
+    assert screen.update(chat(*many(90))).printed == []
+    rows = shown(screen.transcript.earlier_lines(chat(*many(90)), 60))
+    assert rows[1:4] == ["› hi", "", "answer 0"]
+    assert rows[-1] == "answer 69"
+
+
+def test_a_short_chat_has_no_earlier_turns() -> None:
+    screen = Screen()
+    state = chat(*many(3), running=active(markdown("now"), id="x"))
+    screen.update(state)
+    assert screen.printed[0] == "› hi"
+    assert list(screen.transcript.earlier_lines(state, WIDTH)) == []
+
+
+def test_many_turns_that_came_at_once_are_not_all_printed() -> None:
+    screen = Screen()
+    screen.update(chat(*many(1)))
+    screen.update(chat(*many(100)))
+    assert screen.printed[2] == "… 79 earlier turns · /earlier"
+    assert screen.printed[-1] == "answer 99"
+
+
+def test_what_is_left_once_the_printed_turns_were_removed_is_not_printed_again() -> None:
+    screen = Screen()
+    screen.update(chat(*many(50)))
+    screen.update(chat(*many(10)))
+    assert screen.printed[-1] == "── the last 40 turns were removed ──"
+    rows = list(screen.transcript.earlier_lines(chat(*many(10)), WIDTH))
+    assert text_of(rows[-1]) == "answer 9"
+
+
+def test_what_is_written_at_once_is_printed_over_several_frames() -> None:
+    rows = [f"row {n}" for n in range(1_000)]
+    at_once = Screen()
+    state = chat(turn(markdown("\n".join(rows)), tool(), markdown("end", id="n"), duration=2000))
+    at_once.transcript.update(chat(), WIDTH)
+    at_once.update(state)
+    transcript, printed, frames = Transcript(), [], 0
+    transcript.update(chat(), WIDTH)
+    # It begins while the turn runs, and goes on once that is over.
+    running = active(markdown("\n".join(rows)), tool())
+    for now in (chat(running=running), *[state] * 10):
+        result = transcript.update(now, WIDTH, most=200)
+        assert len(result.printed) <= 210
+        assert not (result.more and result.live)
+        printed += [text for text in shown(result.printed) if text]
+        frames += result.more
+    assert printed == at_once.printed
+    assert frames == 5

@@ -63,12 +63,18 @@ async def test_a_long_diff_is_known_whole() -> None:
         await found.fetch(asked)
         assert not found.is_loading(asked)
         rows = shown(found.preview_lines(asked, 80))
-        assert rows[0] == "/srv/a.txt  new file"
+        assert rows[0] == "/srv/a.txt  new file  +3,000 −0"
         assert rows[2:] == [f"+line {n}" for n in range(3000)]
+        short = shown(found.preview_lines(asked, 80, hint="v shows it", most=5))
+        assert short[0] == "/srv/a.txt  new file  +3,000 −0 · v shows it"
+        assert short[-2:] == ["+line 3", "… 2,996 more · /show"]
+        # Names are whole, and words too, where both do not fit.
+        narrow = shown(found.preview_lines(asked, 16, hint="v shows it", most=5))
+        assert narrow[:3] == ["/srv/a.txt", "new file  +3,000", "−0"]
         moved = {"before": {**agent.side, "uri": "file:///srv/b.txt"}, "after": agent.side}
         await found.fetch(edit_of(**moved))
         assert shown(found.preview_lines(edit_of(**moved), 80)) == [
-            "/srv/a.txt  moved from /srv/b.txt",
+            "/srv/a.txt  moved from /srv/b.txt  +0 −0",
             "  (the content stays the same)",
         ]
 
@@ -115,3 +121,14 @@ async def test_no_more_is_kept_than_is_likely_to_be_looked_at(
         assert not found.is_loading(edit_of(**edits[0]))
         await found.fetch(edit_of(**edits[0]))
         assert found.edit_lines(edits[0], 80) is not None
+
+
+async def test_a_call_that_changes_hundreds_of_files_makes_no_more_lines_than_a_screen() -> None:
+    async with keeping("one\ntwo\n") as (agent, found):
+        sides = [{"after": {**agent.side, "uri": f"file:///{n}"}} for n in range(60)]
+        asked = pending_call(edits={"items": sides})
+        await found.fetch(asked)
+        rows = shown(found.preview_lines(asked, 80, most=20))
+        assert len(rows) < 40
+        assert rows[0] == "/0  new file  +2 −0"
+        assert rows[-1] == "… 54 more files · /show"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
+
+import pytest
 
 from agenthost.cli.interactive.display.status_lines import (
     ChatLocation,
@@ -13,6 +16,7 @@ from agenthost.cli.interactive.display.status_lines import (
     link_note,
     pending_lines,
     seconds_since,
+    short_count,
     unsent_lines,
 )
 from agenthost.cli.interactive.display.styled_text import text_of
@@ -48,6 +52,57 @@ def test_on_a_narrow_screen_the_title_gives_way_to_the_keys() -> None:
     assert row(UP, running=True, width=39) == "Demo · 3f2a91c0          Ctrl-C cancels"
     assert row(DOWN, 101.0, width=39).endswith("○ connection lost")
     assert row(DOWN, 101.0, width=20) == "○ connection lost"
+
+
+FULL = ChatLocation(
+    "Demo", "A title", "3f2a91c0", "", "allow edits", "gpt-5", tokens=12_400, share=0.31
+)
+
+
+@pytest.mark.parametrize(
+    ("width", "text"),
+    [
+        (
+            119,
+            "Demo · gpt-5 · allow edits · 12.4k tokens · 31 % of context · A title · 3f2a91c0",
+        ),
+        (80, "Demo · gpt-5 · allow edits · 12.4k tokens · 31 % of context · 3f2a91c0"),
+        (70, "Demo · gpt-5 · allow edits · 12.4k tokens · 31 % of context"),
+        (55, "Demo · gpt-5 · allow edits · 31 % of context"),
+        (41, "Demo · gpt-5 · allow edits · 31 %"),
+        (39, "Demo · allow edits · 31 %"),
+        (30, "Demo · allow edits"),
+        (20, "Demo"),
+    ],
+)
+def test_the_bar_drops_the_least_important_first(width: int, text: str) -> None:
+    shown = text_of(bar(FULL, UP, running=False, now=0.0, width=width))
+    assert shown.split("  ")[0] == text
+    assert "/help" in shown
+    assert len(shown) <= width
+
+
+def test_a_context_that_is_nearly_full_stands_out() -> None:
+    for share, style in ((0.79, "dim"), (0.8, "busy")):
+        place = replace(FULL, share=share)
+        shown = bar(place, UP, running=False, now=0.0, width=119)
+        assert [how for how, text in shown if text.endswith("of context")] == [style]
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0"),
+        (999, "999"),
+        (1000, "1.0k"),
+        (12_449, "12.4k"),
+        (123_456, "123k"),
+        (999_900, "1.0M"),
+        (2**53, "9007199255M"),
+    ],
+)
+def test_counts_are_short(count: int, text: str) -> None:
+    assert short_count(count) == text
 
 
 def test_the_bar_counts_down_to_the_next_attempt() -> None:

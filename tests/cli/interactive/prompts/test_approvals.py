@@ -150,7 +150,7 @@ def test_the_card_shows_the_input_and_the_options_in_their_order() -> None:
         "▌ ──",
         "▌  3  Deny",
         "▌  4  Deny with a reason",
-        "▌ type a number · e edits the input first · d denies and says why",
+        "▌ type a number · e edits it first · d denies and says why · v shows it all",
     ]
 
 
@@ -163,7 +163,7 @@ def test_a_long_input_leaves_room_for_the_options() -> None:
     item = pending_call(toolInput="\n".join(f"echo {n}" for n in range(50)))
     card = shown(approval(item).card(60, 18))
     assert len(card) <= 18
-    assert any("more rows · /show" in row for row in card)
+    assert any("more rows · v" in row for row in card)
     assert any("Deny with a reason" in row for row in card)
 
 
@@ -173,7 +173,7 @@ def test_on_a_small_screen_what_is_asked_is_still_there() -> None:
     # Twelve rows, less the line to type into, the bar below it and an empty row.
     assert len(card) <= 9
     assert card[:2] == ["▌ Shell · Run this?", "▌   echo 0"]
-    assert card[-1] == "▌ number · e edits · d denies"
+    assert card[-1] == "▌ number · e edits · d denies · v views"
 
 
 def test_the_card_shows_edits_risk_and_where_it_comes_from() -> None:
@@ -186,3 +186,20 @@ def test_the_card_shows_edits_risk_and_where_it_comes_from() -> None:
     assert "▌   /tmp/a b" in card
     assert "▌ judged 25% safe: writes" in card
     assert "▌ +new" in shown(approval(item).card(80, 20, [line("+new")]))
+
+
+def test_who_may_only_look_sees_what_is_asked_and_no_choices() -> None:
+    card = shown(approval().card(80, 20, read_only=True))
+    assert card == [
+        "▌ Shell · Run this?",
+        "▌   ls",
+        "▌ somebody else must answer · v shows it all",
+    ]
+
+
+def test_all_of_it_is_a_key_away_only_while_keys_are_no_words() -> None:
+    asked = approval()
+    assert asked.is_viewable
+    why = asked.respond("d")
+    assert isinstance(why, Approval)
+    assert not why.is_viewable

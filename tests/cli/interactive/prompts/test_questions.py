@@ -246,3 +246,43 @@ def test_a_request_that_shrank_meanwhile_is_asked_on() -> None:
     assert isinstance(last, Questions)
     fewer = request(questions=QUESTIONS[:2])["request"]
     assert last.with_pending(Pending(CHAT, "q", "questions", fewer)).index == 1
+
+
+TRUST: Json = {
+    "id": "servers",
+    "kind": "single-select",
+    "title": "Servers",
+    "message": "The folder declares:\ntime: uvx mcp-server-time\nevil: sh -c '\x1b[2Jx\u202ey'",
+    "options": [{"id": "yes", "label": "Start them"}, {"id": "no", "label": "Not now"}],
+    "required": True,
+}
+
+
+def test_a_question_about_commands_keeps_its_lines_and_hides_nothing() -> None:
+    asked = questions(id="trust-1", message="Start 2 MCP servers?", questions=[TRUST])
+    rows = shown(asked.card(80, 30))
+    assert [row.removeprefix("▌ ").rstrip() for row in rows[:5]] == [
+        "Start 2 MCP servers?",
+        "The folder declares:",
+        "time: uvx mcp-server-time",
+        "evil: sh -c '\\x1b[2Jx\\u202ey'",
+        "  (number or name)",
+    ]
+    assert rows[5].split() == ["▌", "1", "Start", "them"]
+
+
+def test_a_question_without_end_leaves_room_for_its_answers() -> None:
+    long = {**TRUST, "message": "\n".join(f"server {number}" for number in range(5_000))}
+    rows = shown(questions(id="trust-1", questions=[long]).card(80, 20))
+    assert len(rows) <= 22
+    assert any("more lines" in row for row in rows)
+    assert any("Start them" in row for row in rows)
+
+
+def test_who_may_only_look_sees_the_question_and_no_choices() -> None:
+    options = [{"id": "a", "label": "The first"}, {"id": "b", "label": "The second"}]
+    question = {"id": "q", "kind": "single-select", "message": "Which?", "options": options}
+    card = shown(questions(questions=[question]).card(80, 20, read_only=True))
+    assert any("Which?" in row for row in card)
+    assert card[-1] == "▌ somebody else must answer"
+    assert not any("The first" in row for row in card)

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agenthost.host.channels.automation.cron import next_after, parse, time_zone
@@ -21,6 +21,7 @@ from agenthost.host.channels.automation.scheduler import (
     wake_at,
     write_instant,
 )
+from tests.thoroughness import examples
 
 if TYPE_CHECKING:
     from agenthost.protocol.automation.definition import AutomationDefinition
@@ -297,7 +298,7 @@ EXPRESSIONS = st.sampled_from(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(EXPRESSIONS, CLOCKS_CHANGE, STEPS, st.sampled_from(["skip", "runOnce"]))
 def test_whatever_the_clock_does_each_occurrence_is_dealt_with_once(
     expression: str, start: str, steps: list[int], policy: str

@@ -8,12 +8,13 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agenthost.host.channels.session.content_owners import SHARED, ContentOwners
 from agenthost.host.log.ledger import Ledger
 from agenthost.host.store import MemoryBacking, MemoryStore, PutBlob, Write
+from tests.thoroughness import examples
 
 BLOBS = ("own", "common", "left")
 
@@ -170,7 +171,7 @@ async def live(history: list[tuple[Any, ...]]) -> None:
     assert not backing.records.get(SHARED)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(steps)
 def test_no_chat_ever_loses_content_and_none_outlives_all_sessions(
     history: list[tuple[Any, ...]],

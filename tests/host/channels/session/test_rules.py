@@ -8,6 +8,7 @@ import pytest
 
 from agenthost.host.channels.rule_context import RuleContext
 from agenthost.host.channels.rules import check
+from agenthost.host.channels.session.rules import decides_for_others, decisions_in_order
 
 State = Any
 ME = "me"
@@ -127,12 +128,83 @@ CUSTOMIZED: State = {
 
 def test_a_customization_that_is_toggled_must_be_there_at_any_level() -> None:
     def toggle(id: str) -> State:
-        return {"type": "session/customizationToggled", "id": id, "enabled": False}
+        return {"type": "session/customizationToggled", "id": id, "enablement": []}
 
     for id in ("server", "folder", "plugin", "skill", "inner"):
         assert refusal(CUSTOMIZED, toggle(id)) is None
     assert refusal(CUSTOMIZED, toggle("x")) == "there is no customization x"
     assert refusal({}, toggle("plugin")) == "there is no customization plugin"
+
+
+def toggled(id: str, *decisions: State) -> State:
+    return {"type": "session/customizationToggled", "id": id, "enablement": list(decisions)}
+
+
+def decision(scope: str, on: bool = False, **more: str) -> State:
+    return {"kind": scope, "enabled": on, **more}
+
+
+def test_a_decision_is_for_a_scope_of_this_session_once() -> None:
+    state = {**CUSTOMIZED, "workingDirectories": [FIRST, SECOND]}
+    here = decision("workspace", uri=FIRST)
+    assert refusal(state, toggled("plugin", decision("session"), here, decision("global"))) is None
+    refused = {
+        "there are two decisions for the global scope": [decision("global"), decision("global")],
+        "nothing can be decided for planet": [decision("planet")],
+        f"{SECOND} is not where this session works: the workspace of this session is {FIRST}": [
+            decision("workspace", uri=SECOND)
+        ],
+    }
+    for reason, decisions in refused.items():
+        assert refusal(state, toggled("plugin", *decisions)) == reason
+    reason = f"{FIRST} is not where this session works: it has no workspace"
+    assert refusal(CUSTOMIZED, toggled("plugin", here)) == reason
+
+
+def test_what_holds_everywhere_for_a_published_plugin_its_own_client_decides() -> None:
+    def published(client: str) -> State:
+        plugin = {"type": "plugin", "id": "p", "name": "Box", "clientId": client}
+        on = [decision("global", True)]
+        skill = {"type": "skill", "id": "s", "name": "one"}
+        return {"customizations": [{**plugin, "enablement": on, "children": [skill]}]}
+
+    off = toggled("p", decision("global"))
+    reason = "whether Box is on everywhere, its own client decides"
+    assert refusal(published("other"), off) == reason
+    assert refusal(published("other"), toggled("p")) == reason
+    assert refusal(published(ME), off) is None
+    # Its parts too: another client may publish the same, which this would hold for as well.
+    part = toggled("s", decision("global"))
+    assert refusal(published("other"), part) == (
+        "whether one is on everywhere, its own client decides"
+    )
+    assert refusal(published(ME), part) is None
+    kept = toggled("p", decision("session"), decision("global", True))
+    assert refusal(published("other"), kept) is None
+
+
+def test_who_is_no_owner_changes_no_decision_that_holds_elsewhere() -> None:
+    def decides(*decisions: State) -> str | None:
+        plugin = {"type": "plugin", "id": "p", "enablement": [decision("global")]}
+        skill = {"type": "skill", "id": "s"}
+        state: State = {"customizations": [{**plugin, "children": [skill]}]}
+        id = "s" if decisions[:1] == ("s",) else "p"
+        given = [each for each in decisions if each != "s"]
+        return decides_for_others(state, toggled(id, *given), RuleContext(ME, state))
+
+    assert decides(decision("session", True), decision("global")) is None
+    assert decides("s", decision("session")) is None
+    reason = "only an owner decides what is on in other sessions; decide for this session"
+    assert decides(decision("session", True)) == reason
+    assert decides(decision("global", True)) == reason
+    assert decides("s", decision("workspace", uri=FIRST)) == reason
+    all_back = "only an owner takes back what may be decided elsewhere; decide for this session"
+    assert decides("s") == all_back
+
+
+def test_decisions_are_told_in_the_order_in_which_they_count() -> None:
+    session, here, everywhere = (decision(s) for s in ("session", "workspace", "global"))
+    assert decisions_in_order([everywhere, session, here]) == [session, here, everywhere]
 
 
 @pytest.mark.parametrize("name", ["Start", "Stop", "Background"])

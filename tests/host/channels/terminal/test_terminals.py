@@ -22,7 +22,7 @@ from tests.flags import eventually
 from tests.wire.client import WireClient, open_client
 from tests.workspace.pty.running import keepers
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 SESSION, CHAT = "ahp-session:/s", "ahp-chat:/c"
 
 

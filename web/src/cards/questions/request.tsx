@@ -20,11 +20,18 @@ import {Brief} from '../brief.tsx';
 import {AnswerButton, Card} from '../card.tsx';
 import {Spelled} from '../exact_text.tsx';
 import {labelId} from './fields.tsx';
+import {Lines, firstLine} from './lines.tsx';
 import {SettledRequest} from './settled.tsx';
 
-/** What a request asks, in a line. */
-export const requestTitle = (request: ChatInputRequest): string =>
+/** What a request asks, as it says itself. */
+const wholeTitle = (request: ChatInputRequest): string =>
   request.message || (request.questions?.length === 1 ? request.questions[0]!.title || request.questions[0]!.message : '') || words.cards.asks;
+
+/** Whether the host itself asks about servers, which no agent can under such an id. */
+const isAboutTrust = (request: ChatInputRequest): boolean => request.id.startsWith('trust-');
+
+/** What a request asks, in a line. */
+export const requestTitle = (request: ChatInputRequest): string => firstLine(wholeTitle(request)).line || words.cards.asks;
 
 export function RequestPart({part, at, running}: {part: ResponsePart; at: PartRef; running: boolean}) {
   if (part.kind !== 'inputRequest') return null;
@@ -73,6 +80,7 @@ export function RequestForm({request, at}: {request: ChatInputRequest; at: Reque
   return (
     <Card title={requestTitle(request)} id={request.id} settled={settledOf(at.chat, request.id).value}>
       <div class="cards-questions" ref={box} onKeyDown={key}>
+        <Lines text={firstLine(wholeTitle(request)).rest} isExact={isAboutTrust(request)} />
         {request.url && <Address url={request.url} />}
         {isViewer && <p class="cards-note">{words.link.viewer}</p>}
         <fieldset class="cards-fields" disabled={isViewer}>
@@ -81,6 +89,7 @@ export function RequestForm({request, at}: {request: ChatInputRequest; at: Reque
               key={question.id}
               question={question}
               isOnly={questions.length === 1 && !request.message}
+              isExact={isAboutTrust(request)}
               at={at}
               sync={sync}
               problem={hasTried.value ? problems.get(question.id) : undefined}
@@ -103,16 +112,19 @@ interface QuestionProps {
   readonly question: ChatInputQuestion;
   /** Whether the card's title is this question already. */
   readonly isOnly: boolean;
+  /** Whether its lines are commands. */
+  readonly isExact: boolean;
   readonly at: RequestRef;
   readonly sync: AnswerSync;
   readonly problem: Problem | undefined;
 }
 
-function Question({question, isOnly, at, sync, problem}: QuestionProps) {
+function Question({question, isOnly, isExact, at, sync, problem}: QuestionProps) {
   const View = questionViews.get(question.kind);
   const answer = sync.answers.value;
   const own = Object.hasOwn(answer, question.id) ? answer[question.id] : undefined;
   const title = question.title && !isOnly ? question.title : undefined;
+  const {line, rest} = firstLine(question.message);
   return (
     <div
       class="cards-question"
@@ -123,11 +135,13 @@ function Question({question, isOnly, at, sync, problem}: QuestionProps) {
       <p class="cards-asked">
         <span id={labelId(at, question)} class={isOnly && !question.title ? 'hidden-text' : undefined}>
           {title && <strong><Spelled text={title} /> </strong>}
-          <Spelled text={question.message} />
+          {!(title && rest) && <Spelled text={line} />}
         </span>
         {!question.required && isKnown(question) && <span class="cards-note"> {words.cards.optional}</span>}
         {sync.alsoEdited.value.has(question.id) && <span class="cards-also" role="status"> {words.cards.alsoEdited}</span>}
       </p>
+      {/* Whatever the card says already is not said again. */}
+      {!(isOnly && !question.title) && <Lines text={title ? rest && question.message : rest} isExact={isExact} />}
       <View question={question} answer={(own ?? null) as unknown as Json} set={given => sync.set(question, (given ?? undefined) as never)} at={at} />
       {problem && <p class="cards-problem" role="alert">{problemText(problem)}</p>}
     </div>

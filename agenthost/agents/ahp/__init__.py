@@ -1,0 +1,1 @@
+"""Agents of other AHP hosts, offered here as this host's own."""

@@ -1,0 +1,26 @@
+"""Approvals that a session's mode gives: calls that wait for a yes are answered by the host."""
+
+from __future__ import annotations
+
+from agenthost.host.channels.chat.kind import CHAT
+from agenthost.host.channels.chat.mode_answers import approvals_by_mode
+from agenthost.host.channels.session.kind import ApprovalsChanged
+from agenthost.host.log.directory import Directory
+from agenthost.host.log.effects import Effects
+from agenthost.host.log.writer import Writer
+
+
+class ApprovalModes:
+    """Answers what waits for a yes when the mode of its session comes to cover it."""
+
+    def __init__(self, writer: Writer, directory: Directory, effects: Effects) -> None:
+        self._writer = writer
+        self._directory = directory
+        effects.on(ApprovalsChanged, self._changed)
+
+    def _changed(self, effect: ApprovalsChanged) -> None:
+        session = effect.session
+        for chat in self._directory.loaded(CHAT):
+            if chat.session == session.uri:
+                for answer in list(approvals_by_mode(chat.state, session.state)):
+                    self._writer.apply(chat, answer)

@@ -1,0 +1,1 @@
+"""Customizations in sessions: what folders, plugins and clients bring, published and kept."""

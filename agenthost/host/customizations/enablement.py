@@ -1,0 +1,128 @@
+"""What was decided about customizations: for one session, for a workspace, or for everything.
+
+Decisions are kept by what a customization is and where it lies, not by its id in a session, so they
+hold in other sessions and when it comes back after it was gone. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from agenthost.protocol.session.customizations import CustomizationEnablement
+
+Scope: TypeAlias = Literal["session", "workspace", "global"]
+# What was decided in one scope: see ``decision_key``.
+Decided: TypeAlias = Mapping[str, bool]
+
+# The one that counts first.
+SCOPES: Final[tuple[Scope, ...]] = ("session", "workspace", "global")
+# Kept of one scope: far more than anybody decides, and little to write with each decision.
+MOST_DECIDED = 2_000
+# Types whose decisions are told by scope; of the others only what they come to.
+TELLS_SCOPES = frozenset({"plugin", "mcpServer"})
+
+
+def decision_key(type: str, uri: str, name: str, contents: str | None = None) -> str:
+    """Return under which key decisions about a customization are kept."""
+    if type == "mcpServer":
+        # One file declares several.
+        return f"{type} {uri}#{name}"
+    # One folder may hold several kinds, each of which is a directory.
+    return f"{type} {uri} {contents}" if type == "directory" else f"{type} {uri}"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDecisions:
+    """All decisions that count in one session."""
+
+    session: Decided = field(default_factory=dict)
+    workspace: Decided = field(default_factory=dict)
+    everywhere: Decided = field(default_factory=dict)
+    # The directory that the session works in before all others, if it has one.
+    workspace_uri: str | None = None
+
+    def of(self, key: str, everywhere: bool | None = None) -> list[CustomizationEnablement]:
+        """Return what was decided about a customization, what counts first before the rest.
+
+        ``everywhere`` is what the client that brings it has decided for all sessions.
+        """
+        decided: list[CustomizationEnablement] = []
+        if (session := self.session.get(key)) is not None:
+            decided.append({"kind": "session", "enabled": session})
+        workspace = self.workspace.get(key)
+        if workspace is not None and self.workspace_uri is not None:
+            decided.append({"kind": "workspace", "uri": self.workspace_uri, "enabled": workspace})
+        general = everywhere if everywhere is not None else self.everywhere.get(key)
+        if general is not None:
+            decided.append({"kind": "global", "enabled": general})
+        return decided
+
+    def decided(
+        self,
+        key: str,
+        decisions: Sequence[CustomizationEnablement],
+        *,
+        shown: Sequence[CustomizationEnablement] | None,
+    ) -> SessionDecisions:
+        """Return the same after somebody's decisions about one customization.
+
+        ``shown`` are those that the client saw, where it sees the decisions of all scopes. What it
+        only repeats of them stays as it is by now: others may have decided since, and who may not
+        decide for them must not do so by an old list. Where a client sees only what they come to
+        (None), it cannot repeat those that it does not know: they stay, but for those that would
+        count before its own.
+        """
+        named, seen = by_scope(decisions), by_scope(shown)
+        first = next((scope for scope in SCOPES if scope in named), None)
+        unseen = SCOPES[SCOPES.index(first) :] if first is not None else ()
+        kept: dict[Scope, Decided] = {}
+        for scope in SCOPES:
+            before = self._of_scope(scope)
+            if shown is not None:
+                stays = named.get(scope) is seen.get(scope)
+            else:
+                stays = scope not in named and scope in unseen
+            kept[scope] = before if stays else with_decision(before, key, named.get(scope))
+        return replace(
+            self,
+            session=kept["session"],
+            workspace=kept["workspace"],
+            everywhere=kept["global"],
+        )
+
+    def _of_scope(self, scope: Scope) -> Decided:
+        if scope == "session":
+            return self.session
+        return self.workspace if scope == "workspace" else self.everywhere
+
+
+def with_decision(decided: Decided, key: str, enabled: bool | None) -> Decided:
+    """Return decisions with one more, or with one taken back; the same where nothing changes."""
+    if decided.get(key) is enabled:
+        return decided
+    kept = {each: value for each, value in decided.items() if each != key}
+    if enabled is not None:
+        kept[key] = enabled
+    # The oldest are forgotten first.
+    return dict(list(kept.items())[-MOST_DECIDED:])
+
+
+def is_on(decisions: Sequence[CustomizationEnablement]) -> bool:
+    """Say what decisions come to: the first counts, and without any it is on."""
+    return not decisions or decisions[0]["enabled"]
+
+
+def by_scope(decisions: Iterable[CustomizationEnablement] | None) -> dict[Scope, bool]:
+    """Return what decisions say for each scope that they name."""
+    return {each["kind"]: each["enabled"] for each in decisions or ()}
+
+
+def global_decision(decisions: Iterable[CustomizationEnablement] | None) -> bool | None:
+    """Return what a client that brings something has decided for all sessions, if it says so."""
+    for each in decisions or ():
+        if each["kind"] == "global":
+            return each["enabled"]
+    return None

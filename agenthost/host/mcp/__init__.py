@@ -1,0 +1,1 @@
+"""MCP servers of sessions: trusted, started, stopped, asked, and shown to clients."""

@@ -1,0 +1,1 @@
+"""What make runs: setting up, building, releasing. Nothing of it is installed."""
