@@ -50,13 +50,15 @@ MAY_IMPORT: dict[str, set[str]] = {
         "customizations",
         "mcp",
     },
+    # Many hosts as one; nothing below knows of it.
+    "cluster": {"protocol", "host", "agents", "transport", "tokens", "tasks", "clock"},
     "web": {"host"},
     "cli": {"protocol", "client", "tokens", "tasks", "clock", "local_host", "line_matching"},
     "testing": {"protocol", "workspace", "agents", "client", "host", "transport", "tokens"},
 }
 # The command that runs a host may reach for it, and the one that lists agents for them.
 EXTRA: dict[str, set[str]] = {
-    "cli/commands/serve.py": {"host", "web", "agents", "transport"},
+    "cli/commands/serve.py": {"host", "web", "agents", "transport", "cluster"},
     # What it says of a store that cannot be opened.
     "cli/commands/serve_messages.py": {"host"},
     "cli/commands/agents.py": {"agents"},

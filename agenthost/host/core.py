@@ -59,6 +59,7 @@ from agenthost.host.turns.runner import TurnRunner
 from agenthost.tasks import Tasks
 
 if TYPE_CHECKING:
+    from agenthost.host.elsewhere import Elsewhere
     from agenthost.host.log.channel import LiveChannel
     from agenthost.protocol.commands import Implementation
     from agenthost.protocol.root import RootState
@@ -73,6 +74,8 @@ class HostCore:
     directory: Directory
     # Who carries out what follows from what happens in a channel.
     effects: Effects
+    # Who decides, where this host shows what others own; None where it owns it itself.
+    elsewhere: Elsewhere | None
     catalogue: SessionCatalogue
     chats: ChatRegistry
     sessions: SessionRegistry

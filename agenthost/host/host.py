@@ -232,43 +232,55 @@ class Host:
             if self._wire_log_path is not None:
                 wire_log = stack.enter_context(WireLog(self._wire_log_path, self._settings.clock))
             workspace_dir = stack.enter_context(own_folder(self._workspace_dir))
-            self._core = core = wire(
-                self._settings,
-                store,
-                wire_log,
-                workspace_dir,
-                connections=lambda: len(self._connections),
-                counts=self._counts,
-                on_failure=self._fail,
-            )
+            self._core = core = self._make_core(store, wire_log, workspace_dir)
             stack.push_async_callback(self._stop)
-            await core.writer.ledger.open()
-            await core.catalogue.open()
-            await core.clients.open()
-            core.push_book.open()
-            await core.drafts.open()
-            await core.content_owners.open()
-            await core.changesets.open()
-            await core.folder_trust.open()
-            await core.customizations.open()
-            await open_root(core)
-            take_up_settings(core)
-            await core.turns.end_interrupted(store, core.directory)
-            await core.automations.open()
-            await core.telemetry.open()
-            self._listen_to_agents(core, list(self._agents.values()))
-            core.tasks.start(core.automations.run(), "automations")
-            core.tasks.start(core.catalogue.tell_of_chats(core.clock), "tell of chats")
-            core.tasks.start(sweep(core), "sweep")
-            core.tasks.start(collect_drafts(core), "collect drafts")
-            core.tasks.start(self._check_tokens(), "check tokens")
-            core.tasks.start(TokenExpiry(core).watch(), "tell of expired tokens")
-            core.tasks.start(empty_trash(core), "empty trash")
-            core.tasks.start(core.repository_watches.run(), "watch repositories")
-            core.tasks.start(core.worktrees.clear_left_behind(), "clear worktrees away")
-            core.tasks.start(core.terminals.leave_clients(), "leave terminals of absent clients")
+            await self._open(core)
+            self._start_work(core)
             self._stack = stack.pop_all()
         return self
+
+    def _make_core(self, store: Store, wire_log: WireLog | None, workspace_dir: Path) -> HostCore:
+        """Make the parts of the host."""
+        return wire(
+            self._settings,
+            store,
+            wire_log,
+            workspace_dir,
+            connections=lambda: len(self._connections),
+            counts=self._counts,
+            on_failure=self._fail,
+        )
+
+    async def _open(self, core: HostCore) -> None:
+        """Take up what is stored, before anybody is served."""
+        await core.writer.ledger.open()
+        await core.catalogue.open()
+        await core.clients.open()
+        core.push_book.open()
+        await core.drafts.open()
+        await core.content_owners.open()
+        await core.changesets.open()
+        await core.folder_trust.open()
+        await core.customizations.open()
+        await open_root(core)
+        take_up_settings(core)
+        await core.turns.end_interrupted(core.store, core.directory)
+        await core.automations.open()
+        await core.telemetry.open()
+        self._listen_to_agents(core, list(self._agents.values()))
+
+    def _start_work(self, core: HostCore) -> None:
+        """Start what the host does by itself."""
+        core.tasks.start(core.automations.run(), "automations")
+        core.tasks.start(core.catalogue.tell_of_chats(core.clock), "tell of chats")
+        core.tasks.start(sweep(core), "sweep")
+        core.tasks.start(collect_drafts(core), "collect drafts")
+        core.tasks.start(self._check_tokens(), "check tokens")
+        core.tasks.start(TokenExpiry(core).watch(), "tell of expired tokens")
+        core.tasks.start(empty_trash(core), "empty trash")
+        core.tasks.start(core.repository_watches.run(), "watch repositories")
+        core.tasks.start(core.worktrees.clear_left_behind(), "clear worktrees away")
+        core.tasks.start(core.terminals.leave_clients(), "leave terminals of absent clients")
 
     async def __aexit__(
         self,
@@ -326,14 +338,23 @@ class Host:
         *,
         gate: Gate | None = None,
         on_established: Callable[[], None] | None = None,
+        hears_logs_elsewhere: bool = False,
     ) -> None:
         """Serve one client over any transport until it leaves, or its token no longer counts.
 
         Without a ``gate`` nobody asks again whether the principal may stay. ``on_established`` is
-        called when the client has been taken up.
+        called when the client has been taken up. ``hears_logs_elsewhere`` is for those who read
+        logged channels from the log itself: they are sent nothing of them.
         """
         name = f"c{next(self._numbers)}"
-        connection = Connection(self.core, transport, principal, name, on_established)
+        connection = Connection(
+            self.core,
+            transport,
+            principal,
+            name,
+            on_established,
+            hears_logs_elsewhere=hears_logs_elsewhere,
+        )
         log.info("%s connected from %s as %s", connection.name, transport.peer, principal.name)
         self._connections[connection] = gate
         try:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from agenthost.agents.api import Agent
 from agenthost.clock import Clock
@@ -80,6 +81,24 @@ from agenthost.tasks import Tasks
 from agenthost.tokens import TokenBook
 from agenthost.workspace.git.program import GitProgram
 
+if TYPE_CHECKING:
+    from agenthost.host.elsewhere import Elsewhere
+    from agenthost.host.log.deliveries import Delivery
+
+
+class MakeLedger(Protocol):
+    """Makes the ledger of a host."""
+
+    def __call__(
+        self,
+        store: Store,
+        *,
+        release: Callable[[Sequence[Delivery]], None],
+        on_failure: Callable[[StoreError], None],
+    ) -> Ledger:
+        """Make a ledger that hands on by ``release``."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class HostSettings:
@@ -117,14 +136,17 @@ def wire(
     connections: Callable[[], int],
     counts: Callable[[Principal], bool],
     on_failure: Callable[[StoreError], None],
+    make_ledger: MakeLedger = Ledger,
+    elsewhere: Elsewhere | None = None,
 ) -> HostCore:
     """Make the parts of a host.
 
     ``connections`` counts those that are open; ``counts`` says whether somebody would still be let
-    in; ``on_failure`` is told when the store fails.
+    in; ``on_failure`` is told when the store fails. ``make_ledger`` and ``elsewhere`` are for hosts
+    that decide nothing themselves.
     """
     fanout = Fanout()
-    ledger = Ledger(store, release=fanout.release, on_failure=on_failure)
+    ledger = make_ledger(store, release=fanout.release, on_failure=on_failure)
     clock, tasks = settings.clock, Tasks()
     effects = Effects()
     directory = Directory(store, ledger, clock, settings.kinds, effects)
@@ -306,6 +328,7 @@ def wire(
         writer=writer,
         directory=directory,
         effects=effects,
+        elsewhere=elsewhere,
         catalogue=catalogue,
         chats=chats,
         sessions=sessions,

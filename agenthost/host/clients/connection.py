@@ -69,10 +69,14 @@ class Connection:
         principal: Principal,
         name: str,
         on_established: Callable[[], None] | None = None,
+        *,
+        hears_logs_elsewhere: bool = False,
     ) -> None:
         self.core = core
         # Told once the client has been taken up.
         self._on_established = on_established
+        # Whether the other side reads logged channels from the log itself.
+        self.hears_logs_elsewhere = hears_logs_elsewhere
         self.principal = principal
         # How logs call it: a number, never an address with secrets.
         self.name = name
@@ -177,11 +181,14 @@ class Connection:
     def subscribe(self, channel: AnyChannel, subscription: Subscription) -> None:
         """Follow a channel from now on; a second time replaces the first."""
         is_first = not channel.subscriptions
+        subscription.is_quiet = self.hears_logs_elsewhere and channel.is_logged
         channel.subscriptions[self] = subscription
         self.subscriptions[channel] = subscription
         effects = [*channel.kind.followed(channel)] if is_first else []
         for effect in (*effects, *channel.kind.came(channel, self)):
             self.core.effects.carry_out(effect)
+        if self.core.elsewhere is not None:
+            self.core.elsewhere.followed(self, channel)
 
     def followed_as(self, uri: str) -> AnyChannel | None:
         """Return the channel that this client follows under a name."""
@@ -197,6 +204,8 @@ class Connection:
         if followed and not channel.subscriptions and core.directory.has(channel):
             for effect in channel.kind.deserted(channel):
                 core.effects.carry_out(effect)
+        if followed and core.elsewhere is not None:
+            core.elsewhere.unfollowed(self, channel)
         return followed
 
     @property
@@ -379,6 +388,8 @@ class Connection:
         self.outbox.close()
         if self.client_id and self.core.clients.left(self):
             self.core.active_clients.left(self.client_id)
+        if self.core.elsewhere is not None:
+            self.core.elsewhere.left(self)
 
     def _log_out(self, message: Encoded) -> None:
         if self.core.wire_log is not None:

@@ -95,6 +95,9 @@ async def _accept(
     if connection.resent.is_done(channel.uri, dispatch.client_seq, action):
         _answer_again(dispatch, channel, action)
         return None
+    if core.elsewhere is not None:
+        core.elsewhere.dispatch(dispatch, channel, action)
+        return None
     refusal = core.policy.dispatch(
         connection.principal, channel.kind.name, action, core.policy_context
     )

@@ -128,8 +128,12 @@ async def _carry_out(connection: Connection, method: str, params: JsonObject) ->
     too_long = check_lengths(accepted)
     if too_long is not None:
         raise InvalidParams(too_long)
+    elsewhere = core.elsewhere
     try:
-        result = await handler(connection, accepted)
+        if elsewhere is not None and elsewhere.takes(method):
+            result = await elsewhere.request(connection, method, accepted)
+        else:
+            result = await handler(connection, accepted)
     except InvalidParams as error:
         if error.path is None:
             raise
@@ -144,11 +148,11 @@ async def _carry_out(connection: Connection, method: str, params: JsonObject) ->
 async def _ask_server(connection: Connection, request: Request) -> object:
     """Carry out what belongs to MCP, and so to no version of this protocol."""
     params = {name: value for name, value in request.params.items() if name != "channel"}
+    core = connection.core
+    ask = core.mcp.side_channel if core.elsewhere is None else core.elsewhere.side_channel
     # It may wait for this very client to sign in.
     with waiting_for_a_client():
-        return await connection.core.mcp.side_channel(
-            connection, request.params["channel"], request.method, params
-        )
+        return await ask(connection, request.params["channel"], request.method, params)
 
 
 async def _around(connection: Connection, method: str, params: JsonObject) -> Whereabouts:

@@ -78,7 +78,7 @@ class Fanout:
         channel = run[0].channel
         made: Encodings = {}
         for subscription in list(channel.subscriptions.values()):
-            if subscription.from_seq >= run[-1].seq:
+            if subscription.is_quiet or subscription.from_seq >= run[-1].seq:
                 continue
             connection = subscription.connection
             if subscription.from_seq >= run[0].seq or any(b.sender is connection for b in run):
@@ -116,7 +116,7 @@ class Fanout:
         made: Encodings = {}
         for subscription in list(notice.channel.subscriptions.values()):
             connection = subscription.connection
-            if notice.only is not None and connection not in notice.only:
+            if subscription.is_quiet if notice.only is None else connection not in notice.only:
                 continue
             key = (connection.version, subscription.uri)
             if key not in made:

@@ -34,6 +34,8 @@ class Subscription:
     window: int = 0
     # Upper bound on intentional buffering, in seconds; None is the host's default.
     max_latency: float | None = None
+    # Whether the connection hears of this channel in another way, and counts as following it only.
+    is_quiet: bool = False
 
     @property
     def view(self) -> tuple[int, float | None]:

@@ -73,7 +73,8 @@ class Directory:
         # Who is asked for a channel that is nowhere, and what they are asked for now.
         self._openers: list[Open] = []
         self._opening: dict[str, asyncio.Task[AnyChannel | None]] = {}
-        # Who is told of channels that leave memory.
+        # Who is told of channels that come into memory from the store, and of those that leave it.
+        self._loaders: list[Callable[[AnyChannel], None]] = []
         self._observers: list[Callable[[AnyChannel], None]] = []
         # How many left memory so far: what was read before one did may not be the newest.
         self._forgotten = 0
@@ -145,6 +146,14 @@ class Directory:
         return they have created here.
         """
         self._openers.append(open)
+
+    def on_loaded(self, tell: Callable[[AnyChannel], None]) -> None:
+        """Tell somebody of every channel that was read from the store, before anybody gets it."""
+        self._loaders.append(tell)
+
+    def is_loading(self, uri: str) -> bool:
+        """Say whether a channel is being read from the store, by its canonical name."""
+        return uri in self._loading
 
     def on_forgotten(self, tell: Callable[[AnyChannel], None]) -> None:
         """Tell somebody of every channel that leaves memory, for good or to come back."""
@@ -282,6 +291,8 @@ class Directory:
         channel.kind.restore(channel, whole)
         for effect in channel.kind.loaded(channel):
             self._effects.carry_out(effect)
+        for tell in self._loaders:
+            tell(channel)
         self._loaded[uri] = channel
         self._hold_owner(channel, +1)
         return channel

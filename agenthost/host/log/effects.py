@@ -38,6 +38,11 @@ class Effects:
     def __init__(self) -> None:
         self._doers: dict[type[Consequence], Callable[[Any], None]] = {}
         self._patient: dict[type[Consequence], Callable[[Any], Awaitable[None]]] = {}
+        self._is_silent = False
+
+    def silence(self) -> None:
+        """Have nothing done from now on: somebody else does what follows."""
+        self._is_silent = True
 
     def on(self, effect: type[_E], carry_out: Callable[[_E], None]) -> None:
         """Let somebody carry out one sort of effect."""
@@ -49,8 +54,10 @@ class Effects:
 
     def carry_out(self, effect: Consequence) -> None:
         """Do what is to be done, now; an effect that nobody serves is a mistake in the host."""
-        self._doers[type(effect)](effect)
+        if not self._is_silent:
+            self._doers[type(effect)](effect)
 
     async def carry_out_later(self, effect: Consequence) -> None:
         """Do something that takes its time, and wait for it."""
-        await self._patient[type(effect)](effect)
+        if not self._is_silent:
+            await self._patient[type(effect)](effect)

@@ -1,0 +1,49 @@
+"""What a host asks of those who decide for it, where it shows sessions that others own.
+
+A host that owns its sessions has nobody of the kind. One that only shows them, as each node of a
+cluster does, judges form and version itself and passes everything else on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from agenthost.host.clients.connection import Connection
+    from agenthost.host.log.channel import AnyChannel
+    from agenthost.host.log.writer import ClientAction
+    from agenthost.protocol.common import Action, JsonObject
+
+
+class Elsewhere(Protocol):
+    """Where that is decided which this host does not decide itself."""
+
+    def takes(self, method: str) -> bool:
+        """Say whether a method is carried out elsewhere."""
+        ...
+
+    async def request(self, connection: Connection, method: str, params: JsonObject) -> object:
+        """Have a client's request carried out; params and result are canonical."""
+        ...
+
+    async def side_channel(
+        self, connection: Connection, uri: str, method: str, params: JsonObject
+    ) -> object:
+        """Have a client's request to an MCP server carried out."""
+        ...
+
+    def dispatch(self, dispatch: ClientAction, channel: AnyChannel, action: Action) -> None:
+        """Have a client's action judged and applied; ``action`` is it in canonical form."""
+        ...
+
+    def followed(self, connection: Connection, channel: AnyChannel) -> None:
+        """Take note that a client follows a channel."""
+        ...
+
+    def unfollowed(self, connection: Connection, channel: AnyChannel) -> None:
+        """Take note that a client does not follow a channel any more."""
+        ...
+
+    def left(self, connection: Connection) -> None:
+        """Take note that a connection is over."""
+        ...
