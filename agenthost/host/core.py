@@ -61,6 +61,7 @@ from agenthost.tasks import Tasks
 if TYPE_CHECKING:
     from agenthost.host.elsewhere import Elsewhere
     from agenthost.host.log.channel import LiveChannel
+    from agenthost.host.machines import Machines
     from agenthost.protocol.commands import Implementation
     from agenthost.protocol.root import RootState
 
@@ -146,6 +147,8 @@ class HostCore:
     # Who is told when a session goes.
     releases: WorkspaceReleases
     terminals: HostTerminals
+    # The machines that this host is one of; None where it is alone.
+    machines: Machines | None = None
 
     @property
     def root(self) -> LiveChannel[RootState]:
