@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from agenthost.cluster.front.follower import AppliedCommit, FeedFollower, Pending
 from agenthost.cluster.front.ledger import FrontLedger, ReadableCopy
 from agenthost.cluster.front.news import FeedNews
-from agenthost.host.channels.automation.kinds import AUTOMATIONS
 from agenthost.host.channels.session.active_clients import ActiveClients
 from agenthost.host.host import STOPPING, Host
 from agenthost.host.housekeeping import sweep
 from agenthost.host.store import Store, Write
 from agenthost.host.wiring import wire
-from agenthost.protocol.uris import ROOT
+from agenthost.protocol.uris import AUTOMATIONS, ROOT
 from agenthost.transport import CloseCode
 
 if TYPE_CHECKING:
@@ -97,9 +96,7 @@ class FrontHost(Host):
         core.effects.silence()
         core.directory.ask_nobody()
         core.clients.node = self._node
-        core.active_clients = _NobodyActive(
-            core.clients, core.writer, core.directory, core.effects
-        )
+        core.active_clients = _NobodyActive(core.clients, core.writer, core.directory, core.effects)
         core.news = news = FeedNews(core, ledger.last_seq)
         self._follower = FeedFollower(core, ledger, news, self._pending)
         return core

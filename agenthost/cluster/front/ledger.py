@@ -123,10 +123,10 @@ class FrontLedger(Ledger):
         More are asked for in time, so that they run out only where the realm cannot be reached.
         """
         self._seq = min(self._seq + count, self._free_through)
-        if not self._is_taking and not self._has_asked:
-            if self._free_through - self._seq < FEW_NUMBERS:
-                self._has_asked = True
-                self._append(())
+        is_low = self._free_through - self._seq < FEW_NUMBERS
+        if is_low and not self._is_taking and not self._has_asked:
+            self._has_asked = True
+            self._append(())
         return self._seq
 
     def write(self, *writes: Write) -> None:
@@ -136,7 +136,7 @@ class FrontLedger(Ledger):
             match write:
                 case SaveSnapshot() | TrimLog():
                     pass
-                case (PutRecord() | DropRecord()) if write.bucket == CLIENTS:
+                case PutRecord() | DropRecord() if write.bucket == CLIENTS:
                     records.append(write)
                 case _:
                     raise StoreMisuse(f"a front decides nothing, so it cannot store {write!r:.200}")

@@ -103,10 +103,10 @@ async def reconnect(connection: Connection, params: JsonObject) -> EncodedResult
     if record is None:
         raise NotFound("this client is not known here: initialize")
     core.clients.claim(record.client_id, connection.principal)
-    if ROOT in map(canonical, params["subscriptions"]) and core.news is not None:
-        if not core.news.knows(last_seen):
-            # Who resumes does not list the sessions again, and nobody could say which have gone.
-            raise NotFound("what happened to the list of sessions is not known here: initialize")
+    lists = core.news is not None and ROOT in map(canonical, params["subscriptions"])
+    if lists and core.news is not None and not core.news.knows(last_seen):
+        # Who resumes does not list the sessions again, and nobody could say which have gone.
+        raise NotFound("what happened to the list of sessions is not known here: initialize")
     core.clients.returned(record)
     channels = await _find(connection, record.version, params["subscriptions"])
     resumed = {canonical(uri) for uri in channels}
