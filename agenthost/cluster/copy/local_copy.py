@@ -57,7 +57,8 @@ class LocalCopy:
     ) -> None:
         """Keep the copy in a folder; ``source`` stands in for the realm's link."""
         if source is None:
-            assert link is not None and info is not None, "a copy needs a realm"
+            assert link is not None, "a copy needs a realm"
+            assert info is not None, "a copy needs a realm that is open"
             source = RealmSource(link, info)
         self._source = source
         self._folder = folder

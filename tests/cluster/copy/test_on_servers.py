@@ -95,7 +95,7 @@ async def test_a_stream_that_was_made_anew_is_refused(tmp_path: Path) -> None:
             await link.jetstream.delete_stream(link.stream)
         async with realm_link(servers) as link:
             await Writer(link).append(*created(SESSION, CHAT))
-            with pytest.raises(RealmReplaced, match="move .* away"):
+            with pytest.raises(RealmReplaced, match=r"move .* away"):
                 await copy_of(link, tmp_path / "n").__aenter__()
 
 
