@@ -204,6 +204,12 @@ class Directory:
 
     def drop(self, channel: AnyChannel) -> None:
         """Forget a channel, in memory and in the store; its subscriptions end."""
+        self.let_go(channel)
+        if channel.is_logged:
+            self._ledger.write(DropChannel(channel.uri), DropRecord(OWNERS, channel.uri))
+
+    def let_go(self, channel: AnyChannel) -> None:
+        """Forget a channel in memory alone; its subscriptions end."""
         self._forget(channel)
 
         def end_subscriptions() -> None:
@@ -213,8 +219,6 @@ class Directory:
 
         # Behind the last actions, which those who follow it are still owed.
         self._ledger.deliver(end_subscriptions)
-        if channel.is_logged:
-            self._ledger.write(DropChannel(channel.uri), DropRecord(OWNERS, channel.uri))
 
     def give(self, channel: AnyChannel, session: OwnerChannel) -> None:
         """Let a channel that is in memory belong to another session from now on."""
