@@ -234,7 +234,8 @@ class OwnerHost(Host):
         """Wait until what began a turn is in the log, and nobody else can own its session."""
         await self.core.writer.ledger.settle()
         while not self._owner_store.copy.is_fresh:
-            await asyncio.sleep(FRESH_INTERVAL)
+            # Nobody tells when silence is over; it is rare, and short.
+            await asyncio.sleep(FRESH_INTERVAL)  # noqa: ASYNC110
 
     def _watch_agent(self, channel: AnyChannel) -> None:
         """Have new turns refused where a session's agent does not live on this node."""

@@ -138,11 +138,12 @@ class Router:
             before = self.unit_of(channel)
             routed.is_whole |= before is not None and before != session
         for write in writes:
-            if isinstance(write, SaveSnapshot) and write.kind == "session":
-                if self.unit_of(write.channel) is None:
-                    routed.created.add(write.channel)
-                    self.unborn.discard(write.channel)
-                    self._coming[write.channel] = (None, ticket)
+            if not isinstance(write, SaveSnapshot) or write.kind != "session":
+                continue
+            if self.unit_of(write.channel) is None:
+                routed.created.add(write.channel)
+                self.unborn.discard(write.channel)
+                self._coming[write.channel] = (None, ticket)
         for write in writes:
             self._route(write, given, routed, ticket)
         return routed
@@ -156,9 +157,9 @@ class Router:
                 self._mine(write.unit, write.tell, routed)
             case Append() | SaveSnapshot() | DropChannel() if write.channel == ROOT:
                 # Each node has a root of its own, in memory; the realm's is kept by the leader.
-                if isinstance(write, Append) and _CONFIG_CHANGED in write.action:
-                    if REALM in self._owned:
-                        routed.add(REALM, write)
+                is_config = isinstance(write, Append) and _CONFIG_CHANGED in write.action
+                if is_config and REALM in self._owned:
+                    routed.add(REALM, write)
             case Append():
                 self._mine(given.get(write.channel) or self.unit_of(write.channel), write, routed)
             case SaveSnapshot():
