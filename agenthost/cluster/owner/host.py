@@ -173,7 +173,7 @@ class OwnerHost(Host):
                 await core.writer.ledger.settle()
             # Nothing is awaited from here on until nothing of it can be written any more.
             for channel in self._channels_of(core, unit):
-                core.directory.let_go(channel)
+                core.directory.end(channel)
             await self._owner_store.release(unit, to)
 
     async def renew(self, units: Iterable[str]) -> None:
@@ -233,9 +233,9 @@ class OwnerHost(Host):
     async def _may_begin(self) -> None:
         """Wait until what began a turn is in the log, and nobody else can own its session."""
         await self.core.writer.ledger.settle()
-        while not self._owner_store.copy.is_fresh:
-            # Nobody tells when silence is over; it is rare, and short.
-            await asyncio.sleep(FRESH_INTERVAL)  # noqa: ASYNC110
+        # Nobody tells when silence is over; it is rare, and short.
+        while not self._owner_store.copy.is_fresh:  # noqa: ASYNC110
+            await asyncio.sleep(FRESH_INTERVAL)
 
     def _watch_agent(self, channel: AnyChannel) -> None:
         """Have new turns refused where a session's agent does not live on this node."""
