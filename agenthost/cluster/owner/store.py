@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 from agenthost.cluster.commits import Own, RealmWrite
 from agenthost.cluster.owner.appends import Appending, Appends
 from agenthost.cluster.owner.routing import OwnerWrite, Router, local_bucket
+from agenthost.cluster.realm.errors import Fenced
 from agenthost.cluster.units import MISC, REALM
 from agenthost.errors import Conflict
 from agenthost.host.channels.registry import KINDS
@@ -273,9 +274,6 @@ class OwnerStore(NumberedStore):
             self._acknowledging = None
 
     def _append_failed(self, unit: str, error: Exception) -> None:
-        # Late: the realm's package is loaded where there is one.
-        from agenthost.cluster.realm import Fenced
-
         if isinstance(error, Fenced):
             self.fail(OwnershipLost(f"another node owns {unit} now"))
         else:
@@ -310,8 +308,6 @@ class OwnerStore(NumberedStore):
         return await asyncio.shield(task)
 
     async def _claim(self, unit: str) -> bool:
-        from agenthost.cluster.realm import Fenced
-
         # What it was given up with may be on its way yet.
         await self.write()
         id, bodies = self._appends.encode(unit, [Own(self.node)])
