@@ -38,7 +38,7 @@ test: setup check  ## everything CI runs: checks, then the tests (THOROUGH=1: mo
 bench: setup  ## print benchmark figures
 	$(BIN)/python -m benchmarks
 
-soak: setup  ## kill the host again and again, report losses (ARGS="--rounds 9", ARGS=--attacks)
+soak: setup  ## kill the host again and again, report losses (ARGS="--rounds 9", ARGS=--attacks, ARGS=--cluster)
 	$(BIN)/python -m soak $(ARGS)
 
 vscode: setup  ## run the real VS Code in Chromium against the host, say what was seen
