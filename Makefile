@@ -41,7 +41,7 @@ bench: setup  ## print benchmark figures
 cluster: setup  ## run three nodes and three NATS servers here (ARGS=--fresh begins with nothing)
 	@$(BIN)/python -m tools.cluster $(ARGS)
 
-soak: setup  ## kill the host again and again, report losses (ARGS="--rounds 9", ARGS=--attacks)
+soak: setup  ## kill the host again and again, report losses (ARGS="--rounds 9", ARGS=--attacks, ARGS=--cluster)
 	$(BIN)/python -m soak $(ARGS)
 
 vscode: setup  ## run the real VS Code in Chromium against the host, say what was seen

@@ -30,7 +30,8 @@ from agenthost.cluster.links import LinkServer
 from agenthost.cluster.machines import RealmMachines
 from agenthost.cluster.nodes import Claims, Keeper, NodeInfo, Nodes, RootKeeper
 from agenthost.cluster.nodes.node_info import check_node_name
-from agenthost.cluster.owner import OwnerHost, OwnerStore
+from agenthost.cluster.owner.host import OwnerHost
+from agenthost.cluster.owner.store import OwnerStore
 from agenthost.cluster.realm import Appender, RealmAddress, RealmLink
 from agenthost.cluster.units import MISC, REALM
 from agenthost.errors import AgentHostError
