@@ -13,7 +13,7 @@ from typing import Any
 from soak.witness import NEWEST, Seen, Witness, open_witness
 from tests.wire.client import ROOT, promised
 
-__all__ = ["Findings", "audit", "check_mirror"]
+__all__ = ["Findings", "audit", "check_mirror", "difference"]
 
 AUDITOR = "auditor"
 # What older versions are told where the newest is told that a turn goes on.
@@ -123,7 +123,7 @@ async def check_mirror(witness: Witness, findings: Findings) -> None:
     """Compare what a client holds with fresh snapshots; nothing may be going on meanwhile."""
     for channel in list(witness.states):
         fresh = await witness.snapshot(channel)
-        where = _difference(
+        where = difference(
             promised(witness.states[channel], witness.version), promised(fresh, witness.version)
         )
         if where is not None:
@@ -131,7 +131,7 @@ async def check_mirror(witness: Witness, findings: Findings) -> None:
             findings.losses.append(f"{who} holds something else than {channel} is: {where}")
 
 
-def _difference(held: Any, fresh: Any, path: str = "") -> str | None:
+def difference(held: Any, fresh: Any, path: str = "") -> str | None:
     """Say where two states differ first, or None where they do not."""
     if isinstance(held, dict) and isinstance(fresh, dict) and held.keys() == fresh.keys():
         pairs = ((f"{path}.{key}", held[key], fresh[key]) for key in held)
@@ -139,7 +139,7 @@ def _difference(held: Any, fresh: Any, path: str = "") -> str | None:
         pairs = ((f"{path}[{i}]", *pair) for i, pair in enumerate(zip(held, fresh, strict=True)))
     else:
         return None if held == fresh else f"{path}: {_brief(held)} instead of {_brief(fresh)}"
-    found = (_difference(left, right, where) for where, left, right in pairs)
+    found = (difference(left, right, where) for where, left, right in pairs)
     return next((difference for difference in found if difference is not None), None)
 
 

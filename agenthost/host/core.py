@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from agenthost.agents.api import Agent
 from agenthost.clock import Clock
@@ -59,10 +59,23 @@ from agenthost.host.turns.runner import TurnRunner
 from agenthost.tasks import Tasks
 
 if TYPE_CHECKING:
+    from agenthost.host.clients.connection import Connection
     from agenthost.host.elsewhere import Elsewhere
     from agenthost.host.log.channel import LiveChannel
     from agenthost.protocol.commands import Implementation
     from agenthost.protocol.root import RootState
+
+
+class ListNewsSource(Protocol):
+    """Tells clients that were away what has changed in the list of sessions."""
+
+    def knows(self, last_seen: int) -> bool:
+        """Say whether all is known that has changed since a number."""
+        ...
+
+    async def send_missed(self, connection: Connection, last_seen: int) -> None:
+        """Tell a client what has changed since what it saw last."""
+        ...
 
 
 @dataclass(slots=True)
@@ -146,6 +159,8 @@ class HostCore:
     # Who is told when a session goes.
     releases: WorkspaceReleases
     terminals: HostTerminals
+    # Who tells of the list of sessions; without one the catalogue does, which knows its own.
+    news: ListNewsSource | None = None
 
     @property
     def root(self) -> LiveChannel[RootState]:

@@ -49,20 +49,24 @@ class ClientRecord:
     program: str = ""
     # Channel -> how the client wanted to see it, where that is not everything at once.
     views: dict[str, View] = field(default_factory=dict)
+    # Where there are several nodes: how often it came, and to which it came last.
+    arrivals: int = 0
+    node: str = ""
 
     def encode(self) -> bytes:
         """Return the record as it is stored."""
-        return dumps(
-            {
-                "principal": self.principal,
-                "version": self.version,
-                "answer": self.answer,
-                "capabilities": dict(self.capabilities),
-                "locale": self.locale,
-                "program": self.program,
-                "views": self.views,
-            }
-        )
+        members: dict[str, object] = {
+            "principal": self.principal,
+            "version": self.version,
+            "answer": self.answer,
+            "capabilities": dict(self.capabilities),
+            "locale": self.locale,
+            "program": self.program,
+            "views": self.views,
+        }
+        if self.node:
+            members |= {"arrivals": self.arrivals, "node": self.node}
+        return dumps(members)
 
 
 def _decode(client_id: str, stored: bytes) -> ClientRecord:
@@ -81,11 +85,14 @@ class Clients:
         self._live: dict[str, Connection] = {}
         self._unlogged: dict[str, UnloggedActions] = {}
         self._bindings = ClientBindings(on_forgotten=self._forget)
+        # The name of this node, where clients may come to others too.
+        self.node = ""
 
     async def open(self) -> None:
         """Take up what is stored."""
         for client_id, stored in (await self._store.records(CLIENTS)).items():
-            self._records[client_id] = _decode(client_id, stored)
+            # What was heard meanwhile is newer.
+            self._records.setdefault(client_id, _decode(client_id, stored))
         self._bindings.load({id: record.principal for id, record in self._records.items()})
 
     def claim(self, client_id: str, principal: Principal) -> None:
@@ -108,6 +115,39 @@ class Clients:
         """Keep what a client said when it initialized."""
         self._records[record.client_id] = record
         self._ledger.write(PutRecord(CLIENTS, record.client_id, record.encode()))
+
+    def came(self, record: ClientRecord) -> None:
+        """Keep what a client said that initialized here just now."""
+        known = self._records.get(record.client_id)
+        if self.node:
+            record.arrivals = (known.arrivals if known is not None else 0) + 1
+            record.node = self.node
+        self.remember(record)
+
+    def returned(self, record: ClientRecord) -> None:
+        """Note that a client resumes here, where it may have left another node."""
+        if self.node:
+            self.came(record)
+
+    def heard(self, client_id: str, stored: bytes | None) -> Connection | None:
+        """Take up what another node keeps of a client, or that it has forgotten it.
+
+        Return the client's connection here if it has gone there since. Of two nodes that it came
+        to at the same time, both take the same one for the later.
+        """
+        if stored is None:
+            if client_id not in self._live:
+                self._records.pop(client_id, None)
+            return None
+        told, known = _decode(client_id, stored), self._records.get(client_id)
+        if known is not None:
+            is_older = (told.arrivals, told.node) < (known.arrivals, known.node)
+            is_own_echo = told.node == self.node and told.arrivals == known.arrivals
+            if is_older or is_own_echo:
+                return None
+        self._records[client_id] = told
+        self._bindings.load({client_id: told.principal})
+        return self._live.get(client_id) if told.node != self.node else None
 
     def note_view(self, client_id: str, uri: str, view: View) -> None:
         """Remember how a client sees a channel, because ``reconnect`` does not say."""

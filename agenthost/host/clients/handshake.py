@@ -17,7 +17,7 @@ from agenthost.host.store import StoreDamaged
 from agenthost.protocol.inbound import accept_params
 from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.own_members import PAGE_PROGRAM, own_members
-from agenthost.protocol.uris import canonical
+from agenthost.protocol.uris import ROOT, canonical
 from agenthost.protocol.versions import negotiate, translator
 from agenthost.tokens import Role
 
@@ -62,7 +62,7 @@ async def initialize(connection: Connection, raw: JsonObject) -> EncodedResult:
         params.get("locale"),
         params.get("clientInfo", {}).get("name", ""),
     )
-    core.clients.remember(record)
+    core.clients.came(record)
     connection.establish(record)
     snapshots = []
     for uri, channel in channels.items():
@@ -96,11 +96,18 @@ async def initialize(connection: Connection, raw: JsonObject) -> EncodedResult:
 async def reconnect(connection: Connection, params: JsonObject) -> EncodedResult:
     """Resume where a dropped connection of the same client ended."""
     core = connection.core
+    last_seen = params["lastSeenServerSeq"]
+    # What another node has shown may not be here yet.
+    await core.writer.ledger.reach(last_seen)
     record = core.clients.recall(params["clientId"])
     if record is None:
         raise NotFound("this client is not known here: initialize")
     core.clients.claim(record.client_id, connection.principal)
-    last_seen = params["lastSeenServerSeq"]
+    lists = core.news is not None and ROOT in map(canonical, params["subscriptions"])
+    if lists and core.news is not None and not core.news.knows(last_seen):
+        # Who resumes does not list the sessions again, and nobody could say which have gone.
+        raise NotFound("what happened to the list of sessions is not known here: initialize")
+    core.clients.returned(record)
     channels = await _find(connection, record.version, params["subscriptions"])
     resumed = {canonical(uri) for uri in channels}
     listed_once = dict.fromkeys(params["subscriptions"])
@@ -115,7 +122,7 @@ async def reconnect(connection: Connection, params: JsonObject) -> EncodedResult
     if core.clients.is_live(connection):
         _withdraw_where_absent(connection)
     if core.root in connection.subscriptions:
-        news = core.catalogue.send_missed(connection, last_seen)
+        news = (core.news or core.catalogue).send_missed(connection, last_seen)
         # Once this has been answered.
         core.tasks.start(news, name=f"list news for {connection.name}")
     return EncodedResult(*result)

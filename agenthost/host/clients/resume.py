@@ -162,7 +162,10 @@ async def _translated(
             # The state that the client left off at cannot be rebuilt any more, or not cheaply.
             return None
         gap = (last_seen, end)
+        most = core.writer.ledger.most_actions
         async for entry, actions in _walk(connection.version, channel, stored, gap):
+            if most is not None and len(actions) > most:
+                return None
             for action, seq, is_last in numbered(actions, entry.seq):
                 # Of several actions the client may have seen the first ones.
                 if seq > last_seen:

@@ -46,6 +46,10 @@ LEAST_AT_REST = 4 * 1024
 IDLE_SECONDS = 60.0
 
 
+class StaleRead(Exception):
+    """What was read of a channel is not the newest, and cannot be made so: it is read again."""
+
+
 # Makes the channel that a URI names, or says that it is none of its own.
 Open: TypeAlias = Callable[[str], Awaitable[AnyChannel | None]]
 
@@ -76,6 +80,10 @@ class Directory:
         # Who is told of channels that come into memory from the store, and of those that leave it.
         self._loaders: list[Callable[[AnyChannel], None]] = []
         self._observers: list[Callable[[AnyChannel], None]] = []
+        # Who brings what was read up to date.
+        self._followers: list[Callable[[AnyChannel, int], None]] = []
+        # Session -> channels that were given to it before it was in memory.
+        self._orphans: dict[str, list[AnyChannel]] = {}
         # How many left memory so far: what was read before one did may not be the newest.
         self._forgotten = 0
 
@@ -98,6 +106,10 @@ class Directory:
     def get(self, uri: str, kind: AnyKind | None = None) -> AnyChannel | None:
         """Return a channel that is in memory, if it is of the kind that is asked for."""
         return _of_kind(self._loaded.get(canonical(uri)), kind)
+
+    def kind(self, name: str) -> AnyKind | None:
+        """Return the kind of channels that has a name."""
+        return self._kinds.get(name)
 
     def has(self, channel: AnyChannel) -> bool:
         """Say whether this very channel is still the one under its name."""
@@ -151,6 +163,14 @@ class Directory:
         """Tell somebody of every channel that was read from the store, before anybody gets it."""
         self._loaders.append(tell)
 
+    def on_read(self, catch_up: Callable[[AnyChannel, int], None]) -> None:
+        """Have every channel that was read from the store brought up to date by somebody.
+
+        Told is the number up to which everything was in the store when the read was asked for.
+        Whoever does not know what happened since then raises ``StaleRead``.
+        """
+        self._followers.append(catch_up)
+
     def is_loading(self, uri: str) -> bool:
         """Say whether a channel is being read from the store, by its canonical name."""
         return uri in self._loading
@@ -158,6 +178,15 @@ class Directory:
     def on_forgotten(self, tell: Callable[[AnyChannel], None]) -> None:
         """Tell somebody of every channel that leaves memory, for good or to come back."""
         self._observers.append(tell)
+
+    def ask_nobody(self) -> None:
+        """Forget who was to be asked for channels that are nowhere: others open them here."""
+        self._openers.clear()
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether any channel is being read from the store."""
+        return bool(self._loading)
 
     async def _opened(self, uri: str) -> AnyChannel | None:
         task = self._opening.get(uri)
@@ -183,6 +212,9 @@ class Directory:
                 self._loading[uri] = task
                 task.add_done_callback(lambda _: self._loading.pop(uri, None))
             channel = await asyncio.shield(task)
+        if channel is not None and channel.session in self._orphans:
+            # It was moved there a moment ago.
+            await self._registered(channel.session)
         if channel is not None:
             channel.last_used = self._clock.monotonic()
         return channel
@@ -204,6 +236,12 @@ class Directory:
 
     def drop(self, channel: AnyChannel) -> None:
         """Forget a channel, in memory and in the store; its subscriptions end."""
+        self.end(channel)
+        if channel.is_logged:
+            self._ledger.write(DropChannel(channel.uri), DropRecord(OWNERS, channel.uri))
+
+    def end(self, channel: AnyChannel) -> None:
+        """Forget a channel that is gone, in memory alone; its subscriptions end."""
         self._forget(channel)
 
         def end_subscriptions() -> None:
@@ -213,16 +251,33 @@ class Directory:
 
         # Behind the last actions, which those who follow it are still owed.
         self._ledger.deliver(end_subscriptions)
-        if channel.is_logged:
-            self._ledger.write(DropChannel(channel.uri), DropRecord(OWNERS, channel.uri))
+
+    def replace(self, channel: AnyChannel, state: Any, seq: int) -> AnyChannel:
+        """Put another channel into the place of one that is in memory, which nobody follows yet."""
+        new: AnyChannel = LiveChannel(
+            channel.uri, channel.kind, state, seq=seq, session=channel.session
+        )
+        new.last_used = self._clock.monotonic()
+        self._loaded[channel.uri] = new
+        return new
 
     def give(self, channel: AnyChannel, session: OwnerChannel) -> None:
         """Let a channel that is in memory belong to another session from now on."""
-        self._hold_owner(channel, -1)
-        channel.session = session.uri
-        self._hold_owner(channel, +1)
+        self.move(channel, session.uri)
         if channel.is_logged:
             self._ledger.write(PutRecord(OWNERS, channel.uri, session.uri.encode()))
+
+    def move(self, channel: AnyChannel, session: str) -> None:
+        """Note in memory alone that a channel belongs to another session, which may not be there.
+
+        Then it must be looked for; whoever looks for the channel waits for it.
+        """
+        self._hold_owner(channel, -1)
+        channel.session = session
+        if session in self._loaded:
+            self._hold_owner(channel, +1)
+        else:
+            self._orphans.setdefault(session, []).append(channel)
 
     def save(self, channel: AnyChannel, *, at_rest: bool = False) -> None:
         """Store the channel's state, and forget the log that is older than anybody may replay.
@@ -268,6 +323,18 @@ class Directory:
                 self.save(channel, at_rest=True)
 
     async def _load(self, uri: str) -> AnyChannel | None:
+        while True:
+            try:
+                channel = await self._read(uri)
+            except StaleRead:
+                continue
+            if channel is None:
+                # Who was moved there need not wait for it.
+                self._orphans.pop(uri, None)
+            return channel
+
+    async def _read(self, uri: str) -> AnyChannel | None:
+        since = self._ledger.last_seq
         # What was evicted a moment ago may still be on its way to the disk.
         if self._ledger.backlog:
             await self._ledger.settle()
@@ -280,21 +347,26 @@ class Directory:
             known = session in self._loading or self._forgotten != forgotten
             if not known and whole.owner is not None and _owner_of(whole.owner) is None:
                 # Nobody has touched it since it was read.
-                self._take_in(session, whole.owner)
+                self._take_in(session, whole.owner, since)
             elif await self.find(session) is None:
                 raise StoreDamaged(f"{uri} belongs to {session}, which is not in the store")
-        return self._take_in(uri, whole)
+        return self._take_in(uri, whole, since)
 
-    def _take_in(self, uri: str, whole: WholeChannel) -> AnyChannel:
+    def _take_in(self, uri: str, whole: WholeChannel, since: int) -> AnyChannel:
         channel = self._rebuild(uri, whole)
         channel.last_used = self._clock.monotonic()
         channel.kind.restore(channel, whole)
+        for catch_up in self._followers:
+            catch_up(channel, since)
         for effect in channel.kind.loaded(channel):
             self._effects.carry_out(effect)
         for tell in self._loaders:
             tell(channel)
         self._loaded[uri] = channel
         self._hold_owner(channel, +1)
+        for orphan in self._orphans.pop(uri, ()):
+            if self.has(orphan) and orphan.session == uri:
+                channel.holds += 1
         return channel
 
     def _rebuild(self, uri: str, whole: WholeChannel) -> AnyChannel:

@@ -40,6 +40,9 @@ class _Settled:
 class Ledger(Generic[D]):
     """Hands out sequence numbers, batches writes per loop tick, releases deliveries in order."""
 
+    # As how many actions an older version can be told one; None for as many as it takes.
+    most_actions: int | None = None
+
     def __init__(
         self,
         store: Store,
@@ -69,7 +72,7 @@ class Ledger(Generic[D]):
         # Commits under way, oldest first: the commit, its size, what may leave after it.
         self._in_flight: deque[tuple[asyncio.Future[None], int, list[D | _Settled]]] = deque()
         # Writes that are not durable yet: the measure by which producers are slowed down.
-        self.backlog = 0
+        self._backlog = 0
         # Once the store has failed nothing is released any more.
         self.failure: StoreError | None = None
 
@@ -77,6 +80,17 @@ class Ledger(Generic[D]):
     def last_seq(self) -> int:
         """The newest sequence number that anything carries."""
         return self._seq
+
+    @property
+    def backlog(self) -> int:
+        """How much cannot be read from the store yet: it slows producers down."""
+        return self._backlog
+
+    async def reach(self, seq: int) -> None:
+        """Wait for a number that somebody says to have seen; this ledger hands out all of its own.
+
+        Only where numbers come from elsewhere too is there anything to wait for, and not for long.
+        """
 
     async def open(self) -> None:
         """Reserve the first block of numbers; call it before anything else."""
@@ -111,7 +125,7 @@ class Ledger(Generic[D]):
     def write(self, *writes: Write) -> None:
         """Add writes to this tick's commit."""
         self._writes.extend(writes)
-        self.backlog += len(writes)
+        self._backlog += len(writes)
         if not self._flush_scheduled:
             self._schedule()
 
@@ -171,7 +185,7 @@ class Ledger(Generic[D]):
             commit = self._store.write(*writes)
         except StoreError as error:
             # What was decided cannot be stored, so nobody may hear of it or of what follows.
-            self.backlog -= len(writes)
+            self._backlog -= len(writes)
             self._fail(error)
             self._release(deliveries)
             return
@@ -185,7 +199,7 @@ class Ledger(Generic[D]):
         released: list[D | _Settled] = []
         while self._in_flight and self._in_flight[0][0].done():
             commit, size, deliveries = self._in_flight.popleft()
-            self.backlog -= size
+            self._backlog -= size
             error = _failure_of(commit)
             if error is not None:
                 self._fail(error)

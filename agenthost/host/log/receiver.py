@@ -60,3 +60,7 @@ class Receiver(Protocol):
     def send(self, *payloads: Frame) -> None:
         """Send encoded messages to this client alone, in order with everything else."""
         ...
+
+    def end(self, code: int, reason: str) -> object:
+        """End the connection behind all that waits for the client, telling it why."""
+        ...

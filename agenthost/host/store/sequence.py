@@ -28,6 +28,9 @@ class Seal:
     last_used: int
 
 
+# The largest number that SQLite can hold.
+MOST = (1 << 63) - 1
+
 # What goes through a store's queue: the host's writes, and these, durable against power loss.
 NumberWrite: TypeAlias = Reserve | Seal
 QueuedWrite: TypeAlias = Write | NumberWrite
@@ -115,6 +118,24 @@ class Sequencer:
             # First, so that no entry above it slips in behind the seal.
             self.last_used = self.reserved = last_used
             await self._persist(Seal(last_used))
+
+
+class OutsideSequencer(Sequencer):
+    """Numbers that somebody else hands out: any that grow will do, and none is ever lost."""
+
+    def __init__(self, opening: Opening) -> None:
+        super().__init__(opening, _never)
+        self.reserved = MOST
+
+    async def reserve(self, through: int) -> None:
+        """Do nothing: whoever hands the numbers out sees to it that none comes back."""
+
+    async def seal(self, last_used: int) -> None:
+        """Do nothing: nothing was reserved."""
+
+
+async def _never(write: NumberWrite) -> None:
+    raise AssertionError(f"{write} is for a store that hands out numbers")
 
 
 class NumberedStore(ABC):

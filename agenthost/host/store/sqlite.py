@@ -29,7 +29,12 @@ from agenthost.host.store.contract import (
 from agenthost.host.store.cursors import decode_cursor
 from agenthost.host.store.database import Database, Durability
 from agenthost.host.store.reader_threads import ReaderThreads
-from agenthost.host.store.sequence import NumberedStore, NumberWrite, Sequencer
+from agenthost.host.store.sequence import (
+    NumberedStore,
+    NumberWrite,
+    OutsideSequencer,
+    Sequencer,
+)
 from agenthost.host.store.thread_starvation import StarvationGuard
 from agenthost.host.store.upgrade import ContentUpgrade, OnUpgrade, UpgradeReport, tell_nobody
 from agenthost.host.store.writer_thread import WriterThread
@@ -54,8 +59,12 @@ class SqliteStore(NumberedStore):
         *,
         durability: Durability = "normal",
         on_upgrade: OnUpgrade = tell_nobody,
+        numbers_from_outside: bool = False,
     ) -> None:
         """Name the file, which is opened with ``async with``.
+
+        With ``numbers_from_outside`` it takes any numbers that grow: they are another log's, which
+        this store copies, so it reserves none and has no gaps.
 
         ``on_upgrade`` is told, in another thread, when content of an older agenthost must be
         brought up before the store can be used, which may take minutes.
@@ -64,6 +73,7 @@ class SqliteStore(NumberedStore):
         self._path = os.path.realpath(path)
         self._durability: Durability = durability
         self._on_upgrade = on_upgrade
+        self._numbers_from_outside = numbers_from_outside
         self._upgrade: ContentUpgrade | None = None
         # ``None`` until the store is opened.
         self._parts: Parts | None = None
@@ -109,7 +119,11 @@ class SqliteStore(NumberedStore):
         def persist(write: NumberWrite) -> asyncio.Future[None]:
             return writer.submit((write,), synced=True)
 
-        numbers = Sequencer(database.opening, persist)
+        numbers = (
+            OutsideSequencer(database.opening)
+            if self._numbers_from_outside
+            else Sequencer(database.opening, persist)
+        )
         readers = ReaderThreads(self._path, guard)
         self._parts = Parts(writer, readers, numbers, database.upgraded)
         return self

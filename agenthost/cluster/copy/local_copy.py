@@ -1,0 +1,315 @@
+"""The copy as a whole: takes the feed in, tells of it, and says what is known."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from agenthost.cluster.commits import Commit, CommitReader
+from agenthost.cluster.copy import bases
+from agenthost.cluster.copy.applied import AppliedCommit, numbered
+from agenthost.cluster.copy.compaction import Compactor
+from agenthost.cluster.copy.intake import ABOUT, POSITION, STREAM, Intake
+from agenthost.cluster.copy.source import CopyFailed, CopySource, LogFeed, LogState
+from agenthost.cluster.copy.store import CopyStore
+from agenthost.cluster.copy.unit_book import UnitBook
+from agenthost.errors import AgentHostError
+from agenthost.host.channels.content_upgrade import StoredModel
+from agenthost.host.store import Append, DropChannel, PutRecord
+from agenthost.tasks import Tasks
+
+FILE = "realm.sqlite"
+"""The copy, in its folder."""
+
+# A feed that was not heard for longer may have fallen behind, in seconds.
+FRESH_SECONDS = 3.0
+# Messages that are taken without a pause for others.
+MESSAGES_AT_ONCE = 32
+# Seconds between two looks at where the feed is.
+MARK_SECONDS = 30.0
+# A unit whose log ends so many messages ago is to be renewed, or more where there are many units:
+# so that at most one of ten appends is for that.
+STALE_MESSAGES, STALE_PER_UNIT = 300_000, 10
+
+log = logging.getLogger(__name__)
+
+
+class LocalCopy:
+    """All of the realm in one file, as far as the feed has come; ``async with`` opens it."""
+
+    def __init__(
+        self,
+        folder: Path,
+        link: Any,
+        info: Any,
+        *,
+        source: CopySource | None = None,
+    ) -> None:
+        """Keep the copy in a folder; ``source`` stands in for the realm's link."""
+        if source is None:
+            raise NotImplementedError
+        self._source = source
+        self._folder = folder
+        self.store = CopyStore(folder / FILE, StoredModel())
+        # The last message taken from the feed.
+        self.position = 0
+        self._book = UnitBook()
+        self._tellers: list[Callable[[AppliedCommit], None]] = []
+        self._tasks = Tasks(self._fail)
+        self._intake: Intake
+        self._compactor: Compactor
+        self._feed: LogFeed | None = None
+        # Where the feed was when, oldest first.
+        self._marks: deque[tuple[float, int]] = deque()
+        self._following: asyncio.Task[None]
+        self._failed: asyncio.Future[None]
+        self._making_base = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        """Open the copy, take a base where it must, and begin to follow the feed.
+
+        Raises:
+            CopyFailed: it is of another log, or of one that was set back, or lacks its beginning.
+            StoreError: the file cannot be used.
+            RealmError: the realm cannot be asked.
+        """
+        self._failed = asyncio.get_running_loop().create_future()
+        # Whether anybody awaits it or not.
+        self._failed.add_done_callback(lambda done: done.cancelled() or done.exception())
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        state = await self._source.state()
+        if not await self._open(state):
+            await bases.take_base(self._source, self._folder / FILE, state)
+            if not await self._open(state):
+                raise CopyFailed("the realm's log lost its beginning while a base was taken")
+        self._intake = Intake(self.store, self._book, self.position, self._fail)
+        self._compactor = Compactor(self.store, lambda: self.position)
+        self._mark()
+        self._following = self._tasks.start(self._follow(), "copy: feed")
+        self._tasks.start(self._compactor.run(), "copy: compaction")
+        self._tasks.start(self._keep_marks(), "copy: marks")
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._tasks.close()
+        self._intake.give_up(CopyFailed("the copy of the realm was closed"))
+        self._failed.cancel()
+        try:
+            await self.store.close()
+        except AgentHostError as error:
+            # Nothing is lost that the realm does not have.
+            log.error("the copy of the realm could not be closed: %s", error)
+
+    async def _open(self, state: LogState) -> bool:
+        """Open the file; False, and it is closed again, if the log does not go on from there."""
+        await self.store.open()
+        try:
+            self.position = await self._stand(state)
+            if goes_on := self.position + 1 >= state.first:
+                await self._book.load(self.store, state.first)
+        except BaseException:
+            await self.store.close()
+            raise
+        if not goes_on:
+            await self.store.close()
+        return goes_on
+
+    async def _stand(self, state: LogState) -> int:
+        """Return where an open copy stands; refuse what cannot go on with this log."""
+        stored = await self.store.record(ABOUT, POSITION)
+        identity = await self.store.record(ABOUT, STREAM)
+        advice = f"To begin anew with what is there now, move {self._folder / FILE} away."
+        if identity is not None and identity.decode() != state.identity:
+            raise CopyFailed(
+                "the realm's log is another one than this node has copied: somebody deleted the "
+                f"stream and made it again, or this is another realm. {advice}"
+            )
+        position = 0 if stored is None else int(stored)
+        if position > state.last:
+            raise CopyFailed(
+                f"the realm's log ends at message {state.last}, but this node has seen message "
+                f"{position}: the servers were set back to an older state. {advice}"
+            )
+        if identity is None:
+            if state.first == state.began:
+                position = state.first - 1
+            await self.store.put(
+                PutRecord(ABOUT, STREAM, state.identity.encode()),
+                PutRecord(ABOUT, POSITION, str(position).encode()),
+            )
+        return position
+
+    def on_commit(self, tell: Callable[[AppliedCommit], None]) -> None:
+        """Tell somebody of every commit, in order, as it comes from the feed."""
+        self._tellers.append(tell)
+
+    async def reached(self, position: int) -> None:
+        """Wait until a message was taken from the feed and can be read from the store.
+
+        Raises:
+            AgentHostError: the copy has failed.
+        """
+        if self._failed.done():
+            await self._failed
+        await self._intake.reached(position)
+
+    async def caught_up(self) -> None:
+        """Wait until all can be read that the log's leader had when this was called."""
+        await self.reached((await self._source.state()).last)
+
+    async def failed(self) -> None:
+        """Wait for as long as the copy is kept up; raises why it is not any more."""
+        await asyncio.shield(self._failed)
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the feed was heard a moment ago, so that little can be missing."""
+        if self._feed is None or self._failed.done():
+            return False
+        return time.monotonic() - self._feed.heard_at < FRESH_SECONDS
+
+    # What is known about units.
+
+    def owner_of(self, unit: str) -> str | None:
+        """Return the node that owns a unit, if one does."""
+        return self._book.owner_of(unit)
+
+    def last_of(self, unit: str) -> int:
+        """Return the last message of a unit's log; 0 where there is none."""
+        return self._book.last_of(unit)
+
+    def units_of(self, node: str) -> list[str]:
+        """Return the units that a node owns and that are still there."""
+        return self._book.units_of(node)
+
+    def unit_of_channel(self, channel: str) -> str | None:
+        """Return the unit that a channel belongs to; ``None`` where there is no such channel."""
+        return self._book.unit_of_channel(channel)
+
+    def stale_units(self, node: str) -> list[str]:
+        """Return the units of a node that keep the log from being purged.
+
+        Their owner is to append something, be it nothing: a unit without a message has no fence.
+        """
+        age = max(STALE_MESSAGES, STALE_PER_UNIT * len(self._book))
+        return self._book.ending_before(node, self.position - age)
+
+    # Bases.
+
+    async def base_is_due(self) -> bool:
+        """Say whether so much came since the newest base that another one is worth it."""
+        state = await self._source.state()
+        newest = await bases.names_by_age(self._source)
+        since = newest[0][0] if newest else state.first - 1
+        grown = state.last - since
+        # What the log has beyond the kept part tells how large messages are here.
+        share = grown / max(1, state.last - state.first + 1)
+        return grown >= bases.BASE_EVERY or share * state.size >= bases.BASE_BYTES
+
+    async def make_base(self) -> None:
+        """Put a base into the realm, and purge what lies well before it.
+
+        Raises:
+            AgentHostError: it did not come about; what was there is still there.
+        """
+        async with self._making_base:
+            await self._intake.settle()
+            position = await bases.put_base(self._source, self.store, self._folder)
+            horizon = time.monotonic() - bases.KEPT_SECONDS
+            old = max((at for moment, at in self._marks if moment <= horizon), default=0)
+            before = min(position - bases.KEPT_MESSAGES, old) + 1
+            end = self._book.oldest_end()
+            if end is not None:
+                before = min(before, end)
+            if before > (await self._source.state()).first:
+                await self._source.purge_before(before)
+
+    # The feed.
+
+    async def _follow(self) -> None:
+        reader = CommitReader()
+        # What belongs together is taken together: all of it or none.
+        pieces: list[tuple[int, Commit]] = []
+        feed = self._feed = self._source.feed(self.position)
+        expected = self.position + 1
+        taken = 0
+        async for message in feed:
+            if message.seq != expected:
+                await self._check_gap(expected, message.seq)
+            expected = message.seq + 1
+            commit = reader.feed(message.body)
+            if commit is not None:
+                if pieces and pieces[-1][1].id != commit.id:
+                    # The rest of that commit will not come.
+                    self._take(pieces)
+                    pieces = []
+                pieces.append((message.seq, commit))
+                if not commit.continues:
+                    self._take(pieces)
+                    pieces = []
+            taken += 1
+            if taken % MESSAGES_AT_ONCE == 0:
+                await asyncio.sleep(0)
+            await self._intake.room()
+            await self._compactor.room()
+        raise CopyFailed("the realm's feed ended")
+
+    async def _check_gap(self, expected: int, found: int) -> None:
+        if found < expected:
+            raise CopyFailed(
+                f"the realm's log went back from message {expected - 1} to {found}: the servers "
+                "were set back to an older state, or the stream was made anew"
+            )
+        first = (await self._source.state()).first
+        if first > expected:
+            raise CopyFailed(
+                f"this node was away for too long: it needs message {expected}, and the realm's "
+                f"log begins with {first}. Started again, it goes on from a base"
+            )
+
+    def _take(self, pieces: list[tuple[int, Commit]]) -> None:
+        for seq, commit in pieces:
+            applied = numbered(seq, commit)
+            self._intake.take(seq, applied.writes)
+            self._book.take(applied)
+            for _, write in applied.writes:
+                if isinstance(write, Append):
+                    self._compactor.appended(write.channel, len(write.action))
+                elif isinstance(write, DropChannel):
+                    self._compactor.dropped(write.channel)
+            self.position = seq
+            for tell in self._tellers:
+                tell(applied)
+        self._intake.flush()
+
+    async def _keep_marks(self) -> None:
+        while True:
+            await asyncio.sleep(MARK_SECONDS)
+            self._mark()
+
+    def _mark(self) -> None:
+        now = time.monotonic()
+        self._marks.append((now, self.position))
+        while len(self._marks) > 1 and self._marks[1][0] <= now - bases.KEPT_SECONDS:
+            self._marks.popleft()
+
+    def _fail(self, error: Exception) -> None:
+        if self._failed.done():
+            return
+        if not isinstance(error, AgentHostError):
+            log.error("the copy of the realm failed", exc_info=error)
+            error = CopyFailed(f"the copy of the realm failed: {error!r}")
+        self._failed.set_exception(error)
+        self._following.cancel()
+        self._intake.give_up(error)

@@ -1,0 +1,158 @@
+"""The host that the clients of a node see: all of the realm, as the log tells it.
+
+It decides nothing. Its channels are read from the local copy and moved on by the feed; what clients
+ask for and do is passed to those who own it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from agenthost.cluster.front.follower import AppliedCommit, FeedFollower, Pending
+from agenthost.cluster.front.ledger import FrontLedger, ReadableCopy
+from agenthost.cluster.front.news import FeedNews
+from agenthost.host.channels.session.active_clients import ActiveClients
+from agenthost.host.host import STOPPING, Host
+from agenthost.host.housekeeping import sweep
+from agenthost.host.store import Store, Write
+from agenthost.host.wiring import wire
+from agenthost.protocol.uris import AUTOMATIONS, ROOT
+from agenthost.transport import CloseCode
+
+if TYPE_CHECKING:
+    from agenthost.host.clients.wire_log import WireLog
+    from agenthost.host.core import HostCore
+    from agenthost.host.elsewhere import Elsewhere
+    from agenthost.host.log.channel import AnyChannel
+
+
+class FrontCopy(ReadableCopy, Protocol):
+    """What a front needs of the local copy."""
+
+    @property
+    def store(self) -> Store:
+        """Where everything is read from; it is open already."""
+        ...
+
+    def on_commit(self, tell: Callable[[Any], None]) -> None:
+        """Tell somebody of every message of the feed, in order, before it can be read."""
+        ...
+
+
+class FrontHost(Host):
+    """Serves the clients of a node."""
+
+    def __init__(
+        self,
+        copy: FrontCopy,
+        elsewhere: Elsewhere,
+        *,
+        node: str = "",
+        append: Callable[[Sequence[Write]], None] = lambda writes: None,
+        pending: Pending = lambda client_id, client_seq: None,
+        **host_settings: Any,
+    ) -> None:
+        """Describe the front of a node; ``async with`` starts it.
+
+        Args:
+            copy: the local copy of the realm, open and caught up.
+            elsewhere: who carries out what clients ask for.
+            node: the name of the node.
+            append: adds writes that need no owner to the realm (the unit ``MISC``), now or later;
+                without any writes it is to append an empty message.
+            pending: what a client has dispatched that was not answered yet.
+            host_settings: as those of every `Host`.
+        """
+        super().__init__(store=cast("Store", _Opened(copy.store)), **host_settings)
+        self._copy = copy
+        self._elsewhere = elsewhere
+        self._node = node
+        self._append = append
+        self._pending = pending
+        self._follower: FeedFollower | None = None
+        # Set with every message, while the front waits for a root channel.
+        self._heard = asyncio.Event()
+        copy.on_commit(self._take)
+
+    def _make_core(self, store: Store, wire_log: WireLog | None, workspace_dir: Path) -> HostCore:
+        core = wire(
+            self._settings,
+            store,
+            wire_log,
+            workspace_dir,
+            connections=lambda: len(self._connections),
+            counts=self._counts,
+            on_failure=self._fail,
+            make_ledger=partial(FrontLedger, copy=self._copy, append=self._append),
+            elsewhere=self._elsewhere,
+        )
+        ledger = core.writer.ledger
+        assert isinstance(ledger, FrontLedger)
+        core.effects.silence()
+        core.directory.ask_nobody()
+        core.clients.node = self._node
+        core.active_clients = _NobodyActive(core.clients, core.writer, core.directory, core.effects)
+        core.news = news = FeedNews(core, ledger.last_seq)
+        self._follower = FeedFollower(core, ledger, news, self._pending)
+        return core
+
+    async def _open(self, core: HostCore) -> None:
+        await core.writer.ledger.open()
+        await core.catalogue.open()
+        await core.clients.open()
+        core.push_book.open()
+        await self._find_root(core)
+        # Whether there are automations is told at once to all who come.
+        await core.directory.find(AUTOMATIONS)
+
+    async def _find_root(self, core: HostCore) -> AnyChannel:
+        """Return the realm's root channel, once there is one."""
+        while True:
+            self._heard.clear()
+            root = await core.directory.find(ROOT)
+            if root is not None:
+                return root
+            await self._heard.wait()
+
+    def _start_work(self, core: HostCore) -> None:
+        core.tasks.start(sweep(core), "sweep")
+        core.tasks.start(self._check_tokens(), "check tokens")
+
+    async def _say_goodbye(self) -> None:
+        for connection in list(self._connections):
+            connection.end(CloseCode.GOING_AWAY, STOPPING)
+
+    def _take(self, applied: AppliedCommit) -> None:
+        if self._core is not None and self._follower is not None:
+            self._follower.take(applied)
+            self._heard.set()
+
+
+class _Opened:
+    """A store that others have opened, and close."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def __aenter__(self) -> Store:
+        return self._store
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        return None
+
+
+class _NobodyActive(ActiveClients):
+    """Leaves it to the owners of sessions who is active there."""
+
+    def left(self, client_id: str) -> None:
+        """Wait for nobody."""

@@ -1,0 +1,180 @@
+"""The order of what a front sends: the feed's numbers, and free ones in between.
+
+A front hands on what the log says under the numbers that the log gives it, the same on every node.
+What is not in the log (refusals, turns shown late, terminals) takes free numbers behind the front's
+position. Nothing is written here; what a front keeps of its clients somebody appends to the realm.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from agenthost.cluster.numbers import MOST_WRITES, message_of, number
+from agenthost.host.clients.client_records import CLIENTS
+from agenthost.host.log.ledger import Ledger
+from agenthost.host.store import (
+    DropRecord,
+    PutRecord,
+    SaveSnapshot,
+    Store,
+    StoreError,
+    StoreMisuse,
+    TrimLog,
+    Write,
+)
+
+if TYPE_CHECKING:
+    from agenthost.host.log.deliveries import Delivery
+
+# Seconds that a client waits for what it has seen elsewhere, before it gets snapshots.
+CATCH_UP_SECONDS = 2.0
+# Free numbers below which the realm is asked for one more message, which brings a thousand.
+FEW_NUMBERS = 256
+# Of the four numbers of a write the first is for turns that must be shown before it.
+_BEFORE_IT = 3
+
+
+class ReadableCopy(Protocol):
+    """What the front's ledger must know of the local copy."""
+
+    @property
+    def position(self) -> int:
+        """The last message that was taken from the feed."""
+        ...
+
+    async def reached(self, position: int) -> None:
+        """Wait until everything up to a message can be read."""
+        ...
+
+
+class FrontLedger(Ledger):
+    """Numbers and order of a host that decides nothing."""
+
+    # The numbers of one write, without the one for what is shown before it.
+    most_actions = 3
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        copy: ReadableCopy,
+        append: Callable[[Sequence[Write]], None],
+        release: Callable[[Sequence[Delivery]], None],
+        on_failure: Callable[[StoreError], None],
+    ) -> None:
+        """``append`` adds writes that need no owner to the realm; none of them is a message too."""
+        super().__init__(store, release=release, on_failure=on_failure)
+        self._copy = copy
+        self._append = append
+        # The last message that clients were sent, and the last that can be read.
+        self.position = copy.position
+        self._readable = -1
+        # How many writes it had is not known.
+        self._seq = number(self.position, MOST_WRITES - 1)
+        self._free_through = _last_free(self.position)
+        self._has_asked = False
+        # Set while a message is taken in: what it leads to leaves together.
+        self._is_taking = False
+        # Who waits for a message.
+        self._awaited: dict[asyncio.Future[None], int] = {}
+
+    @property
+    def backlog(self) -> int:
+        """How many messages were shown that may not be readable yet."""
+        return max(0, self.position - self._readable)
+
+    async def open(self) -> None:
+        """Wait until what the feed has brought so far can be read."""
+        await self.settle()
+
+    async def close(self) -> None:
+        """Hand on what is left."""
+        await super().settle()
+
+    async def settle(self) -> None:
+        """Wait until everything that was shown so far can be read from the copy."""
+        position = self.position
+        if position > self._readable:
+            await self._copy.reached(position)
+            self._readable = max(self._readable, position)
+        await super().settle()
+
+    async def reach(self, seq: int) -> None:
+        """Wait a while for what a client has seen on another node, and go on above it."""
+        message = message_of(seq)
+        if message > self.position:
+            waiter = asyncio.get_running_loop().create_future()
+            self._awaited[waiter] = message
+            try:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(CATCH_UP_SECONDS):
+                        await waiter
+            finally:
+                self._awaited.pop(waiter, None)
+        if message <= self.position:
+            self._seq = max(self._seq, min(seq, self._free_through))
+
+    def take_seq(self, count: int = 1) -> int:
+        """Hand out free numbers behind the position, and the last of them again if none is left.
+
+        More are asked for in time, so that they run out only where the realm cannot be reached.
+        """
+        self._seq = min(self._seq + count, self._free_through)
+        is_low = self._free_through - self._seq < FEW_NUMBERS
+        if is_low and not self._is_taking and not self._has_asked:
+            self._has_asked = True
+            self._append(())
+        return self._seq
+
+    def write(self, *writes: Write) -> None:
+        """Pass on what is kept of clients; snapshots and trimming are the copy's own affair."""
+        records: list[Write] = []
+        for write in writes:
+            match write:
+                case SaveSnapshot() | TrimLog():
+                    pass
+                case PutRecord() | DropRecord() if write.bucket == CLIENTS:
+                    records.append(write)
+                case _:
+                    raise StoreMisuse(f"a front decides nothing, so it cannot store {write!r:.200}")
+        if records:
+            self._append(records)
+
+    def deliver(self, delivery: Delivery) -> None:  # type: ignore[override]
+        """Hand something on, in order of the calls."""
+        if self._is_taking:
+            self._deliveries.append(delivery)
+        else:
+            super().deliver(delivery)
+
+    def begin_message(self) -> None:
+        """Gather what a message of the feed leads to."""
+        self._is_taking = True
+
+    def begin_write(self, seq: int) -> None:
+        """Come to a write: what must be shown before it is numbered right before it."""
+        self._seq = max(self._seq, seq - _BEFORE_IT - 1)
+        self._free_through = seq - _BEFORE_IT
+
+    def end_write(self, seq: int) -> None:
+        """Leave a write behind."""
+        self._seq = max(self._seq, seq)
+
+    def end_message(self, message: int) -> None:
+        """Hand on what a message has led to; this is the position now."""
+        self.position = message
+        self._seq = max(self._seq, number(message, 0) - 1)
+        self._free_through = _last_free(message)
+        self._has_asked = self._is_taking = False
+        self._flush()
+        for waiter, awaited in list(self._awaited.items()):
+            if awaited <= message and not waiter.done():
+                waiter.set_result(None)
+
+
+def _last_free(message: int) -> int:
+    """Return the last number that belongs to a message, whatever comes next."""
+    return number(message + 1, 0) - _BEFORE_IT - 1
