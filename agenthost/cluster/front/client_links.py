@@ -235,16 +235,18 @@ class UnitLane:
         if self._task is None and not self._links.is_over:
             self._flushed.clear()
             self._task = asyncio.create_task(self._run(), name=f"to the owner of {self.unit}")
-            self._task.add_done_callback(self._ended)
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._task = None
-        self._flushed.set()
-        error = None if task.cancelled() else task.exception()
-        if error is not None:
-            log.error("nothing more is sent for %s", self.unit, exc_info=error)
 
     async def _run(self) -> None:
+        try:
+            await self._send_until_done()
+        except Exception:
+            log.exception("nothing is sent for %s", self.unit)
+        finally:
+            # At once: what comes next starts anew.
+            self._task = None
+            self._flushed.set()
+
+    async def _send_until_done(self) -> None:
         pause = FIRST_PAUSE
         while self._is_new or self._queue:
             if not self._has_something():
@@ -256,7 +258,6 @@ class UnitLane:
                 self._send_all(peer)
             except (AgentHostError, OSError, TimeoutError) as error:
                 log.debug("the owner of %s is not reached: %s", self.unit, error)
-                # Whoever asks for something waits no longer than that.
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
                 self._peer, self._is_new = None, True

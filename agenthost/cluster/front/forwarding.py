@@ -128,7 +128,7 @@ class Forwarding:
         self._own_node = own_node
         self._claims = claims
         self._open = open
-        self.pending = pending or Pending()
+        self.pending = Pending() if pending is None else pending
         self.pending.on_expired = self._expired
         self.relays = Relays(
             own_node, self.pending, open, claims.owner, copy.unit_of_channel, self._terminals
@@ -237,8 +237,7 @@ class Forwarding:
             return await self._everywhere(connection, method, params)
         if place is Place.FILES:
             return await self._files(connection, method, params)
-        unit = await self._lane_for(place, connection, method, params)
-        result = await self._asked_again(
+        unit, result = await self._asked_again(
             connection, method, params, lambda: self._lane_for(place, connection, method, params)
         )
         self._note(connection, method, params, unit, result)
@@ -250,12 +249,15 @@ class Forwarding:
         method: str,
         params: JsonObject,
         find_unit: Callable[[], Awaitable[str]],
-    ) -> Any:
-        """Ask whoever owns what is asked for, and once more where that may have done nothing."""
+    ) -> tuple[str, Any]:
+        """Ask whoever owns what is asked for, and once more where that may have done nothing.
+
+        Returns the unit with the answer.
+        """
         for attempt in range(1, MOST_TRIES + 1):
             unit = await find_unit()
             try:
-                return await self._ask(connection, unit, method, params)
+                return unit, await self._ask(connection, unit, method, params)
             except Conflict as error:
                 # It was somebody's until a moment ago, and nothing was done.
                 if attempt == MOST_TRIES or "owner" not in (error.data or {}):
@@ -421,16 +423,14 @@ class Forwarding:
         channel = canonical(params["channel"])
         unit = await self._unit_named(channel, method, params) if channel != ROOT else None
         unit = unit or self._unit_with(connection, uri) or f"{_NODE}{self._own_node}"
-        asked: list[str] = []
 
         async def find_unit() -> str:
             # By its node, which is to be known where a watch is made.
-            asked[:] = [f"{_NODE}{await self._owner_or_error(unit)}"]
-            return asked[0]
+            return f"{_NODE}{await self._owner_or_error(unit)}"
 
-        result = await self._asked_again(connection, method, params, find_unit)
+        asked, result = await self._asked_again(connection, method, params, find_unit)
         if method == "createResourceWatch":
-            self.relays.made(result["channel"], asked[0].removeprefix(_NODE), connection.principal)
+            self.relays.made(result["channel"], asked.removeprefix(_NODE), connection.principal)
         return result
 
     def _unit_with(self, connection: Connection, uri: str) -> str | None:

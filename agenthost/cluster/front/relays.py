@@ -145,8 +145,8 @@ class Relays:
         for terminal, node in self._listed():
             if canonical(terminal) == uri:
                 return node
-        unit = self._unit_of(uri)
-        if unit is None and uri.startswith(terminal_uri("")):
+        unit = self._unit_of(uri) if uri.startswith(canvas_uri("")) else None
+        if uri.startswith(terminal_uri("")):
             # Part of an old result, which its session's owner opens again.
             blob = await self.core.store.blob(uri)
             unit = sessions_of(blob.owner)[0] if blob is not None else None
