@@ -14,9 +14,9 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from agenthost.cluster.front.owner_peer import LinkedClient, OwnerPeer, OwnerPeers
-from agenthost.cluster.front.pending import Pending, PendingAction
+from agenthost.cluster.front.pending import PendingAction, PendingActions
 from agenthost.errors import AgentHostError
-from agenthost.host.elsewhere import OWNED_ELSEWHERE
+from agenthost.host.clients.taken_actions import OWNED_ELSEWHERE
 from agenthost.protocol.uris import ROOT
 from agenthost.transport import CloseCode
 
@@ -46,7 +46,7 @@ class ClientLinks:
     def __init__(
         self,
         connection: Connection,
-        pending: Pending,
+        pending: PendingActions,
         open: Open,
         find_owner: FindOwner,
         forget: Callable[[str], None],

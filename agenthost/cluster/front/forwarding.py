@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from agenthost.cluster.commits import Own
 from agenthost.cluster.front.client_links import ClientLinks, Open
 from agenthost.cluster.front.owner_peer import LinkBroken, OwnerPeer
-from agenthost.cluster.front.pending import Pending, PendingAction, size_of
+from agenthost.cluster.front.pending import PendingAction, PendingActions, size_of
 from agenthost.cluster.front.relays import Relays
-from agenthost.cluster.front.routes import ONLY_READ, PLACES, Place
+from agenthost.cluster.front.routes import ONLY_READ, PLACES, MethodPlace
 from agenthost.cluster.units import REALM
 from agenthost.errors import (
     AgentHostError,
@@ -119,7 +119,7 @@ class Forwarding:
         *,
         claims: OwnerClaims,
         open: Open | None = None,
-        pending: Pending | None = None,
+        pending: PendingActions | None = None,
     ) -> None:
         """``open`` opens a link to a node, for a principal and a purpose; by default over NATS."""
         open = open or _over(link, copy)
@@ -128,7 +128,7 @@ class Forwarding:
         self._own_node = own_node
         self._claims = claims
         self._open = open
-        self.pending = Pending() if pending is None else pending
+        self.pending = PendingActions() if pending is None else pending
         self.pending.on_expired = self._expired
         self.relays = Relays(
             own_node, self.pending, open, claims.owner, copy.unit_of_channel, self._terminals
@@ -228,14 +228,14 @@ class Forwarding:
 
     def takes(self, method: str) -> bool:
         """Say whether a method is carried out elsewhere."""
-        return PLACES.get(method, Place.HERE) is not Place.HERE
+        return PLACES.get(method, MethodPlace.HERE) is not MethodPlace.HERE
 
     async def request(self, connection: Connection, method: str, params: JsonObject) -> object:
         """Have a client's request carried out by whom it concerns."""
         place = PLACES[method]
-        if place is Place.EVERYWHERE:
+        if place is MethodPlace.EVERYWHERE:
             return await self._everywhere(connection, method, params)
-        if place is Place.FILES:
+        if place is MethodPlace.FILES:
             return await self._files(connection, method, params)
         unit, result = await self._asked_again(
             connection, method, params, lambda: self._lane_for(place, connection, method, params)
@@ -345,18 +345,18 @@ class Forwarding:
     # Who is meant.
 
     async def _lane_for(
-        self, place: Place, connection: Connection, method: str, params: JsonObject
+        self, place: MethodPlace, connection: Connection, method: str, params: JsonObject
     ) -> str:
         uri = canonical(params["channel"])
         match place:
-            case Place.UNIT:
+            case MethodPlace.UNIT:
                 return await self._unit_named(uri, method, params)
-            case Place.PLACED:
+            case MethodPlace.PLACED:
                 return await self._placed(uri, params)
-            case Place.RELAYED:
+            case MethodPlace.RELAYED:
                 node = self.relays.node_of(uri) or await self._placed_channel(uri)
                 return f"{_NODE}{node}"
-            case Place.TERMINAL:
+            case MethodPlace.TERMINAL:
                 claim = params["claim"]
                 if claim["kind"] == "session":
                     return await self._unit_named(canonical(claim["session"]), method, params)

@@ -57,7 +57,7 @@ class PendingAction:
     timer: asyncio.TimerHandle | None = None
 
 
-class Pending:
+class PendingActions:
     """All actions under way."""
 
     def __init__(

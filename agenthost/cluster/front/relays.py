@@ -28,7 +28,7 @@ from agenthost.transport import CloseCode
 
 if TYPE_CHECKING:
     from agenthost.cluster.front.client_links import FindOwner, Open
-    from agenthost.cluster.front.pending import Pending
+    from agenthost.cluster.front.pending import PendingActions
     from agenthost.host.core import HostCore
     from agenthost.host.log.channel import AnyChannel
     from agenthost.host.log.kind import AnyKind
@@ -57,7 +57,7 @@ class MadeChannel:
 
 
 @dataclass(eq=False, slots=True)
-class Relay:
+class RelayedChannel:
     """One channel that is followed at its owner."""
 
     uri: str
@@ -75,7 +75,7 @@ class Relays:
     def __init__(
         self,
         own_node: str,
-        pending: Pending,
+        pending: PendingActions,
         open: Open,
         find_owner: FindOwner,
         unit_of: Callable[[str], str | None],
@@ -90,7 +90,7 @@ class Relays:
         self._listed = listed
         self._core: HostCore | None = None
         self._peers = OwnerPeers(self._link)
-        self._relays: dict[str, Relay] = {}
+        self._relays: dict[str, RelayedChannel] = {}
         self._made: dict[str, MadeChannel] = {}
 
     @property
@@ -157,7 +157,7 @@ class Relays:
         if node is None:
             return None
         peer = await _or_not_found(self._peers.get(node))
-        relay = self._relays[uri] = Relay(uri, node, peer)
+        relay = self._relays[uri] = RelayedChannel(uri, node, peer)
         try:
             # Where nobody follows it for the client that wants it, its owner would let go of it.
             result = await _or_not_found(peer.request("subscribe", {"channel": uri}, SHOW_SECONDS))
@@ -172,7 +172,7 @@ class Relays:
             self._linger(relay)
         return channel
 
-    async def _take_in(self, relay: Relay, result: JsonObject) -> AnyChannel | None:
+    async def _take_in(self, relay: RelayedChannel, result: JsonObject) -> AnyChannel | None:
         core, uri = self.core, relay.uri
         snapshot = result.get("snapshot")
         state: Any = snapshot["state"] if snapshot is not None else {}
@@ -221,7 +221,7 @@ class Relays:
         else:
             relay.peer.close("too much came at once")
 
-    def _tell(self, relay: Relay, method: str, params: JsonObject) -> None:
+    def _tell(self, relay: RelayedChannel, method: str, params: JsonObject) -> None:
         channel, writer = relay.channel, self.core.writer
         assert channel is not None
         if method != "action":
@@ -241,17 +241,17 @@ class Relays:
                 if connection is follower:
                     connection.end(CloseCode.TRY_AGAIN_LATER, LOST)
 
-    def _linger(self, relay: Relay) -> None:
+    def _linger(self, relay: RelayedChannel) -> None:
         if relay.timer is not None:
             relay.timer.cancel()
         loop = asyncio.get_running_loop()
         relay.timer = loop.call_later(LINGER_SECONDS, self._end_if_deserted, relay)
 
-    def _end_if_deserted(self, relay: Relay) -> None:
+    def _end_if_deserted(self, relay: RelayedChannel) -> None:
         if relay.channel is not None and not relay.channel.in_use:
             self._drop(relay)
 
-    def _drop(self, relay: Relay) -> None:
+    def _drop(self, relay: RelayedChannel) -> None:
         if relay.timer is not None:
             relay.timer.cancel()
         if self._relays.get(relay.uri) is relay:

@@ -10,7 +10,7 @@ from enum import Enum
 from types import MappingProxyType
 
 
-class Place(Enum):
+class MethodPlace(Enum):
     """Where a request is carried out."""
 
     HERE = "the front, from the local copy and its own connections"
@@ -23,64 +23,67 @@ class Place(Enum):
     EVERYWHERE = "every node: nobody knows who will need it"
 
 
-PLACES: Mapping[str, Place] = MappingProxyType(
+PLACES: Mapping[str, MethodPlace] = MappingProxyType(
     {
         # Opening, following and looking: all of it is in the copy.
-        "initialize": Place.HERE,
-        "reconnect": Place.HERE,
-        "ping": Place.HERE,
-        "subscribe": Place.HERE,
-        "unsubscribe": Place.HERE,
-        "listSessions": Place.HERE,
-        "fetchTurns": Place.HERE,
-        "agenthost/about": Place.HERE,
+        "initialize": MethodPlace.HERE,
+        "reconnect": MethodPlace.HERE,
+        "ping": MethodPlace.HERE,
+        "subscribe": MethodPlace.HERE,
+        "unsubscribe": MethodPlace.HERE,
+        "listSessions": MethodPlace.HERE,
+        "fetchTurns": MethodPlace.HERE,
+        "agenthost/about": MethodPlace.HERE,
         # Its form is judged here; `Forwarding.dispatch` passes the action on.
-        "dispatchAction": Place.HERE,
+        "dispatchAction": MethodPlace.HERE,
         # There are none, anywhere.
-        "listAutomationTriggerDefinitions": Place.HERE,
+        "listAutomationTriggerDefinitions": MethodPlace.HERE,
         # This node's own file and its own browsers.
-        "agenthost/createToken": Place.HERE,
-        "agenthost/listTokens": Place.HERE,
-        "agenthost/revokeToken": Place.HERE,
-        "agenthost/subscribePush": Place.HERE,
-        "agenthost/unsubscribePush": Place.HERE,
-        "agenthost/visible": Place.HERE,
+        "agenthost/createToken": MethodPlace.HERE,
+        "agenthost/listTokens": MethodPlace.HERE,
+        "agenthost/revokeToken": MethodPlace.HERE,
+        "agenthost/subscribePush": MethodPlace.HERE,
+        "agenthost/unsubscribePush": MethodPlace.HERE,
+        "agenthost/visible": MethodPlace.HERE,
+        # Who lives is heard here, and whoever owns a session is told by the front to give it up.
+        "agenthost/listNodes": MethodPlace.HERE,
+        "agenthost/moveSession": MethodPlace.HERE,
         # What a session's owner decides.
-        "disposeSession": Place.UNIT,
-        "createChat": Place.UNIT,
-        "disposeChat": Place.UNIT,
-        "moveChat": Place.UNIT,
-        "completions": Place.UNIT,
-        "agenthost/restoreSession": Place.UNIT,
-        "agenthost/purgeSession": Place.UNIT,
-        "agenthost/mcpLog": Place.UNIT,
-        "agenthost/callMcpTool": Place.UNIT,
-        "agenthost/trustFolder": Place.UNIT,
-        "createTerminal": Place.TERMINAL,
-        "disposeTerminal": Place.RELAYED,
-        "invokeChangesetOperation": Place.RELAYED,
+        "disposeSession": MethodPlace.UNIT,
+        "createChat": MethodPlace.UNIT,
+        "disposeChat": MethodPlace.UNIT,
+        "moveChat": MethodPlace.UNIT,
+        "completions": MethodPlace.UNIT,
+        "agenthost/restoreSession": MethodPlace.UNIT,
+        "agenthost/purgeSession": MethodPlace.UNIT,
+        "agenthost/mcpLog": MethodPlace.UNIT,
+        "agenthost/callMcpTool": MethodPlace.UNIT,
+        "agenthost/trustFolder": MethodPlace.UNIT,
+        "createTerminal": MethodPlace.TERMINAL,
+        "disposeTerminal": MethodPlace.RELAYED,
+        "invokeChangesetOperation": MethodPlace.RELAYED,
         # Before there is a session.
-        "createSession": Place.PLACED,
-        "resolveSessionConfig": Place.PLACED,
-        "sessionConfigCompletions": Place.PLACED,
+        "createSession": MethodPlace.PLACED,
+        "resolveSessionConfig": MethodPlace.PLACED,
+        "sessionConfigCompletions": MethodPlace.PLACED,
         # Which session will need the token is not known, nor where it will be.
-        "authenticate": Place.EVERYWHERE,
+        "authenticate": MethodPlace.EVERYWHERE,
         # The realm's.
-        "runAutomation": Place.LEADER,
-        "fetchAutomationRuns": Place.LEADER,
-        "agenthost/listTrash": Place.LEADER,
-        "agenthost/forgetTrust": Place.LEADER,
-        "agenthost/listTrust": Place.LEADER,
-        "resourceRead": Place.FILES,
-        "resourceWrite": Place.FILES,
-        "resourceList": Place.FILES,
-        "resourceCopy": Place.FILES,
-        "resourceMove": Place.FILES,
-        "resourceDelete": Place.FILES,
-        "resourceResolve": Place.FILES,
-        "resourceMkdir": Place.FILES,
-        "resourceRequest": Place.FILES,
-        "createResourceWatch": Place.FILES,
+        "runAutomation": MethodPlace.LEADER,
+        "fetchAutomationRuns": MethodPlace.LEADER,
+        "agenthost/listTrash": MethodPlace.LEADER,
+        "agenthost/forgetTrust": MethodPlace.LEADER,
+        "agenthost/listTrust": MethodPlace.LEADER,
+        "resourceRead": MethodPlace.FILES,
+        "resourceWrite": MethodPlace.FILES,
+        "resourceList": MethodPlace.FILES,
+        "resourceCopy": MethodPlace.FILES,
+        "resourceMove": MethodPlace.FILES,
+        "resourceDelete": MethodPlace.FILES,
+        "resourceResolve": MethodPlace.FILES,
+        "resourceMkdir": MethodPlace.FILES,
+        "resourceRequest": MethodPlace.FILES,
+        "createResourceWatch": MethodPlace.FILES,
     }
 )
 """Where each method is carried out; what is not named here the front does itself."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from agenthost.agents.api import AgentError
 from agenthost.errors import InvalidParams, WireError
 from agenthost.host.clients.methods import handles
-from agenthost.host.elsewhere import OWNED_ELSEWHERE
+from agenthost.host.clients.taken_actions import OWNED_ELSEWHERE
 from agenthost.host.log.channel import AnyChannel, OwnerChannel
 from agenthost.host.log.writer import ClientAction
 from agenthost.protocol.inbound import accept_action

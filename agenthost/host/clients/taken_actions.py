@@ -11,6 +11,8 @@ from collections.abc import Hashable
 from types import TracebackType
 from typing import Self
 
+# How a refusal ends whose only reason is that somebody else decides by now; nothing was done.
+OWNED_ELSEWHERE = "is with another node now"
 # As many as may be under way of one client, twice.
 MOST_TAKEN = 512
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,7 +13,7 @@ from typing import Any
 
 from agenthost.cluster.front.forwarding import Forwarding
 from agenthost.cluster.front.host import FrontHost
-from agenthost.cluster.front.pending import Pending
+from agenthost.cluster.front.pending import PendingActions
 from agenthost.errors import AgentHostError
 from agenthost.host.trust import Principal
 from agenthost.transport import CloseCode, Transport, memory_pair
@@ -21,6 +21,13 @@ from tests.cluster.front.feeding import HandCopy, RecordedHost, Stream
 from tests.wire.client import WireClient, open_client
 
 NODE = "n1"
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    async with asyncio.timeout(20):
+        while not holds():  # noqa: ASYNC110 - many things lead to it
+            await asyncio.sleep(0.01)
 
 
 class MappedCopy(HandCopy):
@@ -110,7 +117,7 @@ class HeldBack:
 
 @asynccontextmanager
 async def bed(
-    tmp_path: Path, pending: Pending | None = None, **settings: Any
+    tmp_path: Path, pending: PendingActions | None = None, **settings: Any
 ) -> AsyncIterator[Bed]:
     """Run an owner and a front of it."""
     stream = Stream()
@@ -135,7 +142,7 @@ async def bed(
                 task = asyncio.create_task(owner.serve(far, principal, hears_logs_elsewhere=True))
                 tasks.add(task)
                 task.add_done_callback(tasks.discard)
-            return HeldBack(near, copy)  # type: ignore[return-value]
+            return HeldBack(near, copy)
 
         forwarding = Forwarding(
             copy, None, nodes, NODE, claims=nodes, open=open_link, pending=pending

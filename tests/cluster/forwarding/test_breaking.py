@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agenthost.cluster.front import forwarding, owner_peer, pending
-from agenthost.cluster.front.pending import NOBODY, Pending
-from tests.cluster.forwarding.bed import bed
+from agenthost.cluster.front.pending import NOBODY, PendingActions
+from agenthost.host.store import Append
+from tests.cluster.forwarding.bed import bed, until
 from tests.wire.client import ROOT
 from tests.wire.mirrors import assert_mirrors
 
@@ -30,14 +33,12 @@ async def test_what_a_broken_link_leaves_unanswered_is_done_once(tmp_path: Path)
         await ann.envelope(
             SESSION, lambda each: (each.get("origin") or {}).get("clientSeq") == last
         )
-        async with asyncio.timeout(20):
-            while len(realm.forwarding.pending):
-                await asyncio.sleep(0.01)
+        await until(lambda: not len(realm.forwarding.pending))
         entries = [
             write.origin
             for message in realm.stream.messages
             for _, write in message.writes
-            if b"session/titleChanged" in getattr(write, "action", b"")
+            if isinstance(write, Append) and b"session/titleChanged" in write.action
         ]
         numbers = [origin for origin in entries if origin is not None]
         assert len(numbers) == len(set(numbers)) == 40
@@ -47,7 +48,7 @@ async def test_what_a_broken_link_leaves_unanswered_is_done_once(tmp_path: Path)
 async def test_without_an_owner_actions_are_refused_in_time_and_pings_go_on(
     tmp_path: Path,
 ) -> None:
-    short = Pending(owner_seconds=0.5, answer_seconds=1.0)
+    short = PendingActions(owner_seconds=0.5, answer_seconds=1.0)
     async with bed(tmp_path, short) as realm, realm.client("ann", ROOT) as ann:
         chat = await ann.ready_session(SESSION)
         await ann.subscribe(chat)
@@ -67,7 +68,7 @@ async def test_a_flood_is_slowed_down_and_every_action_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pending, "MOST_PENDING", 16)
-    short = Pending(owner_seconds=0.2, answer_seconds=0.4)
+    short = PendingActions(owner_seconds=0.2, answer_seconds=0.4)
     async with bed(tmp_path, short) as realm, realm.client("ann", ROOT) as ann:
         await ann.ready_session(SESSION)
         realm.nodes.is_alive = False
@@ -82,9 +83,7 @@ async def test_a_flood_is_slowed_down_and_every_action_answered(
                 most = max(most, len(realm.forwarding.pending))
                 await bob.ping()
         for seq in seqs:
-            told = await ann.envelope(
-                SESSION, lambda each, seq=seq: (each.get("origin") or {}).get("clientSeq") == seq
-            )
+            told = await ann.envelope(SESSION, partial(_answers, seq))
             assert told["rejectionReason"] == NOBODY
         assert 0 < most <= 16
         assert len(realm.forwarding.pending) == 0
@@ -101,7 +100,8 @@ async def test_an_owner_that_never_answers_costs_its_asker_an_error_and_others_n
         async with realm.client("bob", ROOT) as bob:
             await bob.ping()
             failure = await asked
-            assert failure.code == -32603 and failure.message
+            assert failure.code == -32603
+            assert failure.message
             realm.answers = True
             await bob.ready_session(SESSION)
             await ann.subscribe(SESSION)
@@ -110,7 +110,7 @@ async def test_an_owner_that_never_answers_costs_its_asker_an_error_and_others_n
 async def test_an_owner_that_dies_while_it_works_is_told_of(tmp_path: Path) -> None:
     async with bed(tmp_path) as realm, realm.client("ann", ROOT) as ann:
         await ann.ready_session(SESSION)
-        peers = [link for link in realm.links]
+        peers = list(realm.links)
         assert peers
         lock = realm.owner.core.large_frames
         async with lock:
@@ -132,9 +132,9 @@ async def test_a_client_that_leaves_takes_its_links_and_actions_with_it(tmp_path
             realm.nodes.is_alive = False
             await realm.break_links()
             await ann.dispatch(SESSION, {"type": "session/titleChanged", "title": "late"})
-            async with asyncio.timeout(20):
-                while not len(realm.forwarding.pending):
-                    await asyncio.sleep(0.01)
-        async with asyncio.timeout(20):
-            while len(realm.forwarding.pending) or realm.forwarding._links:
-                await asyncio.sleep(0.01)
+            await until(lambda: len(realm.forwarding.pending) > 0)
+        await until(lambda: not len(realm.forwarding.pending) and not realm.forwarding._links)
+
+
+def _answers(seq: int, envelope: dict[str, Any]) -> bool:
+    return (envelope.get("origin") or {}).get("clientSeq") == seq

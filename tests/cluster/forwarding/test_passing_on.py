@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
 
 from agenthost.protocol import SUPPORTED_VERSIONS
-from tests.cluster.forwarding.bed import bed
+from tests.cluster.forwarding.bed import bed, until
 from tests.wire.client import ROOT
 from tests.wire.mirrors import assert_ascending, assert_mirrors
 
@@ -58,15 +57,15 @@ async def test_the_owner_knows_who_follows_and_who_has_left(tmp_path: Path) -> N
                 channel = directory.get(uri)
                 return {each.client_id for each in channel.subscriptions} if channel else set()
 
-            await _until(lambda: "ann" in followers(chat) and "ann" in followers(SESSION))
+            await until(lambda: "ann" in followers(chat) and "ann" in followers(SESSION))
             assert all(
                 view.is_quiet
                 for view in directory.get(chat).subscriptions.values()  # type: ignore[union-attr]
             )
             await ann.send({"method": "unsubscribe", "params": {"channel": chat}})
-            await _until(lambda: "ann" not in followers(chat))
+            await until(lambda: "ann" not in followers(chat))
             assert "ann" in followers(SESSION)
-        await _until(lambda: not realm.owner.core.clients.is_here("ann"))
+        await until(lambda: not realm.owner.core.clients.is_here("ann"))
         assert followers(SESSION) == set()
 
 
@@ -88,9 +87,3 @@ async def test_a_watch_tells_its_maker_through_the_front(tmp_path: Path) -> None
         await ann.subscribe(made["channel"])
         (tmp_path / "new.txt").write_text("x")
         await ann.action(made["channel"], "resourceWatch/changed")
-
-
-async def _until(holds: object) -> None:
-    async with asyncio.timeout(20):
-        while not holds():  # type: ignore[operator]
-            await asyncio.sleep(0.01)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
 
 from agenthost.cluster.front import relays
 from agenthost.transport import CloseCode
-from tests.cluster.forwarding.bed import bed
+from tests.cluster.forwarding.bed import bed, until
 from tests.wire.client import ROOT
 from tests.wire.shells import TERMINAL, create, shows, types
 
@@ -47,9 +46,7 @@ async def test_a_relay_ends_when_nobody_follows_it(
         await ann.send({"method": "unsubscribe", "params": {"channel": TERMINAL}})
         channel = realm.owner.core.directory.get(TERMINAL)
         assert channel is not None
-        async with asyncio.timeout(20):
-            while len(realm.forwarding.relays) or channel.subscriptions:
-                await asyncio.sleep(0.01)
+        await until(lambda: not len(realm.forwarding.relays) and not channel.subscriptions)
         assert realm.front.core.directory.get(TERMINAL) is None
         await ann.subscribe(TERMINAL)
 
@@ -61,7 +58,8 @@ async def test_who_follows_it_over_a_link_that_breaks_reconnects_and_sees_it_ane
         await create(ann)
         await realm.break_links()
         code, reason = await ann.end()
-        assert code == CloseCode.TRY_AGAIN_LATER and "reconnect" in reason
+        assert code == CloseCode.TRY_AGAIN_LATER
+        assert "reconnect" in reason
         async with realm.client("ann", ROOT) as again:
             await again.subscribe(TERMINAL)
             await types(again, 'echo st""ill\r')
@@ -76,7 +74,8 @@ async def test_a_changeset_is_shown_and_asked_for_once(tmp_path: Path) -> None:
         async with realm.client("bob", ROOT) as bob:
             await bob.subscribe(uri)
             channel = realm.owner.core.directory.get(uri)
-            assert channel is not None and len(channel.subscriptions) == 1
+            assert channel is not None
+            assert len(channel.subscriptions) == 1
         assert state is not None
         failure = await ann.refusal("subscribe", channel=f"{SESSION}/changeset/nonsense")
         assert failure.code == -32008
