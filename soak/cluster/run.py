@@ -66,8 +66,8 @@ async def _run(folder: Path, faults: int, clients: int, random: Random) -> list[
         except (TimeoutError, WireFailure, OSError, AssertionError) as error:
             stage.faults.append(f"the end could not be judged: {error!r}")
         print(_summary(running, stage, memories))
-        complaints = [each for node in running.nodes for each in node.complaints]
-        return [*stage.history.faults, *stage.faults, *complaints]
+    complaints = [each for node in running.nodes for each in node.complaints]
+    return [*stage.history.faults, *stage.faults, *complaints]
 
 
 async def _befall(
