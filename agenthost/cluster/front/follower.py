@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agenthost.cluster.commits import RealmWrite, Tell
 from agenthost.host.channels.chat.kind import CHAT
@@ -37,6 +37,7 @@ from agenthost.protocol.versions import sequence_numbers_needed, translator
 from agenthost.transport import CloseCode
 
 if TYPE_CHECKING:
+    from agenthost.cluster.copy.applied import AppliedCommit
     from agenthost.cluster.front.ledger import FrontLedger
     from agenthost.cluster.front.news import FeedNews
     from agenthost.host.core import HostCore
@@ -61,25 +62,6 @@ ELSEWHERE = "superseded by a newer connection of this client"
 _NOTHING_STORED = StoredChannel("", 0, b"", (), 0)
 # What the host fills in for clients that do not send it.
 _FILLED_IN = ("duration", "startedAt")
-
-
-class AppliedCommit(Protocol):
-    """One message of the feed, with the numbers that its writes have."""
-
-    @property
-    def seq(self) -> int:
-        """The message's place in the stream."""
-        ...
-
-    @property
-    def node(self) -> str:
-        """Who wrote it."""
-        ...
-
-    @property
-    def writes(self) -> tuple[tuple[int, RealmWrite], ...]:
-        """The writes, each with its number."""
-        ...
 
 
 class FeedFollower:
@@ -127,13 +109,13 @@ class FeedFollower:
                 ):
                     self._client(client_id, write.value if isinstance(write, PutRecord) else None)
                 case DropChannel(channel=uri):
-                    channel = self._directory.get(uri)
+                    channel = self._shown(uri)
                     # The one channel that is always there: another is about to take its place.
                     if channel is not None and uri != ROOT:
-                        self._directory.end(channel)
+                        self._directory.let_go(channel)
                 case PutRecord() | PutSession() | DropSession():
                     name = write.key if isinstance(write, PutRecord) else write.session
-                    channel = self._directory.get(name)
+                    channel = self._shown(name)
                     if channel is not None:
                         self._restore(channel, write)
                 case _:
@@ -142,8 +124,13 @@ class FeedFollower:
             # One channel's trouble must not hold the feed up for all the others.
             log.exception("what the log says could not be shown: %s", type(write).__name__)
 
+    def _shown(self, uri: str) -> AnyChannel | None:
+        """Return a channel that is in memory and that the log tells of."""
+        channel = self._directory.get(uri)
+        return channel if channel is not None and channel.is_logged else None
+
     def _append(self, number: int, entry: Append) -> None:
-        channel = self._directory.get(entry.channel)
+        channel = self._shown(entry.channel)
         if channel is None or number <= channel.seq:
             return
         action: Action = stored_value(entry.action, channel.uri)
@@ -197,7 +184,7 @@ class FeedFollower:
                 subscription.connection.end(CloseCode.TRY_AGAIN_LATER, RESUME)
 
     def _tell(self, number: int, write: Tell) -> None:
-        channel = self._directory.get(write.channel)
+        channel = self._shown(write.channel)
         if channel is None:
             return
         params = stored_value(write.params, write.channel)
@@ -206,7 +193,7 @@ class FeedFollower:
         self._ledger.deliver(Notice(channel, write.method, params))
 
     def _created(self, number: int, write: SaveSnapshot) -> None:
-        channel = self._directory.get(write.channel)
+        channel = self._shown(write.channel)
         if channel is not None and number > channel.seq:
             # It went with what came before, except where it may not be missing.
             state = stored_value(write.state, write.channel)
