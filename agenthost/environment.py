@@ -43,6 +43,20 @@ VARIABLES = (
         "host",
     ),
     Variable(
+        "AGENTHOST_CLUSTER",
+        "the servers of a cluster to be a node of, out of sight of `ps`: `nats://…`",
+        "none: a host of its own",
+        "`agenthost serve`",
+        "host",
+    ),
+    Variable(
+        "AGENTHOST_CLUSTER_CREDENTIALS",
+        "the credentials file for the servers of a cluster",
+        "none",
+        "`agenthost serve --cluster`, `doctor --cluster`, `migrate`",
+        "host",
+    ),
+    Variable(
         "AGENTHOST_URL",
         "a host elsewhere: `wss://…`, `host:port`, `ssh://machine`",
         "the host of the data directory",

@@ -59,6 +59,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 # The command that runs a host may reach for it, and the one that lists agents for them.
 EXTRA: dict[str, set[str]] = {
     "cli/commands/serve.py": {"host", "web", "agents", "transport", "cluster"},
+    "cli/commands/serve_cluster.py": {"host", "agents", "cluster"},
     # What it says of a store that cannot be opened.
     "cli/commands/serve_messages.py": {"host"},
     "cli/commands/agents.py": {"agents"},

@@ -21,6 +21,7 @@ _COMMANDS = (
     "serve",
     "chat",
     "sessions",
+    "nodes",
     "send",
     "watch",
     "diff",

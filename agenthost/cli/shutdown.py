@@ -31,6 +31,8 @@ class Shutdown:
     """Handles the stop signals of this process, and ends it in time."""
 
     def __init__(self) -> None:
+        # Seconds after the first signal at which the process is gone.
+        self.limit = STOP_LIMIT
         # Set by the first signal.
         self.requested = asyncio.Event()
         # Called for a hangup, which does not stop the host then. To be set before it listens.
@@ -104,7 +106,7 @@ class Shutdown:
             _thread.start_new_thread(self._exit_at_time_limit, ())
 
     def _exit_at_time_limit(self) -> None:
-        time.sleep(STOP_LIMIT)
+        time.sleep(self.limit)
         if not self.all_done:
             os.write(2, b"agenthost: the host did not stop in time and was ended\n")
         self._exit(self._code if self.all_done else 1)

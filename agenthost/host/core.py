@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
     from agenthost.host.elsewhere import Elsewhere
     from agenthost.host.log.channel import LiveChannel
+    from agenthost.host.machines import Machines
     from agenthost.protocol.commands import Implementation
     from agenthost.protocol.root import RootState
 
@@ -159,6 +160,8 @@ class HostCore:
     # Who is told when a session goes.
     releases: WorkspaceReleases
     terminals: HostTerminals
+    # The machines that this host is one of; None where it is alone.
+    machines: Machines | None = None
     # Who tells of the list of sessions; without one the catalogue does, which knows its own.
     news: ListNewsSource | None = None
 

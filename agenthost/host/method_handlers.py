@@ -1,6 +1,6 @@
 """What each method does, one module per area; importing this registers them all."""
 
-from agenthost.host import access
+from agenthost.host import access, machines
 from agenthost.host.channels.automation import commands as automations
 from agenthost.host.channels.changeset import operations as changesets
 from agenthost.host.channels.chat import commands as chats
@@ -24,6 +24,7 @@ MODULES = (
     completions,
     configuration,
     handshake,
+    machines,
     moves,
     pushes,
     resources,

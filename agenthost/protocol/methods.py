@@ -169,6 +169,9 @@ _ROWS = (
     _own("trustFolder", Access.OWNER, beside=Beside.FREE),
     _own("forgetTrust", Access.OWNER),
     Method("agenthost/listTrust", "PingParams", "ListTrustResult"),
+    # The machines of a cluster, and which of them a session runs on.
+    Method("agenthost/listNodes", "PingParams", "ListNodesResult", access=Access.OPERATE),
+    _own("moveSession", Access.OPERATE, answers=True, beside=Beside.FREE),
     # Either way.
     _resource("resourceRead", Access.CONTENT, large=True),
     _resource("resourceWrite"),

@@ -1,4 +1,4 @@
-"""Params and results of agenthost's own methods: who is who, tokens, pushes, MCP servers' trust.
+"""Params and results of agenthost's own methods: people, tokens, pushes, servers' trust, machines.
 
 Types only. Those about the trash, which came first, are in ``commands``.
 """
@@ -168,3 +168,46 @@ class ListTrustResult(TypedDict):
     """All that was decided, by folder."""
 
     items: list[TrustedFolder]
+
+
+class NodeStatus(TypedDict):
+    """One machine of a cluster."""
+
+    node: str
+    version: str
+    labels: dict[str, str]
+    # Where it listens, as it says itself.
+    url: NotRequired[str]
+    startedAt: str
+    # Whether the client is connected to it; whether it leads; whether it is about to leave.
+    here: bool
+    leads: bool
+    draining: bool
+    # What is wrong with it, if anything is.
+    ailment: NotRequired[str]
+    agents: list[str]
+    # How many sessions it owns, turns run there, clients it serves; the load of a processor.
+    sessions: NonNegative
+    turns: NonNegative
+    clients: NonNegative
+    load: float
+    # The last message of the log that it has read.
+    position: NonNegative
+
+
+class ListNodesResult(TypedDict):
+    """The machines of a cluster that live, by name."""
+
+    items: list[NodeStatus]
+
+
+class MoveSessionParams(BaseParams):
+    """Have the session that the channel is run by another machine; its running turns end."""
+
+    node: NonEmptyString
+
+
+class MoveSessionResult(TypedDict):
+    """The machine that runs it now."""
+
+    node: str

@@ -22,10 +22,11 @@ ON_ROOT = EITHER_WAY | {
     "agenthost/createToken", "agenthost/listTokens", "agenthost/revokeToken",
     "agenthost/about", "agenthost/subscribePush", "agenthost/unsubscribePush",
     "agenthost/visible", "agenthost/forgetTrust", "agenthost/listTrust",
+    "agenthost/listNodes",
 }  # fmt: skip
 ON_AUTOMATIONS = {"runAutomation", "fetchAutomationRuns"}
 # What this product adds to the protocol.
-OURS = 14
+OURS = 16
 
 
 def test_there_are_as_many_methods_as_the_protocol_has() -> None:

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agenthost.cli.arguments import (
     Subparsers,
@@ -26,6 +26,7 @@ from agenthost.cli.arguments import (
     seconds,
     setting,
 )
+from agenthost.cli.commands.serve_cluster import add_cluster_options, cluster_node
 from agenthost.cli.commands.serve_messages import ServingHost, UpgradeNews, why_not_served
 from agenthost.cli.connection.command_hints import use_data_dir
 from agenthost.cli.connection.host_lookup import announce
@@ -45,6 +46,7 @@ from agenthost.tokens import BOOK_FILE, OWNER_FILE, TokenBook
 
 if TYPE_CHECKING:
     from agenthost.agents.loader import AgentCandidate
+    from agenthost.cluster.node import ClusterNode
     from agenthost.host import Gate, Host
     from agenthost.host.transports.tls import Certificate
 
@@ -68,6 +70,7 @@ def register(subparsers: Subparsers) -> None:
     _add_agent_options(serve)
     _add_behaviour_options(serve)
     _add_log_options(serve)
+    add_cluster_options(serve)
 
 
 # Every explanation fits its row: more is in docs/running.md.
@@ -236,8 +239,6 @@ async def _serve(args: argparse.Namespace, stopping: Shutdown) -> None:
     # Before anything there is used, or made because it is missing.
     finish_replacement(data_dir)
     roots: list[Path] = args.root or [Path.cwd()]
-    path = data_dir / STORE_FILE
-    store = SqliteStore(path, durability=args.durability, on_upgrade=UpgradeNews().tell)
     if certificate is not None and not sys.stdin.isatty():
         # As a service's manager asks for it; from a terminal it means that this has been closed.
         stopping.on_hangup = certificate_renewal(certificate)
@@ -245,23 +246,29 @@ async def _serve(args: argparse.Namespace, stopping: Shutdown) -> None:
     serving: asyncio.Task[None] | None = None
     announced = ExitStack()
     try:
-        async with Host(
-            agents,
-            store=store,
-            dev=args.dev,
-            default_directory=roots[0],
-            roots=roots,
-            wire_log=args.wire_log,
-            flags=_flags(args),
-            user_folders=args.user_folder if args.user_folder is not None else user_folders(),
-            silence_limit=args.silence_limit or None,
-            is_admitted=admitted_names(data_dir),
-            workspace_dir=data_dir / WORKSPACE_FOLDER,
-            shells=ShellPolicy(prefix=None if args.no_shell_prefix else SHELL_PREFIX),
-            token_book=None if args.no_token else TokenBook(data_dir / BOOK_FILE),
-            push_file=data_dir / PUSH_FILE,
-            kept_away=[data_dir, *filter(None, [_token_file(args, data_dir)])],
-        ) as host:
+        settings: dict[str, Any] = {
+            "dev": args.dev,
+            "default_directory": roots[0],
+            "roots": roots,
+            "wire_log": args.wire_log,
+            "flags": _flags(args),
+            "user_folders": args.user_folder if args.user_folder is not None else user_folders(),
+            "silence_limit": args.silence_limit or None,
+            "is_admitted": admitted_names(data_dir),
+            "workspace_dir": data_dir / WORKSPACE_FOLDER,
+            "shells": ShellPolicy(prefix=None if args.no_shell_prefix else SHELL_PREFIX),
+            "token_book": None if args.no_token else TokenBook(data_dir / BOOK_FILE),
+            "push_file": data_dir / PUSH_FILE,
+            "kept_away": [data_dir, *filter(None, [_token_file(args, data_dir)])],
+        }
+        if args.cluster is None:
+            path = data_dir / STORE_FILE
+            store = SqliteStore(path, durability=args.durability, on_upgrade=UpgradeNews().tell)
+            making: Host | ClusterNode = Host(agents, store=store, **settings)
+        else:
+            making = cluster_node(args, data_dir, agents, settings)
+            stopping.limit += args.drain_seconds
+        async with making as host:
             stopping.on_hurry = host.hurry
             if not args.stdio:
                 secret, gate = _gate(args, data_dir)
@@ -287,6 +294,8 @@ async def _serve(args: argparse.Namespace, stopping: Shutdown) -> None:
             work = _serve_stdio(host) if args.stdio else host.serve_forever()
             serving = asyncio.create_task(work, name="serve")
             await _until(stopping.requested, serving)
+            if not isinstance(host, Host):
+                await host.drain(args.drain_seconds)
     finally:
         announced.close()
         # Only now, because the host tells its clients before it lets go of them.
@@ -354,7 +363,7 @@ def _gate(args: argparse.Namespace, data_dir: Path) -> tuple[str | None, Gate]:
     return secret, Gate(tokens, allowed_origins=args.allow_origin)
 
 
-async def _serve_stdio(host: Host) -> None:
+async def _serve_stdio(host: Host | ClusterNode) -> None:
     from agenthost.host.transports import open_stdio
 
     # Whatever an agent prints goes to standard error, never between the messages.

@@ -167,3 +167,18 @@ async def move_chat(args: argparse.Namespace) -> int:
     else:
         print(f"moved  {one_line(chat)}  to {one_line(session)}")
     return OK
+
+
+async def move_session(args: argparse.Namespace) -> int:
+    """Have a session run by another machine of a cluster."""
+    if args.after is not None:
+        raise CommandFailed("--after is for chats; --node moves a whole session", USAGE)
+    node = decode_argument(args.node)
+    async with connected(args) as client:
+        session = await find_session(client, args.chat)
+        await client.request("agenthost/moveSession", {"channel": session, "node": node})
+    if args.json:
+        print(json.dumps({"session": session, "node": node}, indent=2))
+    else:
+        print(f"moved  {one_line(session)}  to {one_line(node)}")
+    return OK

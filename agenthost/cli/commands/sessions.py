@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from agenthost.cli.arguments import Subparsers, add_command, add_json_option, add_verb, count
-from agenthost.cli.commands.session_changes import change_sessions, move_chat
+from agenthost.cli.commands.session_changes import change_sessions, move_chat, move_session
 from agenthost.cli.commands.session_page import session_page, session_settings
 from agenthost.cli.connection.command_hints import hint
 from agenthost.cli.connection.host_connection import (
@@ -123,19 +123,21 @@ def _add_verbs(verbs: Subparsers) -> Iterator[argparse.ArgumentParser]:
     move = add_verb(
         verbs,
         "move",
-        "move a chat to another session, or within its own",
+        "move a chat to another session, or a session to another machine",
         'agenthost sessions move "Side track" --new',
         'agenthost sessions move "Side track" --to release',
+        "agenthost sessions move release --node build-1",
     )
     _add_move_options(move)
     yield move
 
 
 def _add_move_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("chat", metavar="CHAT")
+    parser.add_argument("chat", metavar="CHAT", help="or with --node SESSION")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--to", metavar="SESSION", help="the session to go to (default: its own)")
     where.add_argument("--new", action="store_true", help="make it a session of its own")
+    where.add_argument("--node", metavar="NAME", help="the machine of a cluster to run SESSION")
     parser.add_argument(
         "--after",
         metavar="CHAT",
@@ -179,7 +181,7 @@ def run(args: argparse.Namespace) -> int:
         case "trash":
             return run_command(args, _list_trash)
         case "move":
-            return run_command(args, move_chat)
+            return run_command(args, move_chat if args.node is None else move_session)
     if getattr(args, "chat", None) is not None and len(args.sessions) > 1:
         return report_failure(args, "--chat is for one SESSION", USAGE, "usage")
     return run_command(args, change_sessions)

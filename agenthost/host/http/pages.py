@@ -86,13 +86,17 @@ class Pages:
             return _stand_in(request)
         match request.path:
             case "/healthz":
-                healthy = self._core.writer.ledger.failure is None
-                return _text(
-                    "ok\n" if healthy else "storage failed\n", status=200 if healthy else 503
-                )
+                ailment = self._ailment()
+                return _text(f"{ailment or 'ok'}\n", status=503 if ailment else 200)
             case "/metrics":
                 return _text(self._core.metrics.render(), _PROMETHEUS)
         return None
+
+    def _ailment(self) -> str | None:
+        if self._core.writer.ledger.failure is not None:
+            return "storage failed"
+        machines = self._core.machines
+        return None if machines is None else machines.ailment()
 
 
 def _stand_in(request: HttpRequest) -> HttpResponse:

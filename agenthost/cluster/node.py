@@ -1,0 +1,419 @@
+"""One machine of a realm: its parts, put together, started in order and stopped in reverse.
+
+Realm, copy, beats, owner, front. Nothing listens before the realm is open and the copy has all of
+it. An owner host that was fenced is replaced by a new one; everything else ends the node.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import re
+import secrets
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from agenthost.clock import SystemClock
+from agenthost.cluster.commits import Commit, encode_commit
+from agenthost.cluster.copy import LocalCopy
+from agenthost.cluster.front.forwarding import Forwarding
+from agenthost.cluster.front.host import FrontHost
+from agenthost.cluster.links import LinkServer
+from agenthost.cluster.machines import RealmMachines
+from agenthost.cluster.nodes import Claims, Keeper, NodeInfo, Nodes, RootKeeper
+from agenthost.cluster.nodes.node_info import check_node_name
+from agenthost.cluster.owner import OwnerHost, OwnerStore
+from agenthost.cluster.realm import Appender, RealmAddress, RealmLink
+from agenthost.cluster.units import MISC, REALM
+from agenthost.errors import AgentHostError
+from agenthost.host.startup import server_info
+from agenthost.tasks import Tasks
+from agenthost.version import __version__
+
+if TYPE_CHECKING:
+    from agenthost.agents.api import Agent
+    from agenthost.cluster.commits import RealmWrite
+    from agenthost.host.trust import Principal
+    from agenthost.transport import Transport
+
+log = logging.getLogger(__name__)
+
+# Below the data directory: the copy, and the name that this machine was given.
+COPY_FOLDER, NAME_FILE = "realm", "node-name"
+# Seconds before an owner host is made anew, so that one that cannot live does not keep us busy.
+_RENEWAL_PAUSE = 0.2
+# Seconds between looks at what the log's upkeep needs.
+_UPKEEP_SECONDS = 60.0
+# Ticks of a front whose writes wait: one that the realm takes nothing from keeps no more.
+_MOST_FREE_WRITES = 10_000
+# What only those need who serve clients.
+_FRONT_ONLY = ("token_book", "push_file", "push_connector", "wire_log")
+
+
+class ClusterNode:
+    """A node of a realm; ``async with`` starts it."""
+
+    def __init__(
+        self,
+        address: RealmAddress,
+        data_dir: Path,
+        node: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        *,
+        agents: Sequence[Agent] | None = None,
+        **host_settings: Any,
+    ) -> None:
+        """Describe a node.
+
+        Args:
+            address: the servers, and which realm.
+            data_dir: where it keeps its copy of the realm, and its name.
+            node: its name in the realm; without one, the machine's and a few letters.
+            labels: what people shall know of it.
+            agents: what sessions can be created with here.
+            host_settings: as those of every `Host`.
+        """
+        self._address = address
+        self._data_dir = data_dir
+        self._given_name = None if node is None else check_node_name(node)
+        self._labels = dict(labels or {})
+        self._agents = agents
+        self._settings = host_settings
+        self.name = ""
+        # The owner host at work; None while one is being made.
+        self.owner: OwnerHost | None = None
+        self._started = time.time()
+        self._process = secrets.token_hex(4)
+        self._incarnation = ""
+        self._url = ""
+        # How often the owner host had to be made anew.
+        self._renewals = 0
+        self._tasks = Tasks()
+        self._stack = AsyncExitStack()
+        # Ends with the reason when the node cannot go on.
+        self._failed: asyncio.Future[None]
+        self._front: FrontHost | None = None
+        self._keeper: Keeper | None = None
+        roots = host_settings.get("roots") or [host_settings.get("default_directory", ".")]
+        self._roots = [str(Path(root).resolve()) for root in roots]
+        # What the front wants appended.
+        self._free_writes: list[tuple[RealmWrite, ...]] = []
+        self._has_free_writes = asyncio.Event()
+        self._hurried = asyncio.Event()
+
+    @property
+    def front(self) -> FrontHost:
+        """The host that serves the clients of this node."""
+        if self._front is None:
+            raise RuntimeError("the node is not running: use `async with`")
+        return self._front
+
+    async def __aenter__(self) -> Self:
+        self._failed = asyncio.get_running_loop().create_future()
+        # Whoever awaits the failure sees it; nobody has to.
+        self._failed.add_done_callback(lambda done: done.cancelled() or done.exception())
+        self.name = self._given_name or own_name(self._data_dir)
+        async with AsyncExitStack() as stack:
+            enter = stack.enter_async_context
+            self._link = await enter(RealmLink(self._address, self.name))
+            info = await self._link.open_realm()
+            self._copy = await enter(LocalCopy(self._data_dir / COPY_FOLDER, self._link, info))
+            await self._copy.caught_up()
+            self._appender = Appender(self._link)
+            self._nodes = await enter(Nodes(self._link, self._info))
+            await self._nodes.look_around()
+            self._claims = Claims(self._link, self._nodes, self._copy, self.name)
+            stack.push_async_callback(self._claims.close)
+            stack.push_async_callback(self._tasks.close)
+            self._keeper = keeper = Keeper(
+                self._link,
+                self._nodes,
+                self._copy,
+                self._claims,
+                self.name,
+                owner=lambda: self.owner,
+                incarnation=lambda: self._incarnation,
+                followed=self._followed,
+            )
+            self._root = RootKeeper(
+                self._copy,
+                self._nodes,
+                SystemClock(),
+                build=server_info(),
+                flags=self._settings.get("flags") or {},
+            )
+            self._tasks.start(self._watch_copy(), "watch the copy")
+            self._tasks.start(self._keep_owner(keeper), "keep an owner host")
+            await enter(keeper)
+            self._tasks.start(self._keep_root(keeper), "keep the root channel")
+            self._tasks.start(self._keep_up(), "upkeep of the log")
+            self._tasks.start(self._append_free_writes(), "append for the front")
+            self._front = await enter(self._make_front())
+            self._watch_front(self._front)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._stack.aclose()
+
+    # As a host's.
+
+    async def listen(self, host: str = "127.0.0.1", port: int = 8765, **options: Any) -> str:
+        """Accept clients; see `Host.listen`."""
+        self._url = await self.front.listen(host, port, **options)
+        return self._url
+
+    async def serve(self, transport: Transport) -> None:
+        """Serve one client over any transport; see `Host.serve`."""
+        await self.front.serve(transport)
+
+    async def serve_forever(self) -> None:
+        """Run until cancelled, or until the node cannot go on (then raise why)."""
+        front = asyncio.ensure_future(self.front.serve_forever())
+        try:
+            await asyncio.wait({front, self._failed}, return_when=asyncio.FIRST_COMPLETED)
+            for ended in (self._failed, front):
+                if ended.done():
+                    ended.result()
+        finally:
+            front.cancel()
+
+    def hurry(self) -> None:
+        """Leave without waiting any longer."""
+        self._hurried.set()
+        if self.owner is not None:
+            self.owner.hurry()
+
+    async def drain(self, wait: float) -> None:
+        """Give what this node owns to others; turns get so many seconds to end by themselves."""
+        if self._failed.done() or self._keeper is None:
+            return
+        draining = asyncio.create_task(self._keeper.drain(wait), name="drain")
+        hurried = asyncio.create_task(self._hurried.wait(), name="wait for hurry")
+        await asyncio.wait({draining, hurried}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (draining, hurried):
+            task.cancel()
+        for result in await asyncio.gather(draining, hurried, return_exceptions=True):
+            if isinstance(result, Exception):
+                log.error("not all could be handed over: %s", result)
+
+    # The owner.
+
+    async def _keep_owner(self, keeper: Keeper) -> None:
+        """Run an owner host, and another one whenever it could not go on."""
+        while True:
+            try:
+                await self._run_owner(keeper)
+            except AgentHostError as error:
+                log.warning("the owner host of this node is made anew: %s", error)
+            except Exception as error:
+                log.exception("the owner host failed")
+                self._fail(error)
+                return
+            self._renewals += 1
+            await asyncio.sleep(_RENEWAL_PAUSE)
+
+    async def _run_owner(self, keeper: Keeper) -> None:
+        settings = {key: value for key, value in self._settings.items() if key not in _FRONT_ONLY}
+        store = OwnerStore(self._copy, self._appender, self.name)
+        async with OwnerHost(store, agents=self._agents, **settings) as host:
+
+            async def serve(transport: Transport, principal: Principal, purpose: str) -> None:
+                await host.serve(transport, principal, hears_logs_elsewhere=True)
+
+            async with LinkServer(self._link, self.name, serve, lambda: self._copy.position):
+                self._incarnation = secrets.token_hex(4)
+                self.owner = host
+                self._nodes.tell_now()
+                keeper.owner_renewed()
+                try:
+                    await host.serve_forever()
+                finally:
+                    # Before it lets go of anything: from now on it owns nothing.
+                    self.owner = None
+                    self._incarnation = ""
+
+    async def _keep_root(self, keeper: Keeper) -> None:
+        """Keep the realm's root channel for as long as this node leads."""
+        while True:
+            owner = self.owner
+            if owner is None or not keeper.leads or REALM not in owner.owned:
+                await asyncio.sleep(_RENEWAL_PAUSE)
+                continue
+
+            async def until_led_no_more(host: OwnerHost = owner) -> None:
+                while self.owner is host and REALM in host.owned:  # noqa: ASYNC110
+                    await asyncio.sleep(_RENEWAL_PAUSE)
+
+            store = owner.store
+
+            def write(*writes: RealmWrite, store: OwnerStore = store) -> asyncio.Future[None]:
+                return store.write_to(REALM, *writes)
+
+            keeping = asyncio.create_task(self._root.keep(write), name="root")
+            leading = asyncio.create_task(until_led_no_more(), name="lead")
+            try:
+                await asyncio.wait({keeping, leading}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                keeping.cancel()
+                leading.cancel()
+                results = await asyncio.gather(keeping, leading, return_exceptions=True)
+            if isinstance(results[0], Exception):
+                log.warning("the root channel waits: %s", results[0])
+                await asyncio.sleep(_RENEWAL_PAUSE)
+
+    # The front.
+
+    def _make_front(self) -> FrontHost:
+        forwarding = Forwarding(self._copy, self._link, self._nodes, self.name, claims=self._claims)
+        # Of files only owners know anything.
+        settings = {**self._settings, "workspace_dir": None}
+        return FrontHost(
+            self._copy, forwarding, node=self.name, append=self._append_freely, **settings
+        )
+
+    def _watch_front(self, front: FrontHost) -> None:
+        """Have the front tell people, and those who watch machines, of the realm."""
+        core, copy = front.core, self._copy
+        core.machines = RealmMachines(
+            self._nodes, copy, self._claims, self.name, lambda: self._ailment() or None
+        )
+        gauge = core.metrics.gauge
+        gauge("agenthost_cluster_position", "Last message read", lambda: copy.position)
+        gauge("agenthost_cluster_feed_fresh", "Feed heard of late", lambda: int(copy.is_fresh))
+        gauge("agenthost_cluster_owned_units", "Units owned", lambda: len(self._owned()))
+        gauge("agenthost_cluster_nodes", "Nodes that live", lambda: len(self._nodes.living))
+        gauge("agenthost_cluster_leads", "Leading", lambda: int(self._leads()))
+        gauge(
+            "agenthost_cluster_refused_appends_total",
+            "Appends that the servers refused, and owner hosts made anew for it",
+            lambda: self._renewals,
+        )
+        gauge(
+            "agenthost_cluster_takeovers_total",
+            "Units claimed",
+            lambda: 0 if self._keeper is None else self._keeper.takeovers,
+        )
+
+    def _append_freely(self, writes: Sequence[RealmWrite]) -> None:
+        """Append what needs no owner, in order; without any writes an empty message."""
+        if len(self._free_writes) >= _MOST_FREE_WRITES:
+            log.warning("what clients last saw is not kept for now: the realm takes nothing")
+            return
+        self._free_writes.append(tuple(writes))
+        self._has_free_writes.set()
+
+    async def _append_free_writes(self) -> None:
+        while True:
+            await self._has_free_writes.wait()
+            self._has_free_writes.clear()
+            gathered, self._free_writes = self._free_writes, []
+            writes = tuple(write for each in gathered for write in each)
+            commit = Commit(secrets.token_hex(8), MISC, self.name, writes)
+            try:
+                await self._appender.append(MISC, encode_commit(commit), commit.id, None)
+            except AgentHostError as error:
+                log.warning("what clients last saw was not kept: %s", error)
+
+    # What is said of this node.
+
+    def _info(self) -> NodeInfo:
+        """Return what this node tells the others."""
+        owner, root = self.owner, {}
+        turns = 0
+        if owner is not None:
+            root, turns = owner.core.root.state, owner.core.turns.running
+        return NodeInfo(
+            id=self.name,
+            name=self.name,
+            labels=self._labels,
+            url=self._url,
+            version=__version__,
+            started=self._started,
+            process=self._process,
+            incarnation=self._incarnation,
+            draining=self._keeper is not None and self._keeper.is_draining,
+            sessions=sum(not unit.startswith("@") for unit in self._owned()),
+            turns=turns,
+            clients=len(self._front.connections) if self._front is not None else 0,
+            load=round(os.getloadavg()[0] / (os.cpu_count() or 1), 2),
+            agents=root.get("agents", []),
+            roots=self._roots,
+            terminals=root.get("terminals", []),
+            position=self._copy.position,
+            ailment=self._ailment(),
+        )
+
+    def _ailment(self) -> str:
+        if self._keeper is not None and self._keeper.is_draining:
+            return "draining"
+        if not self._copy.is_fresh:
+            return "no news from the realm"
+        if self._failed.done():
+            return "failed"
+        return ""
+
+    def _leads(self) -> bool:
+        return self._keeper is not None and self._keeper.leads
+
+    def _owned(self) -> frozenset[str]:
+        return frozenset() if self.owner is None else self.owner.owned
+
+    def _followed(self) -> list[str]:
+        """Return the units that clients of this node look at."""
+        if self._front is None:
+            return []
+        channels = self._front.core.directory.loaded()
+        units = (self._copy.unit_of_channel(each.uri) for each in channels if each.subscriptions)
+        return [unit for unit in units if unit is not None]
+
+    # Watching.
+
+    async def _watch_copy(self) -> None:
+        try:
+            await self._copy.failed()
+        except AgentHostError as error:
+            self._fail(error)
+
+    async def _keep_up(self) -> None:
+        """Keep the log from growing for ever."""
+        while True:
+            await asyncio.sleep(_UPKEEP_SECONDS)
+            try:
+                if self.owner is not None:
+                    await self.owner.renew(self._copy.stale_units(self.name))
+                if self._leads() and await self._copy.base_is_due():
+                    await self._copy.make_base()
+            except (AgentHostError, TimeoutError) as error:
+                log.warning("the log's upkeep waits: %s", error)
+
+    def _fail(self, error: BaseException) -> None:
+        log.critical("this node cannot go on: %s", error)
+        if not self._failed.done():
+            self._failed.set_exception(error)
+
+
+def own_name(data_dir: Path) -> str:
+    """Return the name of the node with a data directory: the machine's, and a few letters."""
+    file = data_dir / NAME_FILE
+    with contextlib.suppress(OSError):
+        kept = file.read_text().strip()
+        if kept:
+            return check_node_name(kept)
+    host = re.sub(r"[^A-Za-z0-9_-]+", "-", socket.gethostname().partition(".")[0]).strip("-")
+    name = f"{host[:40] or 'node'}-{secrets.token_hex(2)}"
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file.write_text(f"{name}\n")
+    return name

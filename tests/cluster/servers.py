@@ -1,0 +1,201 @@
+"""Real NATS servers for tests: one, or a cluster of three, to pause, kill and start again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+from agenthost.cluster.realm import RealmAddress, RealmError, RealmLink
+
+__all__ = ["NatsServer", "Servers", "one_server", "realm_link", "three_servers", "until"]
+
+PROGRAM = Path(sys.executable).parent / "nats-server"
+# Seconds after which servers will not do any more what is waited for.
+PATIENCE = 60.0
+
+
+class NatsServer:
+    """One server as a process, with its files in a folder of its own."""
+
+    def __init__(
+        self, name: str, folder: Path, port: int, settings: str = "", jetstream: bool = True
+    ) -> None:
+        self.name = name
+        self.url = f"nats://127.0.0.1:{port}"
+        self._config = folder / f"{name}.conf"
+        self.log = folder / f"{name}.log"
+        store = f'jetstream {{ store_dir: "{folder / name}" }}\n' if jetstream else ""
+        self._config.write_text(
+            f'server_name: {name}\nlisten: "127.0.0.1:{port}"\n'
+            f'log_file: "{self.log}"\n{store}{settings}'
+        )
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, or start it again, with the files that it had."""
+        assert self._process is None
+        # It ends with the tests, even if those are killed: see `setpriv --pdeathsig`.
+        guard = ["setpriv", "--pdeathsig", "KILL"]
+        self._process = subprocess.Popen(
+            [*guard, str(PROGRAM), "-c", str(self._config)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def kill(self) -> None:
+        """End it as a crash does."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """End it as an administrator does."""
+        self._end(signal.SIGTERM)
+
+    def pause(self) -> None:
+        """Have it do nothing, while its connections stay."""
+        assert self._process is not None
+        os.kill(self._process.pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Have it go on after a pause."""
+        assert self._process is not None
+        os.kill(self._process.pid, signal.SIGCONT)
+
+    @property
+    def runs(self) -> bool:
+        """Whether there is a process, be it paused."""
+        return self._process is not None
+
+    def _end(self, how: signal.Signals) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.send_signal(how)
+            process.send_signal(signal.SIGCONT)
+            process.wait(PATIENCE)
+
+
+class Servers:
+    """The servers of one realm."""
+
+    def __init__(self, servers: list[NatsServer]) -> None:
+        self.all = servers
+
+    def __getitem__(self, index: int) -> NatsServer:
+        return self.all[index]
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """Where they listen."""
+        return tuple(server.url for server in self.all)
+
+    @property
+    def address(self) -> RealmAddress:
+        """The realm that they keep."""
+        return RealmAddress(self.urls)
+
+    async def ready(self) -> None:
+        """Wait until they keep streams: a cluster elects a leader first."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                try:
+                    async with RealmLink(RealmAddress(self.urls, "ready"), "ready") as link:
+                        try:
+                            await link.open_realm(create=False)
+                        except RealmError as error:
+                            if "there is no realm" in str(error):
+                                return
+                except RealmError:
+                    pass
+                await asyncio.sleep(0.05)
+
+    async def leader(self, link: RealmLink) -> NatsServer:
+        """Return the server that leads the realm's stream."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                info = await link.jetstream.stream_info(link.stream)
+                name = info.cluster.leader if info.cluster is not None else None
+                if len(self.all) == 1:
+                    return self.all[0]
+                for server in self.all:
+                    if server.name == name:
+                        return server
+                await asyncio.sleep(0.05)
+
+
+@asynccontextmanager
+async def one_server(
+    folder: Path, *, settings: str = "", jetstream: bool = True
+) -> AsyncIterator[Servers]:
+    """Run one server that keeps streams, unless told otherwise."""
+    [port] = free_ports(1)
+    servers = Servers([NatsServer("single", folder, port, settings, jetstream)])
+    with _running(servers):
+        if jetstream:
+            await servers.ready()
+        yield servers
+
+
+@asynccontextmanager
+async def three_servers(folder: Path, *, settings: str = "") -> AsyncIterator[Servers]:
+    """Run a cluster of three."""
+    ports = free_ports(6)
+    routes = ", ".join(f'"nats://127.0.0.1:{port}"' for port in ports[3:])
+    servers = Servers(
+        [
+            NatsServer(
+                f"n{index}",
+                folder,
+                ports[index],
+                f'cluster {{ name: tests, listen: "127.0.0.1:{ports[3 + index]}",'
+                f" routes: [{routes}] }}\n{settings}",
+            )
+            for index in range(3)
+        ]
+    )
+    with _running(servers):
+        await servers.ready()
+        yield servers
+
+
+@asynccontextmanager
+async def realm_link(servers: Servers, name: str = "test") -> AsyncIterator[RealmLink]:
+    """Connect to the servers and have their realm open."""
+    async with RealmLink(servers.address, name) as link:
+        await link.open_realm()
+        yield link
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    """Wait for what a server brings about, which nobody tells of."""
+    async with asyncio.timeout(PATIENCE):
+        while not is_so():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+def free_ports(count: int) -> list[int]:
+    """Return ports that nobody uses, and that are not handed out to others just now."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
+
+
+@contextmanager
+def _running(servers: Servers) -> Iterator[None]:
+    try:
+        for server in servers.all:
+            server.start()
+        yield
+    finally:
+        for server in servers.all:
+            server.kill()
