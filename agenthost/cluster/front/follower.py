@@ -17,6 +17,7 @@ from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.window import show_turn
 from agenthost.host.channels.session.kind import SESSION, extra_of
 from agenthost.host.clients.client_records import CLIENTS
+from agenthost.host.delivery.fanout import encode_broadcast
 from agenthost.host.log.channel import AnyChannel, Change
 from agenthost.host.log.deliveries import Broadcast, Notice
 from agenthost.host.log.directory import OWNERS, StaleRead
@@ -33,7 +34,7 @@ from agenthost.host.store import (
     WholeChannel,
 )
 from agenthost.protocol.uris import ROOT
-from agenthost.protocol.versions import sequence_numbers_needed, translator
+from agenthost.protocol.versions import sequence_numbers_needed
 from agenthost.transport import CloseCode
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ class FeedFollower:
         if change.states is not None:
             needed = sequence_numbers_needed(action, *change.states)
             if needed > self._ledger.most_actions:
-                self._end_older(channel, number)
+                self._end_older(broadcast)
         self._ledger.deliver(broadcast)
 
     def _show_what_it_names(self, channel: AnyChannel, action: Action) -> None:
@@ -176,12 +177,14 @@ class FeedFollower:
             if source is not None:
                 show_turn(source, origin["turnId"])
 
-    def _end_older(self, channel: AnyChannel, number: int) -> None:
+    def _end_older(self, broadcast: Broadcast) -> None:
         """Let those start from a snapshot for whose version there are not enough numbers."""
-        for subscription in channel.subscriptions.values():
-            if not translator(subscription.connection.version).is_identity:
-                subscription.from_seq = number
-                subscription.connection.end(CloseCode.TRY_AGAIN_LATER, RESUME)
+        for subscription in broadcast.channel.subscriptions.values():
+            connection = subscription.connection
+            told = encode_broadcast(broadcast, connection.version, subscription.uri)
+            if len(told) > self._ledger.most_actions:
+                subscription.from_seq = broadcast.seq
+                connection.end(CloseCode.TRY_AGAIN_LATER, RESUME)
 
     def _tell(self, number: int, write: Tell) -> None:
         channel = self._shown(write.channel)
