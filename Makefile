@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Where `make vscode` keeps VS Code; about 900 MB.
 VSC ?= .vscode-test
 
-.PHONY: help setup web run check format test bench soak vscode dist docs reference pictures clean
+.PHONY: help setup web run check format test bench cluster soak vscode dist docs reference pictures clean
 
 help:  ## list the verbs
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,7 +38,10 @@ test: setup check  ## everything CI runs: checks, then the tests (THOROUGH=1: mo
 bench: setup  ## print benchmark figures
 	$(BIN)/python -m benchmarks
 
-soak: setup  ## kill the host again and again, report losses (ARGS="--rounds 9", ARGS=--attacks)
+cluster: setup  ## run three nodes and three NATS servers here (ARGS=--fresh begins with nothing)
+	@$(BIN)/python -m tools.cluster $(ARGS)
+
+soak: setup  ## kill the host again and again, report losses (ARGS="--rounds 9", ARGS=--attacks, ARGS=--cluster)
 	$(BIN)/python -m soak $(ARGS)
 
 vscode: setup  ## run the real VS Code in Chromium against the host, say what was seen
@@ -59,4 +62,4 @@ pictures: setup  ## take the documents' pictures of the terminal anew (needs tmu
 	@$(BIN)/python -m tools.pictures
 
 clean:  ## remove what the targets created
-	rm -rf $(VENV) web/node_modules agenthost/web build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .vscode-test
+	rm -rf $(VENV) web/node_modules agenthost/web build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .vscode-test .cluster

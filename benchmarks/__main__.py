@@ -16,6 +16,7 @@ NAMES = (
     "small",
     "telemetry",
     "terminal",
+    "cluster",
 )
 
 

@@ -1,6 +1,7 @@
 """``python -m soak``: kill the host N times at random moments and report what was lost.
 
-``--attacks`` attacks a host instead and reports what others feel of it.
+``--attacks`` attacks a host instead and reports what others feel of it. ``--cluster`` lets nodes
+and servers of a cluster fail and checks what every client saw.
 """
 
 from __future__ import annotations
@@ -36,11 +37,19 @@ def main() -> int:
         metavar="WORD",
         help="attack the host instead, in all ways or in those whose names have such a word",
     )
+    parser.add_argument("--cluster", action="store_true", help="let a cluster's parts fail instead")
+    parser.add_argument("--faults", type=int, default=200, help="how often (%(default)s)")
+    parser.add_argument("--clients", type=int, default=20, help="of a cluster (%(default)s)")
     args = parser.parse_args()
     if args.attacks is not None:
         outcomes = asyncio.run(attack(args.attacks))
         return 1 if any(outcome.faults for outcome in outcomes) else 0
     seed = args.seed if args.seed is not None else Random().randrange(1 << 32)
+    if args.cluster:
+        # Needs servers and their client, which one host does without.
+        from soak.cluster.run import run_cluster
+
+        return run_cluster(args.faults, args.clients, seed)
     print(f"seed {seed}, {args.rounds} rounds", flush=True)
     directory = Path(tempfile.mkdtemp(prefix="agenthost-soak-"))
     rounds = asyncio.run(soak(directory / "data", args.rounds, Random(seed)))

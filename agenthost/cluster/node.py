@@ -16,6 +16,7 @@ import socket
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -29,7 +30,8 @@ from agenthost.cluster.links import LinkServer
 from agenthost.cluster.machines import RealmMachines
 from agenthost.cluster.nodes import Claims, Keeper, NodeInfo, Nodes, RootKeeper
 from agenthost.cluster.nodes.node_info import check_node_name
-from agenthost.cluster.owner import OwnerHost, OwnerStore
+from agenthost.cluster.owner.host import OwnerHost
+from agenthost.cluster.owner.store import OwnerStore
 from agenthost.cluster.realm import Appender, RealmAddress, RealmLink
 from agenthost.cluster.units import MISC, REALM
 from agenthost.errors import AgentHostError
@@ -89,6 +91,7 @@ class ClusterNode:
         self.name = ""
         # The owner host at work; None while one is being made.
         self.owner: OwnerHost | None = None
+        self._owner_store: OwnerStore | None = None
         self._started = time.time()
         self._process = secrets.token_hex(4)
         self._incarnation = ""
@@ -227,7 +230,7 @@ class ClusterNode:
 
     async def _run_owner(self, keeper: Keeper) -> None:
         settings = {key: value for key, value in self._settings.items() if key not in _FRONT_ONLY}
-        store = OwnerStore(self._copy, self._appender, self.name)
+        self._owner_store = store = OwnerStore(self._copy, self._appender, self.name)
         async with OwnerHost(store, agents=self._agents, **settings) as host:
 
             async def serve(transport: Transport, principal: Principal, purpose: str) -> None:
@@ -248,8 +251,8 @@ class ClusterNode:
     async def _keep_root(self, keeper: Keeper) -> None:
         """Keep the realm's root channel for as long as this node leads."""
         while True:
-            owner = self.owner
-            if owner is None or not keeper.leads or REALM not in owner.owned:
+            owner, store = self.owner, self._owner_store
+            if owner is None or store is None or not keeper.leads or REALM not in owner.owned:
                 await asyncio.sleep(_RENEWAL_PAUSE)
                 continue
 
@@ -257,11 +260,7 @@ class ClusterNode:
                 while self.owner is host and REALM in host.owned:  # noqa: ASYNC110
                     await asyncio.sleep(_RENEWAL_PAUSE)
 
-            store = owner.store
-
-            def write(*writes: RealmWrite, store: OwnerStore = store) -> asyncio.Future[None]:
-                return store.write_to(REALM, *writes)
-
+            write = partial(store.write_to, REALM)
             keeping = asyncio.create_task(self._root.keep(write), name="root")
             leading = asyncio.create_task(until_led_no_more(), name="lead")
             try:
@@ -281,7 +280,12 @@ class ClusterNode:
         # Of files only owners know anything.
         settings = {**self._settings, "workspace_dir": None}
         return FrontHost(
-            self._copy, forwarding, node=self.name, append=self._append_freely, **settings
+            self._copy,
+            forwarding,
+            node=self.name,
+            append=self._append_freely,
+            pending=forwarding.pending.logged,
+            **settings,
         )
 
     def _watch_front(self, front: FrontHost) -> None:

@@ -62,9 +62,8 @@ class Compactor:
         # Channels whose turn it is, oldest first.
         self._due: dict[str, None] = {}
         self._some_due = asyncio.Event()
-        # Whether the channel at work was dropped meanwhile: then its state is nobody's.
+        # The channel at work, unless it was dropped meanwhile: then its state is nobody's.
         self._at_work: str | None = None
-        self._dropped = False
         # Set unless a tail is too long.
         self._has_room = asyncio.Event()
         self._has_room.set()
@@ -86,7 +85,7 @@ class Compactor:
         self._tails.pop(channel, None)
         self._due.pop(channel, None)
         if channel == self._at_work:
-            self._dropped = True
+            self._at_work = None
 
     async def room(self) -> None:
         """Wait while a tail is so long that folding it would take too much memory."""
@@ -107,7 +106,7 @@ class Compactor:
             self._has_room.set()
 
     async def _attempt(self, channel: str) -> None:
-        self._at_work, self._dropped = channel, False
+        self._at_work = channel
         try:
             await self._compact(channel)
         except Exception as error:
@@ -124,15 +123,17 @@ class Compactor:
     async def _compact(self, channel: str) -> None:
         stored = await self._store.load_channel(channel)
         tail = self._tails.get(channel)
-        if stored is None or not stored.tail or tail is None or self._dropped:
+        if stored is None or not stored.tail or tail is None:
             return
         length = sum(len(entry.action) + ENTRY_OVERHEAD for entry in stored.tail)
         tail.state = len(stored.state)
         if length <= max(SMALLEST_TAIL, tail.state):
+            # It was counted twice, or its state was not known to be that long.
+            tail.length = length
             return
         state = await _folded(channel, stored)
         # Behind a drop it would bring the channel back.
-        if self._dropped:
+        if self._at_work != channel:
             return
         tail.untrimmed += length
         tail.length = max(0, tail.length - length)

@@ -9,16 +9,18 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from agenthost.cluster.commits import Commit, CommitReader
 from agenthost.cluster.copy import bases
 from agenthost.cluster.copy.applied import AppliedCommit, numbered
 from agenthost.cluster.copy.compaction import Compactor
 from agenthost.cluster.copy.intake import ABOUT, POSITION, STREAM, Intake
+from agenthost.cluster.copy.realm_source import RealmSource
 from agenthost.cluster.copy.source import CopyFailed, CopySource, LogFeed, LogState
 from agenthost.cluster.copy.store import CopyStore
 from agenthost.cluster.copy.unit_book import UnitBook
+from agenthost.cluster.realm import RealmInfo, RealmLink, RealmReplaced
 from agenthost.errors import AgentHostError
 from agenthost.host.channels.content_upgrade import StoredModel
 from agenthost.host.store import Append, DropChannel, PutRecord
@@ -29,6 +31,8 @@ FILE = "realm.sqlite"
 
 # A feed that was not heard for longer may have fallen behind, in seconds.
 FRESH_SECONDS = 3.0
+# For so many seconds a leader may be behind what was seen, which happens while servers come back.
+STALE_SECONDS = 15.0
 # Messages that are taken without a pause for others.
 MESSAGES_AT_ONCE = 32
 # Seconds between two looks at where the feed is.
@@ -46,14 +50,16 @@ class LocalCopy:
     def __init__(
         self,
         folder: Path,
-        link: Any,
-        info: Any,
+        link: RealmLink | None,
+        info: RealmInfo | None,
         *,
         source: CopySource | None = None,
     ) -> None:
         """Keep the copy in a folder; ``source`` stands in for the realm's link."""
         if source is None:
-            raise NotImplementedError
+            assert link is not None, "a copy needs a realm"
+            assert info is not None, "a copy needs a realm that is open"
+            source = RealmSource(link, info)
         self._source = source
         self._folder = folder
         self.store = CopyStore(folder / FILE, StoredModel())
@@ -75,7 +81,8 @@ class LocalCopy:
         """Open the copy, take a base where it must, and begin to follow the feed.
 
         Raises:
-            CopyFailed: it is of another log, or of one that was set back, or lacks its beginning.
+            RealmReplaced: it is of another log, or of one that was set back.
+            CopyFailed: the log's beginning is gone, and there is no base.
             StoreError: the file cannot be used.
             RealmError: the realm cannot be asked.
         """
@@ -131,13 +138,18 @@ class LocalCopy:
         identity = await self.store.record(ABOUT, STREAM)
         advice = f"To begin anew with what is there now, move {self._folder / FILE} away."
         if identity is not None and identity.decode() != state.identity:
-            raise CopyFailed(
+            raise RealmReplaced(
                 "the realm's log is another one than this node has copied: somebody deleted the "
                 f"stream and made it again, or this is another realm. {advice}"
             )
         position = 0 if stored is None else int(stored)
+        until = time.monotonic() + STALE_SECONDS
+        while position > state.last and time.monotonic() < until:
+            # A leader that is none any more may say so too, or a server that is just starting.
+            await asyncio.sleep(0.1)
+            state = await self._source.state()
         if position > state.last:
-            raise CopyFailed(
+            raise RealmReplaced(
                 f"the realm's log ends at message {state.last}, but this node has seen message "
                 f"{position}: the servers were set back to an older state. {advice}"
             )
@@ -267,7 +279,7 @@ class LocalCopy:
 
     async def _check_gap(self, expected: int, found: int) -> None:
         if found < expected:
-            raise CopyFailed(
+            raise RealmReplaced(
                 f"the realm's log went back from message {expected - 1} to {found}: the servers "
                 "were set back to an older state, or the stream was made anew"
             )

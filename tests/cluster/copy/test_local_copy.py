@@ -14,6 +14,7 @@ from agenthost.cluster.copy import Applied, LocalCopy
 from agenthost.cluster.copy import local_copy as settings
 from agenthost.cluster.copy.source import CopyFailed
 from agenthost.cluster.numbers import number
+from agenthost.cluster.realm import RealmReplaced
 from agenthost.cluster.units import MISC, REALM
 from agenthost.host.store import (
     Append,
@@ -152,21 +153,38 @@ async def test_what_a_killed_node_leaves_is_a_whole_position(
 
 
 async def test_another_log_and_one_that_was_set_back_are_refused(
-    realm: HandDrivenRealm, tmp_path: Path
+    realm: HandDrivenRealm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(settings, "STALE_SECONDS", 0.0)
     realm.append(SESSION, *created(SESSION, CHAT))
     realm.append(SESSION)
     async with copy_of(realm, tmp_path / "n") as copy:
         await within(copy.reached(2))
     realm.last = 1
-    with pytest.raises(CopyFailed, match="ends at message 1, but this node has seen message 2"):
+    with pytest.raises(RealmReplaced, match="ends at message 1, but this node has seen message 2"):
         await copy_of(realm, tmp_path / "n").__aenter__()
     realm.last, realm.identity = 2, "log made on Tuesday"
-    with pytest.raises(CopyFailed, match="another one than this node has copied"):
+    with pytest.raises(RealmReplaced, match="another one than this node has copied"):
         await copy_of(realm, tmp_path / "n").__aenter__()
     realm.identity = "log made on Monday"
     async with copy_of(realm, tmp_path / "n") as copy:
         assert copy.position == 2
+
+
+async def test_a_leader_that_is_behind_for_a_moment_is_asked_again(
+    realm: HandDrivenRealm, tmp_path: Path
+) -> None:
+    realm.append(SESSION, *created(SESSION, CHAT))
+    async with copy_of(realm, tmp_path / "n") as copy:
+        await within(copy.reached(1))
+    realm.last = 0
+    opening = asyncio.create_task(copy_of(realm, tmp_path / "n").__aenter__())
+    await asyncio.wait([opening], timeout=0.3)
+    assert not opening.done()
+    realm.last = 1
+    copy = await asyncio.wait_for(opening, 20)
+    assert copy.position == 1
+    await copy.__aexit__(None, None, None)
 
 
 async def test_a_log_that_goes_back_while_it_is_read_fails_the_copy(

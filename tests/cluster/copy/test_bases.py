@@ -1,0 +1,145 @@
+"""Bases: the log's beginning goes, and whoever needs it goes on from a whole copy."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agenthost.cluster.copy import LocalCopy, bases
+from agenthost.cluster.copy import local_copy as settings
+from agenthost.cluster.copy.source import CopyFailed
+from agenthost.cluster.units import MISC
+from agenthost.host.store import PutRecord
+from tests.cluster.copy.hand_driven import HandDrivenRealm, created, said
+
+SESSION, CHAT = "session:/1", "chat:/1"
+
+
+def copy_of(realm: HandDrivenRealm, folder: Path) -> LocalCopy:
+    return LocalCopy(folder, None, None, source=realm)
+
+
+@pytest.fixture(autouse=True)
+def small_margins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bases, "KEPT_MESSAGES", 10)
+    monkeypatch.setattr(bases, "KEPT_SECONDS", -1.0)
+
+
+async def with_a_base(realm: HandDrivenRealm, folder: Path) -> None:
+    """Fill a realm whose first session is busy to the end, and make a base of it."""
+    realm.append(SESSION, *created(SESSION, CHAT))
+    realm.append(MISC, PutRecord("clients", "c", b"1"))
+    for n in range(100):
+        realm.append(SESSION, said(CHAT, str(n)))
+    async with copy_of(realm, folder) as copy, asyncio.timeout(20):
+        await copy.caught_up()
+        copy._mark()
+        await copy.make_base()
+
+
+async def test_a_new_node_goes_on_from_the_newest_base(
+    realm: HandDrivenRealm, tmp_path: Path
+) -> None:
+    await with_a_base(realm, tmp_path / "a")
+    assert realm.first == realm.last - 10 + 1
+    realm.append(SESSION, said(CHAT, "later"))
+    async with copy_of(realm, tmp_path / "b") as copy, asyncio.timeout(20):
+        await copy.caught_up()
+        stored = await copy.store.load_channel(CHAT)
+        assert stored is not None
+        assert len(stored.tail) == 101
+        assert copy.owner_of(SESSION) == "a"
+        assert copy.last_of(SESSION) == realm.last
+        assert copy.unit_of_channel(CHAT) == SESSION
+    assert [file.name for file in (tmp_path / "b").glob("base*")] == []
+
+
+async def test_a_node_that_was_away_for_long_does_too(
+    realm: HandDrivenRealm, tmp_path: Path
+) -> None:
+    realm.append(SESSION)
+    async with copy_of(realm, tmp_path / "b") as copy, asyncio.timeout(20):
+        await copy.caught_up()
+    await with_a_base(realm, tmp_path / "a")
+    async with copy_of(realm, tmp_path / "b") as copy, asyncio.timeout(20):
+        await copy.caught_up()
+        assert await copy.store.record("clients", "c") == b"1"
+
+
+async def test_the_log_keeps_the_end_of_every_unit_that_is_there(
+    realm: HandDrivenRealm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server would take anything for a unit of which it has no message left."""
+    realm.append(SESSION)
+    idle = realm.append("session:/idle", *created("session:/idle", "chat:/idle"))
+    await with_a_base(realm, tmp_path / "a")
+    assert realm.first == idle
+    monkeypatch.setattr(settings, "STALE_MESSAGES", 50)
+    async with copy_of(realm, tmp_path / "a") as copy, asyncio.timeout(20):
+        assert copy.stale_units("a") == ["session:/idle"]
+        assert copy.stale_units("b") == []
+        realm.append("session:/idle")
+        await copy.caught_up()
+        assert copy.stale_units("a") == []
+
+
+async def test_what_came_in_the_last_minutes_stays(
+    realm: HandDrivenRealm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bases, "KEPT_SECONDS", 600.0)
+    await with_a_base(realm, tmp_path / "a")
+    assert realm.first == 1
+    assert len(await realm.base_names()) == 1
+
+
+async def test_two_bases_are_kept(realm: HandDrivenRealm, tmp_path: Path) -> None:
+    realm.append(SESSION, *created(SESSION, CHAT))
+    async with copy_of(realm, tmp_path / "a") as copy, asyncio.timeout(60):
+        for _ in range(3):
+            realm.append(SESSION, said(CHAT, "x"))
+            await copy.caught_up()
+            await asyncio.gather(copy.make_base(), copy.make_base())
+    positions = [bases.position_of(name) for name in await realm.base_names()]
+    assert positions == [4, 4]
+
+
+async def test_a_base_that_is_not_whole_is_passed_over(
+    realm: HandDrivenRealm, tmp_path: Path
+) -> None:
+    await with_a_base(realm, tmp_path / "a")
+    (tmp_path / "bases" / f"base-{realm.last:016d}-{'f' * 32}").write_bytes(b"SQLite forma")
+    (tmp_path / "bases" / f"base-{realm.last + 50:016d}-{'f' * 32}").write_bytes(b"")
+    (tmp_path / "bases" / "base-of-another-kind").write_bytes(b"")
+    async with copy_of(realm, tmp_path / "b") as copy, asyncio.timeout(20):
+        await copy.caught_up()
+        assert copy.owner_of(SESSION) == "a"
+
+
+async def test_without_a_base_the_node_says_so(realm: HandDrivenRealm, tmp_path: Path) -> None:
+    await with_a_base(realm, tmp_path / "a")
+    for name in await realm.base_names():
+        await realm.drop_base(name)
+    with pytest.raises(CopyFailed, match="of 0 bases none leads up to it"):
+        await copy_of(realm, tmp_path / "b").__aenter__()
+    # Nothing is left half done: with a base again it goes on.
+    async with copy_of(realm, tmp_path / "a") as copy, asyncio.timeout(20):
+        await copy.make_base()
+    async with copy_of(realm, tmp_path / "b") as copy, asyncio.timeout(20):
+        await copy.caught_up()
+
+
+async def test_a_base_is_due_by_messages_and_by_bytes(
+    realm: HandDrivenRealm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await with_a_base(realm, tmp_path / "a")
+    async with copy_of(realm, tmp_path / "a") as copy, asyncio.timeout(20):
+        assert not await copy.base_is_due()
+        realm.append(SESSION)
+        assert not await copy.base_is_due()
+        monkeypatch.setattr(bases, "BASE_EVERY", 1)
+        assert await copy.base_is_due()
+        monkeypatch.setattr(bases, "BASE_EVERY", 1_000)
+        monkeypatch.setattr(bases, "BASE_BYTES", 1)
+        assert await copy.base_is_due()
