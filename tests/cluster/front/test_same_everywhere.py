@@ -125,7 +125,8 @@ async def _play(chat: History, session: History, random: Random) -> None:
 
 def _show_what_it_names(channel: AnyChannel, action: Json) -> None:
     """Show what a client's action names, as the host does before it takes it."""
-    if channel.kind is CHAT and reduce("chat", channel.state, action) is not channel.state:
+    before = channel.state
+    if channel.kind is CHAT and reduce("chat", before, action, now="2026") is not before:
         for first in CHAT.prepare(channel, None, action, action, "2026").first:
             if isinstance(first, ShowTurn):
                 show_turn(first.chat, first.turn_id)
