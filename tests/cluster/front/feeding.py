@@ -234,10 +234,11 @@ async def front(stream: Stream, node: str = "n1", **settings: Any) -> AsyncItera
         copy.follow()
         if copy.position:
             await copy.reached(copy.position)
-        soon = asyncio.get_running_loop().call_soon
-        host = FrontHost(
-            copy, Nobody(), node=node, append=lambda w: soon(stream.append, w, node), **settings
-        )
+
+        def append(writes: Sequence[Write]) -> None:
+            asyncio.get_running_loop().call_soon(stream.append, writes, node)
+
+        host = FrontHost(copy, Nobody(), node=node, append=append, **settings)
         await stack.enter_async_context(host)
         try:
             yield Shown(host, copy, await host.listen(port=0))

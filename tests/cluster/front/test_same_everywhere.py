@@ -24,8 +24,7 @@ from tests.thoroughness import examples
 from tests.wire.client import ROOT, WireClient, open_client
 
 CHAT_URI, SESSION_URI = "ahp-chat:/1", "ahp-session:/s"
-VERSIONS = (SUPPORTED_VERSIONS[0], SUPPORTED_VERSIONS[len(SUPPORTED_VERSIONS) // 2])
-VERSIONS += (SUPPORTED_VERSIONS[-1],)
+VERSIONS = [SUPPORTED_VERSIONS[at] for at in (0, len(SUPPORTED_VERSIONS) // 2, -1)]
 
 Json = dict[str, Any]
 
@@ -71,17 +70,14 @@ async def _play(chat: History, session: History, random: Random) -> None:
         core = host.core
         # What follows from the actions is in the histories already.
         core.effects.silence()
-        core.directory.create(SESSION_URI, SESSION, session.initial)  # type: ignore[arg-type]
-        core.directory.create(
-            CHAT_URI,
-            CHAT,
-            chat.initial,  # type: ignore[arg-type]
-            SESSION_URI,
-        )
+        session_state: Any = session.initial
+        chat_state: Any = chat.initial
+        core.directory.create(SESSION_URI, SESSION, session_state)
+        core.directory.create(CHAT_URI, CHAT, chat_state, SESSION_URI)
         url = await host.listen(port=0)
         await core.writer.ledger.settle()
         shown: Shown = await stack.enter_async_context(front(stream))
-        pairs = []
+        pairs: list[Pair] = []
 
         async def join() -> None:
             version = VERSIONS[len(pairs) % len(VERSIONS)]
@@ -97,16 +93,16 @@ async def _play(chat: History, session: History, random: Random) -> None:
             pairs.append(pair)
 
         await join()
-        waiting = [[SESSION_URI, *session.actions], [CHAT_URI, *chat.actions]]
-        while any(len(each) > 1 for each in waiting):
-            uri, *actions = each = random.choice([w for w in waiting if len(w) > 1])
+        waiting = {SESSION_URI: [*session.actions], CHAT_URI: [*chat.actions]}
+        while any(waiting.values()):
+            uri = random.choice([uri for uri, actions in waiting.items() if actions])
             count = random.randint(1, 6)
             channel = core.directory.get(uri)
             assert channel is not None
-            for action in actions[:count]:
+            for action in waiting[uri][:count]:
                 _show_what_it_names(channel, action)
                 core.writer.apply(channel, action)
-            del each[1 : 1 + count]
+            del waiting[uri][:count]
             if random.random() < 0.5:
                 await core.writer.ledger.settle()
             if random.random() < 0.2 and len(pairs) < len(VERSIONS):
