@@ -165,7 +165,8 @@ async def many_sessions(running: Sequence[ServedHost]) -> None:
         seconds = time.perf_counter() - start
     print(
         f"{SESSIONS:,} sessions: created in {created:.1f} s; streaming {SESSION_RATE:g} delta/s "
-        f"each at once, all ended after {seconds:.1f} s (at best {SESSION_WORDS / SESSION_RATE:.0f} s)"
+        f"each at once, all ended after {seconds:.1f} s "
+        f"(at best {SESSION_WORDS / SESSION_RATE:.0f} s)"
     )
 
 

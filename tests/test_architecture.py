@@ -70,6 +70,7 @@ EXTRA: dict[str, set[str]] = {
     # They read and write what is the host's own.
     "cli/commands/backup.py": {"host"},
     "cli/commands/restore.py": {"host"},
+    "cli/commands/migrate.py": {"cluster"},
 }
 # What a pure layer may not touch: clocks, randomness, files, sockets, processes, event loops.
 IMPURE = {

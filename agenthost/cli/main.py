@@ -42,6 +42,7 @@ _COMMANDS = (
     "logs",
     "backup",
     "restore",
+    "migrate",
     "completion",
     "help",
 )

@@ -47,7 +47,9 @@ class FolderTrust:
 
     async def open(self) -> None:
         """Read what was decided in the past."""
-        for folder, stored in (await self._store.records(TRUST)).items():
+        records = await self._store.records(TRUST)
+        self._kept.clear()
+        for folder, stored in records.items():
             try:
                 decided = stored_value(stored, folder)
                 self._kept[folder] = {each["digest"]: each for each in decided}

@@ -134,7 +134,7 @@ def test_a_command_for_files_loads_no_client(command: str) -> None:
     assert among(modules, NOT_FOR_FILES) == set()
 
 
-@pytest.mark.parametrize("command", ["backup", "restore", "logs"])
+@pytest.mark.parametrize("command", ["backup", "restore", "migrate", "logs"])
 def test_a_command_for_the_data_directory_loads_neither_host_nor_client(command: str) -> None:
     modules = loaded(RUN, command, "--help")
     assert "agenthost.cli.commands." + command in modules

@@ -78,7 +78,7 @@ class RealmLink:
                 f"“{address.realm}” cannot name a realm: letters, digits, - and _ can, up to 64"
             )
         self.address = address
-        self._name = name
+        self.name = name
         self._client = Client()
         self._tasks = Tasks()
         self._subscriptions: list[PlainSubscription] = []
@@ -241,7 +241,7 @@ class RealmLink:
             async with asyncio.timeout(_PATIENCE):
                 await client.connect(
                     list(self.address.servers),
-                    name=self._name,
+                    name=self.name,
                     user_credentials=self.address.credentials,
                     # Without it, it gives up after 60 tries; with it, it never gives up at first.
                     max_reconnect_attempts=-1,

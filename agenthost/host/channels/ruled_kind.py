@@ -25,6 +25,8 @@ class Gathered:
     rules: RuleContext
     # What the agent protects and this client brought no token for, if the action needs the agent.
     missing_tokens: Sequence[ProtectedResourceMetadata] = ()
+    # Why the agent that the action needs cannot work here, if it cannot.
+    no_agent: str | None = None
 
 
 class RuledKind(ChannelKind[S]):
@@ -50,11 +52,16 @@ class RuledKind(ChannelKind[S]):
         )
         needs_agent = session is not None and self.needs_agent(action)
         missing = around.missing_tokens(session) if session is not None and needs_agent else ()
-        return Gathered(rules, missing)
+        no_agent = self.why_no_agent(session) if session is not None and needs_agent else None
+        return Gathered(rules, missing, no_agent)
 
     def needs_agent(self, action: Action) -> bool:
         """Say whether an action makes the agent work, now or as soon as it has time."""
         return False
+
+    def why_no_agent(self, session: OwnerChannel) -> str | None:
+        """Return why the agent of a session cannot work here, or None."""
+        return None
 
     def understood(self, state: S, action: Action) -> Action:
         """Return an action as the rules, and then the reducer, are to read it."""
@@ -66,6 +73,7 @@ class RuledKind(ChannelKind[S]):
         """Return why the rules refuse an action, or which tokens are missing."""
         state: Any = channel.state
         refusal = check(state, self.understood(state, action), context.rules)
+        refusal = refusal or context.no_agent
         if refusal is not None:
             return DeclinedAction(refusal)
         if not context.missing_tokens:

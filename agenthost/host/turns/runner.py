@@ -166,6 +166,8 @@ class TurnRunner:
         self.works = BackgroundWorks(writer, effects, clock, credentials.mask)
         # Who else of the host has something to do around turns.
         self.hooks = TurnHooks()
+        # Awaited before an agent starts, where what began the turn might still come to nothing.
+        self.may_begin: Callable[[], Awaitable[None]] | None = None
         # Why no turn runs any more, once the host stops.
         self._closed_because: str | None = None
         effects.on(
@@ -292,6 +294,19 @@ class TurnRunner:
             await asyncio.wait(self._ending, timeout=CANCEL_GRACE)
         await self._loops.rest(CANCEL_GRACE)
 
+    async def rest(self, session: str, seconds: float, reason: str) -> None:
+        """Wait until no turn of a session runs; after so many seconds, end them with an error."""
+        clock = asyncio.get_running_loop().time
+        end = clock() + seconds
+        while running := [each for each in self._running.values() if each.session.uri == session]:
+            tasks = [each.task for each in running if each.task is not None]
+            if tasks and clock() < end:
+                await asyncio.wait(tasks, timeout=end - clock())
+                continue
+            for each in running:
+                self._finish(each, self._ended_by_host(each, "hostStopped", reason))
+                self._cancel(each)
+
     def end_agent(self, agent: Agent) -> None:
         """End the turns of an agent that is no longer offered, and forget that it was started."""
         gone = TurnFailure("agentMissing", "the session's agent is not available here any more")
@@ -311,9 +326,16 @@ class TurnRunner:
         self._finish(running, self._failure(running, error))
         self._cancel(running)
 
-    async def end_interrupted(self, store: Store, directory: Directory) -> None:
-        """End the turns that were running when the last host died; sessions stay as they were."""
-        for chat_uri in await store.records(RUNNING):
+    async def end_interrupted(
+        self, store: Store, directory: Directory, session: str | None = None
+    ) -> None:
+        """End the turns that were running when the last host died; sessions stay as they were.
+
+        With ``session``, only the turns of that one.
+        """
+        for chat_uri, of_session in (await store.records(RUNNING)).items():
+            if session is not None and of_session != session.encode():
+                continue
             try:
                 chat = await directory.find(chat_uri, CHAT)
             except StoreDamaged as error:
@@ -392,6 +414,8 @@ class TurnRunner:
     ) -> None:
         port = AgentPort(running, self._loops.crossing)
         try:
+            if self.may_begin is not None:
+                await self.may_begin()
             if running.command is not None:
                 looks = await self._prepare(running)
                 turn = self._turn(agent, port, running, None)

@@ -112,6 +112,9 @@ class AutomationCatalogue:
 
     async def open(self) -> None:
         """Take up what is stored, and go on with the runs that are not over."""
+        self._closed = False
+        self._books.clear()
+        self._runs.open()
         try:
             catalogue = await self._directory.find(AUTOMATIONS, CATALOGUE)
         except StoreDamaged as error:

@@ -123,6 +123,11 @@ class AutomationRuns:
         """Say whose runs these are."""
         self._owners = owners
 
+    def open(self) -> None:
+        """Know of no run; those that are not over are taken up one by one."""
+        self._closed = False
+        self._active.clear()
+
     def close(self) -> None:
         """Start nothing more; what is pending goes on with the next host."""
         self._closed = True

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import uuid
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -58,6 +58,8 @@ class Canvases:
         # The newest addresses, gone or not.
         self._addresses: deque[str] = deque(maxlen=MOST_MASKED)
         self._closed = False
+        # Canvases that nobody has stored yet -> their sessions; filled where somebody asks.
+        self._new: dict[str, str] | None = None
         effects.on(CloseCanvases, lambda effect: self.close_all_of(effect.chat))
 
     async def open(self, chat: ChatChannel, state: CanvasState, turn: str | None) -> str:
@@ -112,6 +114,15 @@ class Canvases:
             self._list(chat, [])
         for reference in references:
             self._drop(reference["resource"])
+
+    def tell_homes(self) -> Callable[[str], str | None]:
+        """Return what says, once, to which session a new canvas belongs; no record does."""
+        new = self._new = {}
+
+        def home(canvas: str) -> str | None:
+            return new.pop(canvas, None)
+
+        return home
 
     def turn_failed(self, chat: ChatChannel, turn: str) -> None:
         """Take away the addresses that a turn has set and whose agent is gone."""
@@ -171,6 +182,8 @@ class Canvases:
             message = f"a chat shows at most {MOST_CANVASES} canvases: close one before the next"
             raise AgentError(message, "tooManyCanvases")
         canvas = self._directory.create(canvas_uri(str(uuid.uuid4())), CANVAS, _kept(state))
+        if self._new is not None and chat.session is not None:
+            self._new[canvas.uri] = chat.session
         self._save(canvas)
         self._list(chat, [*references, {"resource": canvas.uri}])
         return canvas

@@ -145,6 +145,11 @@ class ChatKind(RuledKind["ChatState"]):
         queues = action["type"] == "chat/pendingMessageSet" and action["kind"] == "queued"
         return bool(queues or action["type"] in ("chat/turnStarted", "chat/turnResume"))
 
+    def why_no_agent(self, session: OwnerChannel) -> str | None:
+        """Return why the agent of a session cannot work here, or None."""
+        why = session_extra(session).why_no_turns
+        return why() if why is not None else None
+
     def understood(self, state: ChatState, action: Action) -> Action:
         """Return an action with its answers as the questions mean them."""
         return read_answers(state, action)

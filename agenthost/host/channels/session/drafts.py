@@ -64,6 +64,17 @@ class Drafts:
         for uri, creator in (await self._store.records(DRAFTS)).items():
             self._creators[uri] = creator.decode()
 
+    async def take_up(self, session: str) -> None:
+        """Take up what is stored of one session, which was another host's before."""
+        creator = await self._store.record(DRAFTS, session)
+        if creator is not None:
+            self._creators[session] = creator.decode()
+
+    def leave(self, session: str) -> None:
+        """Let go of a session that another host looks after from now on."""
+        self._creators.pop(session, None)
+        self._unwatched.pop(session, None)
+
     def add(self, session: str, creator: str) -> None:
         """Count a new session as a draft until it holds something."""
         self._creators[session] = creator

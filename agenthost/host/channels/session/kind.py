@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias, TypedDict, cast
 
@@ -116,6 +116,8 @@ class SessionExtra:
     decided: Mapping[str, bool] = field(default_factory=dict)
     # Set once the session has shown what customizations it has.
     customizations_read: asyncio.Event = field(default_factory=asyncio.Event)
+    # Says why its agent cannot work here, where the session is shown all the same.
+    why_no_turns: Callable[[], str | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

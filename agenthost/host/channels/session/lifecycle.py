@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, ParamSpec, Protocol, TypeVar, cast
 
@@ -136,6 +136,9 @@ class SessionRegistry:
         self._loops = loops
         self._default_directory = default_directory
         self._setting = setting
+        # Awaited before a session is made, where others make sessions too; raises WireError if
+        # its name is one of theirs.
+        self.claim: Callable[[str], Awaitable[None]] | None = None
 
     def agent(self, provider: str | None) -> Agent:
         """Return the agent of that provider id, or the default one."""
@@ -211,6 +214,8 @@ class SessionRegistry:
             self._choose_again(existing, state)
             return
         history = await self._chats.own(history, uri)
+        if self.claim is not None:
+            await self.claim(uri)
         for name in (uri, annotations_uri(uri), default_chat_uri(uri)):
             if is_root(name) or await self._directory.find(name) or self._directory.get(name):
                 raise SessionAlreadyExists(f"{name} is in use")
@@ -320,6 +325,8 @@ class SessionRegistry:
         if packed is None:
             raise SessionNotFound(f"there is no session {uri} in the trash")
         states = [chat["state"] for chat in packed["chats"]]
+        if self.claim is not None:
+            await self.claim(uri)
         for name in (uri, annotations_uri(uri), *(state["resource"] for state in states)):
             if await self._directory.find(name) is not None or self._directory.get(name):
                 raise AlreadyExists(f"{name} is in use")

@@ -1,0 +1,1 @@
+"""The owner: runs agents and decides, for the sessions of the realm that this node owns."""

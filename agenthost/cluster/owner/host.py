@@ -1,0 +1,278 @@
+"""The owner host: runs the agents of one node, and decides for the sessions that the node owns.
+
+Plain host code on an ``OwnerStore``. Its clients are fronts' links, which read logged channels from
+the log. It opens with nothing of its own: units are claimed one by one, and their interrupted turns
+end then. When another node owns what it wrote to, its store fails, and it with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from agenthost.cluster.owner.ledger import OwnerLedger
+from agenthost.cluster.owner.store import CLOSE_SECONDS, OwnerStore
+from agenthost.cluster.units import REALM
+from agenthost.errors import SessionAlreadyExists
+from agenthost.host.channels.root import open_root
+from agenthost.host.channels.session.content_owners import SHARED as SHARED_CONTENT
+from agenthost.host.channels.session.kind import SESSION, ReleaseWorkspace, extra_of
+from agenthost.host.channels.token_expiry import TokenExpiry
+from agenthost.host.customizations.enablement_records import SHARED as SHARED_DECISIONS
+from agenthost.host.folder_trust import TRUST
+from agenthost.host.host import Host
+from agenthost.host.housekeeping import collect_drafts, empty_trash, sweep
+from agenthost.host.log.stored_values import stored_value
+from agenthost.host.settings_effects import take_up_settings
+from agenthost.host.store import Append, DropRecord, PutRecord, Store, StoreError
+from agenthost.host.wiring import wire
+from agenthost.protocol.uris import ROOT
+
+if TYPE_CHECKING:
+    from agenthost.cluster.copy import Applied
+    from agenthost.host.clients.wire_log import WireLog
+    from agenthost.host.core import HostCore
+    from agenthost.host.log.channel import AnyChannel
+
+log = logging.getLogger(__name__)
+
+# Seconds between looks whether the feed is heard again, while nothing may start.
+FRESH_INTERVAL = 0.2
+# What several owners write and each keeps in memory.
+_SHARED = frozenset({TRUST, SHARED_CONTENT, SHARED_DECISIONS})
+
+
+class OwnerHost(Host):
+    """A host that owns some of the realm's sessions."""
+
+    def __init__(self, store: OwnerStore, **host_settings: Any) -> None:
+        """Own sessions as the store's node; for ``host_settings`` see `Host`."""
+        super().__init__(store=store, **host_settings)
+        self._owner_store = store
+        # One claim or handover of a unit at a time.
+        self._locks: dict[str, asyncio.Lock] = {}
+        # What runs as long as this node leads.
+        self._leading: list[asyncio.Task[Any]] = []
+        self._shared_changed = asyncio.Event()
+
+    @property
+    def node(self) -> str:
+        """The node that this is the owner of."""
+        return self._owner_store.node
+
+    @property
+    def owned(self) -> frozenset[str]:
+        """The units that this host owns now."""
+        return frozenset(self._owner_store.owned)
+
+    @property
+    def leads(self) -> bool:
+        """Whether this host owns what belongs to the realm as a whole."""
+        return self._owner_store.leads
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        # Without the realm nothing that is written is ever stored, and nobody is to wait for it.
+        late = StoreError("the realm could not be reached while the host was stopping")
+        loop = asyncio.get_running_loop()
+        alarm = loop.call_later(2 * CLOSE_SECONDS, self._owner_store.fail, late)
+        try:
+            # Whoever waits for the host has heard of a store that failed.
+            with contextlib.suppress(StoreError):
+                await super().__aexit__(exc_type, exc, traceback)
+        finally:
+            alarm.cancel()
+
+    def _make_core(self, store: Store, wire_log: WireLog | None, workspace_dir: Path) -> HostCore:
+        core = wire(
+            self._settings,
+            store,
+            wire_log,
+            workspace_dir,
+            connections=lambda: len(self._connections),
+            counts=self._counts,
+            on_failure=self._fail,
+            make_ledger=OwnerLedger,
+        )
+        core.turns.may_begin = self._may_begin
+        core.sessions.claim = self._claim_new
+        core.directory.on_loaded(self._watch_agent)
+        self._owner_store.router.home_of_new = core.canvases.tell_homes()
+        return core
+
+    async def _open(self, core: HostCore) -> None:
+        await core.writer.ledger.open()
+        await core.catalogue.open()
+        await core.content_owners.open()
+        await core.changesets.open()
+        await core.folder_trust.open()
+        await core.customizations.open()
+        await open_root(core)
+        take_up_settings(core)
+        await core.telemetry.open()
+        self._listen_to_agents(core, list(self._agents.values()))
+        self._owner_store.copy.on_commit(lambda applied: self._heard(core, applied))
+
+    def _start_work(self, core: HostCore) -> None:
+        core.tasks.start(core.catalogue.tell_of_chats(core.clock), "tell of chats")
+        core.tasks.start(sweep(core), "sweep")
+        core.tasks.start(collect_drafts(core), "collect drafts")
+        core.tasks.start(self._check_tokens(), "check tokens")
+        core.tasks.start(TokenExpiry(core).watch(), "tell of expired tokens")
+        core.tasks.start(core.repository_watches.run(), "watch repositories")
+        core.tasks.start(core.worktrees.clear_left_behind(), "clear worktrees away")
+        core.tasks.start(core.terminals.leave_clients(), "leave terminals of absent clients")
+        core.tasks.start(self._follow_shared(core), "follow what owners share")
+
+    # Owning.
+
+    async def own(self, unit: str) -> bool:
+        """Own a unit from now on, whoever did before; False if somebody else was faster.
+
+        Turns that were interrupted in it end with an error.
+        """
+        async with self._alone(unit):
+            if unit in self._owner_store.owned:
+                return True
+            if not await self._owner_store.claim(unit):
+                return False
+            if unit != REALM:
+                core = self.core
+                await core.drafts.take_up(unit)
+                await core.turns.end_interrupted(core.store, core.directory, unit)
+            return True
+
+    async def give_up(
+        self, unit: str, to: str | None, *, wait: float, reason: str | None = None
+    ) -> None:
+        """Let another node own a unit, or nobody, once its turns are over.
+
+        After ``wait`` seconds they end with ``reason`` as their error.
+        """
+        async with self._alone(unit):
+            if unit not in self._owner_store.owned:
+                return
+            core = self.core
+            if unit == REALM:
+                await self._stop_leading(core)
+            else:
+                why = reason or "the session goes to another machine; send the message again"
+                await core.turns.rest(unit, wait, why)
+                core.effects.carry_out(ReleaseWorkspace(unit, keep=True))
+                core.drafts.leave(unit)
+            while core.writer.ledger.backlog:
+                await core.writer.ledger.settle()
+            # Nothing is awaited from here on until nothing of it can be written any more.
+            for channel in self._channels_of(core, unit):
+                core.directory.end(channel)
+            await self._owner_store.release(unit, to)
+
+    async def renew(self, units: Iterable[str]) -> None:
+        """Append an empty message to each of these that is ours, so that its log ends later."""
+        store = self._owner_store
+        renewed = [store.write_to(unit) for unit in units if unit in store.owned]
+        if renewed:
+            await asyncio.gather(*renewed)
+
+    async def lead(self) -> None:
+        """Do what one node does for all, now that this host owns ``REALM``."""
+        async with self._alone(REALM):
+            if self._leading or not self.leads:
+                return
+            core = self.core
+            await core.automations.open()
+            self._leading = [
+                core.tasks.start(core.automations.run(), "automations"),
+                core.tasks.start(empty_trash(core), "empty trash"),
+            ]
+
+    async def _stop_leading(self, core: HostCore) -> None:
+        core.automations.close()
+        leading, self._leading = self._leading, []
+        for task in leading:
+            task.cancel()
+        if leading:
+            await asyncio.wait(leading)
+
+    @contextlib.asynccontextmanager
+    async def _alone(self, unit: str) -> AsyncIterator[None]:
+        lock = self._locks.setdefault(unit, asyncio.Lock())
+        async with lock:
+            yield
+        # Others may have come to wait for it.
+        if not lock.locked() and self._locks.get(unit) is lock:
+            del self._locks[unit]
+
+    async def _claim_new(self, session: str) -> None:
+        if not await self._owner_store.claim_new(session):
+            raise SessionAlreadyExists(f"{session} is in use")
+
+    def _channels_of(self, core: HostCore, unit: str) -> list[AnyChannel]:
+        """Return the channels of a unit that are in memory, those that hold others last."""
+        found = [
+            channel
+            for channel in core.directory.loaded()
+            if channel.uri != ROOT and unit in (channel.uri, channel.session, self._unit(channel))
+        ]
+        return sorted(found, key=lambda channel: channel.session is None)
+
+    def _unit(self, channel: AnyChannel) -> str | None:
+        return self._owner_store.router.unit_of(channel.uri)
+
+    # What may happen here.
+
+    async def _may_begin(self) -> None:
+        """Wait until what began a turn is in the log, and nobody else can own its session."""
+        await self.core.writer.ledger.settle()
+        # Nobody tells when silence is over; it is rare, and short.
+        while not self._owner_store.copy.is_fresh:  # noqa: ASYNC110
+            await asyncio.sleep(FRESH_INTERVAL)
+
+    def _watch_agent(self, channel: AnyChannel) -> None:
+        """Have new turns refused where a session's agent does not live on this node."""
+        if channel.kind is SESSION:
+            extra_of(channel).why_no_turns = lambda: self._why_no_turns(channel)
+
+    def _why_no_turns(self, session: AnyChannel) -> str | None:
+        provider = session.state["provider"]
+        if provider in self._agents:
+            return None
+        return (
+            f"no machine with the agent {provider} is up: the session can be read here, "
+            "and takes messages again once there is one"
+        )
+
+    # What others did.
+
+    def _heard(self, core: HostCore, applied: Applied) -> None:
+        if self._core is not core:
+            return
+        for _, write in applied.writes:
+            match write:
+                case Append() if write.channel == ROOT and applied.node != self.node:
+                    action = stored_value(write.action, ROOT)
+                    if action["type"] == "root/configChanged":
+                        core.writer.apply(core.root, action)
+                case PutRecord() | DropRecord() if write.bucket in _SHARED:
+                    self._shared_changed.set()
+
+    async def _follow_shared(self, core: HostCore) -> None:
+        """Take up what owners have decided for more than one session."""
+        while True:
+            await self._shared_changed.wait()
+            self._shared_changed.clear()
+            # Our own decisions too, so that none is forgotten that was made while this is read.
+            await core.writer.ledger.settle()
+            await self._owner_store.copy.reached(self._owner_store.copy.position)
+            await core.folder_trust.open()
+            await core.content_owners.open()
+            await core.customizations.open()
