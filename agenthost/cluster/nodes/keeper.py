@@ -282,7 +282,8 @@ class Keeper:
         if owner is None:
             return
         end = asyncio.get_running_loop().time() + wait
-        idle, running = [], []
+        idle: list[str] = []
+        running: list[str] = []
         for unit in sorted(owner.owned):
             (running if await self._is_running(unit) else idle).append(unit)
         gate = asyncio.Semaphore(_AT_ONCE)
