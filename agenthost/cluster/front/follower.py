@@ -39,7 +39,7 @@ from agenthost.protocol.versions import sequence_numbers_needed
 from agenthost.transport import CloseCode
 
 if TYPE_CHECKING:
-    from agenthost.cluster.copy.applied import NumberedCommit
+    from agenthost.cluster.copy.applied import Applied
     from agenthost.cluster.front.ledger import FrontLedger
     from agenthost.cluster.front.news import FeedNews
     from agenthost.host.core import HostCore
@@ -85,7 +85,7 @@ class FeedFollower:
         self._floor = ledger.last_seq
         self._directory.on_read(self._catch_up)
 
-    def take(self, applied: NumberedCommit) -> None:
+    def take(self, applied: Applied) -> None:
         """Show what one message says; they come in order, each once."""
         self._remember(applied)
         ledger = self._ledger
@@ -243,7 +243,7 @@ class FeedFollower:
 
     # Channels that are being read.
 
-    def _remember(self, applied: NumberedCommit) -> None:
+    def _remember(self, applied: Applied) -> None:
         if not self._directory.is_reading:
             self._recent.clear()
             self._recent_bytes = 0
