@@ -10,6 +10,11 @@ from tests.web.browsing import Tab
 
 __all__ = ["ChatPage"]
 
+_UNCOVERED = """new Promise(resolve => {
+  const look = () => (history.state?.layer ? setTimeout(look, 20) : resolve(true));
+  look();
+})"""
+
 
 class ChatPage:
     """What a person does with the chat that a tab shows."""
@@ -64,7 +69,8 @@ class ChatPage:
 
     async def uncovered(self) -> None:
         """Wait until the page has gone back from what lay over it: going elsewhere meets that."""
-        await self.page.wait_for_function("!history.state?.layer")
+        # Playwright's own way to wait for this asks again by `eval`, which the page's policy stops.
+        await self.page.evaluate(_UNCOVERED)
 
     async def at_rest(self) -> None:
         """Wait until no turn runs."""
