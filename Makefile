@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 # Where `make vscode` keeps VS Code; about 900 MB.
 VSC ?= .vscode-test
 
-.PHONY: help setup web run check format test bench cluster soak vscode dist docs reference pictures clean
+.PHONY: help setup web run check format test bench cluster wire-cluster soak vscode dist docs reference pictures clean
 
 help:  ## list the verbs
-	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup:  ## create .venv, install everything into it, build the web page
 	@$(PYTHON) -m tools.setup dev
@@ -40,6 +40,9 @@ bench: setup  ## print benchmark figures
 
 cluster: setup  ## run three nodes and three NATS servers here (ARGS=--fresh begins with nothing)
 	@$(BIN)/python -m tools.cluster $(ARGS)
+
+wire-cluster: setup  ## run the tests of the protocol against a node of a cluster
+	AGENTHOST_TEST_CLUSTER=1 $(BIN)/pytest tests/wire $(ARGS)
 
 soak: setup  ## kill the host again and again, report losses (ARGS="--rounds 9", ARGS=--attacks, ARGS=--cluster)
 	$(BIN)/python -m soak $(ARGS)

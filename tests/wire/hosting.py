@@ -14,6 +14,7 @@ from typing import Any
 
 from agenthost.agents import Agent
 from agenthost.host import Host
+from tests.wire.on_cluster import cluster_options
 
 __all__ = ["ServedHost", "embed", "refusal", "serve", "start_serve"]
 
@@ -38,6 +39,7 @@ async def start_serve(
         # Whatever lies in the home of whoever runs the tests is none of theirs.
         *([] if "--user-folder" in options else ["--user-folder", NOWHERE]),
         *options,
+        *cluster_options(options),
         stdin=stdin,
         stdout=asyncio.subprocess.PIPE,
         stderr=stderr,

@@ -1,0 +1,152 @@
+"""The tests of this folder on a node of a cluster: ``AGENTHOST_TEST_CLUSTER=1 pytest tests/wire``.
+
+Hosts in this process are then nodes of a realm of their own, those in another are served with
+``--cluster``, all on one NATS server for each worker. A store stands for a realm: a host that is
+made again on the same file or backing finds what was there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import secrets
+import shutil
+import socket
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pytest
+
+from agenthost.agents import Agent
+from agenthost.cluster.node import ClusterNode
+from agenthost.cluster.realm import RealmAddress
+from agenthost.host import MemoryStore, SqliteStore
+from agenthost.host.clients.connection import Connection
+from agenthost.host.core import HostCore
+from agenthost.host.store import Store
+from tests.cluster.servers import NatsServer, free_ports
+
+ON_CLUSTER = bool(os.environ.get("AGENTHOST_TEST_CLUSTER"))
+"""Whether the tests are to run on nodes."""
+
+# Seconds in which a server must have begun.
+PATIENCE = 30.0
+_FILES = "looks at the files of a plain host"
+_CORE = "looks into a plain host, or works with its parts"
+
+# What cannot mean anything on a node, by file or by file and test.
+NOT_ON_CLUSTER: dict[str, str] = {
+    "test_damage.py": _FILES,
+    "test_old_data.py": _FILES,
+}
+
+
+class NodeAsHost(ClusterNode):
+    """A node with a realm of its own, made and used as a `Host` is."""
+
+    def __init__(
+        self,
+        agents: Sequence[Agent] | None = None,
+        *,
+        store: Store | None = None,
+        **settings: Any,
+    ) -> None:
+        """Describe a node whose realm is the one that the store stands for."""
+        self._kept = None
+        if type(store) is SqliteStore:
+            self._folder = Path(f"{store._path}.node")
+        elif type(store) is MemoryStore:
+            self._folder = _folder_of(store)
+        elif store is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="agenthost-node-"))
+            self._kept = self._folder
+        else:
+            pytest.skip("has a store of its own, which a node has not")
+        address = RealmAddress((server_url(),), realm_of(self._folder))
+        super().__init__(address, self._folder, agents=agents, **settings)
+
+    @property
+    def core(self) -> HostCore:
+        """The parts of its front."""
+        return self.front.core
+
+    @property
+    def connections(self) -> frozenset[Connection]:
+        """The connections of its front."""
+        return self.front.connections
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await super().__aexit__(exc_type, exc, traceback)
+        if self._kept is not None:
+            shutil.rmtree(self._kept, ignore_errors=True)
+
+
+def cluster_options(options: Sequence[str]) -> list[str]:
+    """Return what ``agenthost serve`` is told besides, to be a node."""
+    if not ON_CLUSTER or "--cluster" in options or "--data-dir" not in options:
+        return []
+    folder = Path(options[options.index("--data-dir") + 1])
+    return ["--cluster", server_url(), "--realm", realm_of(folder)]
+
+
+def skip_what_cannot_be(items: Sequence[pytest.Item]) -> None:
+    """Skip what cannot mean anything on a node."""
+    for item in items:
+        file = item.path.name
+        name = getattr(item, "originalname", item.name)
+        reason = NOT_ON_CLUSTER.get(file) or NOT_ON_CLUSTER.get(f"{file}::{name}")
+        if reason is not None:
+            item.add_marker(pytest.mark.skip(reason=f"on a cluster: {reason}"))
+
+
+def realm_of(folder: Path) -> str:
+    """Return the realm that belongs to a data directory."""
+    return hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
+
+
+@functools.cache
+def server_url() -> str:
+    """Return where the server of this process listens, which ends with it."""
+    folder = Path(tempfile.mkdtemp(prefix="agenthost-nats-"))
+    [port] = free_ports(1)
+    server = NatsServer(f"wire-{secrets.token_hex(3)}", folder, port)
+    server.start()
+    _SERVERS.append((server, folder))
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return server.url
+        time.sleep(0.02)
+    raise RuntimeError(f"the server did not begin: {server.log}")
+
+
+def stop_server() -> None:
+    """End the server of this process, if there is one."""
+    while _SERVERS:
+        server, folder = _SERVERS.pop()
+        server.kill()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+_SERVERS: list[tuple[NatsServer, Path]] = []
+# Backings of stores in memory, kept so that none takes another's place, with their folders.
+_BACKINGS: dict[int, tuple[object, Path]] = {}
+
+
+def _folder_of(store: MemoryStore) -> Path:
+    backing = store._backing
+    if id(backing) not in _BACKINGS:
+        folder = Path(tempfile.mkdtemp(prefix="agenthost-node-"))
+        _BACKINGS[id(backing)] = (backing, folder)
+    return _BACKINGS[id(backing)][1]
