@@ -189,7 +189,8 @@ class OwnerStore(NumberedStore):
         failure, self._is_closed = self._failure, True
         if failure is None:
             self.fail(StoreError("the store is closed"))
-        elif exc is None:
+        await self._appends.end()
+        if failure is not None and exc is None:
             raise StoreError(*failure.args)
 
     async def _settle(self, seconds: float) -> None:
