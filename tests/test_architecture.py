@@ -71,6 +71,7 @@ EXTRA: dict[str, set[str]] = {
     "cli/commands/backup.py": {"host"},
     "cli/commands/restore.py": {"host"},
     "cli/commands/migrate.py": {"cluster"},
+    "cli/cluster_checks.py": {"cluster"},
 }
 # What a pure layer may not touch: clocks, randomness, files, sockets, processes, event loops.
 IMPURE = {

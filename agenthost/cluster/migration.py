@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from agenthost.cluster.commits import Commit, RealmWrite, encode_commit
@@ -152,12 +153,12 @@ class _Import:
 
     async def run(self) -> Migrated:
         with contextlib.closing(connect_onlooker(str(self._path))) as names:
-            sort_keys = dict(_rows(names, "SELECT uri, sort_key FROM session"))
+            sort_keys: dict[str, str] = dict(_rows(names, "SELECT uri, sort_key FROM session"))
             owners = {
                 channel: session.decode()
                 for channel, session in (await self._store.records(OWNERS)).items()
             }
-            kinds = dict(
+            kinds: dict[str, str] = dict(
                 _rows(
                     names,
                     "SELECT uri, kind FROM snapshot JOIN channel ON channel.id = snapshot.channel",
@@ -166,7 +167,7 @@ class _Import:
             sessions = {channel for channel, kind in kinds.items() if kind == "session"}
             channels: dict[str, list[str]] = defaultdict(list)
             for channel in kinds:
-                unit = channel if channel in sessions else owners.get(channel)
+                unit = channel if channel in sessions else owners.get(channel, REALM)
                 channels[unit if unit in sessions else REALM].append(channel)
             blobs: dict[str, list[tuple[str, str]]] = defaultdict(list)
             for uri, owner in _rows(names, "SELECT uri, owner FROM blob"):
@@ -237,5 +238,5 @@ class _Import:
             ) from error
 
 
-def _rows(connection: sqlite3.Connection, query: str) -> Iterator[tuple[str, ...]]:
+def _rows(connection: sqlite3.Connection, query: str) -> Iterator[Any]:
     yield from connection.execute(query)

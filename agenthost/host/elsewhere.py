@@ -10,13 +10,25 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
+    from agenthost.host.core import HostCore
     from agenthost.host.log.channel import AnyChannel
     from agenthost.host.log.writer import ClientAction
     from agenthost.protocol.common import Action, JsonObject
 
+# How a refusal ends whose only reason is that somebody else decides by now; nothing was done.
+OWNED_ELSEWHERE = "is with another node now"
+
 
 class Elsewhere(Protocol):
     """Where that is decided which this host does not decide itself."""
+
+    def attach(self, core: HostCore) -> None:
+        """Take up work for a host, whose parts are made and not opened yet."""
+        ...
+
+    async def close(self) -> None:
+        """End everything that is under way."""
+        ...
 
     def takes(self, method: str) -> bool:
         """Say whether a method is carried out elsewhere."""
@@ -32,8 +44,11 @@ class Elsewhere(Protocol):
         """Have a client's request to an MCP server carried out."""
         ...
 
-    def dispatch(self, dispatch: ClientAction, channel: AnyChannel, action: Action) -> None:
-        """Have a client's action judged and applied; ``action`` is it in canonical form."""
+    async def dispatch(self, dispatch: ClientAction, channel: AnyChannel, action: Action) -> None:
+        """Have a client's action judged and applied; ``action`` is it in canonical form.
+
+        Waits where the client has too much under way already, and not for the decision.
+        """
         ...
 
     def followed(self, connection: Connection, channel: AnyChannel) -> None:

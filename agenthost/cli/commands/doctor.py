@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from agenthost.cli.arguments import Subparsers, add_command, add_json_option
+from agenthost.cli.commands.serve_cluster import CREDENTIALS_VARIABLE, realm_name, servers
 from agenthost.cli.connection.command_hints import hint
 from agenthost.cli.connection.host_connection import (
     add_connection_options,
@@ -62,6 +63,7 @@ _EXAMPLES = """examples:
   agenthost doctor                           the host on this machine
   agenthost doctor --url box:8765 --token T  another one
   agenthost doctor --deep                    every row of its store as well
+  agenthost doctor --cluster nats://n1:4222  the servers and nodes of a realm
   agenthost doctor --json | jq '.checks[] | select(.verdict == "problem")'
 
 exit codes: 0 nothing is wrong, or nothing but warnings; 1 something is
@@ -76,6 +78,15 @@ def register(subparsers: Subparsers) -> None:
     doctor.add_argument(
         "--deep", action="store_true", help="read the whole store of this machine's host too"
     )
+    doctor.add_argument(
+        "--cluster", type=servers, metavar="URL", help="look at the servers of a realm instead"
+    )
+    doctor.add_argument(
+        "--realm", type=realm_name, default="main", metavar="NAME", help="which (%(default)s)"
+    )
+    doctor.add_argument(
+        "--cluster-credentials", type=Path, metavar="FILE", help=f"(${CREDENTIALS_VARIABLE})"
+    )
     add_json_option(doctor)
     add_connection_options(doctor)
 
@@ -88,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
 async def _examine(args: argparse.Namespace) -> int:
     ink = Ink(use_colour())
     checks: list[Check] = []
-    async for check in _checks(args):
+    async for check in _cluster_checks(args) if args.cluster else _checks(args):
         checks.append(check)
         if not args.json:
             print("\n".join(check.lines(ink)), flush=True)
@@ -107,6 +118,13 @@ def _verdict(problems: int, warnings: int) -> str:
         return "Everything is fine."
     counts = [(problems, "problem"), (warnings, "warning")]
     return ", ".join(f"{n} {name}{'s' if n > 1 else ''}" for n, name in counts if n) + "."
+
+
+async def _cluster_checks(args: argparse.Namespace) -> AsyncIterator[Check]:
+    from agenthost.cli.cluster_checks import cluster_checks
+
+    async for check in cluster_checks(args):
+        yield check
 
 
 async def _checks(args: argparse.Namespace) -> AsyncIterator[Check]:

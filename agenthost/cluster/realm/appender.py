@@ -89,7 +89,7 @@ class Appender:
             return await self._send(parts, commit_id)
         except ApiError as error:
             if error.error_code == _WRONG_LAST:
-                return await self._judge(parts, commit_id)
+                return await self._judged(parts, commit_id)
             if error.is_no_room:
                 # It may have room again, and nothing is lost meanwhile.
                 self._note(str(RealmFull(f"the NATS servers have no room: {error}")))
@@ -132,6 +132,14 @@ class Appender:
         except NatsError as error:
             raise RealmUnreachable(f"there is no connection to the realm: {error}") from None
 
+    async def _judged(self, parts: Sequence[Part], commit_id: str) -> int | None:
+        try:
+            return await self._judge(parts, commit_id)
+        except ApiError as error:
+            # Whoever leads at this moment cannot say.
+            self._note(str(error))
+            return None
+
     async def _judge(self, parts: Sequence[Part], commit_id: str) -> int | None:
         """Find out which of the expectations was wrong, and whether ourselves made it so."""
         ours: int | None = None
@@ -139,12 +147,18 @@ class Appender:
             last, id = await self._stream.last_of(self._subject(unit))
             if id == commit_id:
                 ours = max(ours or 0, last)
-            elif expected is not None and last > expected:
+            elif expected is not None and await self._has_gone_on(last, expected):
                 self.fenced += 1
                 raise Fenced(f"somebody else has written to {unit}, at {last} after {expected}")
         # Otherwise a message that was being stored stood in the way, or the leader is a new one
         # and has yet to see its last ones.
         return ours
+
+    async def _has_gone_on(self, last: int, expected: int) -> bool:
+        # Or what was expected is purged, and will not come back either.
+        return last > expected or (
+            last < expected and (await self._stream.state()).first > expected
+        )
 
     def _subject(self, unit: str) -> str:
         return self._link.subject(f"log.{unit_token(unit)}")

@@ -94,7 +94,7 @@ class Connection:
         self.is_visible = False
         self.subscriptions: dict[AnyChannel, Subscription] = {}
         # What this client may send a second time; set when it reconnects.
-        self.resent = ResentActions()
+        self.resent = self._nothing_resent = ResentActions()
         # The closing of the transport, once the host ends this connection.
         self._ending: asyncio.Task[None] | None = None
         self._transport = transport
@@ -116,6 +116,11 @@ class Connection:
             observe=self._log_out if core.wire_log is not None else None,
             share=core.budget.share(principal.name),
         )
+
+    @property
+    def is_returned(self) -> bool:
+        """Whether the client has resumed a connection before this one, and may repeat itself."""
+        return self.resent is not self._nothing_resent
 
     @property
     def starter(self) -> Starter:

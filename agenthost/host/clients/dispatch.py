@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -9,14 +10,17 @@ from typing import TYPE_CHECKING
 from agenthost.agents.api import AgentError
 from agenthost.errors import InvalidParams, WireError
 from agenthost.host.clients.methods import handles
+from agenthost.host.clients.taken_actions import OWNED_ELSEWHERE
 from agenthost.host.log.channel import AnyChannel, OwnerChannel
 from agenthost.host.log.writer import ClientAction
 from agenthost.protocol.inbound import accept_action
+from agenthost.protocol.jsonrpc import dumps
 from agenthost.protocol.schema.scalars import Whole
 from agenthost.protocol.versions import NOWHERE, Whereabouts, reduce, translator
 
 if TYPE_CHECKING:
     from agenthost.host.clients.connection import Connection
+    from agenthost.host.clients.taken_actions import TakenAction
     from agenthost.protocol.common import Action, JsonObject, ProtectedResourceMetadata
     from agenthost.protocol.root import AgentCapabilities, SessionModelInfo
 
@@ -45,7 +49,22 @@ async def dispatch_action(connection: Connection, params: JsonObject) -> None:
     core.metrics.count("agenthost_actions_dispatched_total")
     owner = core.directory.owner(channel)
     judged = channel.kind.judged_on(channel, owner, as_sent.get("type", ""))
-    action = await _accept(connection, dispatch, judged)
+    taken = _take_up(connection, params, uri, client_seq, as_sent)
+    if taken is not None and taken.is_known:
+        return await _answer_as_before(dispatch, channel, taken)
+    with taken or contextlib.nullcontext():
+        await _decide(connection, dispatch, channel, judged, taken)
+
+
+async def _decide(
+    connection: Connection,
+    dispatch: ClientAction,
+    channel: AnyChannel,
+    judged: AnyChannel,
+    taken: TakenAction | None,
+) -> None:
+    core, as_sent, client_seq = connection.core, dispatch.as_sent, dispatch.client_seq
+    action = await _accept(connection, dispatch, channel, judged, taken)
     if action is None:
         return
     # Another one, perhaps, than before the action was judged.
@@ -60,24 +79,57 @@ async def dispatch_action(connection: Connection, params: JsonObject) -> None:
         try:
             await core.effects.carry_out_later(prepared.awaited)
         except AgentError as error:
-            return _reject(dispatch, str(error))
+            return _reject(dispatch, str(error), taken)
         refusal = await _refusal(connection, judged, action)
         if refusal is not None:
-            return _reject(dispatch, refusal)
+            return _reject(dispatch, refusal, taken)
     if prepared.rewritten:
         dispatch = replace(dispatch, rewritten=True)
-    core.writer.apply(channel, prepared.action, dispatch)
+    is_applied = core.writer.apply(channel, prepared.action, dispatch)
+    if taken is not None:
+        taken.is_applied = is_applied
     if prepared.later is not None:
         await core.effects.carry_out_later(prepared.later)
 
 
+def _take_up(
+    connection: Connection, params: JsonObject, uri: str, client_seq: int, action: Action
+) -> TakenAction | None:
+    """Take note of an action that a front passes on; others are told apart when they reconnect."""
+    passed_on = params.get("_passedOn")
+    if not connection.hears_logs_elsewhere or not isinstance(passed_on, dict):
+        return None
+    book = connection.core.clients.unlogged(connection.client_id).taken
+    id, again = str(passed_on.get("id")), bool(passed_on.get("again"))
+    return book.take_up(id, (uri, client_seq, hash(dumps(action))), again=again)
+
+
+async def _answer_as_before(
+    dispatch: ClientAction, channel: AnyChannel, taken: TakenAction
+) -> None:
+    """Answer an action that was taken up before, behind what came of it."""
+    await taken.decided()
+    core = dispatch.connection.core
+    await core.writer.ledger.settle()
+    if taken.refusal is not None:
+        _reject(dispatch, taken.refusal)
+    elif taken.is_applied:
+        _answer_again(dispatch, channel, dispatch.as_sent)
+    else:
+        core.writer.acknowledge(dispatch)
+
+
 async def _accept(
-    connection: Connection, dispatch: ClientAction, channel: AnyChannel
+    connection: Connection,
+    dispatch: ClientAction,
+    addressed: AnyChannel,
+    channel: AnyChannel,
+    taken: TakenAction | None,
 ) -> Action | None:
     """Return an action in canonical form, or None when its sender was told why not."""
     core = connection.core
     if not channel.kind.has_state:
-        _reject(dispatch, "there is nothing to change in this channel")
+        _reject(dispatch, "there is nothing to change in this channel", taken)
         return None
     around = await _whereabouts(connection, dispatch, channel)
     try:
@@ -90,20 +142,20 @@ async def _accept(
             around=around,
         )
     except InvalidParams as error:
-        _reject(dispatch, error.message)
+        _reject(dispatch, error.message, taken)
         return None
     if connection.resent.is_done(channel.uri, dispatch.client_seq, action):
         _answer_again(dispatch, channel, action)
         return None
     if core.elsewhere is not None:
-        core.elsewhere.dispatch(dispatch, channel, action)
+        await core.elsewhere.dispatch(dispatch, addressed, action)
         return None
     refusal = core.policy.dispatch(
         connection.principal, channel.kind.name, action, core.policy_context
     )
     refusal = refusal or await _refusal(connection, channel, action)
     if refusal is not None:
-        _reject(dispatch, refusal)
+        _reject(dispatch, refusal, taken)
         return None
     return action
 
@@ -129,7 +181,9 @@ def _answer_again(dispatch: ClientAction, channel: AnyChannel, action: Action) -
         _reject(dispatch, "this was done already, before the connection was lost")
 
 
-def _reject(dispatch: ClientAction, reason: str) -> None:
+def _reject(dispatch: ClientAction, reason: str, taken: TakenAction | None = None) -> None:
+    if taken is not None:
+        taken.refusal, taken.is_elsewhere = reason, reason.endswith(OWNED_ELSEWHERE)
     core = dispatch.connection.core
     core.metrics.count("agenthost_actions_rejected_total")
     core.writer.reject(dispatch, reason)

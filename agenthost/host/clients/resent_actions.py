@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
+from agenthost.host.clients.taken_actions import TakenActions
 from agenthost.host.log.stored_values import stored_value
 from agenthost.host.store import Append, Store, StoreDamaged
 from agenthost.protocol.jsonrpc import dumps
@@ -36,6 +37,8 @@ class UnloggedActions:
     def __init__(self) -> None:
         # Never the actions themselves: what was typed is nobody's business.
         self._done: deque[tuple[str, int, int]] = deque(maxlen=MOST_UNLOGGED)
+        # What others have passed on of the client's, which they may do twice.
+        self.taken = TakenActions()
 
     def add(self, channel: str, client_seq: int, action: Action) -> None:
         """Note that an action was done."""

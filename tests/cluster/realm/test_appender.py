@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agenthost.cluster.commits import Commit, CommitReader, Own, RealmWrite, encode_commit
-from agenthost.cluster.realm import Appender, Fenced, RealmError, RealmFeed, RealmLink
+from agenthost.cluster.realm import Appender, Fenced, RealmAddress, RealmError, RealmFeed, RealmLink
 from agenthost.cluster.units import MISC
 from agenthost.host.store.contract import PutBlob
 from tests.cluster.servers import one_server, realm_link, three_servers, until
@@ -111,6 +111,46 @@ async def test_what_expects_nothing_is_stored_once_although_it_is_sent_again(
         for id in ("a", "b", "a"):
             await appender.append(MISC, bodies(id, unit=MISC), id, None)
         assert await stored(link) == [(MISC, "a"), (MISC, "b")]
+
+
+async def test_what_follows_on_something_purged_is_fenced(tmp_path: Path) -> None:
+    async with one_server(tmp_path) as servers, realm_link(servers) as link:
+        appender = Appender(link)
+        first = await appender.append(UNIT, bodies("a"), "a", 0)
+        await appender.append("other", bodies("b", unit="other"), "b", 0)
+        await link.purge_before(first + 1)
+        with pytest.raises(Fenced):
+            await asyncio.wait_for(appender.append(UNIT, bodies("c"), "c", first), SOON)
+
+
+async def test_of_two_who_follow_on_the_same_one_is_refused_however_late(tmp_path: Path) -> None:
+    async with three_servers(tmp_path) as servers, realm_link(servers) as link:
+        first = await Appender(link).append(UNIT, bodies("a"), "a", 0)
+        leader = await servers.leader(link)
+        others = RealmAddress(tuple(url for url in servers.urls if url != leader.url))
+        async with (
+            RealmLink(RealmAddress((leader.url,)), "zombie") as behind,
+            RealmLink(others, "new") as ahead,
+        ):
+            zombie = Appender(behind)
+            leader.pause()
+            # It lies in the paused server's socket, and nobody knows what becomes of it.
+            late = asyncio.create_task(zombie.append(UNIT, bodies("late"), "late", first))
+            await until(lambda: zombie.trouble is not None or late.done())
+            claim = Appender(ahead).append(UNIT, bodies("claim", Own("new")), "claim", first)
+            claimed = asyncio.create_task(claim)
+            await asyncio.wait((late, claimed), return_when=asyncio.FIRST_COMPLETED)
+            leader.resume()
+            async with asyncio.timeout(SOON):
+                outcomes = await asyncio.gather(late, claimed, return_exceptions=True)
+            # Sent again elsewhere it may have been the first; one of them is, and only that one.
+            winner = [
+                id
+                for id, outcome in zip(("late", "claim"), outcomes, strict=True)
+                if not isinstance(outcome, Fenced)
+            ]
+            assert len(winner) == 1
+            assert [id for _, id in await stored(ahead)] == ["a", *winner]
 
 
 async def test_an_append_waits_for_a_server_that_is_paused(tmp_path: Path) -> None:

@@ -1,0 +1,140 @@
+"""Links that break, owners that do not answer, clients that flood: nobody waits for ever."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agenthost.cluster.front import forwarding, owner_peer, pending
+from agenthost.cluster.front.pending import NOBODY, PendingActions
+from agenthost.host.store import Append
+from tests.cluster.forwarding.bed import bed, until
+from tests.wire.client import ROOT
+from tests.wire.mirrors import assert_mirrors
+
+SESSION = "ahp-session:/s"
+
+
+async def test_what_a_broken_link_leaves_unanswered_is_done_once(tmp_path: Path) -> None:
+    async with bed(tmp_path) as realm, realm.client("ann", ROOT) as ann:
+        chat = await ann.ready_session(SESSION)
+        await ann.subscribe(chat)
+        sent = []
+        for number in range(40):
+            title = {"type": "session/titleChanged", "title": f"title {number}"}
+            sent.append(await ann.dispatch(SESSION, title))
+            if number % 7 == 3:
+                await realm.break_links()
+        last = sent[-1]
+        await ann.envelope(
+            SESSION, lambda each: (each.get("origin") or {}).get("clientSeq") == last
+        )
+        await until(lambda: not len(realm.forwarding.pending))
+        entries = [
+            write.origin
+            for message in realm.stream.messages
+            for _, write in message.writes
+            if isinstance(write, Append) and b"session/titleChanged" in write.action
+        ]
+        numbers = [origin for origin in entries if origin is not None]
+        assert len(numbers) == len(set(numbers)) == 40
+        await assert_mirrors(ann)
+
+
+async def test_without_an_owner_actions_are_refused_in_time_and_pings_go_on(
+    tmp_path: Path,
+) -> None:
+    short = PendingActions(owner_seconds=0.5, answer_seconds=1.0)
+    async with bed(tmp_path, short) as realm, realm.client("ann", ROOT) as ann:
+        chat = await ann.ready_session(SESSION)
+        await ann.subscribe(chat)
+        realm.nodes.is_alive = False
+        await realm.break_links()
+        title = {"type": "session/titleChanged", "title": "nobody hears"}
+        async with realm.client("bob", ROOT) as bob:
+            refused = asyncio.create_task(ann.rejected(SESSION, title))
+            await bob.ping()
+            assert await refused == NOBODY
+            # Who is back takes it as if nothing had been.
+            realm.nodes.is_alive = True
+            await ann.accepted(SESSION, title)
+
+
+async def test_a_flood_is_slowed_down_and_every_action_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pending, "MOST_PENDING", 16)
+    short = PendingActions(owner_seconds=0.2, answer_seconds=0.4)
+    async with bed(tmp_path, short) as realm, realm.client("ann", ROOT) as ann:
+        await ann.ready_session(SESSION)
+        realm.nodes.is_alive = False
+        await realm.break_links()
+        most = 0
+        seqs = []
+        for number in range(100):
+            title = {"type": "session/titleChanged", "title": f"title {number}"}
+            seqs.append(await ann.dispatch(SESSION, title))
+        async with realm.client("bob", ROOT) as bob:
+            for _ in range(20):
+                most = max(most, len(realm.forwarding.pending))
+                await bob.ping()
+        for seq in seqs:
+            told = await ann.envelope(SESSION, partial(_answers, seq))
+            assert told["rejectionReason"] == NOBODY
+        assert 0 < most <= 16
+        assert len(realm.forwarding.pending) == 0
+
+
+async def test_an_owner_that_never_answers_costs_its_asker_an_error_and_others_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(owner_peer, "OPEN_SECONDS", 0.3)
+    monkeypatch.setattr(forwarding, "REACH_SECONDS", 1.0)
+    async with bed(tmp_path) as realm, realm.client("ann", ROOT) as ann:
+        realm.answers = False
+        asked = asyncio.create_task(ann.refusal("createSession", channel=SESSION))
+        async with realm.client("bob", ROOT) as bob:
+            await bob.ping()
+            failure = await asked
+            assert failure.code == -32603
+            assert failure.message
+            realm.answers = True
+            await bob.ready_session(SESSION)
+            await ann.subscribe(SESSION)
+
+
+async def test_an_owner_that_dies_while_it_works_is_told_of(tmp_path: Path) -> None:
+    async with bed(tmp_path) as realm, realm.client("ann", ROOT) as ann:
+        await ann.ready_session(SESSION)
+        peers = list(realm.links)
+        assert peers
+        lock = realm.owner.core.large_frames
+        async with lock:
+            # Large frames wait for the lock, so this request is under way when the link breaks.
+            data = "x" * 300_000
+            write = {"uri": (tmp_path / "big").as_uri(), "data": data, "encoding": "utf-8"}
+            asked = asyncio.create_task(ann.refusal("resourceWrite", channel=ROOT, **write))
+            await asyncio.sleep(0.3)
+            await realm.break_links()
+        failure = await asked
+        assert "look whether it was done" in failure.message
+        await ann.ping()
+
+
+async def test_a_client_that_leaves_takes_its_links_and_actions_with_it(tmp_path: Path) -> None:
+    async with bed(tmp_path) as realm:
+        async with realm.client("ann", ROOT) as ann:
+            await ann.ready_session(SESSION)
+            realm.nodes.is_alive = False
+            await realm.break_links()
+            await ann.dispatch(SESSION, {"type": "session/titleChanged", "title": "late"})
+            await until(lambda: len(realm.forwarding.pending) > 0)
+        await until(lambda: not len(realm.forwarding.pending) and not realm.forwarding._links)
+
+
+def _answers(seq: int, envelope: dict[str, Any]) -> bool:
+    return (envelope.get("origin") or {}).get("clientSeq") == seq
