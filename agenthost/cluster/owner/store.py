@@ -75,8 +75,8 @@ class Copied(Protocol):
         """Whether the feed was heard of late."""
         ...
 
-    def on_commit(self, tell: Callable[[Applied], None]) -> None:
-        """Tell somebody of every commit."""
+    def on_commit(self, tell: Callable[[Applied], None]) -> Callable[[], None]:
+        """Tell somebody of every commit, until what is returned is called."""
         ...
 
     async def reached(self, position: int) -> None:
