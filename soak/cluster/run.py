@@ -7,6 +7,7 @@ import contextlib
 import shutil
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -34,8 +35,8 @@ def run_cluster(faults: int, clients: int, seed: int) -> int:
     folder = Path(tempfile.mkdtemp(prefix="agenthost-soak-cluster-"))
     print(f"seed {seed}, {faults} faults, {clients} clients, in {folder}", flush=True)
     problems = asyncio.run(_run(folder, faults, clients, Random(seed)))
-    for problem in problems[:MOST_SHOWN]:
-        print(f"  {problem}")
+    for problem, count in Counter(problems).most_common(MOST_SHOWN):
+        print(f"  {problem}" + (f" ({count} times)" if count > 1 else ""))
     if problems:
         print(f"{len(problems)} problems; the data is kept in {folder}")
         return 1
@@ -66,8 +67,8 @@ async def _run(folder: Path, faults: int, clients: int, random: Random) -> list[
         except (TimeoutError, WireFailure, OSError, AssertionError) as error:
             stage.faults.append(f"the end could not be judged: {error!r}")
         print(_summary(running, stage, memories))
-        complaints = [each for node in running.nodes for each in node.complaints]
-        return [*stage.history.faults, *stage.faults, *complaints]
+    complaints = [each for node in running.nodes for each in node.complaints]
+    return [*stage.history.faults, *stage.faults, *complaints]
 
 
 async def _befall(
@@ -89,7 +90,7 @@ async def _befall(
         "problems",
         flush=True,
     )
-    for problem in (*history.faults, *stage.faults)[:3]:
+    for problem in (*history.faults, *stage.faults)[-3:]:
         print(f"  {problem}", flush=True)
 
 

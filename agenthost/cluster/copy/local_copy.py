@@ -14,7 +14,7 @@ from typing import Self
 
 from agenthost.cluster.commits import Commit, CommitReader
 from agenthost.cluster.copy import bases
-from agenthost.cluster.copy.applied import AppliedCommit, numbered
+from agenthost.cluster.copy.applied import NumberedCommit, numbered
 from agenthost.cluster.copy.compaction import Compactor
 from agenthost.cluster.copy.intake import ABOUT, POSITION, STREAM, Intake
 from agenthost.cluster.copy.realm_source import RealmSource
@@ -34,6 +34,8 @@ FILE = "realm.sqlite"
 FRESH_SECONDS = 3.0
 # For so many seconds a leader may be behind what was seen, which happens while servers come back.
 STALE_SECONDS = 15.0
+# Seconds for taking leave of the feed's server, which may be gone.
+CLOSE_SECONDS = 2.0
 # Messages that are taken without a pause for others.
 MESSAGES_AT_ONCE = 32
 # Seconds between two looks at where the feed is.
@@ -67,7 +69,7 @@ class LocalCopy:
         # The last message taken from the feed.
         self.position = 0
         self._book = UnitBook()
-        self._tellers: list[Callable[[AppliedCommit], None]] = []
+        self._tellers: list[Callable[[NumberedCommit], None]] = []
         self._tasks = Tasks(self._fail)
         self._intake: Intake
         self._compactor: Compactor
@@ -111,6 +113,10 @@ class LocalCopy:
         traceback: TracebackType | None,
     ) -> None:
         await self._tasks.close()
+        if self._feed is not None:
+            with contextlib.suppress(TimeoutError, AgentHostError):
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await self._feed.close()
         self._intake.give_up(CopyFailed("the copy of the realm was closed"))
         self._failed.cancel()
         try:
@@ -164,7 +170,7 @@ class LocalCopy:
             )
         return position
 
-    def on_commit(self, tell: Callable[[AppliedCommit], None]) -> Callable[[], None]:
+    def on_commit(self, tell: Callable[[NumberedCommit], None]) -> Callable[[], None]:
         """Tell somebody of every commit, in order, as it comes; what is returned ends that.
 
         Whatever they raise fails the copy: who missed a commit must not go on.
