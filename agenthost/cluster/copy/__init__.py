@@ -5,8 +5,8 @@ session over finds everything at hand. It decides nothing and writes nothing to 
 for bases: whole copies from which a new node goes on, so that the stream's beginning can go.
 """
 
-from agenthost.cluster.copy.applied import Applied, NumberedCommit
+from agenthost.cluster.copy.applied import Applied, AppliedCommit
 from agenthost.cluster.copy.local_copy import LocalCopy
 from agenthost.cluster.copy.store import CopyStore
 
-__all__ = ["Applied", "CopyStore", "LocalCopy", "NumberedCommit"]
+__all__ = ["Applied", "AppliedCommit", "CopyStore", "LocalCopy"]

@@ -11,7 +11,7 @@ from agenthost.host.store import Append, SaveSnapshot
 
 
 @dataclass(frozen=True, slots=True)
-class NumberedCommit:
+class AppliedCommit:
     """What one message of the stream says; entries and snapshots have their real numbers."""
 
     seq: int
@@ -22,10 +22,10 @@ class NumberedCommit:
 
 
 # The name by which the rest of the cluster knows it; the log of a host has one of its own.
-Applied: TypeAlias = NumberedCommit
+Applied: TypeAlias = AppliedCommit
 
 
-def numbered(seq: int, commit: Commit) -> NumberedCommit:
+def numbered(seq: int, commit: Commit) -> AppliedCommit:
     """Give the writes of message ``seq`` their numbers.
 
     A snapshot's number is that of the channel's last entry; where that is in an earlier message,
@@ -43,4 +43,4 @@ def numbered(seq: int, commit: Commit) -> NumberedCommit:
             own = last.get(write.channel, own)
             write = SaveSnapshot(write.channel, write.kind, own, write.state)
         writes.append((own, write))
-    return NumberedCommit(seq, commit.unit, commit.id, commit.node, tuple(writes))
+    return AppliedCommit(seq, commit.unit, commit.id, commit.node, tuple(writes))

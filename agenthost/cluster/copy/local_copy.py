@@ -14,7 +14,7 @@ from typing import Self
 
 from agenthost.cluster.commits import Commit, CommitReader
 from agenthost.cluster.copy import bases
-from agenthost.cluster.copy.applied import NumberedCommit, numbered
+from agenthost.cluster.copy.applied import AppliedCommit, numbered
 from agenthost.cluster.copy.compaction import Compactor
 from agenthost.cluster.copy.intake import ABOUT, POSITION, STREAM, Intake
 from agenthost.cluster.copy.realm_source import RealmSource
@@ -69,7 +69,7 @@ class LocalCopy:
         # The last message taken from the feed.
         self.position = 0
         self._book = UnitBook()
-        self._tellers: list[Callable[[NumberedCommit], None]] = []
+        self._tellers: list[Callable[[AppliedCommit], None]] = []
         self._tasks = Tasks(self._fail)
         self._intake: Intake
         self._compactor: Compactor
@@ -170,7 +170,7 @@ class LocalCopy:
             )
         return position
 
-    def on_commit(self, tell: Callable[[NumberedCommit], None]) -> Callable[[], None]:
+    def on_commit(self, tell: Callable[[AppliedCommit], None]) -> Callable[[], None]:
         """Tell somebody of every commit, in order, as it comes; what is returned ends that.
 
         Whatever they raise fails the copy: who missed a commit must not go on.

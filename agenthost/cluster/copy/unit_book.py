@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import orjson
 
 from agenthost.cluster.commits import Own
-from agenthost.cluster.copy.applied import NumberedCommit
+from agenthost.cluster.copy.applied import AppliedCommit
 from agenthost.cluster.units import MISC
 from agenthost.host.log.directory import OWNERS
 from agenthost.host.store import (
@@ -66,7 +66,7 @@ class UnitBook:
             del self._units[name]
         self._changed_units.update(forgotten)
 
-    def take(self, applied: NumberedCommit) -> None:
+    def take(self, applied: AppliedCommit) -> None:
         """Take note of a commit."""
         name = applied.unit
         unit = self._units.get(name)
