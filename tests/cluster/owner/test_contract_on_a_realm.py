@@ -1,7 +1,8 @@
 """The contract of stores, held by an owner's store on a real server.
 
 Not all of it: numbers are a host's own and end with it, copies make and trim their own snapshots,
-and a realm has many owners. The rest is the suite of the other stores as it is.
+and a realm has many owners. The rest is the suite of the other stores as it is; it runs with
+``make test THOROUGH=1``.
 """
 
 from __future__ import annotations
@@ -66,6 +67,9 @@ from tests.host.store.test_contract_writes import (  # noqa: F401
     test_units_are_acknowledged_in_the_order_of_the_calls,
     test_what_was_acknowledged_survives_a_crash,
 )
+from tests.thoroughness import THOROUGH
+
+pytestmark = pytest.mark.skipif(not THOROUGH, reason="runs with THOROUGH=1")
 
 _realms = count(1)
 
