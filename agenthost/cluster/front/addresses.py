@@ -191,7 +191,7 @@ class Addresses:
         ]
 
 
-class NotSent(LinkBroken):
+class NobodyReached(LinkBroken):
     """Nobody was reached, so that nothing can have been done."""
 
 
@@ -199,7 +199,7 @@ def told(error: BaseException) -> WireError:
     """Return what a client is told who waits for something that cannot be answered."""
     if isinstance(error, WireError):
         return error
-    if isinstance(error, LinkBroken) and not isinstance(error, NotSent):
+    if isinstance(error, LinkBroken) and not isinstance(error, NobodyReached):
         return InternalError(LOST)
     if isinstance(error, AgentHostError):
         return InternalError(str(error) or SILENT)

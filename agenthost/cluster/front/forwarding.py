@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agenthost.cluster.commits import Own
-from agenthost.cluster.front.addresses import NODE_LANE, SILENT, Addresses, NotSent, told
+from agenthost.cluster.front.addresses import NODE_LANE, SILENT, Addresses, NobodyReached, told
 from agenthost.cluster.front.client_links import ClientLinks, Open
 from agenthost.cluster.front.owner_peer import LinkBroken, OwnerPeer
 from agenthost.cluster.front.pending import PendingAction, PendingActions, size_of
@@ -229,7 +229,7 @@ class Forwarding:
                 if attempt == MOST_TRIES or "owner" not in (error.data or {}):
                     raise
             except LinkBroken as error:
-                harmless = method in ONLY_READ or isinstance(error, NotSent)
+                harmless = method in ONLY_READ or isinstance(error, NobodyReached)
                 if attempt == MOST_TRIES or not harmless:
                     raise told(error) from error
             self._claims.forget(unit)
@@ -267,9 +267,9 @@ class Forwarding:
         except WireError:
             raise
         except TimeoutError:
-            raise NotSent(SILENT) from None
+            raise NobodyReached(SILENT) from None
         except (AgentHostError, OSError) as error:
-            raise NotSent(str(error)) from error
+            raise NobodyReached(str(error)) from error
 
     async def _first(
         self,
