@@ -27,7 +27,7 @@ SHORTEST_CALM, LONGEST_CALM = 0.5, 4.0
 # Seconds in which every turn must have ended, once nobody starts any.
 PATIENCE = 120.0
 # What is wrong is told one by one up to here.
-MOST_SHOWN = 40
+MOST_SHOWN, MOST_NEW = 40, 5
 
 
 def run_cluster(faults: int, clients: int, seed: int) -> int:
@@ -75,6 +75,7 @@ async def _befall(
     running: Ground, stage: Stage, number: int, busy: list[asyncio.Task[None]]
 ) -> None:
     """Let things go on for a while, let one fault happen, and tell how that went."""
+    history, told = stage.history, (len(stage.history.faults), len(stage.faults))
     await asyncio.sleep(stage.random.uniform(SHORTEST_CALM, LONGEST_CALM))
     what = await stage.random.choice(FAULTS)(running, stage.random)
     seconds = await running.recovered()
@@ -82,7 +83,6 @@ async def _befall(
         if task.done():
             # A client that broke is a fault of this program, and no run.
             task.result()
-    history = stage.history
     print(
         f"{time.strftime('%H:%M:%S')} fault {number}: {what}; well after {seconds:.1f} s; "
         f"{len(stage.chats)} sessions, {len(history.outcomes)} actions, {history.seen} envelopes, "
@@ -90,7 +90,7 @@ async def _befall(
         "problems",
         flush=True,
     )
-    for problem in (*history.faults, *stage.faults)[-3:]:
+    for problem in (*history.faults[told[0] :], *stage.faults[told[1] :])[:MOST_NEW]:
         print(f"  {problem}", flush=True)
 
 

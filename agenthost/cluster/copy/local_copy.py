@@ -34,6 +34,8 @@ FILE = "realm.sqlite"
 FRESH_SECONDS = 3.0
 # For so many seconds a leader may be behind what was seen, which happens while servers come back.
 STALE_SECONDS = 15.0
+# Seconds for taking leave of the feed's server, which may be gone.
+CLOSE_SECONDS = 2.0
 # Messages that are taken without a pause for others.
 MESSAGES_AT_ONCE = 32
 # Seconds between two looks at where the feed is.
@@ -111,6 +113,10 @@ class LocalCopy:
         traceback: TracebackType | None,
     ) -> None:
         await self._tasks.close()
+        if self._feed is not None:
+            with contextlib.suppress(TimeoutError, AgentHostError):
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await self._feed.close()
         self._intake.give_up(CopyFailed("the copy of the realm was closed"))
         self._failed.cancel()
         try:

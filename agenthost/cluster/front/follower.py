@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agenthost.cluster.commits import RealmWrite, Tell
+from agenthost.cluster.front.pushes import FeedPushes
 from agenthost.host.channels.chat.kind import CHAT
 from agenthost.host.channels.chat.window import show_turn
 from agenthost.host.channels.session.kind import SESSION, extra_of
@@ -38,7 +39,7 @@ from agenthost.protocol.versions import sequence_numbers_needed
 from agenthost.transport import CloseCode
 
 if TYPE_CHECKING:
-    from agenthost.cluster.copy.applied import AppliedCommit
+    from agenthost.cluster.copy.applied import Applied
     from agenthost.cluster.front.ledger import FrontLedger
     from agenthost.cluster.front.news import FeedNews
     from agenthost.host.core import HostCore
@@ -76,6 +77,7 @@ class FeedFollower:
         self._ledger = ledger
         self._news = news
         self._pending = pending
+        self._pushes = FeedPushes(core)
         # What came while channels were being read: each write with its number, and the size of it
         # all. Nothing up to the floor is in it.
         self._recent: deque[tuple[int, RealmWrite]] = deque()
@@ -83,7 +85,7 @@ class FeedFollower:
         self._floor = ledger.last_seq
         self._directory.on_read(self._catch_up)
 
-    def take(self, applied: AppliedCommit) -> None:
+    def take(self, applied: Applied) -> None:
         """Show what one message says; they come in order, each once."""
         self._remember(applied)
         ledger = self._ledger
@@ -119,6 +121,10 @@ class FeedFollower:
                     channel = self._shown(name)
                     if channel is not None:
                         self._restore(channel, write)
+                    if isinstance(write, PutSession):
+                        self._pushes.changed(write)
+                    elif isinstance(write, DropSession):
+                        self._pushes.removed(write.session)
                 case _:
                     pass
         except Exception:
@@ -237,7 +243,7 @@ class FeedFollower:
 
     # Channels that are being read.
 
-    def _remember(self, applied: AppliedCommit) -> None:
+    def _remember(self, applied: Applied) -> None:
         if not self._directory.is_reading:
             self._recent.clear()
             self._recent_bytes = 0

@@ -25,7 +25,7 @@ from agenthost.protocol.uris import AUTOMATIONS, ROOT
 from agenthost.transport import CloseCode
 
 if TYPE_CHECKING:
-    from agenthost.cluster.copy.applied import AppliedCommit
+    from agenthost.cluster.copy.applied import Applied
     from agenthost.host.clients.wire_log import WireLog
     from agenthost.host.core import HostCore
     from agenthost.host.elsewhere import Elsewhere
@@ -40,7 +40,7 @@ class FrontCopy(ReadableCopy, Protocol):
         """Where everything is read from; it is open already."""
         ...
 
-    def on_commit(self, tell: Callable[[AppliedCommit], None]) -> None:
+    def on_commit(self, tell: Callable[[Applied], None]) -> None:
         """Tell somebody of every message of the feed, in order, before it can be read."""
         ...
 
@@ -134,7 +134,7 @@ class FrontHost(Host):
         await self._elsewhere.close()
         await super()._stop()
 
-    def _take(self, applied: AppliedCommit) -> None:
+    def _take(self, applied: Applied) -> None:
         if self._core is not None and self._follower is not None:
             self._follower.take(applied)
             self._heard.set()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agenthost.cluster.commits import RealmWrite, Tell
-from agenthost.cluster.copy.applied import AppliedCommit
+from agenthost.cluster.copy.applied import Applied
 from agenthost.cluster.front.host import FrontHost
 from agenthost.cluster.numbers import MOST_WRITES, number
 from agenthost.host import Host
@@ -41,7 +41,7 @@ class Stream:
     """The log of a realm: what is appended, in order, and who reads it."""
 
     def __init__(self) -> None:
-        self.messages: list[AppliedCommit] = []
+        self.messages: list[Applied] = []
         self.copies: list[HandCopy] = []
 
     @property
@@ -56,7 +56,7 @@ class Stream:
                 (number(message, index), _with_number(write, number(message, index)))
                 for index, write in enumerate(writes[start : start + MOST_WRITES])
             )
-            self.messages.append(AppliedCommit(message, "@realm", str(message), node, numbered))
+            self.messages.append(Applied(message, "@realm", str(message), node, numbered))
         for copy in self.copies:
             copy.follow()
 
@@ -75,7 +75,7 @@ class HandCopy:
         self.stores.set()
         self._tellers: list[Callable[[Any], None]] = []
         self._stored = 0
-        self._unstored: list[AppliedCommit] = []
+        self._unstored: list[Applied] = []
         self._storing: asyncio.Task[None] | None = None
         self._changed = asyncio.Condition()
         stream.copies.append(self)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agenthost.cluster.front import ledger as ledger_module
 from agenthost.cluster.numbers import message_of, number
+from agenthost.host.push.book import PushSubscription
 from agenthost.host.store import Append, PutRecord, StoreMisuse
 from agenthost.protocol import SUPPORTED_VERSIONS
 from tests.cluster.front.feeding import RecordedHost, Shown, Stream, front
-from tests.wire.client import ROOT, WireClient, WireFailure, open_client
+from tests.wire.client import ACTIVITY, ROOT, WireClient, WireFailure, open_client
 from tests.wire.mirrors import assert_ascending, assert_mirrors
 from tests.wire.moving import make, move
 
@@ -239,3 +241,34 @@ async def test_free_numbers_never_reach_the_next_message_and_more_are_asked_for(
         shown.copy.follows = True
         shown.copy.follow()
         assert ledger.take_seq() > number(position + 1, 0) - 4
+
+
+class Watch:
+    """Takes note of what a front sees for those who are away."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[int, int]] = []
+        self.gone: list[str] = []
+
+    def changed(self, uri: str, state: Any, before: Any, after: Any) -> None:
+        assert state["lifecycle"] in ("creating", "ready")
+        self.seen.append((before["status"] & ACTIVITY, after["status"] & ACTIVITY))
+
+    def removed(self, uri: str) -> None:
+        self.gone.append(uri)
+
+
+async def test_a_front_looks_for_those_who_asked_it_to_be_told(tmp_path: Path) -> None:
+    async with realm() as (stream, writer, stack):
+        shown = await stack.enter_async_context(front(stream, push_file=tmp_path / "push"))
+        core, watch = shown.host.core, Watch()
+        core.catalogue.observer = watch
+        await writer.used_session(OTHER)
+        assert watch.seen == [], "nobody asked"
+        endpoint = "https://push.example/1"
+        browser = PushSubscription("owner", None, endpoint, "k", "a", ("finished",), False)
+        await core.push_book.add(browser)
+        await writer.used_session(SESSION)
+        await shown.when(lambda _: any(was != now for was, now in watch.seen))
+        await writer.request("disposeSession", channel=SESSION)
+        assert watch.gone == [SESSION]
