@@ -147,9 +147,7 @@ def _read(body: bytes) -> dict[str, Any] | None:
         return None
     if any(not isinstance(told[name], kind) for name, kind in _TYPES.items() if name in told):
         return None
-    if not isinstance(told.get("revision"), int) or not NODE_NAME.fullmatch(
-        str(told.get("id", ""))
-    ):
+    if "revision" not in told or not NODE_NAME.fullmatch(told.get("id", "")):
         return None
     if not all(_is_agent(agent) for agent in told.get("agents", ())):
         return None
