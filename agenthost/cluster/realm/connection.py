@@ -21,6 +21,7 @@ from nats.errors import MaxPayloadError, NoRespondersError, OutboundBufferLimitE
 from nats.js import JetStreamContext
 
 from agenthost.cluster.realm.errors import RealmError, RealmUnreachable
+from agenthost.cluster.realm.nats_client import PatientClient
 from agenthost.cluster.realm.stream import RealmInfo, RealmStream, StreamState
 from agenthost.tasks import Tasks
 
@@ -79,7 +80,7 @@ class RealmLink:
             )
         self.address = address
         self.name = name
-        self._client = Client()
+        self._client = PatientClient()
         self._tasks = Tasks()
         self._subscriptions: list[PlainSubscription] = []
         self._listeners: list[Callable[[bool], None]] = []
@@ -103,7 +104,7 @@ class RealmLink:
     ) -> None:
         self._closing = True
         await self._tasks.close()
-        await _close(self._client)
+        await self._client.end()
 
     @property
     def is_connected(self) -> bool:
@@ -235,8 +236,8 @@ class RealmLink:
         if not self._closing:
             self._tasks.start(send(), "an answer")
 
-    async def _connect(self) -> Client:
-        client = Client()
+    async def _connect(self) -> PatientClient:
+        client = PatientClient()
         try:
             async with asyncio.timeout(_PATIENCE):
                 await client.connect(
@@ -258,12 +259,12 @@ class RealmLink:
                     closed_cb=self._closed,
                 )
         except TimeoutError:
-            await _close(client)
+            await client.end()
             raise RealmUnreachable(
                 f"no NATS server answers at {self.address}: {self._reason()}"
             ) from None
         except (NatsError, OSError, ValueError) as error:
-            await _close(client)
+            await client.end()
             raise RealmUnreachable(f"cannot reach NATS at {self.address}: {error}") from None
         return client
 
@@ -315,14 +316,6 @@ async def quietly_unsubscribe(subscription: NatsSubscription) -> None:
         await subscription.unsubscribe()
     except (nats.errors.Error, OSError, ValueError):
         log.debug("a subscription had ended already", exc_info=True)
-
-
-async def _close(client: Client) -> None:
-    try:
-        await client.close()
-    except (NatsError, OSError, AttributeError, AssertionError):
-        # One that never came about has nothing to close, and says so.
-        log.debug("NATS did not close cleanly", exc_info=True)
 
 
 def _shown(server: str) -> str:
