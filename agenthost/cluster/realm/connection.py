@@ -187,8 +187,17 @@ class RealmLink:
         self, subject: str, payload: bytes, timeout: float, headers: dict[str, str] | None = None
     ) -> bytes:
         """Ask for an answer on a subject that may be outside of the realm's."""
+        asking = asyncio.create_task(
+            self._client.request(subject, payload, timeout=timeout, headers=headers)
+        )
+        # Perhaps nobody is left to hear why it failed.
+        asking.add_done_callback(lambda task: task.cancelled() or task.exception())
         try:
-            answer = await self._client.request(subject, payload, timeout=timeout, headers=headers)
+            # In a task of its own: `nats-py` waits in ways that lose a cancellation.
+            await asyncio.wait((asking,), timeout=timeout + 1.0)
+            if not asking.done() or asking.cancelled():
+                raise RealmUnreachable("no answer in time")
+            answer = asking.result()
         except NoRespondersError:
             raise RealmUnreachable("nobody is there to answer") from None
         except OutboundBufferLimitError:
@@ -197,6 +206,8 @@ class RealmLink:
             raise too_large() from None
         except (NatsError, TimeoutError, OSError) as error:
             raise RealmUnreachable(f"no answer: {error}") from None
+        finally:
+            asking.cancel()
         return answer.data
 
     async def forget(self, subscription: PlainSubscription) -> None:
